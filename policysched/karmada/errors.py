@@ -20,7 +20,7 @@ class PlacementFailure:
     """Why an attempt ended without clusters.
 
     Attributes:
-        kind: `fit`: no cluster passes the filters; the present clusters are removed, and the
+        kind: `fit`: no cluster passes the filters; the current clusters are removed, and the
             binding waits for a change. `unschedulable`: not enough available replicas; the present
             clusters stay, and the binding is retried. `other`: handled as `unschedulable`.
         text: message of the condition and of the event.

@@ -43,7 +43,7 @@ class SchedulingRequest:
 
     @property
     def affinity_term(self) -> objects.ClusterAffinityTerm | None:
-        """The term of `clusterAffinities` in this attempt, None without one."""
+        """The term of `clusterAffinities` in this attempt, or None without one."""
         for term in self.placement.cluster_affinities:
             if term.affinity_name == self.affinity_name:
                 return term

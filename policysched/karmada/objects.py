@@ -325,7 +325,7 @@ Targets: TypeAlias = tuple[TargetCluster, ...]
 
 
 def wrap_int32(number: int) -> int:
-    """Return the number after the overflow of Go's int32: Karmada counts replicas in int32."""
+    """Wrap a number as Go's int32 does on overflow: Karmada counts replicas in int32."""
     return (number + 2**31) % 2**32 - 2**31
 
 

@@ -78,7 +78,7 @@ class WriteAcknowledgements:
 
     @property
     def timeout_seconds(self) -> float:
-        """The present limit of the wait for a watch."""
+        """The current limit of the wait for a watch."""
         return self._patience.seconds
 
     @contextlib.contextmanager

@@ -40,7 +40,7 @@ class BindingWriter:
         shown: acknowledgements.WriteAcknowledgements,
         clock: clocks.Clock,
     ) -> None:
-        """Write the attempts of `decisions` by `api`, and report the outcome to `decisions`.
+        """Write the attempts of `decisions` through `api`, and report the outcome to `decisions`.
 
         `shown` reports the versions that the watches have shown.
         """

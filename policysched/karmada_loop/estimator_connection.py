@@ -45,7 +45,7 @@ class EstimatorTls:
     is_verified: bool = True
 
     def make_ssl_context(self) -> ssl.SSLContext | None:
-        """Return the context of encrypted connections, None for unencrypted ones.
+        """Return the context of encrypted connections, or None for unencrypted ones.
 
         Raises:
             InputError: a file cannot be used.
@@ -77,7 +77,7 @@ class EstimatorConnection:
     """A connection that is opened again after it is lost."""
 
     def __init__(self, host: str, port: int, tls: ssl.SSLContext | None) -> None:
-        """Connect on the first call, or by `open_connection`."""
+        """Connect on the first call, or with `open_connection`."""
         self._where = (host, port, tls)
         self._channel = self._make_channel()
         self._left: set[client.Channel] = set()

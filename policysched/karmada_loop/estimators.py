@@ -44,7 +44,7 @@ class Estimators:
     def __init__(
         self, said: options.EstimatorOptions, api: client.ApiClient, rng: random.Random
     ) -> None:
-        """Find estimators by the options `said`, and by Services that `api` may have.
+        """Find estimators with the options `said` and, if they exist, with Services of `api`.
 
         Raises:
             InputError: a certificate file cannot be used.

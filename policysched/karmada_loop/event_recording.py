@@ -24,7 +24,7 @@ class ApiBindingEventRecorder:
     """Records events; see `karmada.scheduler.binding_scheduler.BindingEventRecorder`."""
 
     def __init__(self, recorder: event_recorders.ObjectEventRecorder) -> None:
-        """Record events by `recorder`."""
+        """Record events through `recorder`."""
         self._recorder = recorder
 
     def record(self, binding: objects.Binding, event_type: str, reason: str, note: str) -> None:

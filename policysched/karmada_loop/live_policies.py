@@ -49,7 +49,7 @@ class ClusterPolicyConsumers:
 
     Attributes:
         algorithm: the algorithm without policies.
-        decisions: uses the algorithm with the present policies.
+        decisions: uses the algorithm with the current policies.
         handlers: queue bindings.
         pausing: makes no decisions while the first samples are queried.
     """
@@ -65,7 +65,7 @@ class LiveClusterPolicies:
 
     Attributes:
         policy_set: the origin of `current`.
-        current: the cluster policies in use, None for none.
+        current: the cluster policies in use, or None for none.
         rows: the clusters and their samples, which outlive versions.
     """
 
@@ -126,7 +126,7 @@ class LiveClusterPolicies:
     # --- samples ----------------------------------------------------------------------------------
 
     async def follow_metrics(self, clusters: ClusterMetricTargets) -> NoReturn:
-        """Take the samples of the source until cancelled."""
+        """Receive the samples of the source until cancelled."""
         if self._metrics is not None:
             await self._metrics.run(self.refresh_samples, clusters, self.backfill_samples)
         while True:
@@ -147,7 +147,7 @@ class LiveClusterPolicies:
         self._news.set()
 
     def _update_cluster_rows(self) -> None:
-        """Update the rows to the present clusters before their samples."""
+        """Update the rows to the current clusters before their samples."""
         self.rows.update_snapshot(self._store.get_cluster_snapshot())
 
     def make_metric_readers(self) -> tuple[readings.MetricReader, ...]:
@@ -234,7 +234,7 @@ class LiveClusterPolicies:
     def _find_permitted_clusters(
         self, binding: objects.Binding, clusters: snapshot.ControlPlaneSnapshot
     ) -> permitted_clusters.PermittedClusters | None:
-        """Return the clusters that policies permit now, None without policies or after a bug."""
+        """Return the clusters that policies permit now, or None without policies or after a bug."""
         if self.current is None:
             return None
         try:
@@ -261,7 +261,7 @@ class ClusterMetricTargets:
         await self._synced.wait()
 
     def current(self) -> list[node_objects.Node]:
-        """Return the present clusters, as nodes."""
+        """Return the current clusters, as nodes."""
         return [
             cluster_rows.convert_cluster_to_node(each)
             for each in self._known.get_cluster_snapshot().clusters

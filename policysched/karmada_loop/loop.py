@@ -143,7 +143,7 @@ class BindingSchedulingLoop:
                 await self._awake.wait()
 
     def _compute_wait_seconds(self) -> float | None:
-        """Return after how long to check for work again, None to wait for events only."""
+        """Return after how long to check for work again, or None to wait for events only."""
         if self.has_too_much_in_flight or self._pauses:
             return None
         if self.is_held_back():

@@ -22,7 +22,7 @@ _PREFIX = "karmada_scheduler_"
 def collect_binding_metrics(
     measured: measurements.BindingMeasurements, handlers: event_handlers.BindingEventHandlers
 ) -> Iterable[core.Metric]:
-    """Yield the present values of all metrics of bindings."""
+    """Yield the current values of all metrics of bindings."""
     attempts = core.CounterMetricFamily(
         f"{_PREFIX}schedule_attempts",
         "Attempts to schedule bindings, by how they ended.",

@@ -48,15 +48,15 @@ class KarmadaSchedulerOptions:
     """Options of the command line; the defaults are those of karmada-scheduler v1.18.2.
 
     Attributes:
-        kubeconfig: a path, None for the default locations.
-        context: a context of the kubeconfig, None for the current one.
-        master: address of the API server, None for that of the kubeconfig.
+        kubeconfig: a path, or None for the default locations.
+        context: a context of the kubeconfig, or None for the current one.
+        master: address of the API server, or None for that of the kubeconfig.
         scheduler_name: the scheduler name whose bindings are scheduled.
         election: the configuration of leader election.
         qps, burst: limit of requests, for writes and for events separately; None for no limit.
         retry: delays after failures.
         writes_at_once: how many bindings may be between decision and last write.
-        metrics_address, health_address: listen addresses, None for no server.
+        metrics_address, health_address: listen addresses, or None for no server.
         configuration: sources of policies and of their metrics; other fields are not used.
         metrics_file: a file with values of metrics, instead of a server.
         estimators: how to call estimators of member clusters; None to call none.

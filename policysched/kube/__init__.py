@@ -5,7 +5,7 @@
     reading   list and watch: `reflector` keeps a sink up to date
     writing   bindings, pod status, evictions, volumes
     events    Kubernetes events
-    election  leader election by a Lease
+    election  leader election with a Lease
 
 Answers are decoded directly into the structs of `policysched.cluster.objects`; the API model
 classes of the `kubernetes` package are never loaded.

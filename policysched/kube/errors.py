@@ -83,7 +83,7 @@ class ApiError(KubeError):
         status_code: the HTTP status.
         reason: a machine-readable word, such as `AlreadyExists` (metav1.StatusReason).
         message: a sentence for people.
-        retry_after_seconds: the pause that the server requests, None if it requests none.
+        retry_after_seconds: the pause that the server requests, or None if it requests none.
         causes: further machine-readable words, such as `NamespaceTerminating`.
     """
 

@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 def convert_binding_to_pod(binding: karmada_objects.Binding) -> objects.Pod:
     """Return a pod with the properties of a binding that policies read.
 
-    Its namespace is that of the resource, "" for a cluster-scoped one. Its labels and annotations
-    are those of the binding, because a scheduler does not know those of the resource. Its requests
-    are those of one replica.
+    Its namespace is that of the resource, or "" for a cluster-scoped one. Its labels and
+    annotations are those of the binding, because a scheduler does not know those of the resource.
+    Its requests are those of one replica.
     """
     meta, spec = binding.metadata, binding.spec
     resource, requirements = spec.resource, spec.replica_requirements

@@ -69,7 +69,7 @@ class ClusterPolicies:
     ) -> None:
         """Compile the cluster policies of a profile of a program; `clock` provides the time.
 
-        `rows` may come from former policies; they are unchanged until `keep_only_needed_samples`.
+        `rows` may come from previous policies; they are unchanged until `keep_only_needed_samples`.
         """
         as_rows = dataclasses.replace(
             profile, policies=profile.cluster_policies, metrics=profile.cluster_metrics
@@ -147,7 +147,7 @@ class ClusterPolicies:
     def find_metric_outage(
         self, request: interface.SchedulingRequest, clusters: snapshot.ControlPlaneSnapshot
     ) -> errors.PlacementFailure | None:
-        """Return why the binding must wait for a metric (`onOutage`), None if it need not."""
+        """Return why the binding must wait for a metric (`onOutage`), or None if it need not."""
         if self._hold is None:
             return None
         shape = self._shapes.make_pod_info(request.binding).shape
@@ -271,7 +271,7 @@ class ClusterPolicies:
     def describe_provenance(
         self, binding: objects.Binding, clusters: snapshot.ControlPlaneSnapshot
     ) -> str:
-        """Return ` (policies: NAMES; HASH)` of the policies about the binding, "" for none."""
+        """Return ` (policies: NAMES; HASH)` of the policies about the binding, or "" for none."""
         names = [
             each.name
             for each in self._find_selecting_policies(binding, self._rows.update_snapshot(clusters))

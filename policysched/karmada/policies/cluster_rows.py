@@ -54,7 +54,7 @@ class ClusterRows:
         self._cache.follow_metric_needs(needs)
 
     def expire_samples(self) -> None:
-        """Update the staleness of samples to the present time."""
+        """Update the staleness of samples to the current time."""
         self._cache.expire_samples()
 
     def refresh_samples(self, metric: str, samples: Mapping[str, metric_table.Sample]) -> None:
@@ -66,7 +66,7 @@ class ClusterRows:
         self._cache.metrics.backfill(metric, older)
 
     def update_snapshot(self, clusters: snapshot.ControlPlaneSnapshot) -> node_snapshots.Snapshot:
-        """Return the columns for these clusters, at the present time."""
+        """Return the columns for these clusters, at the current time."""
         if clusters is not self._last:
             self._update_rows(clusters.clusters)
             self._last = clusters
@@ -108,7 +108,7 @@ class ClusterRows:
 def convert_cluster_to_node(cluster: karmada_objects.Cluster) -> objects.Node:
     """Return a node with the properties of a cluster that policies read.
 
-    The node has no creation time. Unlike samples of a machine that reuses a former name, old
+    The node has no creation time. Unlike samples of a machine that reuses a previous name, old
     samples of a cluster always belong to the same cluster.
     """
     meta, spec = cluster.metadata, cluster.spec

@@ -45,7 +45,7 @@ class AttemptOutcome:
 
     Attributes:
         condition: the condition of the binding.
-        error: message of the event, "" for a success.
+        error: message of the event, or "" for a success.
         is_retried: whether the attempt is repeated without a further event.
     """
 

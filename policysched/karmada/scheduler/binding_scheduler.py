@@ -1,9 +1,9 @@
-"""Schedule one binding after another: find the trigger, decide, and take the outcome.
+"""Schedule one binding after another: find the trigger, decide, and record the outcome.
 
-Synchronous and without I/O: `begin_next_attempt` decides, the caller writes the decision, and
-`end_attempt` takes the outcome. Several bindings may be between these two calls, but each only
-once. If a decision needs the answers of estimators, the caller requests them first, and
-`resume_attempt` decides.
+This module is synchronous and has no I/O: `begin_next_attempt` decides, the caller writes the
+decision, and `end_attempt` records the outcome. Several bindings may be between these two calls,
+but each only once. If a decision needs the answers of estimators, the caller requests them first,
+and `resume_attempt` decides.
 
 Source: Karmada v1.18.2 `pkg/scheduler/scheduler.go` (`doScheduleBinding`).
 """
@@ -72,7 +72,7 @@ class BindingAttempt:
 
     @property
     def targets(self) -> objects.Targets | None:
-        """The clusters to write, None to keep the present ones."""
+        """The clusters to write, or None to keep the current ones."""
         if self.decision is None or self.is_hopeless:
             return None
         result = self.decision.result
@@ -99,7 +99,7 @@ class BindingScheduler:
         *,
         asks_estimators: bool = False,
     ) -> None:
-        """Decide the queued bindings of `handlers` by `how`, with or without estimators."""
+        """Decide the queued bindings of `handlers` with `how`, with or without estimators."""
         self.measured = measured
         self.listeners: list[
             Callable[[objects.Binding, binding_decision.BindingDecision], None]
@@ -113,7 +113,7 @@ class BindingScheduler:
         self._asks_estimators = asks_estimators
 
     def replace_algorithm(self, how: algorithm.BindingAlgorithm) -> None:
-        """Decide by `how` from the next binding on."""
+        """Decide with `how` from the next binding on."""
         self._algorithm = how
 
     def requeue_all_bindings(self) -> None:
@@ -125,7 +125,7 @@ class BindingScheduler:
         self._handlers.stop_queueing()
 
     def begin_next_attempt(self) -> BindingAttempt | None:
-        """Return the next attempt to write or to ask estimators for, None if no binding is ready.
+        """Return the next attempt, to write or to ask estimators for, or None if none is ready.
 
         `resume_attempt`, `end_attempt` or `abandon_attempt` must follow.
         """
@@ -142,7 +142,7 @@ class BindingScheduler:
     def resume_attempt(self, attempt: BindingAttempt, answers: estimates.Answers) -> BindingAttempt:
         """Return the attempt after these answers: decided, or with a further question.
 
-        The decision uses the present state, not that of the time of the question.
+        The decision uses the current state, not that of the time of the question.
         """
         known = {**attempt.answers, **answers}
         return self._decide_or_ask(dataclasses.replace(attempt, question=None, answers=known))
@@ -192,7 +192,7 @@ class BindingScheduler:
     def find_generation_to_confirm(
         self, attempt: BindingAttempt, newest: objects.Binding | None, now: str
     ) -> int:
-        """Return the generation that success confirms: the one read, or that of the own write.
+        """Return the generation that success confirms: the one read, or the one after the write.
 
         Karmada decides again when the watch shows its write, and confirms that generation in a
         further patch if it succeeds. Here the write is confirmed at once, unless that second
@@ -238,15 +238,15 @@ class BindingScheduler:
         return decision == binding_decision.BindingDecision(written.spec.clusters, observed)
 
     def get_current_binding(self, attempt: BindingAttempt) -> objects.Binding | None:
-        """Return the newest known state of the binding, None if it is gone."""
+        """Return the newest known state of the binding, or None if it is gone."""
         return self._store.get_current_binding(attempt.binding)
 
     def note_written_binding(self, attempt: BindingAttempt, answer: objects.Binding | None) -> None:
-        """Take the binding in the answer to a write, None if the write failed."""
+        """Record the binding that a write returned; `answer` is None if the write failed."""
         self._store.end_assumption(attempt.binding.key, answer)
 
     def end_attempt(self, attempt: BindingAttempt, *, is_retried: bool) -> None:
-        """Take the outcome of an attempt after its last write."""
+        """Record the outcome of an attempt after its last write."""
         key = attempt.binding.key
         self._store.end_assumption(key, None)
         if attempt.trigger is not None:
@@ -266,7 +266,7 @@ class BindingScheduler:
         self._finish_key(attempt.binding.key)
 
     def _complete_placement(self, binding: objects.Binding) -> objects.Placement | None:
-        """Return the placement completed by policies, None without policies or placement."""
+        """Return the placement completed by policies, or None without policies or placement."""
         policies = self._algorithm.policies
         if policies is None or binding.spec.placement is None:
             return None

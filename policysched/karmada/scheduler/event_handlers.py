@@ -145,7 +145,7 @@ class _ClusterSink:
 
 
 class _BindingSink:
-    """Compares states from the watch with earlier ones from the watch, not with own writes."""
+    """Compares a watched state with the previous watched one, not with the state in the store."""
 
     def __init__(
         self, handlers: BindingEventHandlers, known: store.ControlPlaneStore, kind: str
@@ -192,7 +192,7 @@ class _BindingSink:
         self._store.drop_binding(key)
 
     def _with_binding_kind(self, binding: objects.Binding) -> objects.Binding:
-        """Return the binding with its kind, which items of lists need not contain."""
+        """Return the binding with its kind, which list items may omit."""
         if binding.kind == self._kind:
             return binding
         return msgspec.structs.replace(binding, kind=self._kind)

@@ -83,7 +83,7 @@ def make_condition_patch(
         binding: the binding before any write.
         said: the condition.
         now: an RFC 3339 time with whole seconds.
-        newest: the present binding, if known: the patch writes all conditions, including those of
+        newest: the current binding, if known: the patch writes all conditions, including those of
             other writers.
         generation: see `BindingScheduler.find_generation_to_confirm`.
     """

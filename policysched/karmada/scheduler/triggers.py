@@ -86,7 +86,7 @@ def find_schedule_trigger(
     *,
     places_sets: bool = False,
 ) -> ScheduleTrigger | None:
-    """Return the reason to schedule the binding now, None if it may stay as it is.
+    """Return the reason to schedule the binding now, or None if it may stay as it is.
 
     Args:
         binding: a binding with a placement.

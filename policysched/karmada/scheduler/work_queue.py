@@ -1,9 +1,9 @@
 """A queue of keys that are processed by one worker at a time, and delayed after failures.
 
-As client-go's rate limiting queue (`util/workqueue/queue.go`, `default_rate_limiters.go`), which
-Karmada uses with these defaults: a key that is added while it is being processed becomes ready
-again afterwards. The delay after a failure is the longer one of the key's own delay, which doubles,
-and of a token bucket for all keys.
+It behaves like client-go's rate limiting queue (`util/workqueue/queue.go`,
+`default_rate_limiters.go`), which Karmada uses with these defaults. A key that is added while it is
+being processed becomes ready again afterwards. The delay after a failure is the longer of two: the
+key's own delay, which doubles, and that of a token bucket for all keys.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class WorkQueue:
         self._times = times or RetryLimits()
         self._on_ready = on_ready
         self._ready: collections.deque[str] = collections.deque()
-        self._wanted: set[str] = set()  # ready, or ready after the present processing ends
+        self._wanted: set[str] = set()  # ready, or ready after the current processing ends
         self._taken: set[str] = set()
         self._waiting: list[tuple[float, int, str]] = []
         self._due_seconds: dict[str, float] = {}
@@ -82,7 +82,7 @@ class WorkQueue:
         return len(self._due_seconds)
 
     def add(self, key: str) -> None:
-        """Queue a key, at once or after its present processing ends."""
+        """Queue a key, at once or after its current processing ends."""
         self._mark_dirty(key)
 
     def _mark_dirty(self, key: str) -> None:
@@ -134,12 +134,13 @@ class WorkQueue:
         now_seconds = self._clock.monotonic_seconds()
         while self._waiting and self._waiting[0][0] <= now_seconds:
             due_seconds, _, key = heapq.heappop(self._waiting)
+            # Other entries are outdated: the wait has ended, or the key is due at another time.
             if self._due_seconds.get(key) == due_seconds:
                 del self._due_seconds[key]
                 self._mark_dirty(key)
 
     def next_timer_seconds(self) -> float | None:
-        """Return when `run_timers` must be called next (monotonic clock), None for never."""
+        """Return when `run_timers` must be called next (monotonic clock), or None for never."""
         return self._waiting[0][0] if self._waiting else None
 
     def clear(self) -> None:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def find_object_problem(found: objects.Cluster | objects.Binding) -> str:
-    """Return a description of the first invalid value, "" if there is none.
+    """Return a description of the first invalid value, or "" if there is none.
 
     Decisions require objects without invalid values.
     """

@@ -33,7 +33,11 @@ class ControlPlaneSnapshot:
     _kept: dict[Hashable, Any] = dataclasses.field(default_factory=dict)
 
     def memoize(self, key: Hashable, compute: Callable[[], _T]) -> _T:
-        """Return the cached answer for the key; compute it on the first call."""
+        """Return the cached answer for the key; compute it on the first call.
+
+        Copies of a snapshot share the cache, also if their `bindings` or `estimated` differ, so the
+        answer must depend on `clusters` and `key` alone.
+        """
         if key not in self._kept:
             self._kept[key] = compute()
         kept: _T = self._kept[key]

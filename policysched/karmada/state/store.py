@@ -64,7 +64,7 @@ class ControlPlaneStore:
         self._index_binding(binding)
 
     def get_current_binding(self, binding: objects.Binding) -> objects.Binding | None:
-        """Return the newest state of the same object, None if it is gone."""
+        """Return the newest state of the same object, or None if it is gone."""
         known = self.bindings.get(binding.key)
         is_same = known is not None and known.metadata.uid == binding.metadata.uid
         return known if is_same else None
@@ -87,7 +87,7 @@ class ControlPlaneStore:
         self._deciding[key] = targets
 
     def end_assumption(self, key: str, written: objects.Binding | None) -> None:
-        """End the assumption after a write; `written` is the answer, None without one.
+        """End the assumption after a write; `written` is the answer, or None without one.
 
         An answer about an object that was deleted and created again under its name is ignored.
         """
@@ -96,7 +96,7 @@ class ControlPlaneStore:
             self.put_binding_unless_older(written)
 
     def get_cluster_snapshot(self) -> snapshot.ControlPlaneSnapshot:
-        """Return a snapshot of the present clusters."""
+        """Return a snapshot of the current clusters."""
         return self._get_current_snapshot()
 
     def make_binding_snapshot(self, binding: objects.Binding) -> snapshot.ControlPlaneSnapshot:

@@ -71,8 +71,8 @@ class BindingAlgorithm:
         observer: receives the progress of decisions.
         places_sets: whether workloads of several components are placed as a whole (the gate
             MultiplePodTemplatesScheduling); the estimator must count sets then.
-        policies: the cluster policies in force, None without any; they filter and score after the
-            plugins.
+        policies: the cluster policies in force, or None without any; they filter and score after
+            the plugins.
     """
 
     plugins: Sequence[interface.ClusterPlugin]

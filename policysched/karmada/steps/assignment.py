@@ -32,7 +32,7 @@ class ReplicaDivision:
         replicas: number of replicas to divide.
         spec: the spec of the binding.
         strategy: the kind of division.
-        afresh: whether to ignore the present places of replicas.
+        afresh: whether to ignore the current placement of replicas.
     """
 
     clusters: Sequence[candidates.CandidateCluster]
@@ -175,7 +175,7 @@ def _divide_by_available_replicas(division: ReplicaDivision, *, aggregated: bool
 
 
 def _divide_by_score(division: ReplicaDivision) -> Assignment:
-    """Divide by the scores of a cluster policy; unless `afresh`, move as few as possible."""
+    """Divide by policy scores; unless `afresh`, move as few present replicas as possible."""
     present, uid = division.present_replicas, division.spec.resource.uid
     missing = division.replicas - sum(present.values())
     if not division.afresh and missing <= 0:

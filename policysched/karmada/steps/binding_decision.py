@@ -26,7 +26,7 @@ class BindingDecision:
 
     Attributes:
         result: its clusters, or the failure.
-        observed_affinity: the term of the result; after a failure the former one.
+        observed_affinity: the term of the result; after a failure the previous one.
         failed_terms: the failures of the terms that were tried before, with their indices.
     """
 

@@ -42,7 +42,7 @@ def divide_seats(seats: int, votes: Mapping[str, int], uid: str) -> dict[str, in
 
 
 def _compute_sure_seats(seats: int, votes: Mapping[str, int]) -> dict[str, int]:
-    """Return seats that the method gives in any case, so that the heap need not give them singly.
+    """Return seats that the method certainly gives; the heap then gives only the other seats.
 
     Seat number s + 1 of a party has the priority votes / (2 * s + 1), and is given before all seats
     of lower priority. At most sum(votes) / (2 * t) + parties / 2 seats have a priority greater than

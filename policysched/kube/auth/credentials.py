@@ -35,8 +35,8 @@ class Credential:
     """One set of secrets.
 
     Attributes:
-        authorization: value of the Authorization header, "" for none.
-        certificate: client certificate chain in PEM, b"" for none.
+        authorization: value of the Authorization header, or "" for none.
+        certificate: client certificate chain in PEM, or b"" for none.
         key: private key of the certificate in PEM.
     """
 
@@ -99,7 +99,7 @@ class Credentials:
 
     @property
     def authorization(self) -> str:
-        """The value of the Authorization header, "" for none."""
+        """The value of the Authorization header, or "" for none."""
         return self._current.authorization
 
     def is_renewal_due(self) -> bool:
@@ -131,6 +131,7 @@ class Credentials:
             return rejected != self.authorization or generation != self.certificate_generation
 
     async def _load_credential(self, *, is_rejected: bool) -> None:
+        # Set this before loading, so that a failing source is not called again by every request.
         self._due_at_seconds = self._clock.monotonic_seconds() + RENEW_SECONDS
         try:
             self._use_credential(await self._source.load(is_rejected=is_rejected))

@@ -64,8 +64,8 @@ class ApiClientConfig:
         server: base URL without a final slash.
         ssl_context: trusted authorities and client certificate; None for plain http.
         credentials: the Authorization header, kept fresh.
-        server_hostname: name expected in the server's certificate, None for that of the URL.
-        proxy: URL of a proxy, None for a direct connection; it may contain a password.
+        server_hostname: name expected in the server's certificate, or None for that of the URL.
+        proxy: URL of a proxy, or None for a direct connection; it may contain a password.
         namespace: the context's default namespace.
         own_namespace: the namespace of the pod that contains this process, "" with a kubeconfig.
     """
@@ -101,7 +101,7 @@ async def load_api_client_config(
 
     Args:
         path: a kubeconfig, or several joined by `:` that are merged as kubectl does.
-        context: name of a context, None for the current one.
+        context: name of a context, or None for the current one.
         clock: determines when credentials are renewed.
         environ: the environment variables.
 
@@ -323,7 +323,7 @@ def _relax_key_identifiers(context: ssl.SSLContext) -> None:
 
 
 def _find_environment_proxy(server: str) -> str | None:
-    """Return the proxy of HTTPS_PROXY and NO_PROXY for a server; None for this machine itself."""
+    """Return the proxy of HTTPS_PROXY and NO_PROXY for a server; None for a loopback host."""
     url = urllib.parse.urlsplit(server)
     host = url.hostname or ""
     if host in _LOOPBACK or urllib.request.proxy_bypass(host):

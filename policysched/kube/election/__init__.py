@@ -1,1 +1,1 @@
-"""Leader election by a Lease."""
+"""Leader election with a Lease."""

@@ -1,4 +1,4 @@
-"""Leader election by a Lease: at most one of several processes leads at any time.
+"""Leader election with a Lease: at most one of several processes leads at any time.
 
 `LeaderCandidate` is the state and the rules of one process, without I/O; `LeaseElector` calls the
 API server and waits. The rules are those of client-go (`tools/leaderelection/leaderelection.go`):
@@ -81,16 +81,18 @@ class LeaderCandidate:
 
     @property
     def stored_lease(self) -> lease.StoredLease | None:
-        """Return the lease as last seen, None if there is none or it was not read yet."""
+        """Return the lease as last seen, or None if there is none or it was not read yet."""
         return self._stored
 
     @property
     def holder(self) -> str:
-        """Return the holder of the lease as last seen, "" for none."""
+        """Return the holder of the lease as last seen, or "" for none."""
         return self._stored.record.holder if self._stored is not None else ""
 
     def observe_lease(self, stored: lease.StoredLease | None) -> None:
-        """Take the newest state of the lease."""
+        """Record the newest state of the lease."""
+        # Only a change of the record shows that its holder is alive, so only a change counts as
+        # seen.
         if stored is None or self._stored is None or stored.record != self._stored.record:
             self._seen_at_seconds = self.clock.monotonic_seconds()
         self._stored = stored
@@ -98,7 +100,7 @@ class LeaderCandidate:
             self._renewed_at_seconds = None
 
     def build_acquisition_record(self) -> lease.LeaderElectionRecord | None:
-        """Return the record to write in order to lead, None while another process leads."""
+        """Return the record to write in order to lead, or None while another process leads."""
         now = lease.format_micro_time(self.clock.now())
         duration_seconds = math.ceil(self.times.lease_duration_seconds)  # rounding up is safe
         mine = lease.LeaderElectionRecord(self.identity, duration_seconds, now, now)
@@ -114,7 +116,7 @@ class LeaderCandidate:
         return dataclasses.replace(mine, acquired_at=acquired_at, transitions=transitions)
 
     def note_written_lease(self, stored: lease.StoredLease, sent_at_seconds: float) -> None:
-        """Take the answer to a write by which this process leads, or continues to lead."""
+        """Record the answer to a write with which this process leads, or continues to lead."""
         self.observe_lease(stored)
         self._renewed_at_seconds = sent_at_seconds
 
@@ -123,14 +125,14 @@ class LeaderCandidate:
         self._renewed_at_seconds = None
 
     def build_release_record(self) -> lease.LeaderElectionRecord | None:
-        """Return the record that releases the lease, None if this process does not hold it."""
+        """Return the record that releases the lease, or None if this process does not hold it."""
         if self._stored is None or self.holder != self.identity:
             return None
         now = lease.format_micro_time(self.clock.now())
         return lease.LeaderElectionRecord("", 1, now, now, self._stored.record.transitions)
 
     def get_write_deadline(self) -> float | None:
-        """Return until when writes may begin (monotonic clock), None without the lease."""
+        """Return until when writes may begin (monotonic clock), or None without the lease."""
         if self._renewed_at_seconds is None:
             return None
         return self._renewed_at_seconds + self.times.renew_deadline_seconds
@@ -155,7 +157,7 @@ class LeaderCandidate:
     def _is_lease_free(self, record: lease.LeaderElectionRecord) -> bool:
         if not record.holder:
             return True
-        # A lease without duration was created by hand: use our own duration.
+        # A lease without duration was created by hand: use the configured duration.
         seconds = record.duration_seconds or self.times.lease_duration_seconds
         return self.clock.monotonic_seconds() >= self._seen_at_seconds + seconds
 
@@ -169,7 +171,7 @@ class ResourceLock(Protocol):
         ...
 
     async def read(self) -> lease.StoredLease | None:
-        """Return the lease, None if it does not exist."""
+        """Return the lease, or None if it does not exist."""
         ...
 
     async def create(self, record: lease.LeaderElectionRecord) -> lease.StoredLease:
@@ -303,6 +305,7 @@ class LeaseElector:
 
     async def _retry_within(self, seconds: float, attempt: Coroutine[None, None, bool]) -> None:
         """Run `attempt`, and cancel it after `seconds`."""
+        # A call that hangs must not delay stepping down, so the attempt runs in its own task.
         trying = asyncio.create_task(attempt)
         alarm = asyncio.ensure_future(self._sleep(seconds))
         try:

@@ -24,7 +24,7 @@ class LeaderElectionRecord:
     """The leader (`tools/leaderelection/resourcelock/interface.go`, LeaderElectionRecord).
 
     Attributes:
-        holder: identity of the leader, "" for none.
+        holder: identity of the leader, or "" for none.
         duration_seconds: how long after a change other candidates must not take the lease.
         acquired_at, renewed_at: times of the leader's wall clock, for people.
         transitions: number of changes of the holder.
@@ -81,7 +81,7 @@ class LeaseStore:
         return f"{self._meta['namespace']}/{self._meta['name']}"
 
     async def read(self) -> StoredLease | None:
-        """Return the lease, None if it does not exist.
+        """Return the lease, or None if it does not exist.
 
         Raises:
             KubeError: it could not be read.

@@ -203,6 +203,7 @@ class ApiEventRecorder:
     def _enqueue_event(self, event: event_series.CountedEvent) -> None:
         if not event.is_waiting:
             event.is_waiting = True
+            # Events of one object use the same lane, which keeps their order.
             self._lanes[hash(event.pod.uid) % LANES].put_nowait(event)
 
     def _enqueue_final_count(self, event: event_series.CountedEvent | None) -> None:

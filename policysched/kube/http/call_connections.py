@@ -39,7 +39,7 @@ class ApiServerResponse(NamedTuple):
 
     Attributes:
         status: the HTTP status.
-        retry_after: the `Retry-After` header, None if absent.
+        retry_after: the `Retry-After` header, or None if absent.
         body: the whole body.
     """
 
@@ -62,8 +62,8 @@ class CallConnections:
         Args:
             connection: the server's settings; its proxy is not used.
             limit: maximum number of connections; further calls wait for a free one.
-            unacknowledged_seconds: how long sent bytes may stay unacknowledged, None for the limit
-                of `sockets`.
+            unacknowledged_seconds: how long sent bytes may stay unacknowledged, or None for the
+                limit of `sockets`.
         """
         url = urllib.parse.urlsplit(connection.server)
         self._host = url.hostname or ""
@@ -119,6 +119,8 @@ class CallConnections:
         while self._idle and self._idle[0].idle_since_seconds < oldest_seconds:
             self._idle.popleft().close()
         while self._idle:
+            # Use the newest first, so that connections beyond the current need grow old and are
+            # closed.
             connection = self._idle.pop()
             if connection.is_open:
                 return connection

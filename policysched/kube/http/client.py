@@ -307,7 +307,7 @@ class ApiClient:
     def _compute_retry_seconds(
         self, error: errors.KubeError, failures: int, policy: CallRetryPolicy
     ) -> float | None:
-        """Return how long to wait before the next attempt, None if there must be none."""
+        """Return how long to wait before the next attempt, or None if there must be none."""
         wait_seconds = BACKOFF.compute_wait_seconds(failures, self._rng)
         match error:
             case errors.CertificateError():

@@ -1,7 +1,7 @@
 """A client-side limit of requests: a token bucket.
 
-As client-go's flow control (`util/flowcontrol/throttle.go`); for API servers without priority and
-fairness, and for shared ones whose operator requires a limit.
+It behaves like client-go's flow control (`util/flowcontrol/throttle.go`), for API servers without
+priority and fairness, and for shared ones whose operator requires a limit.
 """
 
 from __future__ import annotations

@@ -57,7 +57,7 @@ class ReflectorSink(Protocol[T_contra]):
     """The receiver of the objects of a collection."""
 
     def replace(self, objects: Sequence[T_contra], /) -> None:
-        """Take these objects as the whole collection."""
+        """Replace the whole collection with these objects."""
         ...
 
     def upsert(self, obj: T_contra, /) -> None:

@@ -81,7 +81,7 @@ class WatchSync:
         self.is_ready = True
 
     def describe_unsynced_resources(self, names: Iterable[str]) -> str:
-        """Return a text that names the missing resources, "" if scheduling may begin."""
+        """Return a text that names the missing resources, or "" if scheduling may begin."""
         missing = [] if self.is_ready else self.find_unsynced_resources(names)
         return f"not listed yet: {', '.join(missing)}" if missing else ""
 

@@ -1,4 +1,4 @@
-"""Bind pods to nodes by the binding subresource.
+"""Bind pods to nodes through the binding subresource.
 
 The binding contains the pod's uid, so a pod that was deleted and created again under the same name
 is never bound by mistake. The server binds a pod at most once, however many calls arrive, so the
@@ -101,7 +101,7 @@ class ApiBinder:
         return _judge_bound_node(bound_to, node_name, error)
 
     async def _read_bound_node(self, metadata: objects.ObjectMeta) -> str | None:
-        """Return the node of the pod, "" if it is not bound; None if another pod has its name."""
+        """Return the node of the pod, "" if it is unbound, or None if its name is reused."""
         path = paths.format_pod_path(metadata.namespace, metadata.name)
         body = await self._api.send_request("GET", path, policy=_CHECK_POLICY)
         pod = decoding.decode_single_object(body, objects.Pod)

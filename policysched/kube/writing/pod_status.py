@@ -65,8 +65,8 @@ class _PodStatusNote:
 
     Attributes:
         pod: the pod as the scheduler knew it.
-        content: status, reason and message of the condition; None keeps the present one.
-        nominated_node_name: None keeps the present nomination.
+        content: status, reason and message of the condition; None keeps the current one.
+        nominated_node_name: None keeps the current nomination.
     """
 
     pod: objects.Pod
@@ -224,6 +224,7 @@ class ApiPodStatusWriter:
                 await self._write_note(note, known)
             except errors.ConflictError:
                 newest = await self._read_pod(note.pod)
+                # Drop the note if its pod was replaced or bound.
                 if newest.metadata.uid != note.pod.metadata.uid or newest.spec.node_name:
                     return
                 note = dataclasses.replace(note, pod=newest)

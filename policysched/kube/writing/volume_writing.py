@@ -31,7 +31,7 @@ _encoder = msgspec.json.Encoder()
 
 
 class ApiVolumeWriter:
-    """Writes volumes and claims by the API server; any number of calls may be in flight."""
+    """Writes volumes and claims through the API server; any number of calls may be in flight."""
 
     def __init__(self, api: client.ApiClient) -> None:
         self._api = api
