@@ -1,4 +1,5 @@
-"""Rules that look further than `check`: what a policy surely or probably was not meant to say.
+"""Lint: checks for policies that are valid and probably not intended.
 
-One rule is one module of `rules`, with a page in docs/lint/. Nothing here reads files.
+Each rule is one module of `rules` and has a page in docs/lint/. No module of this package reads
+files.
 """

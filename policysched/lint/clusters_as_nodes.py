@@ -1,8 +1,8 @@
-"""Cluster policies as if they were about nodes and pods, for the rules that do as well for them.
+"""Presents cluster policies as policies about nodes and pods, so that lint rules can reuse them.
 
-A clusterPolicy is made of the same selectors, expressions and clauses: with clusters for nodes and
-resources for pods most rules hold word by word. So they are run once more on a subject in which
-that has been exchanged, and what they find is put into the words of clusters.
+A clusterPolicy consists of the same selectors, expressions and clauses as a policy. With clusters
+in place of nodes and resources in place of pods, most rules apply unchanged. The linter therefore
+runs them a second time on a substituted input and rewords their findings for clusters.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ CODES = frozenset(
         "PS805",
     }
 )
-"""The rules that are run for cluster policies, too; others look at them by themselves."""
+"""The rules that also run on substituted cluster policies; other rules handle these themselves."""
 
 _CODE = re.compile("(`[^`]*`)")
 _TABLE = re.compile(r"\S {2,}\S")
@@ -40,7 +40,10 @@ _WORDS = (
 
 
 def substitute_clusters_for_nodes(about: rule_input.RuleInput) -> rule_input.RuleInput | None:
-    """Return a subject with clusters for nodes and resources for pods; None without any policy."""
+    """Return the input with clusters as nodes and resources as pods, or None.
+
+    The result is None if the program has no cluster policies.
+    """
     program = about.program
     if not program.cluster_policies:
         return None
@@ -55,7 +58,7 @@ def substitute_clusters_for_nodes(about: rule_input.RuleInput) -> rule_input.Rul
 
 
 def is_of_cluster_metric(finding: diagnostics.Diagnostic, about: rule_input.RuleInput) -> bool:
-    """Return whether a finding is about the declaration of a metric of clusters."""
+    """Return whether a finding is in the declaration of a cluster metric."""
     names = {each.name for each in about.program.metrics if each.target == "cluster"}
     return any(
         isinstance(item, syntax.Metric)
@@ -68,7 +71,7 @@ def is_of_cluster_metric(finding: diagnostics.Diagnostic, about: rule_input.Rule
 
 
 def reword_for_clusters(finding: diagnostics.Diagnostic) -> diagnostics.Diagnostic:
-    """Return a finding in the words of clusters; what stands between backticks is kept."""
+    """Return a finding in the terms of clusters; text between backticks is unchanged."""
     return dataclasses.replace(
         finding,
         message=_reword_text(finding.message),
@@ -82,7 +85,7 @@ def reword_for_clusters(finding: diagnostics.Diagnostic) -> diagnostics.Diagnost
 
 
 def _reword_notes(notes: tuple[str, ...]) -> tuple[str, ...]:
-    """Return notes in other words, but for the rows of a table: what they say is the user's."""
+    """Return reworded notes; table rows are unchanged because they contain names of the user."""
     return tuple(note if _TABLE.search(note) else _reword_text(note) for note in notes)
 
 

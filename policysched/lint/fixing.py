@@ -1,4 +1,4 @@
-"""Applies the fixes of findings to texts."""
+"""Applies the fixes of findings to policy texts."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from policysched.lang.diagnostics import diagnostics
 from policysched.lint import linter, settings
 
 if TYPE_CHECKING:
-    from policysched.lint.facts import (  # brings NumPy, which most runs do without
+    from policysched.lint.facts import (  # imports NumPy, which most runs do not need
         cluster_facts,
         prometheus_facts,
     )
 
 _MAX_ROUNDS = 10
-"""A fix may bring up what another rule fixes; more rounds than rules that lead to each other."""
+"""Limit of rounds; a fix may uncover a finding of another rule, but such chains are shorter."""
 _MAX_SINGLE = 50
-"""Where all fixes together leave errors, so many are tried one by one."""
+"""How many fixes are tried one by one if all fixes together leave errors."""
 
 
 def apply_fixes(  # noqa: PLR0913 - one argument for each thing that a run of lint has
@@ -32,17 +32,18 @@ def apply_fixes(  # noqa: PLR0913 - one argument for each thing that a run of li
     prometheus: prometheus_facts.PrometheusFacts | None = None,
     now: float | None = None,
 ) -> list[source.SourceText]:
-    """Return the texts with fixes applied until there is none left.
+    """Return the texts after all applicable fixes, repeated until no fix is left.
 
-    Fixes that would leave a text with errors are not applied.
+    Fixes that would leave a text with errors are not applied. The number of rounds is limited.
 
     Args:
-        sources: the texts.
+        sources: the policy texts.
         given: values of params.
-        chosen: which rules have a say.
-        also_unsafe: whether fixes are applied that change what a policy means.
-        cluster: for the rules that need one.
-        prometheus: as above; of queries that a fix has changed it says nothing any more.
+        chosen: the settings that select the rules.
+        also_unsafe: whether to apply fixes that change the meaning of a policy.
+        cluster: the cluster for the rules that compare policies with one.
+        prometheus: the facts for the rules that need a Prometheus server; they contain no answers
+            to queries that a fix has changed.
         now: see `checker.check`.
     """
     texts = list(sources)
@@ -63,7 +64,7 @@ def count_safe_fixes(
     findings: Iterable[diagnostics.Diagnostic],
     given: Mapping[str, str],
 ) -> int:
-    """Return how many findings have a safe fix that `apply_fixes` applies."""
+    """Return the number of findings with a safe fix that `apply_fixes` applies."""
     editable = {text.name for text in texts if text.is_editable}
     wanted = [
         each
@@ -78,7 +79,7 @@ def _keep_harmlessly_fixable_findings(
     wanted: Sequence[diagnostics.Diagnostic],
     given: Mapping[str, str],
 ) -> Sequence[diagnostics.Diagnostic]:
-    """Return all of the findings, or else those whose fixes leave no errors together."""
+    """Return all findings, or a subset whose fixes together leave no errors."""
     fixed = [_apply_finding_fixes(text, wanted) for text in texts]
     if not wanted or checker.check(fixed, given=given).program is not None:
         return wanted
@@ -91,8 +92,9 @@ def _keep_harmlessly_fixable_findings(
 
 
 def apply_text_edits(text: str, edits: Iterable[diagnostics.TextEdit]) -> str:
-    """Return a text with edits made that do not overlap."""
+    """Return a text after edits that do not overlap."""
     for edit in sorted(edits, key=lambda each: (each.span.start, each.span.end), reverse=True):
+        # From the last edit to the first, so that the offsets of the remaining edits stay valid.
         text = text[: edit.span.start] + edit.replacement + text[edit.span.end :]
     return text
 
@@ -100,7 +102,10 @@ def apply_text_edits(text: str, edits: Iterable[diagnostics.TextEdit]) -> str:
 def _apply_finding_fixes(
     text: source.SourceText, findings: Sequence[diagnostics.Diagnostic]
 ) -> source.SourceText:
-    """Return a text with those fixes applied that do not overlap; earlier ones win."""
+    """Return a text with the fixes applied; of fixes that overlap, only the first is applied.
+
+    Fixes with edits in other texts are left out.
+    """
     taken: list[diagnostics.TextEdit] = []
     for finding in findings:
         edits = finding.fix.edits if finding.fix is not None else ()

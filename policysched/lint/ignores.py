@@ -1,7 +1,8 @@
 """Comments that silence findings: `# policysched: ignore[PS208] spot nodes have no such label`.
 
-One at the end of a line speaks of the statement on that line, one on a line of its own of the
-statement that follows. Of a block (`policy x {`) it speaks of the name only.
+A comment at the end of a line applies to the statement on that line. A comment on its own line
+applies to the statement that follows. For a block (`policy x {`), it applies only to the header up
+to the name.
 """
 
 from __future__ import annotations
@@ -20,14 +21,14 @@ _COMMENT = re.compile(r"#\s*policysched:\s*ignore\[(?P<codes>[^\]]*)\]\s*(?P<rea
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class IgnoreComment:
-    """A comment and what it speaks of.
+    """A comment and the statement to which it applies.
 
     Attributes:
-        codes: as they are written.
-        span: of the comment.
-        start: offset of the first character of the statement; findings that begin there or further
-            on are silenced...
-        end: ...up to here.
+        codes: the codes as written.
+        span: the place of the comment.
+        start: offset of the start of the statement. The comment silences findings that begin in the
+            statement.
+        end: offset of the end of the statement.
     """
 
     codes: tuple[str, ...]
@@ -37,7 +38,7 @@ class IgnoreComment:
     end: int
 
     def silences_finding(self, finding: diagnostics.Diagnostic) -> bool:
-        """Return whether a finding is what the comment speaks of."""
+        """Return whether the comment silences a finding."""
         place = finding.span
         is_here = place.file == self.span.file and self.start <= place.start <= self.end
         return is_here and finding.code in self.codes
@@ -68,7 +69,7 @@ def _list_statement_spans(file: syntax.SyntaxTree) -> Iterator[tuple[int, int]]:
 def _find_statement_of_comment(
     text: source.SourceText, comment: source.Span, statements: Sequence[tuple[int, int]]
 ) -> tuple[int, int]:
-    """Return from where to where the statement reaches that a comment speaks of."""
+    """Return the start and end offset of the statement to which a comment applies."""
     line_start = comment.start - (comment.column - 1)
     is_alone = not text.text[line_start : comment.start].strip()
     if is_alone:
@@ -84,12 +85,12 @@ def find_useless_ignores(
     judged: Collection[str],
     texts: dict[str, source.SourceText],
 ) -> Iterator[diagnostics.Diagnostic]:
-    """Yield PS803 of comments without a reason, and of codes that silence nothing.
+    """Yield PS803 for comments without a reason, and for codes that silence no finding.
 
     Args:
-        ignores: of all texts.
-        found: before anything is silenced.
-        judged: codes of the rules that have run; of others nothing is known.
+        ignores: the comments of all texts.
+        found: the findings before any is silenced.
+        judged: codes of the rules that have run; other codes are never reported as unused.
         texts: the texts by name.
     """
     for each in ignores:
@@ -118,10 +119,10 @@ def find_useless_ignores(
 def _diagnose_useless_codes(
     each: IgnoreComment, codes: Sequence[str], text: source.SourceText, *, is_stale: bool
 ) -> diagnostics.Diagnostic:
-    """Return the diagnostics for codes that silence nothing.
+    """Return the diagnostic for codes that silence no finding.
 
-    Taking them out is safe only if they are stale: a misspelt code, or one whose finding is on
-    another line of the text, was meant for something.
+    Removing a code is a safe fix only if the code is stale. A misspelt code, or a code whose
+    finding is on another line of the text, had a purpose.
     """
     named = ", ".join(f"`{code}`" for code in codes) or "nothing"
     left = [code for code in each.codes if code not in codes]

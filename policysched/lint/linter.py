@@ -1,4 +1,4 @@
-"""Runs the rules on a program and sorts out what is silenced."""
+"""Runs the rules on a program and removes silenced findings."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from policysched.lang.diagnostics import diagnostics
 from policysched.lint import clusters_as_nodes, ignores, registry, rule, rule_input, settings
 
 if TYPE_CHECKING:
-    from policysched.lint.facts import (  # brings NumPy, which most runs do without
+    from policysched.lint.facts import (  # imports NumPy, which most runs do not need
         cluster_facts,
         prometheus_facts,
     )
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class LintResult:
-    """What was found.
+    """The result of a lint run.
 
     Attributes:
-        findings: by position.
+        findings: the findings that are not silenced, ordered by position.
         texts: the texts by name.
-        silenced: how many findings comments have silenced.
+        silenced: the number of findings that comments silence.
     """
 
     findings: tuple[diagnostics.Diagnostic, ...]
@@ -41,8 +41,8 @@ def lint_program(
 ) -> LintResult:
     """Return the findings of the rules and the warnings of `check`.
 
-    A program with errors has only what `check` has found. Rules about clusters, and about what a
-    Prometheus says, run where these are given.
+    For a program with errors, return only the findings of `check`. Rules that need a cluster or a
+    Prometheus server run only if it is given.
     """
     if result.program is None:
         return LintResult(result.diagnostics, result.texts, 0)
@@ -69,9 +69,11 @@ def lint_program(
     ]
     silenced = len(found) - len(kept)
     if chosen.is_rule_enabled("PS803"):
+        # A code of a rule that has not run must not be reported as unused.
         judged = {each.code for each in active}
         kept += _find_useless_ignores(comments, found, judged, result, chosen)
     shown = [each for each in kept if not _is_finding_excluded(each, result.texts, chosen)]
+    # A rule may report the same finding once for each profile of a policy.
     unique = {(each.code, each.span, each.message): each for each in shown}
     findings = tuple(sorted(unique.values(), key=diagnostics.make_diagnostic_sort_key))
     return LintResult(findings, result.texts, silenced)

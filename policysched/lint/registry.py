@@ -1,4 +1,4 @@
-"""All rules, in the order of their codes."""
+"""All lint rules, in the order of their codes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _OF_PROMETHEUS = "PS6"
 
 
 def list_offline_rules() -> tuple[rule.LintRule, ...]:
-    """Return the rules that need nothing but the texts."""
+    """Return the rules that need only the policy texts."""
     return _select_rules(lambda code: not code.startswith((_OF_CLUSTERS, _OF_PROMETHEUS)))
 
 
@@ -26,12 +26,12 @@ def list_cluster_rules() -> tuple[rule.LintRule, ...]:
 
 
 def list_prometheus_rules() -> tuple[rule.LintRule, ...]:
-    """Return the rules that compare queries with what a Prometheus says."""
+    """Return the rules that compare queries with the answers of a Prometheus server."""
     return _select_rules(lambda code: code.startswith(_OF_PROMETHEUS))
 
 
 def _select_rules(is_wanted: Callable[[str], bool]) -> tuple[rule.LintRule, ...]:
-    """Return `RULE` of the module of each code."""
+    """Return the constant `RULE` of the module of each selected code."""
     return tuple(_load_rule(code) for code in sorted(diagnostics.LINT_CODES) if is_wanted(code))
 
 
@@ -43,6 +43,6 @@ def _load_rule(code: str) -> rule.LintRule:
 
 @functools.cache
 def _map_codes_to_modules() -> Mapping[str, str]:
-    """Return the module of each code: PS204 is in `ps204_shadowed_rule`."""
+    """Map each code to its module: PS204 is in `ps204_shadowed_rule`."""
     names = (found.name for found in pkgutil.iter_modules(rules.__path__))
     return {name.partition("_")[0].upper(): name for name in names}

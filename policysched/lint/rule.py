@@ -1,4 +1,4 @@
-"""What a rule is."""
+"""The interface of a lint rule."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ class LintRule:
 
     Attributes:
         code: a key of `diagnostics.LINT_CODES`.
-        severity: of its findings, unless the settings say otherwise.
-        check: yields what is found; severities are set by the linter.
+        severity: the severity of its findings, unless the settings override it.
+        check: yields the findings; the linter sets their severity.
     """
 
     code: str
@@ -25,5 +25,5 @@ class LintRule:
 
     @property
     def title(self) -> str:
-        """What it is about, in one line."""
+        """The title of the code, in one line."""
         return diagnostics.LINT_CODES[self.code]

@@ -1,4 +1,4 @@
-"""What the rules look at: a checked program, its texts, its selectors and queries."""
+"""The input of lint rules: a checked program, its texts, its selectors and queries."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from policysched.lint.policies import enforced_policy_rules
 from policysched.lint.sets import contradictions
 
 if TYPE_CHECKING:
-    from policysched.lint.facts import (  # brings NumPy, which most runs do without
+    from policysched.lint.facts import (  # imports NumPy, which most runs do not need
         cluster_facts,
         prometheus_facts,
     )
@@ -26,13 +26,15 @@ if TYPE_CHECKING:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class SelectorUse:
-    """A selector and what it stands for.
+    """A selector and the objects that it selects.
 
     Attributes:
-        about: `pods`, `nodes` or `namespaces`, of a clusterPolicy `resources` or `clusters`; the
-            former where these have been exchanged (`across_clusters`).
-        policy: the policy that it stands in.
-        rule: the rule; None where it says for which pods the policy is.
+        about: `pods`, `nodes` or `namespaces`; for a clusterPolicy, `resources`, `clusters` or
+            `namespaces`, unless `clusters_as_nodes.substitute_clusters_for_nodes` has replaced
+            them.
+        policy: the policy that contains the selector.
+        rule: the rule that contains the selector; None for the scope of the policy, and for a
+            cluster group.
     """
 
     selector: checked_selector.Selector
@@ -43,15 +45,15 @@ class SelectorUse:
 
 @dataclasses.dataclass(frozen=True)
 class RuleInput:
-    """A program without errors.
+    """A program without errors, with the facts that rules compare it with.
 
     Attributes:
-        program: what the texts mean.
-        parsed: what was read, text by text.
+        program: the checked program.
+        parsed: the parse result of each text.
         texts: the texts by name.
-        cluster: what is known of one, if it is given.
-        prometheus: what one says about the queries, if it was asked.
-        thresholds: where rules draw a line.
+        cluster: the facts about a cluster, if one is given.
+        prometheus: the facts from a Prometheus server, if one was queried.
+        thresholds: the numeric limits of rules.
     """
 
     program: checked.CheckedProgram
@@ -72,7 +74,7 @@ class RuleInput:
     def contradictory_selectors(
         self,
     ) -> tuple[tuple[SelectorUse, contradictions.Contradiction], ...]:
-        """Where a selector cannot match."""
+        """Every selector that cannot match, with the contradiction."""
         return tuple(
             (each, found)
             for each in self.selector_uses
@@ -81,7 +83,7 @@ class RuleInput:
 
     @functools.cached_property
     def enforced_rules(self) -> tuple[enforced_policy_rules.EnforcedPolicyRules, ...]:
-        """The rules that are in force, profile by profile."""
+        """The rules in force, for each profile."""
         return tuple(
             enforced_policy_rules.EnforcedPolicyRules(profile) for profile in self.program.profiles
         )
@@ -92,7 +94,7 @@ class RuleInput:
         return tuple(queries.parse_metric_queries(self.program, self.parsed, self.texts))
 
     def format_selector(self, selector: checked_selector.Selector) -> str:
-        """Return a selector in words, on one line: requirements as written, lets spelt out."""
+        """Return a selector as one line of text: requirements as written, lets expanded."""
         match selector:
             case checked_selector.SelectorConjunction(operands=operands):
                 return " and ".join(self._format_operand(each) for each in operands)
@@ -112,9 +114,9 @@ class RuleInput:
         )
 
     def locate_selector(self, selector: checked_selector.Selector) -> source.Span:
-        """Return the place of a selector, which must not be empty: its first to last requirement.
+        """Return the range from the first to the last requirement of a selector that is not empty.
 
-        Where parts of it come from elsewhere, that of its first requirement.
+        If the requirements are in several files, return the place of the first one.
         """
         spans = [each.span for each in checked_selector.walk_requirements(selector)]
         if any(each.file != spans[0].file for each in spans):
@@ -182,7 +184,7 @@ def _find_expression_selectors(
 
 
 def list_text_words(result: parser.ParseResult) -> Iterator[str]:
-    """Yield the words of a text, and the params in its queries; no comments, no strings."""
+    """Yield the words of a text and the params in its queries, without comments and strings."""
     for lexeme in scanner.LexemeScan(result.text).lexemes:
         if lexeme.kind == "word":
             yield lexeme.text

@@ -1,4 +1,4 @@
-"""Which rules run, how bad their findings are, and where they are left out."""
+"""Settings of lint: the rules that run, the severity of their findings, and exclusions."""
 
 from __future__ import annotations
 
@@ -14,19 +14,20 @@ ORDER = (
     diagnostics.Severity.WARNING,
     diagnostics.Severity.ERROR,
 )
-"""From the mildest to the worst."""
+"""The severities in increasing order."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class RuleSettings:
-    """What a user has chosen. Codes are given by their beginning: `PS2` are all of PS201 to PS299.
+    """The settings of a user; codes are selected by prefix: `PS2` selects PS201 to PS299.
 
     Attributes:
-        select: only these; none for all.
-        ignore: not these; wins over `select`, unless that is longer.
-        per_path: by pattern of a path, what is not reported there.
-        levels: severities other than the rules' own.
-        thresholds: where rules draw a line.
+        select: prefixes of the rules that run; empty for all.
+        ignore: prefixes of the rules that do not run; overrides `select` unless the matching prefix
+            in `select` is longer.
+        per_path: prefixes of the codes that are not reported, by path pattern.
+        levels: severities by prefix, instead of the severities of the rules.
+        thresholds: the numeric limits of rules.
     """
 
     select: tuple[str, ...] = ()
@@ -50,13 +51,13 @@ class RuleSettings:
         )
 
     def get_severity(self, code: str, own: diagnostics.Severity) -> diagnostics.Severity:
-        """Return how bad findings of a rule are."""
+        """Return the severity of findings of a rule; the longest prefix decides."""
         longest = max((p for p in self.levels if code.startswith(p)), key=len, default=None)
         return own if longest is None else self.levels[longest]
 
 
 def is_severity_at_least(severity: diagnostics.Severity, level: diagnostics.Severity) -> bool:
-    """Return whether a severity is as bad as a level, or worse."""
+    """Return whether a severity is equal to a level or higher."""
     return ORDER.index(severity) >= ORDER.index(level)
 
 

@@ -1,4 +1,4 @@
-"""Numbers of rules that a user may want to be other ones."""
+"""Numeric limits of lint rules that a user can change."""
 
 from __future__ import annotations
 
@@ -7,15 +7,17 @@ import dataclasses
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Thresholds:
-    """Where rules draw a line; each field is a setting of this name, with `-` for `_`.
+    """The limits; each field is a setting of the same name, with `-` for `_`.
 
     Attributes:
-        max_query_samples: PS604: samples that one query may look at. Prometheus gives up at
-            50 million (--query.max-samples); a tenth of it, every `refresh`, is a lot.
-        max_query_seconds: PS604: how long the server may take to evaluate one query.
-        min_range_scrapes: PS610: how many scrape intervals a range should hold, so that one scrape
-            that fails is no gap.
-        max_ratio: PS605: the largest value of a ratio that passes for rounding.
+        max_query_samples: PS604: the number of samples that one query may read. Prometheus aborts a
+            query at 50 million (--query.max-samples). The default is a tenth of that, because the
+            query is repeated at every refresh.
+        max_query_seconds: PS604: the time in seconds that the server may take to evaluate one
+            query.
+        min_range_scrapes: PS610: the number of scrape intervals that a range must contain, so that
+            one failed scrape causes no gap.
+        max_ratio: PS605: the largest value of a ratio that counts as a rounding error.
     """
 
     max_query_samples: float = 5_000_000

@@ -1,1 +1,1 @@
-"""What is known of the cluster, of Prometheus, and of the queries of policies."""
+"""Facts about the cluster, about Prometheus, and about the queries of policies."""

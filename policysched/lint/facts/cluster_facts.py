@@ -1,4 +1,4 @@
-"""What is known of a cluster: its nodes and pods, as the scheduler would see them."""
+"""Facts about a cluster: its nodes and pods, as the scheduler would see them."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from policysched.lang.checked import checked, checked_selector
 
 @dataclasses.dataclass(frozen=True)
 class ClusterFacts:
-    """A cluster at one moment.
+    """The state of a cluster at one moment.
 
     Attributes:
-        name: what to call it, usually the path of the file.
-        nodes: all of them.
-        pods: with their shapes; those that have ended are left out.
-        snapshot: of the same nodes.
-        members: of a Karmada control plane: its clusters in the place of nodes, its bindings in
-            that of pods; None where it has none.
-        scheduler_names: whose pods the profiles decide; None for all pods.
+        name: the name in messages, usually the path of the file.
+        nodes: all nodes.
+        pods: the pods that have not ended, with their shapes.
+        snapshot: the snapshot of the same nodes.
+        members: for a Karmada control plane, its clusters as nodes and its bindings as pods; None
+            without member clusters.
+        scheduler_names: the scheduler names whose pods the profiles schedule; None for all pods.
     """
 
     name: str
@@ -37,7 +37,7 @@ class ClusterFacts:
     scheduler_names: frozenset[str | None] | None = None
 
     def restrict_to_profiles(self, program: checked.CheckedProgram) -> ClusterFacts:
-        """Return the cluster in which policies are about the pods that the profiles decide."""
+        """Return the cluster with policies restricted to the pods that the profiles schedule."""
         if program.decides_all_pods:
             return self
         names = frozenset(each.name for each in program.profiles)
@@ -45,7 +45,7 @@ class ClusterFacts:
 
     @functools.cached_property
     def node_labels(self) -> Mapping[str, frozenset[str]]:
-        """Label key -> its values on the nodes."""
+        """Map each label key to its values on the nodes."""
         found: dict[str, set[str]] = {}
         for node in self.nodes:
             for key, value in node.metadata.labels.items():
@@ -53,11 +53,11 @@ class ClusterFacts:
         return {key: frozenset(values) for key, values in found.items()}
 
     def count_nodes_with_label(self, key: str) -> int:
-        """Return how many nodes have a label."""
+        """Return the number of nodes that have a label."""
         return sum(key in node.metadata.labels for node in self.nodes)
 
     def count_matching_nodes(self, *selectors: checked_selector.Selector) -> int:
-        """Return how many nodes match all the selectors."""
+        """Return the number of nodes that match all the selectors."""
         return len(self.find_matching_nodes(*selectors))
 
     def find_matching_nodes(
@@ -86,7 +86,7 @@ class ClusterFacts:
         return self.snapshot.view_all_rows().objects()
 
     def list_pods_of_policy(self, policy: checked.CheckedPolicy) -> list[objects.Pod]:
-        """Return the pods that a policy is about."""
+        """Return the pods in the scope of a policy."""
         return [
             pod
             for shape in self.list_pod_shapes_of_policy(policy)
@@ -94,7 +94,7 @@ class ClusterFacts:
         ]
 
     def list_pod_shapes_of_policy(self, policy: checked.CheckedPolicy) -> list[pod_shape.PodShape]:
-        """Return the shapes of the pods that a policy is about; equal pods share one."""
+        """Return the shapes of the pods in the scope of a policy; equal pods share a shape."""
         known = self._shapes_by_scope.get(policy.scope)
         if known is None:
             scoped = scope.PolicyScope(policy.scope)
@@ -108,9 +108,10 @@ class ClusterFacts:
     def find_pods_in_selection(
         self, pods: checked_selector.PodSelection, policy: checked.CheckedPolicy, namespace: str
     ) -> list[objects.Pod]:
-        """Return the pods that an affinity or spread counts for a pod of `namespace`.
+        """Return the pods that an affinity or spread rule counts for a pod of `namespace`.
 
-        Label keys that are matched with the pod's own are left out: it may be more than meant.
+        Label keys that must equal those of the pod (`matchLabelKeys`) are ignored, so the result
+        may contain pods that the rule does not count.
         """
         where = policy.scope.where if pods.selector is None else pods.selector
         matches = pod_predicates.lower(where)
@@ -129,7 +130,7 @@ class ClusterFacts:
 
     @functools.cached_property
     def pods_by_shape(self) -> Mapping[pod_shape.PodShape, list[objects.Pod]]:
-        """The pods, equal ones together."""
+        """The pods, grouped by shape."""
         found: dict[pod_shape.PodShape, list[objects.Pod]] = {}
         for pod, shape in self.pods:
             found.setdefault(shape, []).append(pod)
@@ -137,7 +138,7 @@ class ClusterFacts:
 
     @functools.cached_property
     def scheduled_pods_by_shape(self) -> Mapping[pod_shape.PodShape, list[objects.Pod]]:
-        """The pods that the profiles decide, equal ones together."""
+        """The pods that the profiles schedule, grouped by shape."""
         names = self.scheduler_names
         if names is None:
             return self.pods_by_shape

@@ -1,4 +1,7 @@
-"""What a Prometheus says about the queries of policies, as values: nothing here asks it."""
+"""Facts from a Prometheus server about the queries of policies, as plain data.
+
+This module does not query the server.
+"""
 
 from __future__ import annotations
 
@@ -11,8 +14,8 @@ class QuerySample:
     """One series of an answer.
 
     Attributes:
-        labels: all of them.
-        value: None where it is no number.
+        labels: all labels of the series.
+        value: the sample, or None if it is not a number.
     """
 
     labels: Mapping[str, str]
@@ -21,12 +24,13 @@ class QuerySample:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class QueryFacts:
-    """What the query of a metric gives.
+    """The answer to the query of a metric.
 
     Attributes:
-        problem: why there is no answer, or "".
-        read_samples: how many samples it had to look at; None if the server does not say.
-        seconds: how long the server took to evaluate it; None as above.
+        problem: the reason why there is no answer, or "".
+        read_samples: the number of samples that the query read; None if the server does not report
+            it.
+        seconds: the evaluation time on the server; None if the server does not report it.
     """
 
     problem: str = ""
@@ -37,17 +41,17 @@ class QueryFacts:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class SeriesSelectorFacts:
-    """What is known of one selector of a query.
+    """Facts about one selector of a query.
 
     Attributes:
-        is_there: it has series at present.
-        was_there: it had some within the time that is looked back.
-        is_name_known: series with its name were there within that time.
-        unknown_label: a label that it asks for and no such series has, or "".
-        unknown_value: the value of which that is so, or "".
-        known: what there is instead: names, labels or values.
+        is_there: whether it has series at present.
+        was_there: whether it had series within the lookback period.
+        is_name_known: whether series with its name existed within the lookback period.
+        unknown_label: a label in the selector that no such series has, or "".
+        unknown_value: a label value in the selector that no such series has, or "".
+        known: the names, labels or values that exist instead.
         jobs: values of the label `job` of its series.
-        kind: counter, gauge, histogram, summary, or "" if the server does not say.
+        kind: counter, gauge, histogram, summary, or "" if the server does not report it.
     """
 
     is_there: bool = True
@@ -62,15 +66,16 @@ class SeriesSelectorFacts:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class PrometheusFacts:
-    """What a server knows that the rules ask for.
+    """The facts from one Prometheus server that lint rules use.
 
     Attributes:
-        name: what to call it.
-        lookback_days: how far back it was asked for series.
-        queries: by the text of the query; those that were not asked are left out.
-        selectors: by the text of the query, in the order of `promql_tree.walk_query`.
-        scrape_seconds: by job, the time between two scrapes; the longest one of its targets.
-        recordings: the expression of a recording rule, as `normal` writes it -> its name.
+        name: the name in messages.
+        lookback_days: the lookback period of the requests for series.
+        queries: the answers by query text; queries that were not sent are absent.
+        selectors: the facts by query text, in the order of `query_tree.list_selectors`.
+        scrape_seconds: by job, the scrape interval; the longest one of its targets.
+        recordings: the names of recording rules by their expression, in the form of
+            `query_tree.normalise_query`.
     """
 
     name: str

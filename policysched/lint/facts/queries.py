@@ -21,11 +21,11 @@ class MetricQuery:
     """The query of a metric.
 
     Attributes:
-        metric: as checked.
-        expr: the query, parsed.
-        query: the query with params put in, which knows the places of its parts.
-        tokens: its words and signs.
-        text: the policy text that it stands in.
+        metric: the checked metric.
+        expr: the parsed query.
+        query: the query with params substituted; it maps its parts to places in the policy text.
+        tokens: the tokens of the query.
+        text: the policy text that contains the query.
     """
 
     metric: checked.CheckedMetric
@@ -40,13 +40,18 @@ class MetricQuery:
         return self.query.locate_query_range(self.tokens[0].start, self.tokens[-1].end, self.text)
 
     def locate_query_part(self, part: promql_parser.Expr) -> source.Span:
-        """Return the place of a call, an aggregation or a selector; where unsure, of the query."""
+        """Return the place of a call, an aggregation or a selector.
+
+        If the place is ambiguous, return that of the whole query.
+        """
         named = query_tree.get_part_name(part)
         if named is None:
             return self.span
         walked = query_tree.walk_query(self.expr)
         parts = [each for each in walked if query_tree.get_part_name(each) == named]
         words = [token for token in self.tokens if token.kind == "word" and token.text == named]
+        # If the name also occurs in another role, such as a label name, the nth part need not be
+        # the nth token.
         if len(parts) != len(words):
             return self.span
         index = next(index for index, each in enumerate(parts) if each is part)
@@ -58,7 +63,7 @@ def parse_metric_queries(
     parsed: tuple[parser.ParseResult, ...],
     texts: Mapping[str, source.SourceText],
 ) -> Iterator[MetricQuery]:
-    """Yield the queries that parse, with the params of no profile."""
+    """Yield the queries that parse, with the values of params outside all profiles."""
     by_name = {metric.name: metric for metric in program.metrics}
     params = {param.name: param for param in program.params}
     for result in parsed:
@@ -76,6 +81,6 @@ def _parse_metric_query(
 ) -> MetricQuery | None:
     try:
         expr = promql_parser.parse(query.text)
-    except ValueError:  # `check` warns of syntax that is newer than the parser
+    except ValueError:  # `check` warns about syntax that is newer than the parser
         return None
     return MetricQuery(metric, expr, query, tuple(query_tokens.scan_tokens(query.text)), text)

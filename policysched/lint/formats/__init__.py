@@ -1,1 +1,1 @@
-"""Forms in which findings are written, one module each."""
+"""Output formats of findings, one module each."""

@@ -7,7 +7,7 @@ from policysched.lint.formats import file_regions
 
 
 def render(report: linter.LintResult) -> str:
-    """Return the findings, one a line."""
+    """Return the findings, one per line."""
     lines = []
     for finding in report.findings:
         place = file_regions.locate_span(finding.span, report.texts)

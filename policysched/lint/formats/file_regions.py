@@ -1,4 +1,4 @@
-"""Where findings are: in the file that a user edits, which may be a ConfigMap manifest."""
+"""Places of findings in the file that a user edits, which may be a ConfigMap manifest."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from policysched.lang.diagnostics import diagnostics
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class FileRegion:
-    """A stretch of a file; lines and columns from 1, the end exclusive."""
+    """A range of a file; lines and columns start at 1, the end is exclusive."""
 
     file: str
     line: int
@@ -23,7 +23,7 @@ class FileRegion:
 
 
 def locate_span(span: source.Span, texts: Mapping[str, source.SourceText]) -> FileRegion:
-    """Return the place of a span in the file that its text comes from."""
+    """Return the place of a span in the file that contains its text."""
     text = texts.get(span.file)
     if text is None:
         return FileRegion(span.file, span.line, span.column, span.line, span.column)
@@ -33,7 +33,10 @@ def locate_span(span: source.Span, texts: Mapping[str, source.SourceText]) -> Fi
 
 
 def make_relative_path(file: str) -> str:
-    """Return a path as continuous integration names it: from the current folder, if it is below."""
+    """Return a path inside the current folder as a relative path, and any other path unchanged.
+
+    CI systems expect relative paths.
+    """
     path = os.path.relpath(file)
     is_below = path != os.pardir and not path.startswith(os.pardir + os.sep)
     return path.replace(os.sep, "/") if is_below else file
@@ -42,7 +45,7 @@ def make_relative_path(file: str) -> str:
 def locate_fix_edits(
     fix: diagnostics.Fix | None, texts: Mapping[str, source.SourceText]
 ) -> list[tuple[FileRegion, str]]:
-    """Return the edits of a fix as edits of files; none if one of its texts cannot be edited."""
+    """Return the edits of a fix as edits of files; none if one of its texts is not editable."""
     found = []
     for edit in fix.edits if fix is not None else ():
         text = texts.get(edit.span.file)
@@ -58,9 +61,9 @@ def locate_fix_edits(
 def compute_fingerprints(
     findings: tuple[diagnostics.Diagnostic, ...], texts: Mapping[str, source.SourceText]
 ) -> list[str]:
-    """Return what identifies each finding as long as its line and its code stay as they are.
+    """Return a fingerprint of each finding, computed from its code, file and the text of its line.
 
-    Lines above do not matter; equal lines with the same finding are counted.
+    It does not depend on the line number. Equal findings on lines with equal text are numbered.
     """
     seen: dict[str, int] = {}
     found = []

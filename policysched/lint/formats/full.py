@@ -1,4 +1,4 @@
-"""Findings with the lines that they are about, as `policysched check` shows errors."""
+"""Findings with their source lines, in the form in which `policysched check` shows errors."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from policysched.lint import linter
 
 
 def render(report: linter.LintResult) -> str:
-    """Return all findings, a blank line between any two."""
+    """Return all findings, separated by blank lines."""
     return "\n\n".join(
         rendering.render_diagnostic(finding, report.texts) for finding in report.findings
     )

@@ -29,7 +29,7 @@ def _render_command(finding: diagnostics.Diagnostic, report: linter.LintResult) 
         "endLine": place.end_line,
         "title": f"policysched {finding.code}",
     }
-    if place.line == place.end_line:  # columns of several lines are refused
+    if place.line == place.end_line:  # GitHub rejects columns with several lines
         properties |= {"col": place.column, "endColumn": place.end_column}
     shown = ",".join(
         f"{name}={_escape_command_property(str(value))}" for name, value in properties.items()

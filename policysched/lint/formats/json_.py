@@ -1,4 +1,4 @@
-"""The form of schemas/lint.schema.json."""
+"""The JSON format of schemas/lint.schema.json."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from policysched.lint.formats import file_regions
 
 
 def as_json(report: linter.LintResult) -> dict[str, Any]:
-    """Return the findings; places are those in the files that are edited."""
+    """Return the findings; places refer to the files that the user edits."""
     severities = [finding.severity for finding in report.findings]
     return {
         "files": sorted({place.file for place in _locate_findings(report)}),

@@ -16,7 +16,7 @@ _SEVERITIES = {
 
 
 def as_json(report: linter.LintResult) -> dict[str, Any]:
-    """Return the findings."""
+    """Return the report."""
     return {
         "source": {"name": "policysched"},
         "diagnostics": [_make_rdjson_diagnostic(finding, report) for finding in report.findings],

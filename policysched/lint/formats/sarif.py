@@ -53,7 +53,7 @@ def _make_tool_driver(codes: list[str]) -> dict[str, Any]:
 
 
 def _make_rule_descriptor(code: str) -> dict[str, Any]:
-    """Return what code scanning shows beside a finding: the page of its code."""
+    """Return the descriptor of a code; code scanning shows its page next to a finding."""
     titles = diagnostics.CODES | diagnostics.LINT_CODES
     page = diagnostic_pages.read_diagnostic_code_page(code)
     body = page.partition("\n")[2].strip()

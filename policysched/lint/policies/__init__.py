@@ -1,1 +1,1 @@
-"""What policies do: which rules are active, what they require of nodes, which pods they select."""
+"""Active rules, their requirements of nodes, and the pods that policies select."""

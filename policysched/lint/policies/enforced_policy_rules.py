@@ -1,4 +1,4 @@
-"""Which rules are sure to act on all pods of a policy, at any time."""
+"""The rules that are certain to act on all pods of a policy at any time."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class EnforcedPolicyRules:
     """The rules of one profile that are in force.
 
     Attributes:
-        policies: those that are no shadows.
+        policies: the policies in mode `enforce`.
     """
 
     def __init__(self, profile: checked.CheckedProfile) -> None:
@@ -33,7 +33,7 @@ class EnforcedPolicyRules:
     def find_covering_policies(
         self, policy: checked.CheckedPolicy
     ) -> Sequence[checked.CheckedPolicy]:
-        """Return the policies that are about all pods of a policy, itself included."""
+        """Return the policies whose scope certainly contains all pods of a policy, including it."""
         known = self._about.get(policy.name)
         if known is None:
             known = self._about[policy.name] = list(self._covering.find_covering_policies(policy))
@@ -42,9 +42,9 @@ class EnforcedPolicyRules:
     def find_covering_rules(
         self, policy: checked.CheckedPolicy
     ) -> Iterator[tuple[checked.CheckedPolicy, checked.Rule]]:
-        """Yield rules that act on every pod of a policy whenever they act, with their policies.
+        """Yield rules that, while active, act on every pod of a policy, with their own policies.
 
-        Those that some policy may disable are left out.
+        Rules that a policy may disable for some of these pods are left out.
         """
         for other in self.find_covering_policies(policy):
             for each in other.rules:
@@ -54,9 +54,9 @@ class EnforcedPolicyRules:
     def find_always_active_rules(
         self, policy: checked.CheckedPolicy
     ) -> Sequence[tuple[checked.CheckedPolicy, checked.Rule]]:
-        """Return rules that always act on every pod of a policy, each with its own policy.
+        """Return rules that always act on every pod of a policy, with their policies.
 
-        Rules with `during` or `expires` are left out, and those that some policy may disable.
+        Rules with `during` or `expires`, and rules that a policy may disable, are left out.
         """
         known = self._rules.get(policy.name)
         if known is None:
@@ -70,7 +70,10 @@ class EnforcedPolicyRules:
     def find_node_constraints(
         self, policy: checked.CheckedPolicy
     ) -> Sequence[node_constraints.NodeConstraint]:
-        """Return what is always asked of nodes for every pod of a policy, by whatever policy."""
+        """Return the constraints on nodes that always hold for every pod of a policy.
+
+        The constraints come from all policies of the profile.
+        """
         known = self._demands.get(policy.name)
         if known is None:
             known = self._demands[policy.name] = [
@@ -81,7 +84,7 @@ class EnforcedPolicyRules:
         return known
 
     def is_surely_disabled(self, each: checked.Rule, policy: checked.CheckedPolicy) -> bool:
-        """Return whether it is certain that a rule is disabled for all pods of a policy."""
+        """Return whether a rule is certainly disabled for all pods of a policy."""
         disabling = self._disabling.get(each.head.name, ())
         return any(scopes.covers_scope(other.scope, policy.scope) for other in disabling)
 
@@ -92,9 +95,10 @@ class EnforcedPolicyRules:
         other: checked.CheckedPolicy,
         other_place: source.Span,
     ) -> bool:
-        """Return whether, of two things that say the same, the first one is what should stay.
+        """Return whether the first of two duplicates is the one to keep.
 
-        That of another policy, which is about more pods, goes first; else the first in the text.
+        `other` must cover all pods of `policy`. The duplicate whose policy covers more pods is
+        kept; if both cover the same pods, the first in the text is kept.
         """
         if policy is not other and not scopes.covers_scope(policy.scope, other.scope):
             return False
@@ -109,9 +113,9 @@ def intersect_profile_findings(
     several: Sequence[EnforcedPolicyRules],
     find: Callable[[EnforcedPolicyRules, checked.CheckedPolicy], Iterable[diagnostics.Diagnostic]],
 ) -> Iterator[diagnostics.Diagnostic]:
-    """Yield what is found of a policy in each profile that it acts in.
+    """Yield the findings about a policy that occur in every profile that contains it.
 
-    What one profile makes useless may be needed in another one.
+    A rule that is redundant in one profile may be needed in another.
     """
     found: dict[str, list[dict[source.Span, diagnostics.Diagnostic]]] = {}
     for known in several:

@@ -1,4 +1,4 @@
-"""What rules ask of nodes, whatever the metrics and the time."""
+"""Requirements of rules on nodes that do not depend on metrics or on the time."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from policysched.lint.sets import selector_sets
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class NodeConstraint:
-    """A selector that nodes must match, or a rule rejects them.
+    """A selector that a node must match; otherwise the rule rejects the node.
 
     Attributes:
-        rule: a required node affinity, or a `reject` by what is known of nodes.
-        selector: what is left has to match it.
+        rule: a required node affinity, or a `reject` on labels, fields or taints of nodes.
+        selector: the selector that all remaining nodes match.
     """
 
     rule: checked.Rule
@@ -23,7 +23,7 @@ class NodeConstraint:
 
 
 def get_rule_weight(each: checked.Rule) -> int:
-    """Return the weight of a score or preference, 0 of what filters."""
+    """Return the weight of a score or preference, or 0 for a rule that filters."""
     match each:
         case checked.TolerationRule() | checked.RejectRule():
             return 0
@@ -32,7 +32,7 @@ def get_rule_weight(each: checked.Rule) -> int:
 
 
 def get_preferred_node_selector(each: checked.Rule) -> checked_selector.Selector | None:
-    """Return the nodes that a rule prefers, None for another rule."""
+    """Return the selector of the nodes that a rule prefers, or None for any other rule."""
     match each:
         case checked.NodeAffinityRule(selector=selector, weight=int()):
             return selector
@@ -45,7 +45,10 @@ def get_preferred_node_selector(each: checked.Rule) -> checked_selector.Selector
 def find_required_node_selectors(
     each: checked.Rule, scope: checked_selector.PolicyPodScope
 ) -> Iterator[checked_selector.Selector]:
-    """Yield what a rule asks of nodes for pods of `scope`, if it acts on all of them."""
+    """Yield the selectors that a rule requires of nodes for pods of `scope`.
+
+    The caller must ensure that the rule acts on all these pods.
+    """
     match each:
         case checked.NodeAffinityRule(weight=None, selector=selector):
             yield selector
@@ -58,7 +61,7 @@ def find_required_node_selectors(
 def _find_accepted_node_selectors(
     condition: checked_expr.TypedExpr, scope: checked_selector.PolicyPodScope
 ) -> Iterator[checked_selector.Selector]:
-    """Yield what nodes match that a condition does not reject."""
+    """Yield selectors that every node matches that a `reject` with this condition accepts."""
     match condition:
         case checked_expr.NodeMatch(selector=selector):
             yield checked_selector.SelectorNegation(selector)
@@ -76,7 +79,10 @@ def _find_accepted_node_selectors(
 def _find_negated_conjunction(
     operands: Sequence[checked_expr.TypedExpr], scope: checked_selector.PolicyPodScope
 ) -> Iterator[checked_selector.Selector]:
-    """Yield what nodes match that do not meet all of some conditions, if these are of nodes."""
+    """Yield the selector of nodes that fail a condition, if all conditions are about nodes.
+
+    Conditions about pods are ignored if all pods of `scope` meet them.
+    """
     rejected = []
     for operand in operands:
         match operand:

@@ -1,4 +1,4 @@
-"""Which pods policies are about, compared."""
+"""Comparison of the scopes of policies."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from policysched.lint.sets import selector_sets
 def covers_scope(
     wide: checked_selector.PolicyPodScope, narrow: checked_selector.PolicyPodScope
 ) -> bool:
-    """Return whether it is certain that all pods of `narrow` are in `wide`, too."""
+    """Return whether `wide` certainly contains all pods of `narrow`."""
     if wide is narrow:
         return True
     if not _covers_namespaces(wide.namespaces, narrow.namespaces):
@@ -22,21 +22,21 @@ def covers_scope(
 def are_scopes_apart(
     one: checked_selector.PolicyPodScope, other: checked_selector.PolicyPodScope
 ) -> bool:
-    """Return whether it is certain that no pod is in both."""
+    """Return whether certainly no pod is in both scopes."""
     return _are_namespaces_apart(
         one.namespaces, other.namespaces
     ) or selector_sets.can_never_match_together(one.where, other.where)
 
 
 _Trait = tuple[str, str, str]
-"""Something that all pods of a scope have: what kind of thing, its key, its value."""
+"""A label or namespace of pods: `pod` or `namespace`, the label key or "", the value."""
 
 
 class ScopeIndex:
-    """Finds the policies whose scope covers another, without a look at each pair.
+    """Finds the policies whose scope covers another scope, without comparing each pair.
 
-    A policy that asks for a label by `In`, of pods or of namespaces, or for namespaces by name can
-    only cover one whose pods have one of these values, so it is found by key and value.
+    A policy that requires a pod or namespace label with `In`, or namespaces by name, can only cover
+    scopes whose pods have one of these values. The index therefore finds it by key and value.
     """
 
     def __init__(self, policies: Iterable[checked.CheckedPolicy]) -> None:
@@ -52,7 +52,7 @@ class ScopeIndex:
     def find_covering_policies(
         self, policy: checked.CheckedPolicy
     ) -> Iterator[checked.CheckedPolicy]:
-        """Yield the policies that are about all pods of `policy`, itself included."""
+        """Yield the policies whose scope certainly contains all pods of `policy`, including it."""
         candidates = list(self._anywhere)
         for trait in _find_example_traits(policy.scope):
             candidates += self._by_trait.get(trait, ())
@@ -62,7 +62,7 @@ class ScopeIndex:
 
 
 def _find_required_traits(scope: checked_selector.PolicyPodScope) -> Sequence[_Trait]:
-    """Return traits of which each pod of a scope has one; none if there are no such traits."""
+    """Return traits such that each pod of the scope has at least one; none if none are known."""
     found = _find_required_labels("pod", scope.where)
     if found or scope.namespaces is None:
         return found
@@ -86,7 +86,7 @@ def _find_required_labels(kind: str, selector: checked_selector.Selector) -> Seq
 
 
 def _find_example_traits(scope: checked_selector.PolicyPodScope) -> Iterator[_Trait]:
-    """Yield traits of some pod of a scope: who covers the scope is about this pod, too."""
+    """Yield traits of an example pod of a scope; every covering scope contains this pod."""
     yield from _find_example_labels("pod", scope.where)
     if scope.namespaces is None:
         return

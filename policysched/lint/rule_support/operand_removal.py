@@ -1,4 +1,4 @@
-"""Taking one of several operands out of a text, with what joins it to its neighbour."""
+"""Removal of one of several operands from a text, with the separator next to it."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ _LONGEST_JOINT = 200
 def make_removal_fix(
     text: source.SourceText, operand: source.Span, joint: re.Pattern[str]
 ) -> diagnostics.Fix | None:
-    """Return the safe edit that takes the operand out, None where `joint` stands on neither side.
+    """Return the safe edit that removes the operand, or None if `joint` is on neither side.
 
     Args:
-        text: that it stands in.
-        operand: its place.
-        joint: what joins operands, with the space around it.
+        text: the text that contains the operand.
+        operand: the place of the operand.
+        joint: the pattern of the separator, with the space around it.
     """
     left = text.text[max(0, operand.start - _LONGEST_JOINT) : operand.start]
     if before := re.search(joint.pattern + r"\Z", left):

@@ -1,4 +1,4 @@
-"""`reject` rules that reject each node of a cluster, however few pods it has."""
+"""`reject` rules that reject every node of a cluster, regardless of the pods on it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from policysched.lint.sets import rule_conditions
 def diagnose_rejects_of_all_nodes(
     about: rule_input.RuleInput, cluster: cluster_facts.ClusterFacts
 ) -> Iterator[diagnostics.Diagnostic]:
-    """Yield a finding for each rule that leaves none of the nodes, for they are too small."""
+    """Yield a finding for each rule that rejects all nodes because they are too small."""
     for policy in about.program.policies:
         for each in policy.rules if policy.clusters is None else ():
             if isinstance(each, checked.RejectRule) and _rejects_all(each, cluster):
@@ -43,9 +43,9 @@ def _rejects_all(each: checked.RejectRule, cluster: cluster_facts.ClusterFacts) 
     ):
         return False
     if not all(node.status.allocatable for node in cluster.nodes):
-        return False  # the file does not say how large they are
+        return False  # the file does not contain the sizes of nodes
     if rule_conditions.evaluate_for_all_values(each.condition, {}) is not None:
-        return False  # whatever the cluster, which other rules of lint report
+        return False  # constant for any cluster; other lint rules report this
     parts = checked_expr.walk_expressions(each.condition)
     tests = {part.selector for part in parts if isinstance(part, checked_expr.NodeMatch)}
     matching = {
@@ -56,7 +56,7 @@ def _rejects_all(each: checked.RejectRule, cluster: cluster_facts.ClusterFacts) 
     for node in cluster.nodes:
         true = frozenset(selector for selector in tests if node.name in matching[selector])
         condition = _NodeAmountRewriter(node, true).rewrite_condition(each.condition)
-        if condition not in known:  # most nodes are alike
+        if condition not in known:  # most nodes have equal sizes and labels
             known[condition] = rule_conditions.evaluate_for_all_values(condition, {}) is True
         if not known[condition]:
             return False
@@ -65,13 +65,13 @@ def _rejects_all(each: checked.RejectRule, cluster: cluster_facts.ClusterFacts) 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class _NodeAmountRewriter:
-    """Writes into a condition what is known of one node; its pods may request any amount."""
+    """Replaces the facts about one node in a condition; requests of its pods remain unknown."""
 
     node: objects.Node
     true: frozenset[checked_selector.Selector]
 
     def rewrite_condition(self, condition: checked_expr.TypedExpr) -> checked_expr.TypedExpr:
-        """Return a condition about nothing but pods and what is not known."""
+        """Return a condition that depends only on pods and on unknown numbers."""
         return tree.bottom_up(condition, self._rewrite_expression)
 
     def _rewrite_expression(self, expr: checked_expr.TypedExpr) -> checked_expr.TypedExpr:
@@ -87,19 +87,21 @@ class _NodeAmountRewriter:
                 if expr.kind == "allocatable":
                     return size
                 requested = dataclasses.replace(expr, kind="requested")
+                # Free resources are the allocatable amount minus the requests, which are unknown
+                # here.
                 return checked_expr.ArithmeticOperation("-", size, requested, unit, span)
             case _:
                 return expr
 
 
 def get_allocatable_amount(node: objects.Node, resource: str) -> int:
-    """Return how much of a resource a node has in all."""
+    """Return the allocatable amount of a resource on a node, or 0 without the resource."""
     text = node.status.allocatable.get(resource)
     return 0 if text is None else pod_requests.parse_amount(resource, text)
 
 
 def _list_read_resources(condition: checked_expr.TypedExpr) -> list[str]:
-    """Return the resources of which a condition reads how much nodes have."""
+    """Return the resources whose allocatable or free amount a condition reads."""
     every = (each for each in checked_expr.walk_expressions(condition))
     sizes = (e for e in every if isinstance(e, checked_expr.NodeResource) and e.kind != "requested")
     return list(dict.fromkeys(each.resource for each in sizes))

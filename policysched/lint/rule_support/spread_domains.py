@@ -1,4 +1,4 @@
-"""The domains among which topology spreads of policies spread pods in a cluster."""
+"""The topology domains over which topology spread rules spread pods in a cluster."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from policysched.lint.facts import cluster_facts
 def list_spread_domains(
     about: rule_input.RuleInput, cluster: cluster_facts.ClusterFacts
 ) -> Iterator[tuple[checked.TopologySpreadRule, frozenset[str]]]:
-    """Yield each spread with the domains that the required rules of its pods leave."""
+    """Yield each spread rule with the domains of the nodes that required rules permit."""
     for known in about.enforced_rules:
         for policy in known.policies:
             spreads = [

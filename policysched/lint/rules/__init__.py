@@ -1,1 +1,1 @@
-"""The rules, one module each, named after their code and what they find."""
+"""The lint rules, one module each, named after their code and their finding."""

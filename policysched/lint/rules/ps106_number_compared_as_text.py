@@ -1,4 +1,4 @@
-"""PS106: a value that reads like a number and is compared as text."""
+"""PS106: an unquoted value that looks like a number but is compared as text."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from policysched.lint import rule, rule_input
 
 _SETS = frozenset({"In", "NotIn", "=", "!="})
 _NUMBER = re.compile(r"[0-9][0-9_]*(?:\.[0-9]+)?(?:[eE][0-9]+)?")
-"""What YAML reads as a number; a label key or value never begins with a sign or a dot."""
+"""The numbers of YAML; a label key or value never begins with a sign or a dot."""
 
 
 def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
@@ -42,14 +42,17 @@ def _iterate_requirements(node: object) -> Iterator[syntax_expr.Requirement]:
 
 
 def _is_misleading_number(value: syntax_expr.Value) -> bool:
-    """Whether an unquoted value is a number that is not written as Kubernetes would write it."""
+    """Return whether an unquoted value is a number in a spelling that Kubernetes does not use."""
     if value.quoted or not _NUMBER.fullmatch(value.text):
         return False
     return _normalise_number(value.text) != value.text
 
 
 def _normalise_number(text: str) -> str:
-    """Return the usual spelling of a number: no leading or trailing zeros, no exponent."""
+    """Return the usual spelling of a number: no leading or trailing zeros, no exponent.
+
+    Numbers that are not integers below 2**53 have the spelling of Python's `repr`.
+    """
     number = float(text.replace("_", ""))
     return str(int(number)) if number.is_integer() and abs(number) < 2**53 else repr(number)
 

@@ -21,7 +21,7 @@ def make_contradiction_diagnostic(
     occurrence: rule_input.SelectorUse,
     found: contradictions.Contradiction,
 ) -> diagnostics.Diagnostic:
-    """Return the diagnostic for a part of a selector that nothing matches."""
+    """Return the diagnostic for a part of a selector that cannot match any object."""
     subjects = occurrence.about
     what = "this selector" if found.is_whole_selector else "this part of the selector"
     note = f"no {subjects} can ever match" if found.is_whole_selector else "it adds nothing"

@@ -1,4 +1,4 @@
-"""PS202: bounds that leave no number."""
+"""PS202: numeric bounds that no number meets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""PS203: a requirement that says nothing: the others imply it, or everything matches it."""
+"""PS203: a redundant requirement: the other requirements imply it, or everything matches it."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def _check_selector(
 def _find_redundant_operands(
     operands: _Operands, is_redundant: Callable[[_Operand, _Operands], bool]
 ) -> _Found:
-    """Yield the operands that say nothing beside the rest; of equal ones the later ones."""
+    """Yield operands that are redundant beside the others; of equal operands, the later ones."""
     if len(operands) > selector_sets.MAX_OPERANDS:
         return
     left = list(operands)
@@ -62,7 +62,10 @@ def _is_implied(operand: _Operand, others: _Operands) -> bool:
 
 
 def _is_covered(operand: _Operand, others: _Operands) -> bool:
-    """Whether the others match whatever it matches; what matches nothing is another finding."""
+    """Return whether the other operands match everything that this operand matches.
+
+    An operand that cannot match is not redundant; PS201 reports it.
+    """
     is_possible = not selector_sets.can_never_match_together(operand)
     return is_possible and selector_sets.does_selector_imply(
         operand, checked_selector.SelectorDisjunction(others)
@@ -97,7 +100,7 @@ def _make_finding(
 def _make_fix(
     about: rule_input.RuleInput, operand: checked_selector.Selector
 ) -> diagnostics.Fix | None:
-    """Return the edit that takes out a single requirement and the `and` or `or` beside it."""
+    """Return the edit that removes a single requirement and the `and` or `or` next to it."""
     if isinstance(
         operand,
         checked_selector.SelectorConjunction

@@ -1,4 +1,4 @@
-"""PS204: a rule that a stricter one makes useless: whatever it rejects is rejected anyway."""
+"""PS204: a rule that is useless because a stricter rule rejects the same nodes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from policysched.lint.policies import enforced_policy_rules
 from policysched.lint.sets import selector_sets
 
 _MAX_PAIRS = 4_096
-"""Rules to compare on the pods of one policy: more are generated, and would take minutes."""
+"""Limit of comparisons for each policy; more occur in generated policies and would take minutes."""
 
 
 def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
@@ -27,7 +27,7 @@ def _find_shadowed_rules(
     policy: checked.CheckedPolicy,
     shadowed: set[str],
 ) -> Iterator[diagnostics.Diagnostic]:
-    """Yield what is found of a policy's rules, and add these to what is shadowed."""
+    """Yield the findings about the rules of a policy, and add these rules to `shadowed`."""
     others = [each for _, each in known.find_covering_rules(policy)]
     for is_meant, is_stricter in _KINDS:
         own = [each for each in policy.rules if is_meant(each)]
@@ -47,7 +47,7 @@ def _find_shadowed_rules(
                 None,
             )
             if strict is not None:
-                shadowed.add(weak.head.name)  # of two equal ones one stays
+                shadowed.add(weak.head.name)  # of two equal rules, one must remain
                 yield _make_finding(weak.head, strict.head)
 
 
@@ -74,7 +74,7 @@ def _is_stricter_affinity(strict: checked.Rule, weak: checked.Rule) -> bool:
     if not isinstance(weak, checked.NodeAffinityRule):
         return False
     if selector_sets.can_never_match_together(strict.selector):
-        return False  # PS201 tells that
+        return False  # PS201 reports this
     return selector_sets.does_selector_imply(strict.selector, weak.selector)
 
 
@@ -96,7 +96,10 @@ def _is_stricter_reject(strict: checked.Rule, weak: checked.Rule) -> bool:
 
 
 def _condition_implies(one: checked_expr.TypedExpr, other: checked_expr.TypedExpr) -> bool:
-    """Return whether `other` is surely true, or as missing, wherever `one` is."""
+    """Return whether `other` is certainly true whenever `one` is true.
+
+    If `one` is missing, `other` is missing or true.
+    """
     if one == other:
         return True
     match one, other:
@@ -133,6 +136,6 @@ def _bound_implies(one: str, first: float, other: str, second: float) -> bool:
 _KINDS: Sequence[
     tuple[Callable[[checked.Rule], bool], Callable[[checked.Rule, checked.Rule], bool]]
 ] = ((_is_required, _is_stricter_affinity), (_is_plain_reject, _is_stricter_reject))
-"""Which rules are compared with each other, and how."""
+"""The kinds of rules that are compared with each other, with the comparison."""
 
 RULE = rule.LintRule("PS204", diagnostics.Severity.WARNING, _find_violations)

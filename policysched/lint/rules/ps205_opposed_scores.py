@@ -1,4 +1,4 @@
-"""PS205: scores of one profile that pull the same pods in opposite directions."""
+"""PS205: scores of one profile that favour opposite nodes for the same pods."""
 
 from __future__ import annotations
 

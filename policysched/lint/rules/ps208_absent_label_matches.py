@@ -1,4 +1,4 @@
-"""PS208: NotIn or `!=` that also matches where the label is absent."""
+"""PS208: a NotIn or `!=` that also matches nodes without the label."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagno
 def _find_unguarded_absences(
     selector: checked_selector.Selector,
 ) -> Iterator[checked_selector.LabelRequirement]:
-    """Yield NotIn on labels that nothing beside it asks to be there."""
+    """Yield NotIn requirements on labels that the rest of the selector permits to be absent."""
     operands = (
         selector.operands
         if isinstance(selector, checked_selector.SelectorConjunction)
@@ -59,7 +59,7 @@ def _make_finding(
 
 
 def _quote_key(requirement: str) -> str:
-    """Return the key as it is written in the requirement."""
+    """Return the label key as written in the requirement."""
     return requirement.split(maxsplit=1)[0].split("!", maxsplit=1)[0]
 
 

@@ -10,7 +10,7 @@ from policysched.lint import rule, rule_input
 from policysched.lint.sets import selector_sets
 
 _Waits = dict[str, list[tuple[checked.PodAffinityRule, str]]]
-"""Policy -> its affinities that its own pods do not meet, each with a policy it waits for."""
+"""Policy name -> its affinities that its own pods do not meet, each with an awaited policy."""
 
 
 def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
@@ -40,12 +40,16 @@ def _find_awaited_policies(
     policy: checked.CheckedPolicy,
     enforced: Sequence[checked.CheckedPolicy],
 ) -> Iterator[str]:
-    """Yield policies that are about every pod that the rule asks for, none of them its own."""
+    """Yield the other policies whose scope contains every pod that the rule selects.
+
+    Only policies with a required affinity count, because their pods may wait in turn. Nothing is
+    yielded if pods of `policy` itself may meet the rule.
+    """
     selector = each.pods.selector
     if selector is None or not selector_sets.can_never_match_together(selector, policy.scope.where):
         return
     if selector_sets.can_never_match_together(selector):
-        return  # PS201 tells that
+        return  # PS201 reports this
     for other in enforced:
         is_required = any(True for _ in _list_required_affinities(other))
         if is_required and _is_about_asked_pods(other, each) and other.name != policy.name:

@@ -1,4 +1,4 @@
-"""PS210: a spread that does not count the policy's own pods."""
+"""PS210: a topology spread that does not count the pods of its own policy."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagno
             if not isinstance(each, checked.TopologySpreadRule) or each.pods.selector is None:
                 continue
             if selector_sets.can_never_match_together(each.pods.selector):
-                continue  # PS201 tells that
+                continue  # PS201 reports this
             if selector_sets.can_never_match_together(each.pods.selector, policy.scope.where):
                 yield diagnostics.Diagnostic(
                     "PS210",

@@ -10,7 +10,7 @@ from policysched.lint import rule, rule_input
 from policysched.lint.sets import selector_sets
 
 _MAX_PAIRS = 4_096
-"""Rules to compare on the pods of one policy: more are generated, and would take minutes."""
+"""Limit of comparisons for each policy; more occur in generated policies and would take minutes."""
 
 
 def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
@@ -45,7 +45,7 @@ def _compare_affinities(
     other: checked.CheckedPolicy,
 ) -> Iterator[diagnostics.Diagnostic]:
     for each in near:
-        assert isinstance(each, checked.PodAffinityRule)  # noqa: S101 - tells the type checker
+        assert isinstance(each, checked.PodAffinityRule)  # noqa: S101 - narrows the type
         is_same_topology = each.topology_key == away.topology_key
         if is_same_topology and _is_selection_within(
             each.pods, policy.scope, away.pods, other.scope
@@ -71,9 +71,9 @@ def _is_selection_within(
     wide: checked_selector.PodSelection,
     wide_scope: checked_selector.PolicyPodScope,
 ) -> bool:
-    """Return whether it is certain that the pods of one set are in the other, too.
+    """Return whether the pods of `narrow` are certainly a subset of the pods of `wide`.
 
-    The incoming pod is in both scopes, so that `self` of either is looked for in its namespace.
+    The incoming pod is in both scopes, so `self` of either rule selects pods in its namespace.
     """
     if not set(wide.match_label_keys) <= set(narrow.match_label_keys):
         return False

@@ -1,4 +1,4 @@
-"""PS213: rules of the same pods that together leave no node."""
+"""PS213: rules for the same pods that together leave no node."""
 
 from __future__ import annotations
 
@@ -62,7 +62,8 @@ def _make_finding(
 def _diagnose_joint_exclusion(
     policy: checked.CheckedPolicy, asked: Sequence[node_constraints.NodeConstraint]
 ) -> diagnostics.Diagnostic:
-    """Return the diagnostic of rules of which any two leave nodes, but all together none."""
+    """Return the diagnostic for rules that leave no node together, although any two leave some."""
+    # Drop rules that the exclusion does not need, so that the message names few rules.
     needed = list(asked)
     for each in asked:
         rest: list[checked_selector.Selector] = [

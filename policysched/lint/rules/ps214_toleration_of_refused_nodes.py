@@ -1,4 +1,4 @@
-"""PS214: a toleration of taints whose nodes the rules of the same pods refuse."""
+"""PS214: a toleration of taints whose nodes another rule for the same pods rejects."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def _check_tolerations(
     if len(asked) > selector_sets.MAX_OPERANDS or selector_sets.can_never_match_together(
         *selectors
     ):
-        return  # PS213 tells that
+        return  # PS213 reports this
     for each in tolerated:
         for pattern in each.patterns:
             refusing = next((d for d in asked if _refuses_tainted_nodes(d.selector, pattern)), None)
@@ -40,7 +40,7 @@ def _check_tolerations(
 def _refuses_tainted_nodes(
     selector: checked_selector.Selector, pattern: checked_selector.TaintPattern
 ) -> bool:
-    """Return whether no node with a tolerated taint can match."""
+    """Return whether the selector requires nodes to be without the tolerated taint."""
     return any(
         isinstance(each, checked_selector.TaintRequirement)
         and taint_patterns.covers_taint_pattern(each.pattern, pattern)

@@ -1,4 +1,4 @@
-"""PS215: a toleration that another one of the same pods has in it."""
+"""PS215: a toleration that another toleration of the same pods includes."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _Granted = tuple[checked.CheckedPolicy, checked_selector.TaintPattern]
 def _iterate_granted_tolerations(
     known: enforced_policy_rules.EnforcedPolicyRules, policy: checked.CheckedPolicy
 ) -> Iterator[_Granted]:
-    """Yield what is always tolerated for all pods of a policy, its own patterns included."""
+    """Yield the taints that all pods of a policy always tolerate, with the policies that say so."""
     for other, each in known.find_always_active_rules(policy):
         if isinstance(each, checked.TolerationRule):
             for pattern in each.patterns:
@@ -50,7 +50,10 @@ def _find_wider_pattern(
     policy: checked.CheckedPolicy,
     granted: Sequence[_Granted],
 ) -> checked_selector.TaintPattern | None:
-    """Return a pattern that has another one in it; of two equal ones one stays."""
+    """Return another pattern that includes `pattern`, or None.
+
+    Of two equal patterns, one is kept and gets None.
+    """
     for other_policy, other in granted:
         if other is pattern or not taint_patterns.covers_taint_pattern(other, pattern):
             continue

@@ -1,4 +1,4 @@
-"""PS216: a `disable` that turns nothing off."""
+"""PS216: a `disable` without effect."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def _explain_useless_disable(
     other: checked.CheckedPolicy | None,
     together: set[tuple[str, str]],
 ) -> str:
-    """Return why nothing of another policy can be turned off, "" if it can."""
+    """Return why a policy cannot disable rules of another one, or "" if it can."""
     if other is None:
         return ""
     if scopes.are_scopes_apart(policy.scope, other.scope):

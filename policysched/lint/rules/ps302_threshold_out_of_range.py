@@ -1,4 +1,4 @@
-"""PS302: a threshold that no value of the metric crosses, or every value."""
+"""PS302: a threshold that no value of the metric crosses, or that every value crosses."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def _check_comparison(
 
 
 def _evaluate_over_range(comparator: str, bound: float, low: float, high: float) -> bool | None:
-    """Return what the comparison answers for every value from `low` to `high`, if it is one."""
+    """Return the result of the comparison if it is the same for all values from `low` to `high`."""
     match comparator:
         case ">":
             return False if bound >= high else True if bound < low else None
@@ -57,7 +57,7 @@ def _make_finding(
     metric: checked.CheckedMetric,
     bound: checked_expr.Const,
     compare: checked_expr.Compare,
-    answer: bool,  # noqa: FBT001 - what the comparison answers, not an option
+    answer: bool,  # noqa: FBT001 - the result of the comparison, not an option
 ) -> diagnostics.Diagnostic:
     says = "true" if answer else "false"
     return diagnostics.Diagnostic(
@@ -70,7 +70,7 @@ def _make_finding(
 
 
 def _format_metric_range(metric: checked.CheckedMetric) -> str:
-    """Return the values that a metric can have, in its unit."""
+    """Return the range of values that a metric can have, in its unit."""
     found = ranges.find_metric_range(metric)
     low, high = (amounts.format_amount(end, metric.unit) for end in (found.low, found.high))
     if math.isinf(found.low):

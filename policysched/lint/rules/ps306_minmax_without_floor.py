@@ -1,4 +1,4 @@
-"""PS306: minmax without a floor."""
+"""PS306: `normalize minmax` without a floor."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""PS307: a weight beside which other scores, or which beside other scores, means nothing."""
+"""PS307: a weight that makes other scores, or this score, negligible."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagno
 
 
 def sum_built_in_weights(profile: checked.CheckedProfile) -> int:
-    """Return the weight of the plugins that score in a profile, see profiles/plugin_sets.py."""
+    """Return the total weight of the scoring plugins of a profile, see profiles/plugin_sets.py."""
     weights = {} if profile.disable_all_scores else dict(BUILTIN_WEIGHTS)
     weights |= {each.name: each.weight for each in profile.plugins if each.weight is not None}
     off = {*profile.disabled, *profile.disabled_scores}

@@ -1,4 +1,4 @@
-"""PS308: a shape that goes up and down."""
+"""PS308: a score shape that both rises and falls."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""PS310: a condition that is true for all values, or for none."""
+"""PS310: a condition that is true for all values, or false for all values."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagno
 def _find_constant_parts(
     expr: checked_expr.TypedExpr, metrics: rule_conditions.Metrics
 ) -> Iterator[checked_expr.TypedExpr]:
-    """Yield the smallest conditions that have one answer for all values."""
+    """Yield the smallest conditions whose result is the same for all values."""
     inner = [
         part
         for child in checked_expr.list_operands(expr)
@@ -40,7 +40,7 @@ def _find_constant_parts(
 
 
 def _is_metric_against_constant(part: checked_expr.TypedExpr) -> bool:
-    """Whether PS302 tells of it: a metric against a constant."""
+    """Return whether PS302 reports the comparison: a metric against a constant."""
     match part:
         case checked_expr.Compare(
             left=checked_expr.MetricRef(grows=False), right=checked_expr.Const()
@@ -79,7 +79,7 @@ def _make_finding(
 def _find_deciding_pair(
     part: checked_expr.TypedExpr, metrics: rule_conditions.Metrics
 ) -> tuple[checked_expr.TypedExpr, checked_expr.TypedExpr] | None:
-    """Return two operands that decide by themselves, if two are enough."""
+    """Return two operands that decide the condition, if two suffice."""
     if not isinstance(part, checked_expr.And | checked_expr.Or):
         return None
     for pair in itertools.combinations(part.operands, 2):
@@ -95,7 +95,7 @@ def _make_smaller_junction(
     part: checked_expr.And | checked_expr.Or,
     operands: tuple[checked_expr.TypedExpr, ...],
 ) -> checked_expr.TypedExpr:
-    """Return the same junction of fewer operands."""
+    """Return the same kind of condition with fewer operands."""
     return type(part)(operands, part.span)
 
 

@@ -35,7 +35,7 @@ def _check_operands(
         rule_conditions.evaluate_for_all_values(each, metrics) is not None
         for each in (part, *part.operands)
     ):
-        return  # PS302 and PS310 tell that
+        return  # PS302 and PS310 report this
     is_all = isinstance(part, checked_expr.And)
     left = list(part.operands)
     for index in reversed(range(len(part.operands))):
@@ -53,8 +53,13 @@ def _is_implied_by_others(
     *,
     is_all: bool,
 ) -> bool:
-    """Whether others imply it, without any data that they do not read themselves."""
+    """Return whether the other operands make the operand redundant.
+
+    They must read all metrics that the operand reads.
+    """
     read = {key for other in others for key in checked_expr.list_read_metrics(other)}
+    # A metric that only this operand reads may be missing, which changes the result of the
+    # condition.
     if not set(checked_expr.list_read_metrics(operand)) <= read:
         return False
     if is_all:
@@ -83,7 +88,7 @@ def _make_finding(
 
 
 def _make_fix(text: source.SourceText, operand: checked_expr.TypedExpr) -> diagnostics.Fix | None:
-    """Return the edit that takes out a comparison and the `and` or `or` beside it."""
+    """Return the edit that removes a comparison and the `and` or `or` next to it."""
     if not isinstance(operand, _LEAVES):
         return None
     return operand_removal.make_removal_fix(text, operand.span, operand_removal.AND_OR)

@@ -1,4 +1,4 @@
-"""PS312: a score that is the same for every node."""
+"""PS312: a score that is equal for every node."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagno
 def _explain_equal_points(
     each: checked.ExpressionScoreRule, metrics: rule_conditions.Metrics
 ) -> str:
-    """Return why all nodes have the same points, "" if they need not."""
+    """Return why all nodes get the same points, or "" if their points may differ."""
     if not any(isinstance(part, _OF_NODES) for part in checked_expr.walk_expressions(each.value)):
         return "it reads nothing of the node"
     if each.value.unit is None:
-        return ""  # a condition: PS302 and PS310 tell that
+        return ""  # PS302 and PS310 report constant conditions
     found = ranges.find_value_range(each.value, metrics)
     if found.is_single:
         return f"its value is always {found.low:g}"
@@ -48,7 +48,7 @@ def _explain_equal_points(
 def _compute_constant_points(
     normalization: checked.Normalization | None, found: ranges.ValueRange
 ) -> float | None:
-    """Return the points that all values of a range get, None if they differ."""
+    """Return the points that all values of a range get, or None if they differ."""
     match normalization:
         case checked.LinearNormalization(low=low, high=high):
             if found.high <= low:
@@ -63,7 +63,7 @@ def _compute_constant_points(
 def _compute_level_shape_points(
     points: tuple[tuple[float, int], ...], found: ranges.ValueRange
 ) -> float | None:
-    """Return the height of a shape if it is level throughout the range."""
+    """Return the points of a shape if they are constant over the range."""
     bends = [value for value, _ in points if found.low < value < found.high]
     heights = {
         _interpolate_shape_points(points, value) for value in (found.low, *bends, found.high)
@@ -72,7 +72,7 @@ def _compute_level_shape_points(
 
 
 def _interpolate_shape_points(points: tuple[tuple[float, int], ...], value: float) -> float:
-    """Return the points of a value: on straight lines, level outside of all."""
+    """Return the points of a value: linear between two points, constant outside the shape."""
     for (left, low), (right, high) in itertools.pairwise(points):
         if left <= value < right:
             return low + (high - low) * (value - left) / (right - left)

@@ -1,4 +1,4 @@
-"""PS313: a preference among nodes that required rules have decided already."""
+"""PS313: a preference among nodes that required rules have already decided."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ def _check_policy(
     asked = known.find_node_constraints(policy) if preferring else ()
     required = [each.selector for each in asked]
     if len(asked) > selector_sets.MAX_OPERANDS or selector_sets.can_never_match_together(*required):
-        return  # PS201, PS202 and PS213 tell that
+        return  # PS201, PS202 and PS213 report this
     for each in preferring:
         selector = node_constraints.get_preferred_node_selector(each)
         if selector is None or selector_sets.can_never_match_together(selector):
             continue
         if not asked or selector_sets.does_match_everything(selector):
-            continue  # PS203 tells the latter
+            continue  # PS203 reports selectors that match everything
         for wanted, what in (
             (checked_selector.SelectorNegation(selector), "every"),
             (selector, "no"),
@@ -48,7 +48,7 @@ def _check_policy(
 def _find_deciding_rule(
     asked: Sequence[node_constraints.NodeConstraint], wanted: checked_selector.Selector
 ) -> checked.Rule:
-    """Return the rule that decides, or the first of those that do so together."""
+    """Return the rule that decides alone, or the first rule if only several decide together."""
     return next(
         (
             each.rule

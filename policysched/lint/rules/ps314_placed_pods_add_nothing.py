@@ -1,4 +1,4 @@
-"""PS314: just-placed pods that add nothing to their metric."""
+"""PS314: recent placements that add nothing to their metric."""
 
 from __future__ import annotations
 

@@ -50,7 +50,10 @@ def _find_duplicates(
 
 
 def _make_score_key(each: checked.Rule) -> Hashable:
-    """Return what a rule scores, whatever its name and weight; `self` differs by policy."""
+    """Return a key of what a rule scores, without its name and weight.
+
+    The key of affinity and spread rules contains the policy, because `self` depends on it.
+    """
     is_of_policy = isinstance(each, checked.PodAffinityRule | checked.TopologySpreadRule)
     policy = each.head.policy if is_of_policy else ""
     fields = dataclasses.fields(each)

@@ -1,4 +1,4 @@
-"""PS402: a query with several samples for a node."""
+"""PS402: a query that returns several samples for one node."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""PS404: an operation on series whose labels cannot be equal."""
+"""PS404: an operation on series whose label sets can never be equal."""
 
 from __future__ import annotations
 

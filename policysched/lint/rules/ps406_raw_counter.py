@@ -1,4 +1,4 @@
-"""PS406: a counter that is read raw."""
+"""PS406: a counter whose raw value is read."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def _make_fix(
 
 
 def _find_selector_end(each: queries.MetricQuery, start: int) -> int | None:
-    """Return the offset behind a selector, its matchers included; None with `offset` or `@`."""
+    """Return the end offset of a selector with its matchers; None with `offset` or `@`."""
     spans = [
         each.query.locate_query_range(token.start, token.end, each.text) for token in each.tokens
     ]

@@ -1,4 +1,4 @@
-"""PS407: a regular expression that need not be one."""
+"""PS407: a regular expression that is not needed."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def _check_matcher(
     if each.text.slice(span) != sign.text or "$" in each.text.slice(
         each.query.locate_query_range(value.start, value.end, each.text)
     ).removesuffix(value.text[0]).removesuffix("$"):
-        return  # a param is in it, which may be any pattern
+        return  # contains a param, whose value may be any pattern
     if _PLAIN.fullmatch(pattern):
         plain = "=" if sign.text == "=~" else "!="
         yield diagnostics.Diagnostic(

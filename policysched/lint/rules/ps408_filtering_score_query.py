@@ -1,4 +1,4 @@
-"""PS408: a query that picks some nodes, read by a score."""
+"""PS408: a query that returns only some nodes, read by a score."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""PS409: `${name}` in a query, which no param replaces and other tools may."""
+"""PS409: `${name}` in a query; it is not a param, and other tools may replace it."""
 
 from __future__ import annotations
 

@@ -47,7 +47,7 @@ def _make_finding(
 def _make_fix(
     about: rule_input.RuleInput, condition: checked_expr.TypedExpr
 ) -> diagnostics.Fix | None:
-    """Return the edit that adds the clause behind the condition, unless that is in brackets."""
+    """Return the edit that adds the clause after the condition; None before a closing bracket."""
     text, end = about.texts[condition.span.file], condition.span.end
     if text.text[end:].lstrip().startswith(")"):
         return None

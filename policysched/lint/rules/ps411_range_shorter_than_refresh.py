@@ -1,4 +1,4 @@
-"""PS411: a range that is shorter than the time between two queries."""
+"""PS411: a range that is shorter than the refresh interval of the metric."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""PS412: a quantile of a histogram whose buckets were put together."""
+"""PS412: a quantile of a histogram whose buckets were aggregated."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def _make_finding(
 
 
 def _make_fix(each: queries.MetricQuery, losing: promql_parser.Expr) -> diagnostics.Fix | None:
-    """Return the edit that adds the label to `by (…)`."""
+    """Return the edit that adds the label to `by (…)`, or None without such a clause."""
     if not isinstance(losing, promql_parser.AggregateExpr) or losing.modifier is None:
         return None
     if losing.modifier.type != promql_parser.AggModifierType.By:

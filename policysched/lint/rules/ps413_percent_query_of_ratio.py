@@ -1,4 +1,4 @@
-"""PS413: a query in percent, of a metric that is declared as a ratio."""
+"""PS413: a query in percent for a metric that is declared as a ratio."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""PS414: a query in another unit than its metric, by the names in it."""
+"""PS414: a query whose series names imply another unit than that of its metric."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagno
 
 
 def _get_expected_query_unit(unit: units.Unit) -> units.Unit | None:
-    """Return the unit that the query should have; None for `number`, which may be of anything.
+    """Return the unit that the query should have, or None for `number`, which allows any unit.
 
-    Cores are seconds of CPU time per second.
+    Cores have the unit `number` in a query, because they are seconds of CPU time per second.
     """
     if unit == units.CORES:
         return units.NUMBER

@@ -19,7 +19,7 @@ def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagno
     for policy in about.program.policies:
         steps = list(_iterate_required_selectors(policy))
         if not steps or selector_sets.can_never_match_together(*steps):
-            continue  # PS201 and PS202 tell what no cluster can have
+            continue  # PS201 and PS202 report selectors that no cluster can match
         if cluster.count_matching_nodes(*steps) == 0:
             yield _make_finding(about, cluster, policy, steps)
     yield from rejects_of_all_nodes.diagnose_rejects_of_all_nodes(about, cluster)
@@ -28,7 +28,7 @@ def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagno
 def _iterate_required_selectors(
     policy: checked.CheckedPolicy,
 ) -> Iterator[checked_selector.Selector]:
-    """Yield what a policy always asks of nodes, one condition after the other."""
+    """Yield the conditions that a policy always requires of nodes, one by one."""
     for each in policy.rules:
         is_required = isinstance(each, checked.NodeAffinityRule) and each.weight is None
         if is_required and each.head.active is None:

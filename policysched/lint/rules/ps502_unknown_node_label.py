@@ -11,7 +11,7 @@ from policysched.lint import rule, rule_input
 from policysched.lint.facts import cluster_facts
 
 _ABSENCES = frozenset({"DoesNotExist", "NotIn"})
-"""What nodes without the label match."""
+"""The operators that match nodes without the label."""
 
 
 def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
@@ -27,6 +27,8 @@ def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagno
         ):
             if each.key in cluster.node_labels:
                 continue
+            # A node without the label is the normal case for an absence, so only a likely typo is
+            # reported.
             is_absence = (each.operator in _ABSENCES) is not is_denied
             if not is_absence or spelling.find_nearest_names(each.key, cluster.node_labels):
                 yield _diagnose_unknown_label(about, cluster, each)
@@ -37,7 +39,7 @@ def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagno
 
 
 def _are_matching_nodes_refused(each: checked.Rule | None) -> bool:
-    """Whether a rule refuses the nodes that its selectors match; where unsure, it does not."""
+    """Return whether a rule certainly rejects the nodes that its selectors match."""
     return isinstance(each, checked.RejectRule) and not any(
         isinstance(part, checked_expr.Not) for part in checked_expr.walk_expressions(each.condition)
     )
@@ -46,7 +48,7 @@ def _are_matching_nodes_refused(each: checked.Rule | None) -> bool:
 def _iterate_label_requirements(
     selector: checked_selector.Selector, *, is_denied: bool
 ) -> Iterator[tuple[checked_selector.LabelRequirement, bool]]:
-    """Yield the requirements on labels, and whether what meets them is not wanted."""
+    """Yield the label requirements, and for each whether the rule avoids nodes that meet it."""
     match selector:
         case (
             checked_selector.SelectorConjunction(operands=operands)

@@ -30,7 +30,7 @@ def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagno
 
 
 def _get_known_values(each: _Requirement, cluster: cluster_facts.ClusterFacts) -> frozenset[str]:
-    """Return the values that nodes have; none where no node has any."""
+    """Return the values on the nodes of the cluster; empty if no node has the label or field."""
     if isinstance(each, checked_selector.LabelRequirement):
         return cluster.node_labels.get(each.key, frozenset())
     if each.field in _NAMES:

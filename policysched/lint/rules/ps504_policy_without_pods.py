@@ -1,4 +1,4 @@
-"""PS504: a policy that is about no pod of the cluster."""
+"""PS504: a policy whose scope contains no pod of the cluster."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""PS505: pods of DaemonSets, which a required node affinity keeps off their node."""
+"""PS505: pods of DaemonSets that a required node affinity keeps off their node."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
-"""PS506: a hard rule that the cluster autoscaler does not see.
+"""PS506: a required rule that the cluster autoscaler does not take into account.
 
-An autoscaler asks kube-scheduler's plugins where a pod would fit, and knows no policy: it sees room
-on nodes that a policy refuses, and adds none. What the pods' own spec says as well, it sees.
+An autoscaler simulates the plugins of kube-scheduler and knows no policies. If a pod fits on nodes
+that a policy rejects, the autoscaler adds no node for it. It takes constraints into account that
+the spec of the pod repeats.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from policysched.lint.facts import cluster_facts
 from policysched.lint.policies import node_constraints
 
 _AUTOSCALERS = re.compile(r"(?:\A|/)(?:cluster-autoscaler|karpenter)(?:[-:@/]|\Z)")
-"""Images of what adds nodes: kubernetes/autoscaler (its `cluster-autoscaler`), Karpenter."""
+"""Images of autoscalers: `cluster-autoscaler` of kubernetes/autoscaler, and Karpenter."""
 
 
 def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
@@ -42,11 +43,12 @@ def _is_autoscaler(pod: objects.Pod) -> bool:
 def _is_rule_hidden(
     each: checked.Rule, policy: checked.CheckedPolicy, cluster: cluster_facts.ClusterFacts
 ) -> bool:
-    """Whether some pod of the cluster does not say by itself what a rule asks of nodes."""
+    """Return whether some pod does not repeat the constraints of a rule in its own spec."""
     shapes = cluster.list_pod_shapes_of_policy(policy)
     match each:
         case checked.NodeAffinityRule(weight=None) | checked.RejectRule():
-            # What changes by itself, with metrics or free room, no node is added for.
+            # An autoscaler adds no nodes because of metrics or of free resources, so such rules do
+            # not count.
             asked = tuple(node_constraints.find_required_node_selectors(each, policy.scope))
             return bool(asked) and any(
                 not _does_pod_spec_imply_selectors(shape, asked, cluster) for shape in shapes
@@ -77,7 +79,7 @@ def _does_pod_spec_imply_selectors(
     asked: tuple[checked_selector.Selector, ...],
     cluster: cluster_facts.ClusterFacts,
 ) -> bool:
-    """Whether the pod's own node selector and affinity leave no other nodes of the cluster."""
+    """Return whether the node selector and affinity of a pod permit only nodes that match."""
     allowed = {node.name for node in cluster.find_matching_nodes(*asked)}
     return all(
         node.name in allowed or not _own_affinity_allows(shape, node) for node in cluster.nodes

@@ -1,4 +1,4 @@
-"""PS507: pods whose schedulerName no profile has."""
+"""PS507: pods with a schedulerName that no profile has."""
 
 from __future__ import annotations
 

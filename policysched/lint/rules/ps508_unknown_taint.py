@@ -24,13 +24,13 @@ def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagno
                 if not any(node_masks.taint_matches(pattern, taint) for taint in taints):
                     yield _make_finding(about, cluster, pattern, keys, "that `{}` tolerates")
     for pattern in _find_taint_patterns(about):
-        # A taint that nodes have at times is asked for as well; a near key is a slip.
+        # A condition may name a taint that nodes have only at times; a similar key suggests a typo.
         if pattern.key not in keys and spelling.find_nearest_names(pattern.key, keys):
             yield _make_finding(about, cluster, pattern, keys, "`{}`")
 
 
 def _find_taint_patterns(about: rule_input.RuleInput) -> Iterator[checked_selector.TaintPattern]:
-    """Yield the patterns of `tainted`, each place of the text once."""
+    """Yield the patterns of `tainted`, each place in the text once."""
     tests = {
         each.pattern.span: each.pattern
         for occurrence in about.selector_uses

@@ -1,4 +1,4 @@
-"""PS509: a spread over more domains than the cluster has."""
+"""PS509: a topology spread with `minDomains` above the number of domains in the cluster."""
 
 from __future__ import annotations
 

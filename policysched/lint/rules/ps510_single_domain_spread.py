@@ -1,4 +1,4 @@
-"""PS510: a spread over a label that has one value on the nodes of the cluster."""
+"""PS510: a topology spread over a label with a single value on the nodes of the cluster."""
 
 from __future__ import annotations
 

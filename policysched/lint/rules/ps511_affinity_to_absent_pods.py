@@ -37,13 +37,13 @@ def _check_affinity(
     is_own = not selector_sets.can_never_match_together(selector, policy.scope.where)
     waiting = [shape.namespace for shape in cluster.list_pod_shapes_of_policy(policy)]
     if not waiting or selector_sets.can_never_match_together(selector):
-        return  # PS504 and PS201 tell that
+        return  # PS504 and PS201 report this
     without = sorted(
         namespace
         for namespace in set(waiting)
         if not (
             is_own and _may_be_in_namespaces(namespace, each.pods)
-        )  # its own pods may be the first ones
+        )  # the pods of the policy may be the first to match
         and not cluster.find_pods_in_selection(each.pods, policy, namespace)
     )
     if without:
@@ -59,7 +59,7 @@ def _check_affinity(
 
 
 def _may_be_in_namespaces(namespace: str, pods: checked_selector.PodSelection) -> bool:
-    """Return whether the pods of a namespace may be in the set."""
+    """Return whether the pod set may contain pods of the namespace."""
     several = pods.namespaces
     return several is None or several.selector is not None or namespace in several.names
 
@@ -67,7 +67,7 @@ def _may_be_in_namespaces(namespace: str, pods: checked_selector.PodSelection) -
 def _suggest_namespace(
     cluster: cluster_facts.ClusterFacts, pods: checked_selector.PodSelection
 ) -> str:
-    """Return which namespace a name without any pods may be meant to be, "" for none."""
+    """Return a hint for a namespace name without pods that is probably misspelt, or ""."""
     known = {shape.namespace for shape in cluster.pods_by_shape}
     names = pods.namespaces.names if pods.namespaces is not None else ()
     hints = (spelling.suggest_names(name, known) for name in names if name not in known)

@@ -1,4 +1,4 @@
-"""PS512: a preference that all nodes of the cluster meet, or none."""
+"""PS512: a preference that all nodes of the cluster meet, or that none meets."""
 
 from __future__ import annotations
 

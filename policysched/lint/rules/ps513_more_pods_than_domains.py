@@ -26,7 +26,7 @@ def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagno
 
 
 def _keeps_own_pods_apart(each: checked.Rule) -> bool:
-    """Whether no two pods of the policy, of one namespace, may be in one domain."""
+    """Return whether two pods of the policy in the same namespace may never share a domain."""
     match each:
         case checked.PodAffinityRule(anti=True, weight=None, pods=pods):
             has_keys = pods.match_label_keys or pods.mismatch_label_keys
@@ -41,12 +41,12 @@ def _check_anti_affinity(
     each: checked.Rule,
     asked: Sequence[node_constraints.NodeConstraint],
 ) -> Iterator[diagnostics.Diagnostic]:
-    assert isinstance(each, checked.PodAffinityRule)  # noqa: S101 - tells the type checker
+    assert isinstance(each, checked.PodAffinityRule)  # noqa: S101 - narrows the type
     nodes = cluster.find_matching_nodes(*(demand.selector for demand in asked))
     labels = (node.metadata.labels.get(each.topology_key) for node in nodes)
     names = [label for label in labels if label is not None]
     if not nodes or len(names) < len(nodes):
-        return  # PS501 and PS502 tell that; nodes without the label are in no domain
+        return  # PS501 and PS502 report this; a node without the label is in no domain
     domains = len(set(names))
     counts = Counter(pod.metadata.namespace for pod in cluster.list_pods_of_policy(policy))
     for namespace, count in sorted(counts.items()):

@@ -1,4 +1,4 @@
-"""PS514: pods that are too large for all nodes that the rules leave them."""
+"""PS514: pods that are too large for all nodes that the rules leave."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ def _check_pod_sizes(
     own: node_constraints.NodeConstraint,
     nodes: tuple[objects.Node, ...],
 ) -> Iterator[diagnostics.Diagnostic]:
-    """Yield what to say of the first pod that fits an empty node, but none of those left."""
+    """Yield a finding for the first pod that fits some empty node, but none of `nodes`."""
     for shape in cluster.list_pod_shapes_of_policy(policy):
         pod = cluster.scheduled_pods_by_shape[shape][0]
         if not any(_fits_empty_node(shape, node) for node in cluster.nodes):
-            continue  # no policy is to blame
+            continue  # too large for every node, so no policy is the reason
         if not any(_fits_empty_node(shape, node) for node in nodes):
             yield diagnostics.Diagnostic(
                 "PS514",
@@ -50,7 +50,7 @@ def _check_pod_sizes(
 
 
 def _fits_empty_node(shape: pod_shape.PodShape, node: objects.Node) -> bool:
-    """Whether a node without any pods has what a pod requests."""
+    """Return whether the allocatable resources of a node suffice for the requests of a pod."""
     has = node.status.allocatable
     return all(
         amount <= (pod_requests.parse_amount(name, has[name]) if name in has else 0)

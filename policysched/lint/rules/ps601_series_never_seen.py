@@ -1,4 +1,4 @@
-"""PS601: a query for series that Prometheus has never had."""
+"""PS601: a query for series that Prometheus did not have in the lookback period."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""PS602: an answer that does not name every node once."""
+"""PS602: an answer without exactly one series for each node."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagno
 def _describe_series_label_problem(
     each: queries.MetricQuery, answer: prometheus_facts.QueryFacts
 ) -> str:
-    """Return what is wrong with the values of the label that names nodes, "" for nothing."""
+    """Return the problem with the values of the label that identifies nodes, or ""."""
     label = each.metric.label
     named = Counter(series.labels.get(label, "") for series in answer.series)
     without = named.pop("", 0)
@@ -59,7 +59,7 @@ def _describe_nodes_without_series(
     answer: prometheus_facts.QueryFacts,
     cluster: cluster_facts.ClusterFacts,
 ) -> str:
-    """Return which nodes have no series, "" if all have."""
+    """Return a message about nodes without a series, or "" if all nodes have one."""
     names = node_aliases.NodeAliasIndex(cluster.nodes)
     texts = {series.labels.get(each.metric.label, "") for series in answer.series}
     found = {text: names.find_nodes(text) for text in texts}

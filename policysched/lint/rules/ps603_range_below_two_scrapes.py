@@ -1,4 +1,4 @@
-"""PS603: a range that holds fewer than two scrapes."""
+"""PS603: a range that contains fewer than two scrapes."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagno
 def iterate_rate_ranges(
     about: rule_input.RuleInput,
 ) -> Iterator[tuple[queries.MetricQuery, promql_parser.Call, float, float]]:
-    """Yield the functions that need two samples, with their range and scrape interval, seconds."""
+    """Yield calls that need two samples, with their range and scrape interval in seconds."""
     facts = about.prometheus
     if facts is None:
         return
@@ -39,6 +39,7 @@ def iterate_rate_ranges(
         intervals = [facts.scrape_seconds[job] for job in known.jobs if job in facts.scrape_seconds]
         call = _find_range_call(each, selector)
         if call is not None and intervals:
+            # The range is common to all jobs of the selector, so the slowest job decides.
             seconds = call.args[0].range.total_seconds()
             yield each, call, seconds, max(intervals)
 
@@ -46,7 +47,7 @@ def iterate_rate_ranges(
 def _find_range_call(
     each: queries.MetricQuery, selector: promql_parser.VectorSelector
 ) -> promql_parser.Call | None:
-    """Return the function that a selector's range is given to, if it needs two samples."""
+    """Return the call whose argument is the range of a selector, if it needs two samples."""
     for part in query_tree.find_calls(each.expr, functions.TWO_SAMPLE_FUNCTIONS):
         matrix = part.args[0]
         if isinstance(matrix, promql_parser.MatrixSelector) and _is_selector_of_matrix(
@@ -92,7 +93,7 @@ def _make_fix(
         if token.text == "[" and span.start > start:
             written = each.text.slice(following)
             if written.startswith("$"):
-                return None  # a param, which other queries may use
+                return None  # a param, which other queries may share
             return diagnostics.Fix((diagnostics.TextEdit(following, length),), safe=False)
     return None
 

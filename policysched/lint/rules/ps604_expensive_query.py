@@ -1,4 +1,4 @@
-"""PS604: a query that costs the server much."""
+"""PS604: a query that is expensive for the server."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""PS605: values that the declared unit or range of a metric does not have."""
+"""PS605: values outside the range of the declared unit or of `between`."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagno
 
 
 def _get_expected_bounds(metric: checked.CheckedMetric, max_ratio: float) -> tuple[float, float]:
-    """Return the values that are expected, in the scale of the query."""
+    """Return the bounds of the expected values, in the scale of the query."""
     low = -math.inf if metric.unit.is_dimensionless and not metric.unit.is_ratio else 0.0
     high = max_ratio if metric.unit.is_ratio else math.inf
     return (

@@ -1,4 +1,4 @@
-"""PS606: a query that a recording rule has the answer of."""
+"""PS606: a query whose result a recording rule already provides."""
 
 from __future__ import annotations
 

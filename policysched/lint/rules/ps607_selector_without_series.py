@@ -1,4 +1,4 @@
-"""PS607: a selector that matches no series: a label, a value, or all of them are gone."""
+"""PS607: a selector without series: a label or value is unknown, or the series have ended."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""PS608: a rate of a gauge, or a counter that is read raw, by what Prometheus says they are."""
+"""PS608: a rate of a gauge, or a raw counter, according to the metric types in Prometheus."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagno
         name = selector.name or ""
         if known.kind == "gauge" and (rate := _find_rate_function(each, name)) is not None:
             yield _diagnose_rate_of_gauge(each, selector, rate)
-        is_by_name = name.endswith("_total")  # PS406 tells of it without a server
+        is_by_name = name.endswith("_total")  # PS406 reports it without a server
         if (
             known.kind == "counter"
             and not is_by_name
@@ -37,7 +37,7 @@ def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagno
 
 
 def _find_rate_function(each: queries.MetricQuery, name: str) -> str | None:
-    """Return the function that takes the rate of series of a name."""
+    """Return the name of the function that computes the rate of the series, or None."""
     for part in query_tree.find_calls(each.expr, functions.COUNTER_FUNCTIONS):
         matrix = part.args[0]
         is_of_name = isinstance(matrix, promql_parser.MatrixSelector)

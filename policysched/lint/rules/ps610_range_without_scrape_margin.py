@@ -1,4 +1,4 @@
-"""PS610: a range that one failed scrape leaves without two samples."""
+"""PS610: a range with too few scrapes to tolerate a failed scrape."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""PS612: a query that gives nothing although its series are there."""
+"""PS612: a query with an empty answer although its series exist."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""PS701: a spread that a division by written weights ignores."""
+"""PS701: a spread constraint that a division by static weights ignores."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""PS702: a spread over regions, zones or providers without one over clusters."""
+"""PS702: a spread constraint by region, zone or provider without one by cluster."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""PS703: a spread over more groups than the policy leaves."""
+"""PS703: a spread constraint over more groups than the policy permits."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _FIELDS = {
     "zone": "zone",
     "provider": "provider",
 }
-"""What clusters are spread by -> the field whose values are the groups."""
+"""Maps `by` of a spread constraint to the field whose values are the groups."""
 
 
 def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
@@ -40,7 +40,7 @@ def _check_clusters(
     policy: checked.CheckedPolicy,
     spread: checked_cluster.ClusterSpreadConstraint,
 ) -> Iterator[diagnostics.Diagnostic]:
-    """Yield a finding where the clusters that there are make too few groups."""
+    """Yield a finding if the member clusters that the policy permits form too few groups."""
     members = about.cluster.members if about.cluster is not None else None
     if members is None or policy.clusters is None:
         return
@@ -66,7 +66,7 @@ def _check_clusters(
 
 
 def _list_groups(by: str, clusters: Iterable[objects.Node]) -> set[str]:
-    """Return the groups that clusters make; those without the field are in none."""
+    """Return the groups of the clusters; a cluster without the field is in no group."""
     found: set[str] = set()
     for cluster in clusters:
         labels = cluster.metadata.labels
@@ -82,7 +82,7 @@ def _list_groups(by: str, clusters: Iterable[objects.Node]) -> set[str]:
 def _check_selector(
     spread: checked_cluster.ClusterSpreadConstraint, selector: checked_selector.Selector
 ) -> Iterator[diagnostics.Diagnostic]:
-    """Yield a finding for each requirement that leaves too few groups by itself."""
+    """Yield a finding for each requirement that alone permits too few groups."""
     match selector:
         case checked_selector.SelectorConjunction(operands=operands):
             for each in operands:

@@ -1,4 +1,4 @@
-"""PS705: a score of clusters that nothing goes by."""
+"""PS705: a score of clusters without effect."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def _is_used_by_division(
     each: checked.Rule,
     meeting: Sequence[checked.CheckedPolicy],
 ) -> bool:
-    """Return whether replicas are divided by a score: by its own policy, if that is heard."""
+    """Return whether the policy of a score divides replicas by this score."""
     said = policy.clusters.division if policy.clusters else None
     if policy not in meeting or said is None or said.dynamic != "score":
         return False

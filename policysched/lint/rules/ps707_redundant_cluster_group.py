@@ -1,4 +1,4 @@
-"""PS707: a group of clusters that one before it has in it."""
+"""PS707: a cluster group that an earlier group contains."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagno
 def _is_contained_in_group(
     narrow: checked_cluster.OrderedClusterGroup, wide: checked_cluster.OrderedClusterGroup
 ) -> bool:
-    """Return whether it is certain that one group has all clusters of the other."""
+    """Return whether `wide` certainly contains all clusters of `narrow`."""
     if selector_sets.can_never_match_together(narrow.selector):
-        return False  # PS201 tells that
+        return False  # PS201 reports this
     return selector_sets.does_selector_imply(narrow.selector, wide.selector)
 
 

@@ -1,4 +1,4 @@
-"""PS801: something that a reviewer misses: purpose, owner, a rule's name, a use."""
+"""PS801: missing documentation: a description, an owner, the name of a rule, or a use."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def _check_policy(policy: checked.CheckedPolicy) -> Iterator[diagnostics.Diagnos
 
 
 def _find_unused_names(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
-    """Yield names that nothing but their declaration has."""
+    """Yield declared names that occur only once in all texts."""
     declared = [
         item
         for result in about.parsed
@@ -58,7 +58,7 @@ def _find_unused_names(about: rule_input.RuleInput) -> Iterator[diagnostics.Diag
 
 
 def _count_words(about: rule_input.RuleInput) -> dict[str, int]:
-    """Return how often each word stands in the texts, comments and strings left out."""
+    """Return the number of occurrences of each word, without comments and strings."""
     counts: dict[str, int] = {}
     for result in about.parsed:
         for word in rule_input.list_text_words(result):

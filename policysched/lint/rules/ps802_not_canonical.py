@@ -31,7 +31,7 @@ def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagno
 
 
 def _find_differing_stretch(old: str, new: str) -> tuple[int, int, str]:
-    """Return the stretch of `old` that differs, and what stands there in `new`."""
+    """Return the range of `old` that differs, and its replacement in `new`."""
     shorter = min(len(old), len(new))
     start = next((i for i in range(shorter) if old[i] != new[i]), shorter)
     back = 0

@@ -1,6 +1,6 @@
-"""PS803: an `ignore` that ignores nothing, or without a reason.
+"""PS803: an `ignore` comment that silences no finding, or without a reason.
 
-The linter itself finds these, once it knows what all other rules have found (`lint.ignores`).
+The linter produces these findings after all other rules have run (`lint.ignores`).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""PS805: a `during` that holds at any time, or a window in it that the others have in them."""
+"""PS805: a `during` that covers the whole week, or a window that another window contains."""
 
 from __future__ import annotations
 

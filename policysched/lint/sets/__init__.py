@@ -1,1 +1,1 @@
-"""Conditions, selectors, taints, ranges and times as sets: empty, full, one implied by another."""
+"""Conditions, selectors, taints, ranges and times as sets: emptiness, fullness and implication."""

@@ -1,4 +1,4 @@
-"""Where a selector can match nothing, and which of its parts exclude each other."""
+"""Detection of selectors that cannot match, and of the parts that exclude each other."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from policysched.lint.sets import selector_sets
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Contradiction:
-    """A part of a selector that nothing matches.
+    """A part of a selector that cannot match any object.
 
     Attributes:
-        whole: that part; the smallest one.
-        pair: two operands that exclude each other, if two are enough.
-        is_whole_selector: nothing matches the whole selector either.
+        whole: the part; no part of it is contradictory itself.
+        pair: two operands that exclude each other, if two suffice.
+        is_whole_selector: whether the whole selector cannot match either.
     """
 
     whole: checked_selector.Selector
@@ -26,14 +26,14 @@ class Contradiction:
 
     @property
     def has_number_bounds(self) -> bool:
-        """Whether bounds on a number are what leaves nothing."""
+        """Whether the contradiction involves bounds on a number."""
         parts = self.pair or (self.whole,)
         requirements = (checked_selector.walk_requirements(part) for part in parts)
         return any(map(_is_bound, itertools.chain.from_iterable(requirements)))
 
 
 def find_contradictions(selector: checked_selector.Selector) -> Iterator[Contradiction]:
-    """Yield the smallest parts that nothing matches."""
+    """Yield the smallest parts that cannot match."""
     is_whole = selector_sets.can_never_match_together(selector)
     for part, pair in _find_contradictory_parts(selector):
         yield Contradiction(part, pair, is_whole)

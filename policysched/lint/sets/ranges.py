@@ -1,8 +1,8 @@
-"""Which values a number of a policy can have: interval arithmetic over expressions.
+"""Ranges of the values that a number of a policy can have: interval arithmetic over expressions.
 
-Bounds are closed and sound: every value that is not missing lies within. Operands count as
-independent of each other, so that `x - x` may be anything. IEEE arithmetic rounds monotonically,
-which makes the results of bounds the bounds of results.
+Bounds are closed and sound: every value that is not missing is between them. Operands count as
+independent, so the range of `x - x` is not reduced to 0. IEEE arithmetic rounds monotonically, so
+the bounds of a result follow from the bounds of its operands.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping
 from policysched.lang.checked import checked, checked_expr
 
 _MIN_PRIORITY, _MAX_PRIORITY = -(2**31), 2**31 - 1
-"""`spec.priority` is an int32 (api/core/v1/types.go)."""
+"""The range of `spec.priority`, which is an int32 (api/core/v1/types.go)."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -26,11 +26,11 @@ class ValueRange:
 
     @property
     def is_single(self) -> bool:
-        """Whether there is one value only."""
+        """Whether the range contains exactly one value."""
         return self.low == self.high
 
     def make_union(self, other: ValueRange) -> ValueRange:
-        """Return what has the values of both."""
+        """Return the smallest range that contains both ranges."""
         return ValueRange(min(self.low, other.low), max(self.high, other.high))
 
 
@@ -39,9 +39,9 @@ _NOT_NEGATIVE = ValueRange(0.0, math.inf)
 
 
 def find_metric_range(metric: checked.CheckedMetric) -> ValueRange:
-    """Return the values that a metric can have: by `between`, else by its unit.
+    """Return the range of a metric: from `between`, else from its unit.
 
-    A declared ratio is from 0 to 1; one outside of that is a mistake that PS605 looks for.
+    The range of a ratio is 0 to 1. PS605 reports samples outside this range.
     """
     own = ValueRange(0.0, 1.0) if metric.unit.is_ratio else ANY
     return ValueRange(
@@ -53,7 +53,7 @@ def find_metric_range(metric: checked.CheckedMetric) -> ValueRange:
 def find_value_range(
     expr: checked_expr.TypedExpr, metrics: Mapping[str, checked.CheckedMetric]
 ) -> ValueRange:
-    """Return the values that a number can have, in canonical scale."""
+    """Return the range of the values that are not missing, in canonical scale."""
     match expr:
         case checked_expr.Const(value=value):
             return ValueRange(value, value)
@@ -81,7 +81,7 @@ def find_value_range(
 
 
 def _compute_hull(values: Iterator[float]) -> ValueRange:
-    """Return the range from the smallest to the largest; anything where one is undefined."""
+    """Return the range from the smallest to the largest value, or `ANY` if one is NaN."""
     found = list(values)
     if any(math.isnan(value) for value in found):
         return ANY
@@ -98,14 +98,16 @@ def _subtract_ranges(left: ValueRange, right: ValueRange) -> ValueRange:
 
 def _multiply_ranges(left: ValueRange, right: ValueRange) -> ValueRange:
     ends = ((a, b) for a in (left.low, left.high) for b in (right.low, right.high))
-    # The ends of ranges that are not bounded are no values: 0 times any value is 0.
+    # The ends of an unbounded range are not values themselves: 0 times any value is 0.
     return _compute_hull(0.0 if not a or not b else a * b for a, b in ends)
 
 
 def _divide_ranges(left: ValueRange, right: ValueRange) -> ValueRange:
-    """Return the range of a quotient; a division by 0 is missing."""
+    """Return the range of a quotient; a division by 0 is missing and does not count."""
     if right.low < 0.0 < right.high or right.low == right.high == 0.0:
         return ANY
+    # The divisor approaches 0 from one side only, so the quotient is unbounded in one direction, or
+    # in both if the dividend has both signs.
     if right.low == 0.0 or right.high == 0.0:
         far = right.high or right.low
         signs = {math.copysign(1.0, far) * end for end in (left.low, left.high)}
@@ -143,6 +145,7 @@ def _compute_call_range(function: str, arguments: list[ValueRange]) -> ValueRang
                 _round_range_end(function, lows[0]), _round_range_end(function, highs[0])
             )
         case "mod":
+            # A result of mod has the sign of the divisor.
             return ValueRange(min(lows[1], 0.0), max(highs[1], 0.0))
         case _:
             return ANY

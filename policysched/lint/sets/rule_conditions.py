@@ -1,11 +1,11 @@
-"""Conditions over all values that they read: whether one is always true, never, implied.
+"""Conditions as predicates over the values that they read: always true, never true, or implied.
 
-A condition is evaluated at a finite number of points. A number that is compared with constants
-takes each constant, a value between any two neighbours and the ends of its range (`ranges`); two
-numbers that are compared with each other are below, equal or above; a selector holds or not, as far
-as one object can match all that is said of it (`selector_sets`). Numbers count as independent of
-each other, so that what holds at all of the points holds for all values. Missing values are left
-out: what they mean is said by `missing`.
+A condition is evaluated at a finite number of points. For a number that is compared with constants,
+the points are each constant, a value between any two neighbours, and the ends of its range
+(`ranges`). Two numbers that are compared with each other are below, equal or above. A selector
+holds or not, in all combinations that one object can meet (`selector_sets`). Numbers count as
+independent, so a result that is equal at all points is equal for all values. Missing values are not
+considered; `missing` clauses define their effect.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ _Test: TypeAlias = checked_expr.NodeMatch | checked_expr.PodMatch
 
 MAX_POINTS = 4_096
 MAX_STEPS = 100_000
-"""Comparisons at all points together. Of conditions beyond these limits nothing is claimed."""
+"""Limit of comparisons at all points together. No result is claimed beyond these two limits."""
 
 
 class _TooLargeError(Exception):
-    """There are more points than are worth looking at."""
+    """The conditions have more points than the limits allow."""
 
 
 def evaluate_for_all_values(condition: Typed, metrics: Metrics) -> bool | None:
-    """Return what a condition answers for all values, None if that differs or is not known."""
+    """Return the result of a condition for all values, or None if it differs or is unknown."""
     try:
         answers = {
             _evaluate_at_point(condition, point)
@@ -44,7 +44,7 @@ def evaluate_for_all_values(condition: Typed, metrics: Metrics) -> bool | None:
 
 
 def is_implied_by_conditions(given: Sequence[Typed], then: Typed, metrics: Metrics) -> bool:
-    """Return whether it is certain that `then` holds wherever all that is given does."""
+    """Return whether `then` certainly holds whenever all conditions in `given` hold."""
     return _is_satisfied_nowhere(given, [then], metrics)
 
 
@@ -64,7 +64,7 @@ _Point: TypeAlias = Mapping[_Variable, float]
 
 
 def _iterate_atoms(condition: Typed) -> Iterator[Typed]:
-    """Yield comparisons and selectors."""
+    """Yield the comparisons and selectors of a condition."""
     match condition:
         case checked_expr.And(operands=operands) | checked_expr.Or(operands=operands):
             for operand in operands:
@@ -76,10 +76,10 @@ def _iterate_atoms(condition: Typed) -> Iterator[Typed]:
 
 
 def _iterate_value_points(conditions: Iterable[Typed], metrics: Metrics) -> Iterator[_Point]:
-    """Yield values of all variables, in every combination that can be.
+    """Yield values of all variables, in every possible combination.
 
     Raises:
-        _TooLargeError: there are too many.
+        _TooLargeError: the conditions have too many points.
     """
     atoms = [atom for condition in conditions for atom in _iterate_atoms(condition)]
     limits: dict[Typed, set[float]] = {}
@@ -117,7 +117,7 @@ def _combine_values(values: Mapping[_Variable, Sequence[float]]) -> Iterator[_Po
 
 
 def _is_satisfiable(held: Mapping[_Test, float]) -> bool:
-    """Return whether a node, and a pod, can match what is said of it."""
+    """Return whether one node and one pod can meet the chosen results of all selectors."""
     for kind in (checked_expr.NodeMatch, checked_expr.PodMatch):
         said: list[checked_selector.Selector] = [
             each.selector if is_held else checked_selector.SelectorNegation(each.selector)
@@ -132,7 +132,7 @@ def _is_satisfiable(held: Mapping[_Test, float]) -> bool:
 def _choose_representative_values(
     limits: Sequence[float], allowed: ranges.ValueRange
 ) -> list[float]:
-    """Return a value of each class that the limits tell apart, within a range."""
+    """Return one value for each class that the limits distinguish, within the allowed range."""
     between = [low / 2 + high / 2 for low, high in itertools.pairwise(limits)]
     below, above = math.nextafter(limits[0], -math.inf), math.nextafter(limits[-1], math.inf)
     inside = {
@@ -143,13 +143,13 @@ def _choose_representative_values(
 
 
 def _get_compared_numbers(atom: checked_expr.Compare) -> tuple[Typed, Typed]:
-    """Return the numbers of a comparison; of `a < b` and `b > a` the same ones."""
+    """Return the two numbers of a comparison in a fixed order, equal for `a < b` and `b > a`."""
     first, second = sorted((atom.left, atom.right), key=repr)
     return first, second
 
 
 def _find_possible_signs(atom: checked_expr.Compare, metrics: Metrics) -> list[float]:
-    """Return how the first of two numbers can be to the second: below (-1), equal (0), above."""
+    """Return the possible signs of the first number minus the second: -1, 0, 1."""
     first, second = _get_compared_numbers(atom)
     if first == second:
         return [0.0]

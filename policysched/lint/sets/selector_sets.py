@@ -1,13 +1,13 @@
 """Selectors as sets: whether any object can match, whether one selector implies another.
 
 A selector reads variables: a label, a field, a number, a taint. Values of a variable that no
-requirement tells apart are one class, so that each variable has few classes: absent, each value
-that is named, the integers between two bounds, any other text. A selector is then a union of boxes,
-each of which allows some classes of some variables; it is empty if every box is.
+requirement distinguishes form one class, so each variable has few classes: absent, each named
+value, the integers between two bounds, any other text. A selector is then a union of boxes, each of
+which allows some classes of some variables. The selector is empty if every box is empty.
 
-Sound in any case: what is said to be impossible is. Exact for labels, annotations, numbers and
-fields, up to `MAX_BOXES`; beyond, and about several taints or images of one object, nothing is
-claimed.
+The result is always sound: a selector that is reported as impossible cannot match. It is exact for
+labels, annotations, numbers and fields, up to `MAX_BOXES`. Beyond this limit, and about several
+taints or images of one object, no result is claimed.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from policysched.lang.checked import checked_selector
 
 MAX_BOXES = 256
 MAX_OPERANDS = 64
-"""Of more operands than these, no two are compared: nobody writes them by hand."""
+"""Limit of operands that are compared in pairs; selectors written by hand have fewer."""
 _OTHER = "other~"
-"""A text that no label can have as its value, for all texts that are not named."""
+"""Stands for all texts that no requirement names; no label can have this value."""
 
 Variable: TypeAlias = tuple[object, ...]
 Value: TypeAlias = "str | float | bool | None"
@@ -31,11 +31,11 @@ Box: TypeAlias = dict[Variable, int]
 
 
 class _TooLargeError(Exception):
-    """A selector has more boxes than are worth looking at."""
+    """A selector has more than `MAX_BOXES` boxes."""
 
 
 def can_never_match_together(*selectors: checked_selector.Selector) -> bool:
-    """Return whether it is certain that no object matches all the selectors."""
+    """Return whether certainly no object matches all the selectors."""
     try:
         return not _SelectorSpace(selectors).compute_boxes(
             checked_selector.SelectorConjunction(selectors)
@@ -47,19 +47,19 @@ def can_never_match_together(*selectors: checked_selector.Selector) -> bool:
 def does_selector_imply(
     first: checked_selector.Selector, second: checked_selector.Selector
 ) -> bool:
-    """Return whether it is certain that whatever matches `first` matches `second`."""
+    """Return whether every object that matches `first` certainly matches `second`."""
     return can_never_match_together(first, checked_selector.SelectorNegation(second))
 
 
 def does_match_everything(selector: checked_selector.Selector) -> bool:
-    """Return whether it is certain that every object matches."""
+    """Return whether every object certainly matches."""
     return can_never_match_together(checked_selector.SelectorNegation(selector))
 
 
 def find_matching_object(selector: checked_selector.Selector) -> Mapping[Variable, Value] | None:
-    """Return values of one object that matches; None if no such object is known.
+    """Return the values of one object that matches, or None if no such object is known.
 
-    Where any value of a variable would do, it may be left out.
+    A variable may be absent from the result if any value would match.
     """
     space = _SelectorSpace((selector,))
     try:
@@ -70,7 +70,7 @@ def find_matching_object(selector: checked_selector.Selector) -> Mapping[Variabl
 
 
 class _SelectorSpace:
-    """The variables that some selectors read, each with one value for each class."""
+    """The variables that some selectors read, with one value for each class."""
 
     def __init__(self, selectors: Iterable[checked_selector.Selector]) -> None:
         readers: dict[Variable, list[checked_selector.Requirement]] = {}
@@ -84,7 +84,10 @@ class _SelectorSpace:
     def compute_boxes(
         self, selector: checked_selector.Selector, *, negated: bool = False
     ) -> list[Box]:
-        """Return boxes, none of them empty, whose union is what matches (or does not)."""
+        """Return boxes, none of them empty, whose union is the objects that match.
+
+        With `negated`, the union is the objects that do not match.
+        """
         match selector:
             case checked_selector.SelectorNegation(operand=operand):
                 return self.compute_boxes(operand, negated=not negated)
@@ -100,7 +103,7 @@ class _SelectorSpace:
                 return self._make_box(selector, negated=negated)
 
     def make_example_object(self, box: Box) -> dict[Variable, Value]:
-        """Return an object in a box."""
+        """Return the values of one object in a box."""
         return {
             variable: self._values[variable][(mask & -mask).bit_length() - 1]
             for variable, mask in box.items()
@@ -142,6 +145,7 @@ class _SelectorSpace:
 def _intersect_two_boxes(one: Box, other: Box) -> Box | None:
     both = dict(one)
     for variable, mask in other.items():
+        # A variable without entry allows all classes: -1 has all bits.
         both[variable] = both.get(variable, -1) & mask
         if not both[variable]:
             return None
@@ -167,7 +171,7 @@ def _get_variable(requirement: checked_selector.Requirement) -> Variable:
 def _choose_representative_values(
     readers: Sequence[checked_selector.Requirement],
 ) -> tuple[Value, ...]:
-    """Return a value of each class that the requirements on one variable tell apart."""
+    """Return one value for each class that the requirements on one variable distinguish."""
     match readers[0]:
         case checked_selector.LabelRequirement() | checked_selector.AnnotationRequirement():
             return (None, *_choose_texts(readers))
@@ -188,7 +192,7 @@ def _list_values(requirement: checked_selector.Requirement) -> tuple[str, ...]:
 
 
 def _choose_texts(readers: Sequence[checked_selector.Requirement]) -> list[Value]:
-    """Return texts: those that are named, an integer between any two bounds, another text."""
+    """Return the named texts, an integer between any two bounds, and one other text."""
     named: set[str] = set()
     cuts: set[int] = set()
     for each in readers:
@@ -206,14 +210,14 @@ def _choose_texts(readers: Sequence[checked_selector.Requirement]) -> list[Value
             case _:
                 pass
     is_label = isinstance(readers[0], checked_selector.LabelRequirement)
-    lowest = 0 if is_label else int64.MIN  # a label's value begins with a letter or digit
+    lowest = 0 if is_label else int64.MIN  # the value of a label begins with a letter or a digit
     starts = sorted({lowest, *(cut for cut in cuts if lowest < cut <= int64.MAX)})
     integers = [_make_unnamed_integer(start, named) for start in starts] if cuts else []
     return [*sorted(named), *integers, _OTHER]
 
 
 def _make_unnamed_integer(number: int, named: set[str]) -> str:
-    """Return an integer as a text that is not named: leading zeros do not change its value."""
+    """Return a spelling of an integer that is not named; leading zeros do not change the value."""
     text = str(abs(number))
     while (signed := f"-{text}" if number < 0 else text) in named:
         text = f"0{text}"
@@ -221,7 +225,11 @@ def _make_unnamed_integer(number: int, named: set[str]) -> str:
 
 
 def _choose_numbers(readers: Sequence[checked_selector.Requirement]) -> tuple[Value, ...]:
-    """Return numbers: each bound, one between any two, one beyond both ends."""
+    """Return each bound, a number between any two, and one beyond each end.
+
+    Amounts of resources are never negative. None, for a limit that is not set, is added for
+    `limits`.
+    """
     numeric = [each for each in readers if isinstance(each, checked_selector.NumberRequirement)]
     bounds = sorted({each.value for each in numeric})
     between = [(low + high) / 2 for low, high in itertools.pairwise(bounds)]
@@ -272,7 +280,7 @@ def _matches_text(
 
 
 def _parse_int64_text(value: Value) -> int | None:
-    """Return a text as Kubernetes reads it: a decimal int64 (strconv.ParseInt), else None."""
+    """Return the int64 that Kubernetes parses from the text (strconv.ParseInt), or None."""
     return int64.parse_int64(value) if isinstance(value, str) else None
 
 

@@ -1,4 +1,4 @@
-"""Patterns for taints as sets of taints."""
+"""Taint patterns as sets of taints."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from policysched.lang.checked import checked_selector
 def covers_taint_pattern(
     wide: checked_selector.TaintPattern, narrow: checked_selector.TaintPattern
 ) -> bool:
-    """Return whether every taint that `narrow` matches is matched by `wide`."""
+    """Return whether `wide` matches every taint that `narrow` matches."""
     if wide.key != narrow.key or not set(narrow.effects) <= set(wide.effects):
         return False
     match wide.operator, narrow.operator:
@@ -31,7 +31,7 @@ def covers_taint_pattern(
 
 
 def _parse_taint_integer(text: str) -> int | None:
-    """Return a taint's value as a whole number, as Kubernetes reads it without leading zeros."""
+    """Return the value of a taint as an integer, or None; like Kubernetes, reject leading zeros."""
     digits = text.removeprefix("-")
     is_plain = digits.isascii() and digits.isdigit() and (digits == "0" or digits[0] != "0")
     return int(text) if is_plain else None

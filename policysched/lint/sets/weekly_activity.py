@@ -1,16 +1,17 @@
-"""Times of the week at which rules act, as sets of minutes."""
+"""Times of the week at which rules are active, as sets of minutes."""
 
 from __future__ import annotations
 
 from policysched.lang.checked import activation
 
 MINUTES = 7 * activation.MINUTES_PER_DAY
-"""How many minutes a week has."""
+"""The number of minutes in a week."""
 
 
 def list_week_minutes(window: activation.TimeWindow) -> frozenset[int]:
-    """Return the minutes of the week, from Monday midnight on, that a window holds."""
+    """Return the minutes of the week in a window, counted from Monday 00:00."""
     length = window.end_minute - window.start_minute
+    # A window whose end is not after its start ends on the next day.
     if length <= 0:
         length += activation.MINUTES_PER_DAY
     starts = (day * activation.MINUTES_PER_DAY + window.start_minute for day in window.weekdays)
@@ -20,9 +21,9 @@ def list_week_minutes(window: activation.TimeWindow) -> frozenset[int]:
 def never_active_together(
     one: activation.RuleActivation | None, other: activation.RuleActivation | None
 ) -> bool:
-    """Return whether it is certain that two rules never act at the same time.
+    """Return whether two rules are certainly never active at the same time.
 
-    Of windows in different time zones that is not known.
+    Windows in different time zones are not compared, and the result is False.
     """
     if one is None or other is None or one.timezone != other.timezone:
         return False
