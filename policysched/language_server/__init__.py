@@ -1,1 +1,1 @@
-"""What editors ask about policies; `server` alone speaks the Language Server Protocol."""
+"""Language server: answers requests of editors; only `server` uses the protocol (LSP) itself."""

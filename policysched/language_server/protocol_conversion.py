@@ -1,4 +1,4 @@
-"""From what the features say to the types of the protocol, and back."""
+"""Conversion between the results of features and the types of the protocol (LSP)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _SEVERITIES: Mapping[diagnostics.Severity, types.DiagnosticSeverity] = {
     diagnostics.Severity.INFO: types.DiagnosticSeverity.Information,
 }
 _UNNECESSARY = frozenset({"PS203", "PS204", "PS803", "PS804", "PS806"})
-"""Findings about something that could as well not be there."""
+"""Findings about redundant text, which editors show faded."""
 _ITEM_KINDS: Mapping[proposals.Kind, types.CompletionItemKind] = {
     "keyword": types.CompletionItemKind.Keyword,
     "operator": types.CompletionItemKind.Operator,
@@ -49,13 +49,13 @@ _SYMBOL_KINDS: Mapping[outline.Kind, types.SymbolKind] = {
 
 
 def convert_uri_to_path(uri: str) -> str:
-    """Return the path that a URI names, the URI itself if it names none."""
+    """Return the path of a `file:` URI, or any other URI unchanged."""
     parsed = urllib.parse.urlsplit(uri)
     return urllib.request.url2pathname(parsed.path) if parsed.scheme == "file" else uri
 
 
 def make_document_uri(document: documents.EditorDocument) -> str:
-    """Return the URI of a document: as the client writes it, if the client has it open."""
+    """Return the URI of a document; for an open document, the URI that the client sent."""
     path = pathlib.PurePath(document.name)
     return document.uri or (path.as_uri() if path.is_absolute() else document.name)
 
@@ -64,19 +64,19 @@ def make_document_uri(document: documents.EditorDocument) -> str:
 
 
 def make_position(document: documents.EditorDocument, offset: int) -> types.Position:
-    """Return an offset of a document as the client counts."""
+    """Return an offset as a position in the units of the client."""
     return types.Position(*document.line_index.find_position(offset))
 
 
 def find_offset(document: documents.EditorDocument, place: types.Position) -> int:
-    """Return the offset of a place."""
+    """Return the offset of a position."""
     return document.line_index.find_offset(place.line, place.character)
 
 
 def make_range(
     document: documents.EditorDocument, part: embedded_policies.EmbeddedPolicy, start: int, end: int
 ) -> types.Range:
-    """Return a stretch of a policy as one of its document."""
+    """Return a range of a policy as a range of its document."""
     return types.Range(
         make_position(document, part.map_to_document(start)),
         make_position(document, part.map_to_document(end)),
@@ -86,7 +86,7 @@ def make_range(
 def make_span_range(
     document: documents.EditorDocument, part: embedded_policies.EmbeddedPolicy, place: source.Span
 ) -> types.Range:
-    """Return a span of a policy as a stretch of its document."""
+    """Return a span of a policy as a range of its document."""
     return make_range(document, part, place.start, place.end)
 
 
@@ -95,7 +95,7 @@ def make_text_edit(
     part: embedded_policies.EmbeddedPolicy,
     edit: diagnostics.TextEdit,
 ) -> types.TextEdit:
-    """Return an edit of a policy as one of its document."""
+    """Return an edit of a policy as an edit of its document."""
     changed = part.convert_edit_to_document(edit)
     where = types.Range(
         make_position(document, changed.start), make_position(document, changed.end)
@@ -106,7 +106,7 @@ def make_text_edit(
 def convert_content_changes(
     sent: Iterable[types.TextDocumentContentChangeEvent],
 ) -> Iterator[documents.ContentChange]:
-    """Yield what a client has changed in a document."""
+    """Yield the changes of a document that a client sent."""
     for change in sent:
         if isinstance(change, types.TextDocumentContentChangePartial):
             start, end = change.range.start, change.range.end
@@ -126,9 +126,9 @@ def make_diagnostic(
     finding: diagnostics.Diagnostic,
     locate: Callable[[source.Span], types.Location | None],
 ) -> types.Diagnostic:
-    """Return a finding with everything that the command line tells about it.
+    """Return a finding with all details that the command line shows.
 
-    `locate` finds places that may be in other documents.
+    `locate` returns the location of a span, which may be in another document.
     """
     lines = [finding.message]
     if finding.label:
@@ -155,7 +155,7 @@ def make_diagnostic(
 def make_unread_key_diagnostic(
     document: documents.EditorDocument, key: manifests.UnmappedConfigMapKey
 ) -> types.Diagnostic:
-    """Say that a policy of a manifest cannot be looked at."""
+    """Return the note that a policy in a manifest cannot be analysed."""
     where = types.Range(make_position(document, key.start), make_position(document, key.end))
     return types.Diagnostic(
         range=where,
@@ -174,7 +174,7 @@ def make_completion_list(
     part: embedded_policies.EmbeddedPolicy,
     found: proposals.CompletionProposals,
 ) -> types.CompletionList:
-    """Return proposals; they are asked for anew with each character if there are many."""
+    """Return the proposals as a list that the client filters while the user types."""
     where = make_range(document, part, found.start, found.end)
     items = [_make_completion_item(each, index, where) for index, each in enumerate(found.items)]
     return types.CompletionList(is_incomplete=False, items=items)
@@ -200,7 +200,7 @@ def make_hover(
     part: embedded_policies.EmbeddedPolicy,
     found: hover.HoverContent,
 ) -> types.Hover:
-    """Return what to show."""
+    """Return the hover of the protocol."""
     content = types.MarkupContent(types.MarkupKind.Markdown, found.markdown)
     return types.Hover(content, make_range(document, part, found.start, found.end))
 
@@ -210,7 +210,7 @@ def make_document_symbol(
     part: embedded_policies.EmbeddedPolicy,
     entry: outline.OutlineEntry,
 ) -> types.DocumentSymbol:
-    """Return an item of a policy with what is in it."""
+    """Return an item of a policy with its statements."""
     return types.DocumentSymbol(
         name=entry.name,
         detail=entry.detail or None,
@@ -226,7 +226,7 @@ def make_folding_range(
     part: embedded_policies.EmbeddedPolicy,
     lines: tuple[int, int, bool],
 ) -> types.FoldingRange:
-    """Return lines that can be folded."""
+    """Return a folding range in lines of the document."""
     first, last = (
         make_position(document, part.map_to_document(part.text.line_start(number))).line
         for number in lines[:2]
@@ -241,7 +241,7 @@ def encode_semantic_tokens(
         tuple[embedded_policies.EmbeddedPolicy, Sequence[semantic_highlighting.SemanticToken]]
     ],
 ) -> types.SemanticTokens:
-    """Return words as the protocol packs them: each relative to the one before."""
+    """Return tokens in the encoding of the protocol: positions relative to the previous token."""
     data: list[int] = []
     line = unit = 0
     for part, words in found:

@@ -1,7 +1,8 @@
-"""The server itself: pygls carries messages, `session` answers them.
+"""The language server: pygls transports the messages, `session` answers them.
 
-Texts are kept by `workspace`, not by pygls, which ends lines at signs where the protocol does not.
-A handler that fails is logged and answered with an error; the server goes on.
+`workspace` keeps the texts instead of pygls, because pygls splits lines at characters at which the
+protocol does not. An exception in a handler is logged and answered with an error; the server
+continues.
 """
 
 from __future__ import annotations
@@ -29,22 +30,22 @@ from policysched.observability import logs
 
 _LOG = logging.getLogger(__name__)
 _POLL_SECONDS = 1.0
-"""How often the cluster file is looked at."""
+"""Interval in seconds between checks of the cluster file."""
 _LIVE_SECONDS = 300.0
-"""How often a live cluster and Prometheus are read again."""
+"""Interval in seconds between reads of a live cluster and of Prometheus."""
 _TOLD_ANYWAY = ("Unable to handle message", "Unable to deserialize message\n%s")
-"""What pygls logs of messages, with a traceback; `report_server_error` tells it, too."""
+"""Log messages of pygls with a traceback; dropped because `report_server_error` logs the same."""
 _WATCHED = ("**/*.policy", "**/*.yaml", "**/*.yml", "**/.policysched.toml", "**/pyproject.toml")
 
 
 class _PolicyServerProtocol(language_server.LanguageServerProtocol):
-    """Hands texts to our own workspace."""
+    """Forwards document notifications to the workspace of this package."""
 
     _server: PolicyLanguageServer
 
     @language_server.lsp_method(types.TEXT_DOCUMENT_DID_OPEN)
     def lsp_text_document__did_open(self, params: types.DidOpenTextDocumentParams) -> None:
-        """Take in a document."""
+        """Open a document."""
         self._server.open_document(params)
 
     @language_server.lsp_method(types.TEXT_DOCUMENT_DID_CHANGE)
@@ -54,7 +55,7 @@ class _PolicyServerProtocol(language_server.LanguageServerProtocol):
 
     @language_server.lsp_method(types.TEXT_DOCUMENT_DID_CLOSE)
     def lsp_text_document__did_close(self, params: types.DidCloseTextDocumentParams) -> None:
-        """Forget a document."""
+        """Close a document."""
         self._server.close_document(params)
 
 
@@ -62,7 +63,7 @@ class PolicyLanguageServer(pygls_server.LanguageServer):
     """A language server for policies.
 
     Args:
-        clock: says when a rule has expired.
+        clock: the clock that decides which rules have expired.
     """
 
     def __init__(self, clock: clocks.Clock) -> None:
@@ -78,15 +79,15 @@ class PolicyLanguageServer(pygls_server.LanguageServer):
         self._read_at = 0.0
         _register_features(self)
 
-    def report_server_error(self, error: Exception, source: Any) -> None:  # noqa: ANN401 - whatever pygls hands over
-        """Log what went wrong in a notification; the client need not be bothered."""
+    def report_server_error(self, error: Exception, source: Any) -> None:  # noqa: ANN401 - untyped in pygls
+        """Log an error of the server or of a notification, without a message to the client."""
         is_ours = source is exceptions.FeatureNotificationError
         _LOG.error("%s: %s", getattr(source, "__name__", source), error, exc_info=is_ours)
 
     # ------------------------------------------------------------------------ documents
 
     def open_document(self, params: types.DidOpenTextDocumentParams) -> None:
-        """Take in a document and tell what is found in it."""
+        """Open a document and publish its findings."""
         sent = params.text_document
         self.files.open_document(
             protocol_conversion.convert_uri_to_path(sent.uri), sent.text, sent.version, sent.uri
@@ -94,7 +95,7 @@ class PolicyLanguageServer(pygls_server.LanguageServer):
         self.schedule_publishing(0.0)
 
     def change_document(self, params: types.DidChangeTextDocumentParams) -> None:
-        """Change a document, and tell what is found in it once nobody types."""
+        """Change a document, and publish its findings after a delay without further changes."""
         sent = params.text_document
         changes = list(protocol_conversion.convert_content_changes(params.content_changes))
         self.files.change_document(
@@ -103,7 +104,7 @@ class PolicyLanguageServer(pygls_server.LanguageServer):
         self.schedule_publishing(self.files.options.delay_milliseconds / 1000)
 
     def close_document(self, params: types.DidCloseTextDocumentParams) -> None:
-        """Forget a document and take back what was told about it."""
+        """Close a document and clear its findings."""
         self.files.close_document(protocol_conversion.convert_uri_to_path(params.text_document.uri))
         empty = types.PublishDiagnosticsParams(params.text_document.uri, [])
         self.text_document_publish_diagnostics(empty)
@@ -112,9 +113,10 @@ class PolicyLanguageServer(pygls_server.LanguageServer):
     # ------------------------------------------------------------------------ findings
 
     def schedule_publishing(self, delay_seconds: float) -> None:
-        """Tell findings of all open documents after a while without changes.
+        """Publish the findings of all open documents after a delay without further changes.
 
-        Texts that take long wait longer: typing comes before findings.
+        The delay is at least as long as the last run, so that slow checks do not hinder typing. A
+        delay of 0 is not extended.
         """
         if self._pending is not None:
             self._pending.cancel()
@@ -129,7 +131,7 @@ class PolicyLanguageServer(pygls_server.LanguageServer):
         for document in self.files.opened:
             try:
                 self._publish_findings(document)
-            except Exception:  # noqa: BLE001 - findings of one document must not cost those of others
+            except Exception:  # noqa: BLE001 - an error in one document must not affect the others
                 _LOG.exception("findings of `%s`", document.name)
         self._last_seconds = loop.time() - start
 
@@ -141,8 +143,8 @@ class PolicyLanguageServer(pygls_server.LanguageServer):
 
     # ------------------------------------------------------------------------ settings
 
-    def apply_settings(self, sent: Any) -> None:  # noqa: ANN401 - whatever the client has sent
-        """Apply the valid settings; read the files and servers that they name in the background."""
+    def apply_settings(self, sent: Any) -> None:  # noqa: ANN401 - untyped data from the client
+        """Apply the valid settings; load the files and servers that they name in the background."""
         wanted, problems = editor_settings.decode_settings(sent)
         for problem in problems:
             self.warn_of_setting(problem)
@@ -152,7 +154,7 @@ class PolicyLanguageServer(pygls_server.LanguageServer):
             self._spawn_task(self.load_cluster_data())
 
     async def load_cluster_data(self) -> None:
-        """Read the cluster and Prometheus, and judge all documents anew."""
+        """Load the data of the cluster and of Prometheus, and check all documents again."""
         wanted = self.files.options
         self._read_at = asyncio.get_running_loop().time()
         self._stamp = cluster_data.get_cluster_file_stamp(wanted, self.files.root)
@@ -160,11 +162,11 @@ class PolicyLanguageServer(pygls_server.LanguageServer):
             loaded = await asyncio.to_thread(
                 cluster_data.load_cluster_data, wanted, self.files.root
             )
-        except Exception:  # noqa: BLE001 - the task that looks for changes must go on
+        except Exception:  # noqa: BLE001 - the refresh task must continue
             _LOG.exception("what the settings name cannot be read")
             return
         if wanted != self.files.options:
-            return  # later settings are being read
+            return  # newer settings are being loaded
         if loaded.problems != self._told:
             self._told = loaded.problems
             for problem in loaded.problems:
@@ -174,7 +176,7 @@ class PolicyLanguageServer(pygls_server.LanguageServer):
         self._request_client_refresh()
 
     async def refresh_cluster_data(self) -> None:
-        """Read the cluster file when it changes, and what is live from time to time."""
+        """Load the cluster file when it changes, and live sources at intervals."""
         loop = asyncio.get_running_loop()
         while True:
             wanted = self.files.options
@@ -188,7 +190,7 @@ class PolicyLanguageServer(pygls_server.LanguageServer):
             await asyncio.sleep(_POLL_SECONDS)
 
     def start_tasks(self) -> None:
-        """Begin to look at what may change."""
+        """Start the background tasks."""
         self._spawn_task(self.refresh_cluster_data())
 
     def _spawn_task(self, work: Any) -> None:  # noqa: ANN401 - a coroutine
@@ -197,13 +199,13 @@ class PolicyLanguageServer(pygls_server.LanguageServer):
         task.add_done_callback(self._tasks.discard)
 
     def _request_client_refresh(self) -> None:
-        """Let the client ask anew for what depends on the cluster."""
+        """Make the client request the code lenses again, because they depend on the cluster."""
         shown = self.client_capabilities.workspace
         if shown is not None and shown.code_lens is not None and shown.code_lens.refresh_support:
             self.workspace_code_lens_refresh(None)
 
     def warn_of_setting(self, problem: str) -> None:
-        """Log and show the problems of settings."""
+        """Log a problem of the settings and show it in the editor."""
         _LOG.warning("settings: %s", problem)
         message = types.ShowMessageParams(types.MessageType.Warning, f"policysched: {problem}")
         self.window_show_message(message)
@@ -249,9 +251,9 @@ def _register_features(server: PolicyLanguageServer) -> None:
 def _register_answer(
     server: PolicyLanguageServer, method: str, offered: object, answer: Callable[[Any], Any]
 ) -> None:
-    """Let a function answer a request."""
+    """Register a function as the handler of a request."""
 
-    def handle(params: Any) -> Any:  # noqa: ANN401 - as the method has it
+    def handle(params: Any) -> Any:  # noqa: ANN401 - the types depend on the method
         return answer(params)
 
     server.feature(method, offered)(handle)
@@ -267,7 +269,7 @@ def _answer_rename(
 
 
 def _register_lifetime_handlers(server: PolicyLanguageServer) -> None:
-    """Connect what the client says about itself."""
+    """Register the handlers of the server's lifecycle and of settings."""
 
     @server.feature(types.INITIALIZE)
     def initialize(params: types.InitializeParams) -> None:
@@ -301,7 +303,7 @@ def _register_lifetime_handlers(server: PolicyLanguageServer) -> None:
 
 
 def _register_file_handlers(server: PolicyLanguageServer) -> None:
-    """Connect what the client says about files on disk."""
+    """Register the handlers of changes to files on disk."""
 
     @server.feature(types.WORKSPACE_DID_CHANGE_WATCHED_FILES)
     def files_changed(_params: types.DidChangeWatchedFilesParams) -> None:
@@ -315,7 +317,7 @@ def _register_file_handlers(server: PolicyLanguageServer) -> None:
 
 
 async def _register_file_watchers(server: PolicyLanguageServer) -> None:
-    """Ask for news of files that others change, where the client can tell them."""
+    """Register file watchers at the client, if it supports this."""
     able = server.client_capabilities.workspace
     watch = able.did_change_watched_files if able is not None else None
     if watch is None or not watch.dynamic_registration:
@@ -328,7 +330,7 @@ async def _register_file_watchers(server: PolicyLanguageServer) -> None:
 
 
 async def _request_workspace_settings(server: PolicyLanguageServer) -> None:
-    """Ask for the settings of the workspace, where the client has such."""
+    """Request the settings of the workspace, if the client supports this."""
     able = server.client_capabilities.workspace
     if able is None or not able.configuration:
         return
@@ -342,9 +344,9 @@ async def _request_workspace_settings(server: PolicyLanguageServer) -> None:
 
 
 def serve_on_stdio(clock: clocks.Clock) -> bool:
-    """Serve on standard input and output until the client ends; return whether it ended in order.
+    """Serve on standard input and output until the client ends; return whether it sent `shutdown`.
 
-    Whatever else would print goes to standard error: a stray word would end the conversation.
+    Other output to standard output goes to standard error, because it would break the protocol.
     """
     logs.configure_logging(clock, "warning")
     for handler in logging.getLogger().handlers:
@@ -359,7 +361,7 @@ def serve_on_stdio(clock: clocks.Clock) -> bool:
 
 
 def _shorten_client_errors(record: logging.LogRecord) -> bool:
-    """Log in one line what a client has done wrong: a traceback would be of our own bugs."""
+    """Shorten log records of client errors to one line; drop records that are logged twice."""
     if record.msg in _TOLD_ANYWAY:
         return False
     error = record.exc_info[1] if record.exc_info else None
@@ -370,7 +372,7 @@ def _shorten_client_errors(record: logging.LogRecord) -> bool:
 
 
 def _take_over_stdout() -> BinaryIO:
-    """Return standard output, and let nobody else have it."""
+    """Return a private copy of standard output, and redirect standard output to standard error."""
     stdout = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
     return stdout

@@ -1,7 +1,7 @@
-"""Answers to the requests of the protocol, without the protocol's transport.
+"""Answers to the requests of the protocol, independent of the transport.
 
-Each method takes what a client asks and returns what it is told. A place outside of any policy, or
-in a document that is not open, has no answer.
+Each method takes the parameters of a request and returns its result. A position outside all
+policies, or in a document that cannot be read, has an empty result.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ from policysched.language_server.words import names
 
 
 class _PositionParams(Protocol):
-    """A request about a place of a document."""
+    """The parameters of a request about a position in a document."""
 
     text_document: types.TextDocumentIdentifier
     position: types.Position
 
 
 class DocumentPosition(NamedTuple):
-    """A place in a policy of an open document."""
+    """A position in a policy of a document."""
 
     document: documents.EditorDocument
     program: programs.PolicyProgram
@@ -51,7 +51,7 @@ class DocumentPosition(NamedTuple):
 
 
 class EditorSession:
-    """What one client is told.
+    """The answers to the requests of one client.
 
     Args:
         files: the documents and programs.
@@ -63,7 +63,7 @@ class EditorSession:
     # ------------------------------------------------------------------------ findings
 
     def list_diagnostics(self, document: documents.EditorDocument) -> list[types.Diagnostic]:
-        """Return what check and lint find in a document."""
+        """Return the findings of check and lint in a document."""
         found = [
             protocol_conversion.make_unread_key_diagnostic(document, key)
             for key in document.unread_keys
@@ -82,7 +82,7 @@ class EditorSession:
         return found
 
     def code_actions(self, params: types.CodeActionParams) -> list[types.CodeAction]:
-        """Return fixes, comments that silence, and all safe fixes at once."""
+        """Return fixes, ignore comments, and an action with all safe fixes."""
         document = self._get_document(params.text_document)
         if document is None:
             return []
@@ -124,7 +124,7 @@ class EditorSession:
     # ------------------------------------------------------------------------ words
 
     def completion(self, params: types.CompletionParams) -> types.CompletionList | None:
-        """Return what may be written at a place."""
+        """Return the completion proposals at a position."""
         place = self._find_position(params)
         if place is None:
             return None
@@ -132,7 +132,7 @@ class EditorSession:
         return protocol_conversion.make_completion_list(place.document, place.part, found)
 
     def hover(self, params: types.HoverParams) -> types.Hover | None:
-        """Return what is to be said about a place."""
+        """Return the hover content at a position."""
         place = self._find_position(params)
         if place is None:
             return None
@@ -146,7 +146,7 @@ class EditorSession:
     # ------------------------------------------------------------------------ names
 
     def definition(self, params: types.DefinitionParams) -> types.Location | None:
-        """Return where a name is defined."""
+        """Return the definition of a name."""
         place = self._find_position(params)
         named = place and place.program.name_index.find_name_at(place.text_name, place.offset)
         if place is None or not named:
@@ -161,7 +161,7 @@ class EditorSession:
         return None if text is None else self._make_span_locator(place.document)(text.span(0, 0))
 
     def references(self, params: types.ReferenceParams) -> list[types.Location]:
-        """Return where a name is written."""
+        """Return the places of a name."""
         place = self._find_position(params)
         locate = self._make_span_locator(place.document) if place is not None else None
         found = (
@@ -172,7 +172,7 @@ class EditorSession:
         return [each for each in found if each is not None]
 
     def highlights(self, params: types.DocumentHighlightParams) -> list[types.DocumentHighlight]:
-        """Return where in the same document a name is written."""
+        """Return the places of a name in the same document."""
         place = self._find_position(params)
         found = []
         for each in self._find_occurrences(place):
@@ -186,7 +186,7 @@ class EditorSession:
         return found
 
     def prepare_rename(self, params: types.PrepareRenameParams) -> types.Range | None:
-        """Return the name at a place that could be another."""
+        """Return the range of the name at a position if it can be renamed."""
         place = self._find_position(params)
         if place is None:
             return None
@@ -198,7 +198,7 @@ class EditorSession:
         )
 
     def rename(self, params: types.RenameParams) -> types.WorkspaceEdit | renaming.RenameRefusal:
-        """Return the edits of all documents that make up a new name, or why there are none."""
+        """Return the edits of all documents that rename a symbol, or the reason for a refusal."""
         place = self._find_position(params)
         if place is None:
             return renaming.RenameRefusal("there is no policy here")
@@ -218,7 +218,7 @@ class EditorSession:
     # ------------------------------------------------------------------------ whole documents
 
     def formatting(self, params: types.DocumentFormattingParams) -> list[types.TextEdit]:
-        """Return what makes a document canonical."""
+        """Return the edits that format a document canonically."""
         document = self._get_document(params.text_document)
         return [
             protocol_conversion.make_text_edit(document, part, edit)
@@ -228,7 +228,7 @@ class EditorSession:
         ]
 
     def range_formatting(self, params: types.DocumentRangeFormattingParams) -> list[types.TextEdit]:
-        """Return what makes some lines of a document canonical."""
+        """Return the edits that format a range of a document canonically."""
         document = self._get_document(params.text_document)
         if document is None:
             return []
@@ -239,7 +239,7 @@ class EditorSession:
         return found
 
     def document_symbols(self, params: types.DocumentSymbolParams) -> list[types.DocumentSymbol]:
-        """Return the items of a document; of a manifest, those of each key under its name."""
+        """Return the items of a document; for a manifest, grouped by key."""
         document = self._get_document(params.text_document)
         if document is None or not document.policies:
             return []
@@ -259,7 +259,7 @@ class EditorSession:
         return [protocol_conversion.make_document_symbol(document, part, each) for each in entries]
 
     def folding(self, params: types.FoldingRangeParams) -> list[types.FoldingRange]:
-        """Return what can be folded."""
+        """Return the folding ranges of a document."""
         document = self._get_document(params.text_document)
         return [
             protocol_conversion.make_folding_range(document, part, lines)
@@ -271,7 +271,7 @@ class EditorSession:
         ]
 
     def semantic_tokens(self, params: types.SemanticTokensParams) -> types.SemanticTokens:
-        """Return what each word is."""
+        """Return the semantic tokens of a document."""
         document = self._get_document(params.text_document)
         if document is None or not document.policies:
             return types.SemanticTokens([])
@@ -283,7 +283,7 @@ class EditorSession:
         return protocol_conversion.encode_semantic_tokens(document, found)
 
     def code_lenses(self, params: types.CodeLensParams) -> list[types.CodeLens]:
-        """Return what policies match on the cluster."""
+        """Return the match counts of policies as code lenses."""
         document = self._get_document(params.text_document)
         return [
             types.CodeLens(
@@ -296,7 +296,7 @@ class EditorSession:
         ]
 
     def inlay_hints(self, params: types.InlayHintParams) -> list[types.InlayHint]:
-        """Return the part of the weight that each score has."""
+        """Return the share of the weight of each score as inlay hints."""
         document = self._get_document(params.text_document)
         return [
             types.InlayHint(
@@ -342,7 +342,7 @@ class EditorSession:
     def _make_workspace_edit(
         self, document: documents.EditorDocument, edits: Sequence[diagnostics.TextEdit]
     ) -> types.WorkspaceEdit:
-        """Return edits of the document and of others of its program."""
+        """Return edits of the document and of other documents of its program."""
         found: dict[str, list[types.TextEdit]] = {}
         locate = self._make_span_locator(document)
         for edit in edits:
@@ -354,7 +354,7 @@ class EditorSession:
 
 
 class _SpanLocator:
-    """Finds places of a program: in the document that was asked about, or in another."""
+    """Locates spans of a program in the requested document or in another one."""
 
     def __init__(self, files: workspace.Workspace, document: documents.EditorDocument) -> None:
         self._files = files
@@ -372,7 +372,7 @@ class _SpanLocator:
     def find_part(
         self, span: source.Span
     ) -> tuple[documents.EditorDocument, embedded_policies.EmbeddedPolicy] | None:
-        """Return the document and the policy that a span is in."""
+        """Return the document and the policy that contain a span."""
         for document in (self._document, self._files.get_document(span.file)):
             part = document.get_policy(span.file) if document is not None else None
             if document is not None and part is not None:
@@ -383,7 +383,7 @@ class _SpanLocator:
 def _iterate_parts_in_range(
     document: documents.EditorDocument, wanted: types.Range
 ) -> Iterator[tuple[embedded_policies.EmbeddedPolicy, int, int]]:
-    """Yield the policies that the range touches, each with the offsets in its text."""
+    """Yield the policies that overlap the range, with the offsets in their texts."""
     start, end = (
         protocol_conversion.find_offset(document, wanted.start),
         protocol_conversion.find_offset(document, wanted.end),
@@ -398,9 +398,10 @@ def _iterate_parts_in_range(
 
 
 def _requests_fix_all(context: types.CodeActionContext) -> bool:
-    """Return whether all safe fixes at once are asked for: they cost several runs of lint.
+    """Return whether to compute the action with all safe fixes, which takes several runs of lint.
 
-    An editor that looks for actions whenever the cursor moves does not ask for them.
+    An automatic request, sent whenever the cursor moves, gets this action only if it names the
+    kind.
     """
     is_automatic = context.trigger_kind == types.CodeActionTriggerKind.Automatic
     return _is_action_kind_wanted("source.fixAll", context.only) and bool(
@@ -409,7 +410,7 @@ def _requests_fix_all(context: types.CodeActionContext) -> bool:
 
 
 def _is_action_kind_wanted(kind: str, only: Sequence[types.CodeActionKind | str] | None) -> bool:
-    """Return whether an action is of one of the kinds that are asked for, all of them for None."""
+    """Return whether an action has one of the requested kinds; an empty `only` requests all."""
     wanted = [str(getattr(each, "value", each)) for each in only or ()]
     return not wanted or any(kind == each or kind.startswith(f"{each}.") for each in wanted)
 

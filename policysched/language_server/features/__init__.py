@@ -1,1 +1,1 @@
-"""What an editor can ask for: completion, hover, fixes, names, outline, colours."""
+"""Features of an editor: completion, hover, fixes, names, outline, colours."""

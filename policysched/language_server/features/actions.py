@@ -1,4 +1,4 @@
-"""Edits that an editor offers: fixes of findings, all safe ones, comments that silence."""
+"""Code actions: fixes of findings, all safe fixes at once, and comments that ignore findings."""
 
 from __future__ import annotations
 
@@ -18,11 +18,12 @@ _REASON = "say why"
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class EditorAction:
-    """Edits under a title.
+    """Edits with a title.
 
     Attributes:
-        finding: what they are for; None for those of a whole text.
-        is_preferred: whether the editor may apply them unasked where it is told to fix something.
+        finding: the finding that the edits resolve; None for edits of a whole text.
+        is_preferred: LSP's `isPreferred`: the editor may choose this action for an auto-fix
+            command.
     """
 
     title: str
@@ -35,7 +36,7 @@ class EditorAction:
 def list_code_actions(
     program: programs.PolicyProgram, text: str, start: int, end: int
 ) -> Iterator[EditorAction]:
-    """Yield what is offered for a stretch of a text; `fix_all` is for all of it."""
+    """Yield the actions for a range; `make_fix_all_actions` yields those for the whole text."""
     here = [
         each
         for each in program.lint_result.findings
@@ -60,7 +61,10 @@ def _make_fix_action(
 def _make_ignore_comment_action(
     program: programs.PolicyProgram, finding: diagnostics.Diagnostic
 ) -> EditorAction:
-    """Return a comment of its own line in front of the statement that a finding is in."""
+    """Return the action that inserts an ignore comment before the statement of a finding.
+
+    The comment gets its own line.
+    """
     text = program.check_result.texts[finding.span.file]
     begin = _find_statement_start(program, finding.span)
     line, column = text.position(begin)
@@ -73,7 +77,7 @@ def _make_ignore_comment_action(
 
 
 def _find_statement_start(program: programs.PolicyProgram, span: source.Span) -> int:
-    """Return where the innermost item or statement begins that a place is in."""
+    """Return the start of the innermost item or statement that contains a place."""
     nodes: list[syntax_expr.SyntaxNode] = []
     for item in program.parsed[span.file].file.items:
         inner = item.statements if isinstance(item, syntax.Policy | syntax.Profile) else ()
@@ -83,7 +87,7 @@ def _find_statement_start(program: programs.PolicyProgram, span: source.Span) ->
 
 
 def make_fix_all_actions(program: programs.PolicyProgram, text: str) -> Iterator[EditorAction]:
-    """Yield the safe fixes of a text as one action, if there are any."""
+    """Yield one action with all safe fixes of a text, if there are any."""
     if not any(
         each.fix is not None and each.fix.safe and each.span.file == text
         for each in program.lint_result.findings
@@ -100,7 +104,7 @@ def _compute_safe_fix_edits(
 ) -> Sequence[diagnostics.TextEdit]:
     if before.name in program.texts_with_fixes:
         return differences.compute_text_edits(before, program.texts_with_fixes[before.name])
-    taken: list[diagnostics.TextEdit] = []  # of a program with errors, what `check` can fix
+    taken: list[diagnostics.TextEdit] = []  # a program with errors only has the fixes of `check`
     for finding in program.lint_result.findings:
         fix = finding.fix
         if fix is None or not fix.safe or any(each.span.file != before.name for each in fix.edits):

@@ -1,7 +1,7 @@
-"""What may be written at a place: words of the language, names, and words of the cluster.
+"""Completion at a place: words of the language, names, and words of the cluster.
 
-Words of the language are those terminals that the parser takes there, less those that the statement
-has no use for; everything else follows from what stands before the cursor.
+Words of the language are the terminals that the parser accepts at the place, without those that are
+useless in the statement. All other proposals depend on the words before the cursor.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from policysched.language_server.project import programs
 from policysched.language_server.words import cursor_contexts, word_docs
 
 _ONCE = frozenset({"description", "owner", "mode", "for"})
-"""Statements that a policy has once."""
+"""Statements that a policy contains at most once."""
 MAX_ITEMS = 500
 _STATEMENT_TERMINALS = frozenset(
     {
@@ -31,13 +31,13 @@ _CLAUSE_WORDS = frozenset(
     for word in words
 )
 TRIGGERS = (" ", "(", ",", "=", ":", "$", "`", "[", '"')
-"""Characters behind which an editor asks by itself."""
+"""Characters after which an editor requests completion automatically."""
 
 
 def propose_completions(
     program: programs.PolicyProgram, text: str, offset: int
 ) -> proposals.CompletionProposals:
-    """Return what may be written at an offset of a text of the program."""
+    """Return the proposals at an offset of a text of the program."""
     context = cursor_contexts.find_cursor_context(program.get_scan(text), offset)
     found = {each.text: each for each in _list_proposals(program, text, context, offset)}
     ordered = sorted(found.values(), key=lambda each: (each.rank, each.text))
@@ -64,7 +64,7 @@ def _list_proposals(
 def _propose_codes_to_ignore(
     program: programs.PolicyProgram, text: str, offset: int
 ) -> Iterator[proposals.CompletionProposal]:
-    """Yield codes inside of the brackets of `ignore[…]`, those found in the text first."""
+    """Yield codes inside the brackets of `ignore[…]`; codes of findings in the text rank first."""
     before = program.check_result.texts[text].text[:offset].rpartition("\n")[2]
     if before.rfind("ignore[") <= before.rfind("]"):
         return
@@ -89,7 +89,7 @@ def _propose_keywords(
 
 
 def _fits_context(context: cursor_contexts.CursorContext, terminal: str, word: str) -> bool:
-    """Return whether a word that the grammar takes here is of use here."""
+    """Return whether a word that the grammar accepts here is useful here."""
     if not _is_allowed_in_item(context, terminal, word):
         return False
     takes = syntax_words.ALLOWED_CLAUSES.get(_get_clause_table(context))
@@ -103,7 +103,7 @@ def _fits_context(context: cursor_contexts.CursorContext, terminal: str, word: s
 
 
 def _is_allowed_in_item(context: cursor_contexts.CursorContext, terminal: str, word: str) -> bool:
-    """Return whether check takes a word in this item, where the grammar takes it in several."""
+    """Return whether `check` accepts a word in this item; the grammar alone is less strict."""
     if word == "version":
         return context.is_at_start
     if word in _ONCE and terminal in _STATEMENT_TERMINALS:
@@ -121,7 +121,7 @@ def _is_allowed_in_item(context: cursor_contexts.CursorContext, terminal: str, w
 
 
 def _continues_statement(context: cursor_contexts.CursorContext, word: str) -> bool:
-    """Return whether a word that can begin a statement goes on with this one: `missing score`."""
+    """Return whether a word that can begin a statement continues this one: `missing score`."""
     return (context.get_word(), word) in {("missing", "score"), ("by", "score")}
 
 

@@ -1,4 +1,4 @@
-"""What the words before the cursor call for: a label, one of a few words, a name, a series."""
+"""Proposals that the words before the cursor call for: labels, fixed choices, names, series."""
 
 from __future__ import annotations
 
@@ -29,40 +29,40 @@ _CHOICES: Mapping[str, tuple[str, ...]] = {
     "weight": ("1", "10", "50", "100"),
     "version": ("1",),
 }
-"""Word -> all that may follow it."""
+"""Word -> all words that may follow it."""
 _OWN = frozenset(
     {"as", "policy", "clusterPolicy", "let", "metric", "param", "description", "owner"}
 )
-"""Words behind which a name or text of one's own stands."""
+"""Words that precede a name or text that the author chooses."""
 _BEFORE_LABELS = frozenset({"where", "and", "or", "not", "required", "preferred", "("})
 _PARAMS_OF: Mapping[str, str] = {
     **dict.fromkeys(("refresh", "maxAge", "over", "for"), "duration"),
     **dict.fromkeys(("weight", "maxSkew", "minDomains", "minGroups", "maxGroups"), "number"),
     "missing score": "number",
 }
-"""Words that a constant follows -> the type of params that it may be."""
+"""Word before a constant -> the type of params that may replace the constant."""
 _MAX_SHOWN_VALUES = 5
 _MAX_SHOWN_LINES = 8
 _UNGRANTED = "NoExecute"
-"""The effect that no policy lets a pod tolerate (PS207)."""
+"""The effect that no policy may tolerate (PS207)."""
 _WORD = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_./-]*")
 _RESOURCES = frozenset({"cpu", "memory", "ephemeral-storage", "pods"})
 
 
 def expects_only_names(context: cursor_contexts.CursorContext) -> bool:
-    """Return whether only a name, or one of a few words, may follow here."""
+    """Return whether only a name or one of a few fixed words may follow here."""
     return context.get_word() in {*_CHOICES, *_OWN} and not _is_after_label_key(context)
 
 
 def _is_after_label_key(context: cursor_contexts.CursorContext) -> bool:
-    """Return whether the word before is the key of a label, whatever it is called."""
+    """Return whether the previous word is a label key, even if it equals a keyword."""
     return context.get_word(2) in _BEFORE_LABELS
 
 
 def propose_expected(
     program: programs.PolicyProgram, context: cursor_contexts.CursorContext
 ) -> Iterator[proposals.CompletionProposal]:
-    """Yield what the words before the cursor call for."""
+    """Yield the proposals that the words before the cursor call for."""
     last = context.get_word()
     if last in _OWN and not _is_after_label_key(context):
         return
@@ -83,7 +83,7 @@ def propose_expected(
 def _propose_cluster_words(
     program: programs.PolicyProgram, context: cursor_contexts.CursorContext
 ) -> Iterator[proposals.CompletionProposal]:
-    """Yield words that mostly come from a cluster: labels, namespaces, taints, names of metrics."""
+    """Yield words that mostly come from a cluster: labels, namespaces, taints, metric names."""
     last = context.get_word()
     if last == "topologyKey":
         yield from _propose_topology_keys(program)
@@ -118,13 +118,13 @@ def _propose_quoted_words(
 
 
 def _quote_word(word: str) -> str:
-    """Return a word as it is written where a word or string may stand."""
+    """Return a word in the form of the language, in quotes if necessary."""
     is_word = _WORD.fullmatch(word) is not None
     return word if is_word else '"' + word.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
 def _is_in_value_list(context: cursor_contexts.CursorContext, *ends: str) -> bool:
-    """Return whether the cursor is in the parentheses behind a word with one of these ends."""
+    """Return whether the cursor is in parentheses after a word with one of these suffixes."""
     opening, _ = context.enclosing
     return bool(opening) and any(opening == end or opening.endswith(end) for end in ends)
 
@@ -149,7 +149,7 @@ def _propose_selector_words(
 
 
 def _is_after_pod_amount(context: cursor_contexts.CursorContext) -> bool:
-    """Return whether a function or field that is a number precedes the sign."""
+    """Return whether a numeric function or field precedes the sign."""
     fields = (
         vocabulary.FIELDS[domain].get(context.get_word(2))
         for domain in _list_selector_domains(context)
@@ -163,7 +163,7 @@ def _is_after_pod_amount(context: cursor_contexts.CursorContext) -> bool:
 def _propose_params_of_pod_amount(
     program: programs.PolicyProgram, context: cursor_contexts.CursorContext
 ) -> Iterator[proposals.CompletionProposal]:
-    """Yield params that a number of the pod is compared with; labels are compared with digits."""
+    """Yield params to compare a number of a pod with; labels allow literal numbers only."""
     if not _is_after_pod_amount(context):
         return
     resource = context.get_word(3) if context.get_word(2) == ")" else ""
@@ -204,7 +204,7 @@ def _propose_domain_labels(
     labels = program.completion_words.get_labels(domain)
     for key, values in labels.items():
         if key in vocabulary.FIELDS[domain]:
-            continue  # proposed as one
+            continue  # proposed as a field
         shown = ", ".join(sorted(values)[:_MAX_SHOWN_VALUES])
         shown += ", …" if len(values) > _MAX_SHOWN_VALUES else ""
         yield proposals.CompletionProposal(
@@ -232,7 +232,7 @@ def _propose_label_values(
 def _propose_topology_keys(
     program: programs.PolicyProgram,
 ) -> Iterator[proposals.CompletionProposal]:
-    """Yield labels of nodes; those that few values share come first, they make up domains."""
+    """Yield labels of nodes with their number of values; well-known labels rank first."""
     labels = program.completion_words.get_labels("node")
     for key in {*labels, *words.WELL_KNOWN_NODE_LABELS}:
         count = len(labels.get(key, ()))
@@ -310,13 +310,13 @@ def _propose_expression_words(
 
 
 def _is_usable_in_expression(node: object) -> bool:
-    """Return whether the definition of a name may be a part of an expression."""
+    """Return whether the definition of a name may be part of an expression."""
     is_string = isinstance(node, syntax.Param) and node.type.text == "string"
     return not is_string and not isinstance(node, syntax.LetSelector)
 
 
 def _is_readable_in_item(item: str, node: object) -> bool:
-    """Return whether something may be read in an item: metrics are of nodes or of clusters."""
+    """Return whether an item may read a definition: metrics are of nodes or of clusters."""
     if not isinstance(node, syntax.Metric) or item not in ("policy", "clusterPolicy"):
         return True
     is_of_clusters = any(option.keyword == "cluster" for option in node.options)
@@ -328,13 +328,13 @@ def _is_doc_of_supported_word(doc: str) -> bool:
 
 
 def _is_supported_for_domain(function: str, domain: words.Domain) -> bool:
-    """Return whether a function of selectors can be carried out for a domain."""
+    """Return whether a selector function is supported for a domain."""
     is_unread = function == "annotation" and domain == "node"
     return not is_unread and _is_doc_of_supported_word(vocabulary.SELECTOR_FUNCTIONS[function][1])
 
 
 def _is_in_constant_arguments(context: cursor_contexts.CursorContext) -> bool:
-    """Return whether the cursor is in `normalize linear(…)` or the like, which take constants."""
+    """Return whether the cursor is in the arguments of a normalisation, which must be constants."""
     opening, before = context.enclosing
     return before == "normalize" and opening in vocabulary.NORMALIZATIONS
 
@@ -342,7 +342,7 @@ def _is_in_constant_arguments(context: cursor_contexts.CursorContext) -> bool:
 def _propose_constants(
     program: programs.PolicyProgram, context: cursor_contexts.CursorContext
 ) -> Iterator[proposals.CompletionProposal]:
-    """Yield params for a place that takes a constant, of its unit if that is known."""
+    """Yield params for a place that requires a constant, restricted to its unit if it is known."""
     kinds = _PARAMS_OF.get(
         context.get_word(), _PARAMS_OF.get(f"{context.get_word(2)} {context.get_word()}")
     )
@@ -354,13 +354,13 @@ def _propose_constants(
 
 
 def _find_enclosing_metric_unit(context: cursor_contexts.CursorContext) -> str:
-    """Return the unit of the metric around the cursor, "" outside of any."""
+    """Return the unit of the metric around the cursor, or "" outside a metric."""
     texts = [each.text for each in context.before]
     return texts[3] if context.item == "metric" and len(texts) > 3 else ""  # noqa: PLR2004 - `metric NAME : UNIT`
 
 
 def format_definition(program: programs.PolicyProgram, occurrence: names.NameOccurrence) -> str:
-    """Return what stands where something is defined, as Markdown; "" for a text of many lines."""
+    """Return the first lines of a definition as Markdown, or "" for a use of the name."""
     if occurrence.node is None:
         return ""
     written = program.check_result.texts[occurrence.span.file].slice(occurrence.node.span)
@@ -412,7 +412,7 @@ def _propose_rule_names(program: programs.PolicyProgram) -> Iterator[proposals.C
 def propose_string_content(
     program: programs.PolicyProgram, context: cursor_contexts.CursorContext
 ) -> Iterator[proposals.CompletionProposal]:
-    """Yield what may stand between quotes."""
+    """Yield the proposals between quotes."""
     if context.item == "import":
         yield from (
             proposals.CompletionProposal(text.key, "text", "text of the same folder")
@@ -423,7 +423,7 @@ def propose_string_content(
 def _list_usable_query_params(
     program: programs.PolicyProgram, query: str
 ) -> Iterator[names.NameOccurrence]:
-    """Yield the params that may stand behind the beginning of a query."""
+    """Yield the params that may follow the beginning of a query."""
     is_range = query_cursor.is_inside_range(query)
     is_quoted = query_cursor.is_inside_string(query)
     for each in program.name_index.list_definitions("param"):
@@ -435,7 +435,7 @@ def _list_usable_query_params(
 def propose_query_words(
     program: programs.PolicyProgram, text: str, start: int
 ) -> Iterator[proposals.CompletionProposal]:
-    """Yield words of PromQL, series, and the params that a query may use."""
+    """Yield PromQL words, series, and the params that a query may use."""
     written = program.check_result.texts[text].text
     query = written[written.rfind("`", 0, start) + 1 : start]
     if not query_cursor.is_inside_grouping(query):

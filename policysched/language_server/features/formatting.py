@@ -1,4 +1,4 @@
-"""Canonical form of a text, or of some of its lines."""
+"""Canonical formatting of a text, or of some of its lines."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from policysched.language_server.texts import differences
 
 
 def make_formatting_edits(text: source.SourceText) -> list[diagnostics.TextEdit]:
-    """Return what `policysched fmt` would change; nothing in a text with syntax errors."""
+    """Return the edits of `policysched fmt`; none for a text with syntax errors."""
     result = formatter.format_text(text)
     if result.text is None:
         return []
@@ -19,7 +19,7 @@ def make_formatting_edits(text: source.SourceText) -> list[diagnostics.TextEdit]
 def make_range_formatting_edits(
     text: source.SourceText, start: int, end: int
 ) -> list[diagnostics.TextEdit]:
-    """Return what would be changed in a stretch of the text, whole lines and what they begin."""
+    """Return the formatting edits that touch a range of a text; they may extend beyond it."""
     return [
         each
         for each in make_formatting_edits(text)

@@ -1,4 +1,4 @@
-"""What a word of a policy means: of the language, a name, a label on the cluster, a code."""
+"""Hover: documentation of words and codes, definitions of names, facts about labels."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _QUERY_WORD = re.compile(r"[A-Za-z_:][A-Za-z0-9_:]*")
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class HoverContent:
-    """What to show, and the stretch of the text that it is about."""
+    """The text to show, and the range of the policy text to which it applies."""
 
     start: int
     end: int
@@ -29,7 +29,7 @@ class HoverContent:
 
 
 def build_hover(program: programs.PolicyProgram, text: str, offset: int) -> HoverContent | None:
-    """Return what is to be said about a place of a text of the program."""
+    """Return the hover content at an offset of a text, or None."""
     scan = program.get_scan(text)
     comment = next((each for each in scan.comments if each.start <= offset <= each.end), None)
     if comment is not None:
@@ -48,7 +48,7 @@ def build_hover(program: programs.PolicyProgram, text: str, offset: int) -> Hove
 
 
 def read_diagnostic_page(code: str) -> str:
-    """Return the page of a diagnostic, as Markdown; "" for a code that there is not."""
+    """Return the page of a diagnostic as Markdown, or "" for an unknown code or a missing page."""
     if code not in diagnostics.CODES and code not in diagnostics.LINT_CODES:
         return ""
     try:
@@ -150,4 +150,4 @@ def _describe_label_requirement(
 
 
 _LABELLED: dict[str, vocabulary.Domain] = {"nodes": "node", "clusters": "cluster"}
-"""What selectors are about → whose labels are known."""
+"""Objects of a selector -> the domain whose labels are known."""

@@ -1,4 +1,4 @@
-"""What a text consists of: items and statements with their names, and what can be folded."""
+"""Outline of a text: items and statements with their names, and folding ranges."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ _TOP_LEVEL: dict[type, Kind] = {
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class OutlineEntry:
-    """An item or statement.
+    """An item or a statement.
 
     Attributes:
-        span: all of it.
-        name_span: what to jump to.
+        span: the whole item or statement.
+        name_span: the place to which the editor jumps.
     """
 
     name: str
@@ -73,7 +73,7 @@ def _get_item_detail(item: syntax.Item) -> str:
 
 
 def _make_statement_entry(text: source.SourceText, node: syntax_expr.SyntaxNode) -> OutlineEntry:
-    """Return a statement: its name if it has one, else how it begins."""
+    """Return the entry of a statement: with its name if it has one, else with its first words."""
     clauses = getattr(node, "clauses", ())
     names = [
         each.word
@@ -89,7 +89,7 @@ def _make_statement_entry(text: source.SourceText, node: syntax_expr.SyntaxNode)
 
 
 def list_folding_ranges(parsed: parser.ParseResult) -> Iterator[tuple[int, int, bool]]:
-    """Yield first and last line, 1-based, of what can be folded, and whether it is comments."""
+    """Yield the first and last line (1-based) of each folding range; True for comments."""
     text = parsed.text
     for item in parsed.file.items:
         nodes = item.statements if isinstance(item, syntax.Policy | syntax.Profile) else ()
@@ -109,7 +109,7 @@ def _is_comment_alone_on_line(text: source.SourceText, comment: syntax.Comment) 
 
 
 def _iterate_consecutive_runs(lines: list[int]) -> Iterator[tuple[int, int]]:
-    """Yield the first and last of numbers that follow each other."""
+    """Yield the first and last number of each run of two or more consecutive numbers."""
     first = last = -1
     for line in [*lines, -1]:
         if line == last + 1 and first >= 0:

@@ -1,4 +1,4 @@
-"""What an editor may propose, as data."""
+"""Completion proposals as data."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ Kind: TypeAlias = Literal[
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class CompletionProposal:
-    """A word to put in the place of what is being written.
+    """A text that replaces the word at the cursor.
 
     Attributes:
-        text: what is written.
-        detail: a few words beside it.
-        doc: what it means, in Markdown.
-        rank: smaller ones come first; equal ones by their text.
+        text: the inserted text.
+        detail: a short description next to it.
+        doc: the documentation, in Markdown.
+        rank: sort order, lowest first; equal ranks are sorted by text.
     """
 
     text: str
@@ -30,7 +30,7 @@ class CompletionProposal:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class CompletionProposals:
-    """All of them, and the stretch of the text that each would replace."""
+    """All proposals, and the range of the text that each of them would replace."""
 
     start: int
     end: int

@@ -1,4 +1,4 @@
-"""Another name for something, everywhere at once, or why that cannot be."""
+"""Renaming of a symbol in all texts, or the reason why it is refused."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _RENAMED = ("let", "param", "metric", "policy", "rule")
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class RenameRefusal:
-    """Why something cannot be renamed."""
+    """The reason why a symbol cannot be renamed."""
 
     reason: str
 
@@ -24,7 +24,7 @@ class RenameRefusal:
 def find_rename_target(
     program: programs.PolicyProgram, text: str, offset: int
 ) -> names.NameOccurrence | None:
-    """Return the name at a place that could be another."""
+    """Return the name at a place if it can be renamed."""
     found = program.name_index.find_name_at(text, offset)
     if found is None or found.symbol.kind not in _RENAMED:
         return None
@@ -34,10 +34,10 @@ def find_rename_target(
 def rename_symbol(
     program: programs.PolicyProgram, text: str, offset: int, new: str
 ) -> list[diagnostics.TextEdit] | RenameRefusal:
-    """Return the edits of all texts, or why there are none.
+    """Return the edits of all texts, or the reason why there are none.
 
-    Nothing is renamed where the result would have errors that were not there, or where parts of the
-    texts cannot be read: the name might be used there.
+    A renaming is refused if it would increase the number of errors. It is also refused if parts of
+    the texts have syntax errors, because the name may be used there.
     """
     found = find_rename_target(program, text, offset)
     if found is None:

@@ -1,4 +1,4 @@
-"""How many nodes and pods of the known cluster a selector matches."""
+"""Counts of the nodes and pods of the known cluster that selectors match."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from policysched.lint.policies import scopes
 from policysched.lint.rules import ps307_disproportionate_weight
 
 if TYPE_CHECKING:
-    from policysched.lint.facts import cluster_facts  # brings NumPy
+    from policysched.lint.facts import cluster_facts  # imports NumPy
 
 _SMALL = 0.01
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class WrittenRequirement:
-    """A requirement of a selector.
+    """A requirement of a selector, as written in a text.
 
     Attributes:
-        about: as `subject.SelectorUse` has it.
+        about: see `rule_input.SelectorUse`.
     """
 
     selector: checked_selector.Requirement
@@ -31,14 +31,14 @@ class WrittenRequirement:
 
     @property
     def span(self) -> source.Span:
-        """Where it is written."""
+        """The place of the requirement."""
         return self.selector.span
 
 
 def find_requirement(
     program: programs.PolicyProgram, text: str, offset: int
 ) -> WrittenRequirement | None:
-    """Return the requirement that is written at an offset; None while the program has errors."""
+    """Return the requirement at an offset, or None; always None while the program has errors."""
     if program.lint_input is None:
         return None
     for occurrence in program.lint_input.selector_uses:
@@ -49,12 +49,15 @@ def find_requirement(
 
 
 def quote_requirement(program: programs.PolicyProgram, found: WrittenRequirement) -> str:
-    """Return a requirement as it is written, on one line."""
+    """Return a requirement as written, on one line."""
     return " ".join(program.check_result.texts[found.span.file].slice(found.span).split())
 
 
 def describe_match_count(program: programs.PolicyProgram, found: WrittenRequirement) -> str:
-    """Say how many nodes, or member clusters, match; "" if none are known."""
+    """Return a text with the number of matching nodes or member clusters, or "".
+
+    The text is empty if the cluster is not known, or if the requirement is about other objects.
+    """
     cluster = program.known.cluster
     if cluster is not None and found.about == "clusters":
         cluster = cluster.members
@@ -66,18 +69,18 @@ def describe_match_count(program: programs.PolicyProgram, found: WrittenRequirem
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class InlineNote:
-    """A few words about a statement or policy."""
+    """A short text next to a statement or policy."""
 
     span: source.Span
     text: str
 
 
 Notes: TypeAlias = Callable[[programs.PolicyProgram, str], Iterator[InlineNote]]
-"""Finds what is to be said about a text of a program."""
+"""A function that finds the notes on a text of a program."""
 
 
 def list_match_notes(program: programs.PolicyProgram, text: str) -> Iterator[InlineNote]:
-    """Yield what the policies of a text, and their node affinities, match on the cluster."""
+    """Yield the numbers of objects that the policies of a text and their affinities match."""
     cluster = program.known.cluster
     if cluster is None or program.check_result.program is None:
         return
@@ -97,7 +100,10 @@ def list_match_notes(program: programs.PolicyProgram, text: str) -> Iterator[Inl
 def _select_cluster_facts(
     policy: checked.CheckedPolicy, cluster: cluster_facts.ClusterFacts
 ) -> cluster_facts.ClusterFacts | None:
-    """Return nodes and pods, or for a clusterPolicy what stands for them; None without any."""
+    """Return the facts that a policy is compared with: the cluster, or its member clusters.
+
+    None means that there are no member clusters for a clusterPolicy.
+    """
     return cluster if policy.clusters is None else cluster.members
 
 
@@ -111,9 +117,10 @@ def _count_matches(
 
 
 def describe_policy_matches(program: programs.PolicyProgram, name: str) -> list[str]:
-    """Return for how many pods a policy is, and how many nodes its affinities leave them.
+    """Return the number of pods in the scope of a policy, and of nodes that its affinities permit.
 
-    Of a clusterPolicy: for how many bindings, and how many clusters.
+    For a clusterPolicy, these are bindings and clusters. Without a known cluster, the list is
+    empty.
     """
     cluster, known = program.known.cluster, program.check_result.program
     if cluster is None or known is None:
@@ -136,7 +143,7 @@ def describe_policy_matches(program: programs.PolicyProgram, name: str) -> list[
 
 
 def list_weight_notes(program: programs.PolicyProgram, text: str) -> Iterator[InlineNote]:
-    """Yield for each weight of a text what part it is of all that count for the same pods."""
+    """Yield for each weight in a text its share of all weights that count for the same pods."""
     if program.check_result.program is None:
         return
     seen: set[source.Span] = set()
@@ -150,7 +157,7 @@ def list_weight_notes(program: programs.PolicyProgram, text: str) -> Iterator[In
 
 
 def _compute_weight_shares(profile: checked.CheckedProfile) -> Iterator[tuple[checked.Rule, float]]:
-    """Yield the scores of a profile with their parts of the weight, as PS307 counts them."""
+    """Yield the scores of a profile with their shares of the weight, computed as in PS307."""
     enforced = [policy for policy in profile.policies if policy.mode == "enforce"]
     covering = scopes.ScopeIndex(enforced)
     builtin = ps307_disproportionate_weight.sum_built_in_weights(profile)
@@ -171,5 +178,5 @@ def _compute_weight_shares(profile: checked.CheckedProfile) -> Iterator[tuple[ch
 
 
 def _get_rule_weight(rule: checked.Rule) -> int:
-    """Return the weight of a score or preference, 0 of what filters."""
+    """Return the weight of a score or preference, or 0 for a rule that filters."""
     return getattr(rule, "weight", None) or 0

@@ -1,4 +1,4 @@
-"""What each word of a text is, for colours: keyword, operator, label, name, number, query."""
+"""Semantic tokens of a text: keyword, operator, label, name, number, query."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ _QUERY = re.compile(
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class SemanticToken:
-    """A stretch of a text and what it is."""
+    """A range of a text and its kind."""
 
     start: int
     end: int
@@ -78,7 +78,7 @@ class SemanticToken:
 
 
 def list_semantic_tokens(program: programs.PolicyProgram, text: str) -> list[SemanticToken]:
-    """Return the words of a text in their order; none overlap."""
+    """Return the tokens of a text in order; they do not overlap."""
     scan = program.get_scan(text)
     named = {
         each.span.start: each for each in program.name_index.occurrences if each.span.file == text

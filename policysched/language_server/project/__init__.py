@@ -1,1 +1,1 @@
-"""The open documents as programs, the editor's settings, and what is known of the cluster."""
+"""The open documents as programs, the settings of the editor, and the known cluster."""

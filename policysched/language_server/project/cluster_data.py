@@ -1,4 +1,4 @@
-"""Reads what proposals and counts are made of: a cluster file, a live cluster, a Prometheus."""
+"""Loads the data for proposals and counts: a cluster file, a live cluster, a Prometheus server."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ _KINDS = ("nodes", "pods", "namespaces")
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class LoadedClusterData:
-    """What could be read.
+    """The data that could be read.
 
     Attributes:
-        name: of the cluster.
-        objects: of the cluster, None if none is named or it cannot be read.
-        words: of the cluster and of Prometheus.
-        problems: what could not be read, and why.
+        name: the name of the cluster.
+        objects: the objects of the cluster; None if no cluster is configured or it cannot be read.
+        words: the vocabulary of the cluster and of Prometheus.
+        problems: the sources that could not be read, with the reasons.
     """
 
     name: str = ""
@@ -38,7 +38,10 @@ class LoadedClusterData:
 def load_cluster_data(
     wanted: editor_settings.EditorSettings, root: pathlib.Path
 ) -> LoadedClusterData:
-    """Return what the settings name; relative paths count from `root`. It may take a while."""
+    """Return the data that the settings refer to; relative paths are relative to `root`.
+
+    The call blocks on files and on the network.
+    """
     problems: list[str] = []
     name, objects = "", None
     words = vocabulary.CompletionVocabulary()
@@ -59,7 +62,7 @@ def load_cluster_data(
 def get_cluster_file_stamp(
     wanted: editor_settings.EditorSettings, root: pathlib.Path
 ) -> tuple[int, int] | None:
-    """Return what differs once the cluster file has changed; None if there is none."""
+    """Return a value that changes with the cluster file, or None if there is no file."""
     if not wanted.cluster:
         return None
     try:
@@ -79,7 +82,7 @@ def _read_cluster(
     if wanted.cluster:
         return wanted.cluster, dump_file.read_dump(_resolve_path(wanted.cluster, root))
     if wanted.kubeconfig or wanted.context:
-        from policysched.inputs import live_cluster  # noqa: PLC0415 - brings HTTP, which files do without
+        from policysched.inputs import live_cluster  # noqa: PLC0415 - imports HTTP; files need none
 
         named = wanted.kubeconfig and _resolve_path(wanted.kubeconfig, root)
         chosen = live_cluster.LiveClusterReference(named, wanted.context)
@@ -91,7 +94,7 @@ def _read_cluster(
 
 
 def _read_series_vocabulary(url: str) -> vocabulary.CompletionVocabulary:
-    from policysched.promapi import (  # noqa: PLC0415 - brings HTTP, most run without
+    from policysched.promapi import (  # noqa: PLC0415 - imports HTTP, which most runs do not need
         series_names,
         settings,
     )
@@ -108,10 +111,10 @@ def _read_series_vocabulary(url: str) -> vocabulary.CompletionVocabulary:
 def make_cluster_facts(
     loaded: LoadedClusterData, annotations: frozenset[str], now: datetime.datetime
 ) -> cluster_facts.ClusterFacts | None:
-    """Return the cluster as lint compares policies with it.
+    """Return the cluster in the form with which lint compares policies.
 
     Raises:
-        InputError: an object is there twice, or holds a text that is no quantity.
+        InputError: an object occurs twice, or contains an invalid quantity.
     """
     if loaded.objects is None:
         return None

@@ -13,19 +13,19 @@ NAME = "policysched"
 MAX_DELAY_MILLISECONDS = 10_000
 _DELAY = "delayMilliseconds"
 _OF_CLIENTS = frozenset({"command", "trace"})
-"""Settings of the section that are the client's own: VS Code sends all of it."""
+"""Settings of the section that belong to the client; VS Code sends the whole section."""
 
 
 class EditorSettings(msgspec.Struct, frozen=True, rename="camel"):
-    """Settings; all of them may be left out.
+    """Settings; all of them are optional.
 
     Attributes:
-        cluster: a cluster file, as `kubectl get nodes,pods,namespaces -o json` prints it.
-        kubeconfig: of a cluster that is read live, instead of a file; "" for the usual one.
-        context: of that kubeconfig.
+        cluster: a cluster file, as printed by `kubectl get nodes,pods,namespaces -o json`.
+        kubeconfig: the file of a cluster that is read live if `cluster` is not set.
+        context: the context in that kubeconfig, or in the default one.
         prometheus: URL of the server whose series completion proposes in queries.
-        program: which texts belong together: all of a `folder`, or a `file` and what it imports.
-        delay_milliseconds: delay of findings after the last keystroke.
+        program: the texts that form a program: all of a `folder`, or a `file` and its imports.
+        delay_milliseconds: the delay of findings after the last keystroke.
     """
 
     cluster: str | None = None
@@ -37,14 +37,14 @@ class EditorSettings(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class DecodedSettings(NamedTuple):
-    """Settings, and the problems of invalid ones, which count as left out."""
+    """The settings, and the problems of invalid settings, which have their default values."""
 
     options: EditorSettings
     problems: tuple[str, ...] = ()
 
 
-def decode_settings(raw: Any) -> DecodedSettings:  # noqa: ANN401 - whatever the client has sent
-    """Return the settings that a client sent, by themselves or below `policysched`."""
+def decode_settings(raw: Any) -> DecodedSettings:  # noqa: ANN401 - untyped data from the client
+    """Return the settings that a client sent, either directly or below the key `policysched`."""
     if isinstance(raw, dict) and NAME in raw:
         raw = raw[NAME]
     if not isinstance(raw, dict):
@@ -62,7 +62,7 @@ def decode_settings(raw: Any) -> DecodedSettings:  # noqa: ANN401 - whatever the
 
 
 def _find_setting_problem(key: str, value: object, fields: Mapping[str, Any]) -> str:
-    """Return why a setting is not used, or ""."""
+    """Return the reason why a setting is not used, or ""."""
     if key not in fields:
         near = spelling.suggest_names(key, fields)
         return f"there is no setting `{key}`" + (near and f", {near}")

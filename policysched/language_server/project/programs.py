@@ -1,4 +1,4 @@
-"""Texts that are checked together, and what can be said about them; everything on demand."""
+"""Programs: texts that are checked together, with results that are computed on demand."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from policysched.language_server.words import names, vocabulary
 from policysched.lint import fixing, linter, rule_input, settings
 
 if TYPE_CHECKING:
-    from policysched.lint.facts import cluster_facts  # brings NumPy
+    from policysched.lint.facts import cluster_facts  # imports NumPy
 
 
 @dataclasses.dataclass(frozen=True)
 class ProgramEnvironment:
-    """What is known besides the texts.
+    """Facts besides the texts.
 
     Attributes:
-        cluster: its nodes and pods, None if none was named.
-        words: label keys and the like that are worth proposing.
-        plugins: names of plugins, None if that is not known.
-        now_seconds: since the epoch; rules that have expired by then are warned of.
+        cluster: the nodes and pods; None if no cluster is configured.
+        words: the words that completion proposes, such as label keys.
+        plugins: the names of plugins; None if they are not known.
+        now_seconds: seconds since the epoch, for warnings about rules that have expired.
     """
 
     cluster: cluster_facts.ClusterFacts | None = None
@@ -38,11 +38,11 @@ class ProgramEnvironment:
 
 @dataclasses.dataclass(frozen=True)
 class PolicyProgram:
-    """Texts that form one namespace: the files of a folder, the keys of a manifest.
+    """Texts that form one namespace: the files of a folder, or the keys of a manifest.
 
     Attributes:
-        chosen: settings of lint.
-        known: what is known of the cluster and of Prometheus.
+        chosen: the settings of lint.
+        known: the facts about the cluster and Prometheus.
     """
 
     texts: tuple[source.SourceText, ...]
@@ -51,22 +51,22 @@ class PolicyProgram:
 
     @functools.cached_property
     def check_result(self) -> checker.CheckResult:
-        """What `check` says."""
+        """The result of `check`."""
         return checker.check(self.texts, plugins=self.known.plugins, now=self.known.now_seconds)
 
     @functools.cached_property
     def lint_result(self) -> linter.LintResult:
-        """What `lint` says, with what `check` says."""
+        """The result of `lint`, which includes the findings of `check`."""
         return linter.lint_program(self.check_result, self.chosen, self.known.cluster)
 
     @functools.cached_property
     def name_index(self) -> names.NameIndex:
-        """Where names are defined and used."""
+        """The index of definitions and uses of names."""
         return names.build_name_index(self.check_result.parsed)
 
     @functools.cached_property
     def lint_input(self) -> rule_input.RuleInput | None:
-        """Its selectors; None if it has errors."""
+        """The input of lint rules; None if the program has errors."""
         if self.check_result.program is None:
             return None
         return rule_input.RuleInput(
@@ -78,12 +78,12 @@ class PolicyProgram:
 
     @functools.cached_property
     def parsed(self) -> Mapping[str, parser.ParseResult]:
-        """What was read, by the name of the text."""
+        """The parse results by text name."""
         return {result.text.name: result for result in self.check_result.parsed}
 
     @functools.cached_property
     def texts_with_fixes(self) -> Mapping[str, str]:
-        """The texts with all safe fixes applied, by name; as they are if there are errors."""
+        """The texts with all safe fixes applied, by name; empty if the program has errors."""
         if self.check_result.program is None:
             return {}
         fixed = fixing.apply_fixes(
@@ -93,7 +93,7 @@ class PolicyProgram:
 
     @functools.cached_property
     def completion_words(self) -> vocabulary.CompletionVocabulary:
-        """What is worth proposing: of the cluster, and what the policies themselves say."""
+        """The words that completion proposes: from the cluster and from the policies themselves."""
         return self.known.words.merge_vocabulary(
             vocabulary.collect_policy_vocabulary(self.check_result.parsed)
         )

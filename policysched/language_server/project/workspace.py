@@ -1,4 +1,4 @@
-"""The documents that are open, the programs that they belong to, and what is known besides."""
+"""The open documents, their programs, and the data that is loaded besides them."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from policysched.plugins import registry
 
 
 class Workspace:
-    """Everything that the server remembers.
+    """The state of the language server.
 
     Args:
-        clock: says when a rule has expired.
-        root: the folder that is open; relative paths of settings count from it.
+        clock: the clock that decides which rules have expired.
+        root: the open folder; relative paths in settings are relative to it.
     """
 
     def __init__(self, clock: clocks.Clock, root: pathlib.Path | None = None) -> None:
@@ -44,13 +44,13 @@ class Workspace:
 
     @property
     def opened(self) -> Sequence[documents.EditorDocument]:
-        """All that are open."""
+        """All open documents."""
         return tuple(self._documents.values())
 
     def open_document(
         self, name: str, text: str, version: int, uri: str = ""
     ) -> documents.EditorDocument:
-        """Take in a document; what is on disk does not count from now on."""
+        """Open a document; its text replaces the file on disk."""
         document = documents.EditorDocument(name, text, version, self.encoding, uri)
         self._documents[name] = document
         self.forget_files()
@@ -59,20 +59,20 @@ class Workspace:
     def change_document(
         self, name: str, changes: Sequence[documents.ContentChange], version: int
     ) -> documents.EditorDocument | None:
-        """Change a document; None if it is not open."""
+        """Apply changes to a document and return it; None if it is not open."""
         document = self._documents.get(name)
         if document is not None:
             document = self._documents[name] = document.apply_changes(changes, version)
         return document
 
     def close_document(self, name: str) -> None:
-        """Forget a document; what is on disk counts again."""
+        """Close a document; the file on disk is used again."""
         self._documents.pop(name, None)
         self._programs.pop(name, None)
         self.forget_files()
 
     def get_document(self, name: str) -> documents.EditorDocument | None:
-        """Return a document, from disk if it is not open; None if there is none."""
+        """Return a document, from disk if it is not open; None if it cannot be read."""
         if name in self._documents:
             return self._documents[name]
         try:
@@ -82,14 +82,14 @@ class Workspace:
         return documents.EditorDocument(name, text, encoding=self.encoding)
 
     def forget_files(self) -> None:
-        """Read files anew when they are needed next: they may have changed."""
+        """Drop cached files and settings, because the files may have changed."""
         self._folders.clear()
         self._settings.clear()
 
     # ------------------------------------------------------------------------ programs
 
     def get_program(self, document: documents.EditorDocument) -> programs.PolicyProgram:
-        """Return the texts that belong together with those of a document, and what they mean."""
+        """Return the program that contains the texts of a document."""
         texts = tuple(sorted(self._list_texts(document), key=lambda text: text.name))
         chosen = self._get_lint_settings(document)
         kept = next(
@@ -104,7 +104,7 @@ class Workspace:
         return kept
 
     def drop_cached_programs(self, loaded: cluster_data.LoadedClusterData | None = None) -> None:
-        """Judge all texts anew: settings or the cluster have changed."""
+        """Drop all programs, because the settings or the cluster have changed."""
         if loaded is not None:
             self.loaded = loaded
         self._programs.clear()
@@ -116,6 +116,8 @@ class Workspace:
         program = programs.PolicyProgram(texts, chosen, self._get_environment(frozenset()))
         found = program.check_result.program
         keys = lint_cluster.list_annotation_keys_read(found) if found is not None else frozenset()
+        # The annotation keys that the program reads are known only after a check, so check once
+        # more with facts that contain them.
         if keys and self.loaded.objects is not None:
             return programs.PolicyProgram(texts, chosen, self._get_environment(keys))
         return program
@@ -123,11 +125,12 @@ class Workspace:
     def _get_environment(self, keys: frozenset[str]) -> programs.ProgramEnvironment:
         now = self.clock.now()
         if keys not in self._known:
+            # Keep at most two environments: each contains the facts of a whole cluster.
             if len(self._known) > 1:
                 self._known.clear()
             try:
                 facts = cluster_data.make_cluster_facts(self.loaded, keys, now)
-            except errors.InputError:  # told when it was loaded
+            except errors.InputError:  # reported when the cluster was loaded
                 facts = None
             self._known[keys] = programs.ProgramEnvironment(facts, self.loaded.words, self._plugins)
         return dataclasses.replace(self._known[keys], now_seconds=now.timestamp())
@@ -137,7 +140,7 @@ class Workspace:
         if folder not in self._settings:
             try:
                 self._settings[folder] = lint_settings.find_lint_settings(folder)[0]
-            except (errors.InputError, OSError, ValueError):  # `lint` tells what is wrong there
+            except (errors.InputError, OSError, ValueError):  # `policysched lint` reports it
                 self._settings[folder] = settings.RuleSettings()
         return self._settings[folder]
 
@@ -167,7 +170,7 @@ class Workspace:
         return found
 
     def _read_siblings(self, document: documents.EditorDocument) -> Iterator[source.SourceText]:
-        """Yield the other policies of the folder, as editors have them if they are open."""
+        """Yield the other policies of the folder; an open document replaces its file."""
         folder = pathlib.Path(document.name).parent
         if folder not in self._folders:
             self._folders[folder] = _read_folder_texts(folder)
@@ -190,5 +193,5 @@ def _list_imports(text: source.SourceText) -> list[str]:
 def _read_folder_texts(folder: pathlib.Path) -> tuple[source.SourceText, ...]:
     try:
         return tuple(policy_sources.read_policy_texts([str(folder)]))
-    except errors.PolicySchedError:  # no policies yet, or one that is no text
+    except errors.PolicySchedError:  # no policies yet, or a file that is not text
         return ()

@@ -1,4 +1,4 @@
-"""What must be edited in a text for it to become another: whole lines, as few as possible."""
+"""Edits of whole lines that turn one text into another."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from policysched.lang.diagnostics import diagnostics
 
 
 def compute_text_edits(before: source.SourceText, after: str) -> list[diagnostics.TextEdit]:
-    """Return edits that do not overlap; an editor keeps its cursor where nothing changes."""
+    """Return edits that do not overlap; an editor keeps its cursor in lines without edits."""
     old = before.text.split("\n")
     new = after.split("\n")
     starts = [before.line_start(number) for number in range(1, before.line_count + 1)]
@@ -27,7 +27,7 @@ def compute_text_edits(before: source.SourceText, after: str) -> list[diagnostic
 def _make_line_edit(
     before: source.SourceText, lines: tuple[int, int], new: list[str]
 ) -> diagnostics.TextEdit:
-    """Return the edit of some lines; those at the end of the text have no line end to replace."""
+    """Return the edit of some lines; the last line of a text has no line end."""
     start, end = lines
     replacement = "".join(f"{line}\n" for line in new)
     if end > len(before.text):

@@ -1,4 +1,4 @@
-"""What is open in an editor: a document, its policies, and places in both."""
+"""Documents of an editor, the policies in them, and offsets in both."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ _MANIFEST_SUFFIXES = (".yaml", ".yml")
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class ContentChange:
-    """A stretch of a document that an editor has replaced.
+    """The replacement of a range of a document by an editor.
 
     Attributes:
-        start: 0-based line and unit; None for the whole document.
-        end: as `start`, behind the stretch.
+        start: 0-based line and code unit; None to replace the whole document.
+        end: the end of the range, exclusive, in the form of `start`.
     """
 
     text: str
@@ -28,13 +28,13 @@ class ContentChange:
 
 @dataclasses.dataclass(frozen=True)
 class EditorDocument:
-    """A text as an editor has it.
+    """A text as the editor has it.
 
     Attributes:
-        name: its path, or its URI if it has none.
-        version: as the editor counts.
-        encoding: in which the editor counts.
-        uri: as the editor writes it; "" for a file that is not open.
+        name: the path, or the URI of a document without a path.
+        version: the version number of the editor.
+        encoding: the encoding whose code units the editor counts.
+        uri: the URI as sent by the editor; "" for a file that is not open.
     """
 
     name: str
@@ -45,12 +45,12 @@ class EditorDocument:
 
     @property
     def is_manifest(self) -> bool:
-        """Whether policies are in keys of ConfigMaps here."""
+        """Whether the policies of the document are in keys of ConfigMaps."""
         return self.name.endswith(_MANIFEST_SUFFIXES)
 
     @functools.cached_property
     def line_index(self) -> positions.LineIndex:
-        """Its lines."""
+        """The lines of the document."""
         return positions.LineIndex(self.text, self.encoding)
 
     @functools.cached_property
@@ -67,16 +67,16 @@ class EditorDocument:
 
     @property
     def policies(self) -> Sequence[embedded_policies.EmbeddedPolicy]:
-        """Its policies, in the order of the document."""
+        """The policies, in the order of the document."""
         return self._found[0]
 
     @property
     def unread_keys(self) -> Sequence[manifests.UnmappedConfigMapKey]:
-        """Keys of a manifest whose policies cannot be mapped."""
+        """The keys of a manifest whose policies cannot be mapped to the document."""
         return self._found[1]
 
     def find_policy_at(self, offset: int) -> tuple[embedded_policies.EmbeddedPolicy, int] | None:
-        """Return the policy around an offset, and the offset in it."""
+        """Return the policy that contains an offset, and the offset in that policy."""
         for part in self.policies:
             inside = part.map_to_text(offset)
             if inside is not None:
@@ -84,16 +84,17 @@ class EditorDocument:
         return None
 
     def get_policy(self, name: str) -> embedded_policies.EmbeddedPolicy | None:
-        """Return the policy of that name."""
+        """Return the policy with a name, or None."""
         return next((part for part in self.policies if part.text.name == name), None)
 
     def apply_changes(self, changes: Sequence[ContentChange], version: int) -> EditorDocument:
-        """Return what the document is after changes, one after the other."""
+        """Return the document after changes, which are applied in order."""
         text = self.text
         for change in changes:
             if change.start is None or change.end is None:
                 text = change.text
                 continue
+            # Each change refers to the text after the previous change.
             index = positions.LineIndex(text, self.encoding)
             start, end = index.find_offset(*change.start), index.find_offset(*change.end)
             text = text[:start] + change.text + text[max(start, end) :]
@@ -109,7 +110,7 @@ class EditorDocument:
     def iterate_line_stretches(
         self, part: embedded_policies.EmbeddedPolicy, start: int, end: int
     ) -> Iterator[tuple[int, int, int]]:
-        """Yield line, unit and length of a stretch of a policy, line by line of the document."""
+        """Yield the line, start unit and length of a range of a policy for each document line."""
         first, _ = part.text.position(start)
         last, _ = part.text.position(end)
         for number in range(first, last + 1):

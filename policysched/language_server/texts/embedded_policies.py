@@ -1,7 +1,8 @@
-"""A policy text inside of a document, and how places go from one to the other.
+"""A policy text in a document, and the mapping of offsets between the two.
 
-A `.policy` file is one part that is the whole document. A manifest has a part for each key of its
-ConfigMaps that is a literal block: each line of the part is a line of the document, further in.
+A `.policy` file is one policy that is the whole document. A manifest contains a policy for each key
+of its ConfigMaps that is a literal block: each line of the policy is an indented line of the
+document.
 """
 
 from __future__ import annotations
@@ -15,11 +16,11 @@ from policysched.lang.diagnostics import diagnostics
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class DocumentEdit:
-    """Replace a stretch of a document.
+    """The replacement of a range of a document.
 
     Attributes:
-        start: offset of its first character.
-        end: offset behind its last character.
+        start: offset of the first character.
+        end: offset after the last character.
     """
 
     start: int
@@ -29,15 +30,15 @@ class DocumentEdit:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class EmbeddedPolicy:
-    """A policy text and where its lines are in the document.
+    """A policy text, and the places of its lines in the document.
 
     Attributes:
-        text: the policy.
-        begins: offset in the document of each line, blanks in front included.
-        starts: offset in the document of what each line of the text begins with.
-        end: offset in the document behind the last line.
-        indent: the blanks in front of each line.
-        line_end: of the lines of the document; those of the text end with a line feed.
+        text: the policy text.
+        begins: offset in the document of each line, before its indentation.
+        starts: offset in the document of the first character of each line of the text.
+        end: offset in the document after the last line.
+        indent: the number of blanks before each line.
+        line_end: the line end of the document; the text always uses line feeds.
     """
 
     text: source.SourceText
@@ -49,7 +50,7 @@ class EmbeddedPolicy:
 
     @classmethod
     def embed_whole_document(cls, text: source.SourceText) -> EmbeddedPolicy:
-        """Return a text that is a document of its own."""
+        """Return a text that is a whole document."""
         return cls(text, (0,), (0,), len(text.text))
 
     def map_to_document(self, offset: int) -> int:
@@ -62,7 +63,7 @@ class EmbeddedPolicy:
         return min(self.starts[line - 1] + column - 1, self._get_line_end(line - 1))
 
     def map_to_text(self, offset: int) -> int | None:
-        """Return the offset in the text of an offset in the document; None if that is outside."""
+        """Return the offset in the text of an offset in the document; None outside the policy."""
         if not self.begins[0] <= offset <= self.end:
             return None
         if not self.indent:
@@ -73,7 +74,7 @@ class EmbeddedPolicy:
         return start + min(column, len(self.text.line(line + 1)))
 
     def convert_edit_to_document(self, edit: diagnostics.TextEdit) -> DocumentEdit:
-        """Return an edit of the text as one of the document: new lines get their indentation."""
+        """Return an edit of the text as an edit of the document; new lines get the indentation."""
         start, end, new = edit.span.start, edit.span.end, edit.replacement
         if not self.indent:
             return DocumentEdit(start, end, new)
@@ -85,7 +86,7 @@ class EmbeddedPolicy:
         blanks = " " * self.indent
         first, *others = new.split("\n")
         indented = [first, *(blanks + line if line else line for line in others)]
-        if others and not others[-1]:  # the edit ends behind the indentation of the next line
+        if others and not others[-1]:  # the edit ends after the indentation of the next line
             indented[-1] = " " * (self.indent - self._count_missing_indent(end))
         missing = self._count_missing_indent(start) if first else 0
         return DocumentEdit(
@@ -95,7 +96,7 @@ class EmbeddedPolicy:
         )
 
     def _count_missing_indent(self, offset: int) -> int:
-        """Return how many blanks a line lacks that is empty in the document."""
+        """Return the number of blanks that an empty line of the document lacks."""
         line, _ = self.text.position(offset)
         if line > len(self.starts):
             return 0

@@ -1,9 +1,9 @@
 """Finds the policies in ConfigMaps of a YAML text, line by line.
 
-No YAML parser is asked: while somebody types, most of a manifest is no YAML, and the policies in it
-are wanted all the same. A key is a policy's if its name ends in `.policy`, it stands right below
-`data:`, and its document has a line `kind: ConfigMap`. Only literal blocks (`key: |`) can be
-mapped; keys of other styles are told apart.
+The module uses no YAML parser, because a manifest is often invalid YAML while the user types. A key
+contains a policy if its name ends in `.policy`, it is a direct child of `data:`, and its YAML
+document has a line `kind: ConfigMap`. Only literal blocks (`key: |`) can be mapped; keys of other
+styles are reported separately.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ _MARK = re.compile(r"(?:---|\.\.\.)(?:[ \t].*)?")
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class UnmappedConfigMapKey:
-    """A key whose text is not a literal block, or is repeated by an alias.
+    """A key whose value is not a literal block, or whose value an alias repeats.
 
     Attributes:
         start: offset of the key.
-        end: offset behind it.
+        end: offset after the key.
     """
 
     key: str
@@ -57,11 +57,11 @@ class _ManifestLine:
 def find_embedded_policies(
     name: str, text: str
 ) -> tuple[list[embedded_policies.EmbeddedPolicy], list[UnmappedConfigMapKey]]:
-    """Return the policies in a manifest, and the keys that hold one in another style.
+    """Return the policies in a manifest, and the keys with a policy that cannot be mapped.
 
     Args:
-        name: of the document; policies are called `name/key`.
-        text: of the document.
+        name: the name of the document; policies are named `name/key`.
+        text: the text of the document.
     """
     line_end = "\r\n" if "\r\n" in text else "\n"
     found: list[embedded_policies.EmbeddedPolicy] = []
@@ -100,12 +100,12 @@ def _split_documents(lines: Sequence[_ManifestLine]) -> Iterator[Sequence[_Manif
 def _find_policy_keys(
     document: Sequence[_ManifestLine],
 ) -> Iterator[tuple[int, re.Match[str], bool]]:
-    """Yield the lines of keys of policies, and whether an alias repeats a mapping around them.
+    """Yield the lines of policy keys, and whether an alias repeats a mapping that contains the key.
 
-    Those inside of other blocks are left out.
+    Keys inside other block scalars are left out.
     """
-    inside = -1  # indentation of the key whose block we are in
-    above: list[_ManifestLine] = []  # the mappings around a line, outermost first
+    inside = -1  # indentation of the key whose block scalar contains the line
+    above: list[_ManifestLine] = []  # the mappings that contain the line, outermost first
     for index, line in enumerate(document):
         if line.is_blank or (inside >= 0 and line.indent > inside):
             continue
@@ -128,7 +128,7 @@ def _is_line_aliased(line: _ManifestLine, document: Sequence[_ManifestLine]) -> 
 def _make_embedded_policy(
     name: str, document: Sequence[_ManifestLine], key: int, match: re.Match[str], header: str
 ) -> embedded_policies.EmbeddedPolicy | None:
-    """Return the block below a key; None if it is empty."""
+    """Return the policy in the block of a key, or None if the block is empty."""
     outer = len(match["indent"])
     given = next((int(sign) for sign in header if sign.isdigit()), 0)
     body = list(_find_block_body(document[key + 1 :], outer))
@@ -140,6 +140,8 @@ def _make_embedded_policy(
     kept = len(shown)
     while kept and not shown[kept - 1]:
         kept -= 1
+    # Chomping of YAML blocks: `-` drops all line ends at the end, `+` keeps all, the default keeps
+    # one.
     tail = "" if "-" in header else "\n"
     if "+" in header:
         tail, kept = "\n", len(shown)

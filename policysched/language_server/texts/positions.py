@@ -1,7 +1,7 @@
-"""Places in a text as the Language Server Protocol counts them.
+"""Positions in a text as the Language Server Protocol defines them.
 
-A place is a line and a number of code units of an encoding: UTF-16 unless client and server agree
-on another. Lines end with a line feed, a carriage return or both, and with nothing else.
+A position is a line and a number of code units in an encoding, which is UTF-16 unless client and
+server agree on another one. A line ends only with a line feed, a carriage return, or both.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _BEYOND_16_BITS = "\uffff"
 
 
 class PositionEncoding(enum.StrEnum):
-    """How characters of a line are counted; the names are the protocol's."""
+    """The unit in which characters of a line are counted; the names are those of the protocol."""
 
     UTF_8 = "utf-8"
     UTF_16 = "utf-16"
@@ -29,15 +29,15 @@ _UNITS: Mapping[PositionEncoding, Callable[[str], int]] = {
     PositionEncoding.UTF_16: lambda char: 2 if char > _BEYOND_16_BITS else 1,
     PositionEncoding.UTF_32: lambda _: 1,
 }
-"""Encoding -> how many code units a character takes."""
+"""Encoding -> the number of code units of a character."""
 
 
 class LineIndex:
     """The lines of a text.
 
     Args:
-        text: the whole of it.
-        encoding: in which units of a line are counted.
+        text: the whole text.
+        encoding: the encoding whose code units are counted.
     """
 
     def __init__(self, text: str, encoding: PositionEncoding = PositionEncoding.UTF_16) -> None:
@@ -49,23 +49,26 @@ class LineIndex:
 
     @property
     def line_count(self) -> int:
-        """Number of lines, the one behind a final line end included."""
+        """The number of lines, including the empty one after a final line end."""
         return len(self._starts)
 
     def get_line_bounds(self, line: int) -> tuple[int, int]:
-        """Return the offsets at which a 0-based line begins and, without its line end, ends."""
+        """Return the start and end offset of a 0-based line; the end excludes its line end."""
         return self._starts[line], self._ends[line]
 
     def find_position(self, offset: int) -> tuple[int, int]:
-        """Return the 0-based line and unit of an offset; one inside of a line end is the line's."""
+        """Return the 0-based line and code unit of an offset.
+
+        An offset inside a line end is at the end of that line.
+        """
         line = bisect.bisect_right(self._starts, offset) - 1
         start, end = self.get_line_bounds(line)
         return line, self._count_units(self.text[start : min(offset, end)])
 
     def find_offset(self, line: int, unit: int) -> int:
-        """Return the offset of a place; one beyond the end of a line, or of the text, is the end.
+        """Return the offset of a position, limited to the end of its line and of the text.
 
-        A place inside of a character is the beginning of that character.
+        A position inside a character is moved to the start of the character.
         """
         if line >= self.line_count:
             return len(self.text)

@@ -1,1 +1,1 @@
-"""Words of policy texts and of the cluster: where they are, what they mean."""
+"""Words of policy texts and of the cluster: their places and their meanings."""

@@ -1,4 +1,4 @@
-"""Where in a policy text a cursor is: in which statement, behind which words, what may follow."""
+"""The context of a cursor in a policy text: its statement, previous words, and what may follow."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Domain: TypeAlias = Literal["node", "pod", "namespace", "cluster", "any"]
 _WORD = re.compile(r"[A-Za-z0-9_./-]*")
 _NAME = re.compile(r"[A-Za-z0-9_]*")
 _MAX_WORD = 300
-"""Longer than any label key."""
+"""Limit of characters in a word; no label key is longer."""
 _BLOCKS = ("policy", "clusterPolicy", "profile")
 _CLAUSE_WORDS = frozenset(word for words in syntax_words.CLAUSES.values() for word in words)
 _CONNECTIVES = ("and", "or", "not", "where")
@@ -32,18 +32,18 @@ _SELECTOR_HEADS: dict[str, Domain] = {
 
 @dataclasses.dataclass(frozen=True)
 class CursorContext:
-    """A cursor and what surrounds it.
+    """A cursor and its surroundings.
 
     Attributes:
-        start: offset of the word that is being written.
-        end: offset behind it, also what stands behind the cursor.
-        item: keyword of the item around the cursor, "" outside of any.
-        before: the lexemes of the statement (of the item, if it has none) in front of the word.
-        behind: whether a line begins with the word.
-        inside: `comment`, `string`, `query`, or "" for the policy's own text.
-        accepts: names of the terminals that may stand here; none if what is before is wrong.
+        start: offset of the word at the cursor.
+        end: offset after this word, which may continue after the cursor.
+        item: keyword of the item around the cursor, or "" outside all items.
+        before: the lexemes of the statement, or of an item without statements, before the word.
+        is_first_on_line: whether only blanks precede the word on its line.
+        inside: `comment`, `string`, `query`, or "" elsewhere.
+        accepts: the terminals that the grammar accepts here; empty after a syntax error.
         statements: keywords of the other statements of the item.
-        is_at_start: whether nothing but comments is before it in the text.
+        is_at_start: whether only comments precede the cursor in the text.
     """
 
     start: int
@@ -57,12 +57,12 @@ class CursorContext:
     is_at_start: bool = False
 
     def get_word(self, back: int = 1) -> str:
-        """Return the text of the lexeme so many places before the word, "" beyond the first."""
+        """Return the text of the lexeme `back` places before the word, or "" if there is none."""
         return self.before[-back].text if len(self.before) >= back else ""
 
     @property
     def statement(self) -> str:
-        """The statement, as `ALLOWED_CLAUSES` names it; its keyword if it takes no clauses."""
+        """The name of the statement in `ALLOWED_CLAUSES`, or its keyword if it has no clauses."""
         if not self.before:
             return ""
         head = self.before[0].text
@@ -73,7 +73,7 @@ class CursorContext:
 
     @functools.cached_property
     def enclosing(self) -> tuple[str, str]:
-        """The operator or function before the innermost open parenthesis, and what is before it."""
+        """The word before the innermost open parenthesis, and the word before that one."""
         depth = 0
         for index in range(len(self.before) - 1, -1, -1):
             text = self.before[index].text
@@ -85,7 +85,7 @@ class CursorContext:
 
     @functools.cached_property
     def domain(self) -> Domain | None:
-        """What the selector around the cursor is about; None outside of selectors."""
+        """The kind of objects that the selector around the cursor selects; None outside."""
         if self.item == "let" and any(each.text == "{" for each in self.before):
             return "any"
         return self._find_selector_domain()
@@ -104,7 +104,7 @@ class CursorContext:
             elif text in _SELECTOR_HEADS:
                 domain = _SELECTOR_HEADS[text]
             elif text == "where" and domain == "namespace" and previous != "namespace":
-                domain = "pod"  # behind `in namespace …`
+                domain = "pod"  # after `in namespace …`
             elif text in _CLAUSE_WORDS and not around and previous not in _CONNECTIVES:
                 domain = None
             previous = text
@@ -112,7 +112,7 @@ class CursorContext:
 
 
 def find_cursor_context(scan: scanner.LexemeScan, offset: int) -> CursorContext:
-    """Return what surrounds an offset of a text."""
+    """Return the context of an offset in a text."""
     inside = _find_enclosing_text_kind(scan, offset)
     text = scan.source.text
     start, end = _find_word_start(_WORD, text, offset), _find_word_end(_WORD, text, offset)
@@ -151,7 +151,7 @@ def find_cursor_context(scan: scanner.LexemeScan, offset: int) -> CursorContext:
 def _list_other_statements(
     scan: scanner.LexemeScan, chunk: scanner.ItemText, offset: int
 ) -> frozenset[str]:
-    """Return the keywords of the statements of an item but that at an offset."""
+    """Return the keywords of all statements of an item except the one at an offset."""
     found = (
         scan.find_lexeme_at(start) for start in scan.find_statement_starts(chunk) if start != offset
     )
@@ -164,14 +164,14 @@ def _is_first_on_line(text: str, offset: int) -> bool:
 
 
 def _find_word_start(pattern: re.Pattern[str], text: str, offset: int) -> int:
-    """Return where the word begins that ends at an offset."""
+    """Return the start of the word that ends at an offset."""
     reach = text[max(offset - _MAX_WORD, 0) : offset][::-1]
     found = pattern.match(reach)
     return offset - (found.end() if found else 0)
 
 
 def _find_word_end(pattern: re.Pattern[str], text: str, offset: int) -> int:
-    """Return where the word ends that goes on at an offset."""
+    """Return the end of the word that continues at an offset."""
     found = pattern.match(text, offset, offset + _MAX_WORD)
     return found.end() if found else offset
 
@@ -179,7 +179,7 @@ def _find_word_end(pattern: re.Pattern[str], text: str, offset: int) -> int:
 def _shorten_to_expression_word(
     text: str, begin: int, offset: int, found: tuple[int, int, frozenset[str]]
 ) -> tuple[int, int, frozenset[str]]:
-    """Take the word as one of an expression, where `-`, `.` and `/` are signs."""
+    """Treat the word as one of an expression, in which `-`, `.` and `/` are operators."""
     start = _find_word_start(_NAME, text, offset)
     if start == found[0]:
         return found
@@ -211,7 +211,7 @@ def _find_chunk(scan: scanner.LexemeScan, offset: int) -> scanner.ItemText | Non
 
 
 def _is_behind_block(chunk: scanner.ItemText, offset: int) -> bool:
-    """Return whether the block of an item is closed before an offset."""
+    """Return whether the block of an item ends before an offset."""
     return chunk.word in _BLOCKS and 0 <= chunk.body_end < offset
 
 
@@ -223,7 +223,10 @@ def _find_statement_start(scan: scanner.LexemeScan, chunk: scanner.ItemText, off
 
 
 def _blank_earlier_statements(text: str, chunk: scanner.ItemText, statement: int) -> str:
-    """Return the text with the statements before this one blanked: it does not depend on them."""
+    """Return the text with earlier statements of the item replaced by blanks.
+
+    The grammar of a statement does not depend on earlier ones, and these may have syntax errors.
+    """
     if chunk.word not in _BLOCKS or not 0 <= chunk.body_start <= statement:
         return text
     return text[: chunk.body_start] + " " * (statement - chunk.body_start) + text[statement:]

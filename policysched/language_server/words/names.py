@@ -1,4 +1,4 @@
-"""Where lets, params, metrics, policies and rules are defined and used."""
+"""Definitions and uses of lets, params, metrics, policies and rules."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ _NAMES = ("let", "param", "metric")
 _OF_RESOURCES = frozenset(
     {*vocabulary.NODE_RESOURCE_FUNCTIONS, "requests", "limits", "label", "annotation"}
 )
-"""Functions whose argument is the name of a resource or label."""
+"""Functions whose argument is the name of a resource, label or annotation."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class NamedSymbol:
-    """Something that has a name.
+    """A named definition, or the target of an import.
 
     Attributes:
-        kind: `text` is what an import names.
-        name: of a rule `POLICY/RULE`.
+        kind: the kind of definition; `text` is the target of an import.
+        name: the name; `POLICY/RULE` for a rule.
     """
 
     kind: Kind
@@ -34,7 +34,7 @@ class NamedSymbol:
 
     @property
     def own_name(self) -> str:
-        """The name as it is written."""
+        """The name as written."""
         return self.name.rpartition("/")[2]
 
 
@@ -43,8 +43,8 @@ class NameOccurrence:
     """A place where a name is written.
 
     Attributes:
-        span: of the name, without quotes.
-        node: the item or statement that defines it; None where it is used.
+        span: the place of the name, without quotes.
+        node: the item or statement that defines the name; None for a use.
     """
 
     symbol: NamedSymbol
@@ -53,7 +53,7 @@ class NameOccurrence:
 
     @property
     def is_definition(self) -> bool:
-        """Whether the name is given here."""
+        """Whether this place defines the name."""
         return self.node is not None
 
 
@@ -64,7 +64,7 @@ class NameIndex:
     occurrences: tuple[NameOccurrence, ...]
 
     def find_name_at(self, text: str, offset: int) -> NameOccurrence | None:
-        """Return the name that is written at an offset, or ends there."""
+        """Return the name that contains an offset or ends there."""
         return next(
             (
                 each
@@ -75,12 +75,12 @@ class NameIndex:
         )
 
     def find_occurrences(self, symbol: NamedSymbol) -> list[NameOccurrence]:
-        """Return where a name is written, the definition first."""
+        """Return the places of a name, the definition first."""
         found = [each for each in self.occurrences if each.symbol == symbol]
         return sorted(found, key=lambda each: not each.is_definition)
 
     def find_definition(self, symbol: NamedSymbol) -> NameOccurrence | None:
-        """Return where something gets its name."""
+        """Return the place of the definition of a name, or None."""
         return next((each for each in self.find_occurrences(symbol) if each.is_definition), None)
 
     def list_definitions(self, *kinds: Kind) -> list[NameOccurrence]:
@@ -91,7 +91,7 @@ class NameIndex:
 
 
 def build_name_index(parsed: Sequence[parser.ParseResult]) -> NameIndex:
-    """Return where names are written in texts that belong together."""
+    """Return the index of the names in texts that form a program."""
     definitions = [each for result in parsed for each in _iterate_definitions(result)]
     kinds: dict[str, Kind] = {}
     for each in definitions:
@@ -108,7 +108,7 @@ def build_name_index(parsed: Sequence[parser.ParseResult]) -> NameIndex:
 
 
 def find_name_problem(symbol: NamedSymbol, new: str) -> str:
-    """Return why a name is invalid, "" if it is valid."""
+    """Return the reason why a name is invalid, or ""."""
     if symbol.kind in ("policy", "rule"):
         problem = kubernetes_names.find_dns_label_problem(new)
         return f"`{new}` {problem}" if problem else ""
@@ -174,7 +174,7 @@ def _iterate_uses(item: syntax.Item, kinds: dict[str, Kind]) -> Iterator[NameOcc
 
 
 def _find_policy_names(item: syntax.Item, node: syntax_expr.SyntaxNode) -> Iterator[NameOccurrence]:
-    """Yield the names of policies and of rules that a statement has."""
+    """Yield the names of policies and rules in a statement."""
     match node:
         case syntax.ProfilePolicies(names=policies):
             for name in policies:
@@ -190,7 +190,7 @@ def _find_policy_names(item: syntax.Item, node: syntax_expr.SyntaxNode) -> Itera
 
 
 def _iterate_names_in_syntax_node(node: syntax_expr.SyntaxNode) -> Iterator[syntax_expr.Value]:
-    """Yield the names of lets, params and metrics that a node has of its own."""
+    """Yield the names of lets, params and metrics in a node itself, without its children."""
     match node:
         case syntax_expr.Ref(name=name) | syntax_expr.SelectorRef(name=name):
             yield name
@@ -224,7 +224,7 @@ def _find_query_params(query: syntax.PromQL) -> Iterator[NameOccurrence]:
 
 
 def _walk_naming_syntax_nodes(root: syntax_expr.SyntaxNode) -> Iterator[syntax_expr.SyntaxNode]:
-    """Yield every node that can name something: no resources and labels as arguments."""
+    """Yield every node that may contain names; resources and labels in arguments are left out."""
     pending: list[object] = [root]
     while pending:
         node = pending.pop()

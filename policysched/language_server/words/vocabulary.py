@@ -1,4 +1,4 @@
-"""Words of a cluster and of Prometheus that are worth proposing while a policy is written."""
+"""Words of a cluster and of Prometheus that completion proposes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from policysched.lang.syntax import syntax, syntax_clause, syntax_expr
 from policysched.promql import query_tokens
 
 if TYPE_CHECKING:
-    from policysched.inputs import dump_file  # brings NumPy  # brings NumPy
+    from policysched.inputs import dump_file  # imports NumPy
     from policysched.karmada import objects
 
 Domain: TypeAlias = Literal["node", "pod", "namespace", "cluster"]
@@ -26,21 +26,21 @@ WELL_KNOWN_NODE_LABELS = (
     "topology.kubernetes.io/region",
     "topology.kubernetes.io/zone",
 )
-"""Labels that kubelets and clouds give their nodes (k8s.io/api core/v1 well_known_labels.go)."""
+"""Labels that kubelets and clouds set on nodes (k8s.io/api core/v1 well_known_labels.go)."""
 MAX_VALUES = 1000
-"""Most values of a label that are kept: nobody picks from a longer list."""
+"""Limit of the stored values of a label; longer lists are useless in an editor."""
 
 
 @dataclasses.dataclass(frozen=True)
 class CompletionVocabulary:
-    """Words to propose.
+    """The words that completion can propose.
 
     Attributes:
-        labels: of nodes, pods, namespaces and member clusters.
-        taints: as `tolerate` writes them, `key=value:Effect`.
-        resources: what nodes have to give.
-        series: names of series, and of recording rules, that Prometheus has.
-        meanings: name of a series -> what it counts, as its exporter says.
+        labels: labels of nodes, pods, namespaces and member clusters.
+        taints: taints in the syntax of `tolerate`, `key=value:Effect`.
+        resources: the resources that nodes offer.
+        series: names of series in Prometheus, including those of recording rules.
+        meanings: name of a series -> its help text from the exporter.
     """
 
     labels: Mapping[Domain, Labels] = dataclasses.field(default_factory=dict)
@@ -55,7 +55,7 @@ class CompletionVocabulary:
         return self.labels.get(domain, {})
 
     def merge_vocabulary(self, other: CompletionVocabulary) -> CompletionVocabulary:
-        """Return the words of both."""
+        """Return the words of both vocabularies."""
         domains = {*self.labels, *other.labels}
         return CompletionVocabulary(
             {
@@ -77,7 +77,7 @@ def _join_words(one: Labels, other: Labels) -> Labels:
 def collect_cluster_vocabulary(dump: dump_file.ObjectDump) -> CompletionVocabulary:
     """Return the words of a cluster, and of a Karmada control plane.
 
-    Resources that are propagated stand with pods: what is said of them is said in the same places.
+    Propagated resources count as pods, because the same selectors apply to both.
     """
     found, plane = dump.cluster, dump.plane
     bindings = plane.bindings
@@ -110,7 +110,7 @@ def collect_cluster_vocabulary(dump: dump_file.ObjectDump) -> CompletionVocabula
 
 
 def _collect_member_labels(cluster: objects.Cluster) -> Mapping[str, str]:
-    """Return labels of a member cluster, and its fields under their names."""
+    """Return the labels of a member cluster, and its fields under their field names."""
     spec, name = cluster.spec, cluster.metadata.name
     fields = {"clusterName": name, "provider": spec.provider, "region": spec.region}
     fields["zone"] = spec.zones[0] if spec.zones else ""
@@ -131,7 +131,7 @@ def _count_label_values(all_labels: Iterable[Mapping[str, str]]) -> Labels:
 
 
 def collect_policy_vocabulary(parsed: Iterable[parser.ParseResult]) -> CompletionVocabulary:
-    """Return the words that policies say: what stands in one rule is often meant in the next."""
+    """Return the words in the policies themselves, which other rules often need again."""
     domains: tuple[Domain, ...] = ("node", "pod", "namespace", "cluster")
     labels: dict[Domain, dict[str, set[str]]] = {domain: {} for domain in domains}
     namespaces: set[str] = set()

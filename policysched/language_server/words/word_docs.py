@@ -1,6 +1,6 @@
-"""What the words of the language mean, in a sentence or two of Markdown, for hover and completion.
+"""Short documentation of the words of the language, in Markdown, for hover and completion.
 
-docs/language.md is the whole story; a test holds that no word of the grammar is left out here.
+docs/language.md is the reference. A test ensures that this module covers each word of the grammar.
 """
 
 from __future__ import annotations
@@ -145,7 +145,7 @@ DOCS: dict[str, str] = {
     "avg": "The mean of the samples.",
     "quantile": "A quantile of the samples: `quantile(0.95)`.",
 }
-"""Word -> what it means, where the statement makes no difference."""
+"""Word -> its documentation, for words with the same meaning in all statements."""
 
 OPERATORS = frozenset(
     {
@@ -153,7 +153,7 @@ OPERATORS = frozenset(
         *("notin", "exists", "doesNotExist", "doesnotexist", "<", "<=", ">", ">="),
     }
 )
-"""What stands between a label and its values."""
+"""Operators between a label and its values."""
 
 _OF_STATEMENTS: dict[tuple[str, str], str] = {
     ("missing", "reject"): "`missing reject`: a node without data is left out.",
@@ -161,11 +161,11 @@ _OF_STATEMENTS: dict[tuple[str, str], str] = {
 
 
 def describe_word(word: str, before: str = "") -> str:
-    """Return what a word means, "" if it is not one of the language.
+    """Return the documentation of a word, or "" if it is not a word of the language.
 
     Args:
-        word: as written.
-        before: the word before it, where that makes a difference.
+        word: the word as written.
+        before: the previous word, which distinguishes some meanings.
     """
     if (before, word) in _OF_STATEMENTS:
         return _OF_STATEMENTS[before, word]
