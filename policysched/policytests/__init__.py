@@ -1,1 +1,1 @@
-"""Policy tests: small clusters and what policies are expected to do on them."""
+"""Policy tests: small clusters, and the expected effects of policies on them."""

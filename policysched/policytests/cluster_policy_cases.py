@@ -1,4 +1,4 @@
-"""Tests of cluster policies: where the replicas of a resource go by one policy."""
+"""Tests of cluster policies: the distribution of the replicas of a resource by one policy."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 _EVERY_RESOURCE = checked_selector.PolicyPodScope(None, checked_selector.EVERYTHING)
 _MUCH = 1_000_000
-"""What a cluster has of everything unless it says otherwise."""
+"""The amount of each resource that a cluster has by default."""
 
 _OUTAGE = "outage"
 
@@ -49,7 +49,7 @@ def is_cluster_policy_case(case: suites.PolicyTestCase) -> bool:
 def find_cluster_case_faults(
     case: suites.PolicyTestCase, inputs: suite_inputs.SuiteInputs
 ) -> Iterator[tuple[int, str]]:
-    """Yield every name in a test that is that of nothing."""
+    """Yield the line and message of every unknown name in a test."""
     policy, known = _find_policy(case, inputs), [each.name for each in _list_policies(inputs)]
     if policy is None:
         name = case.value["clusterPolicy"]
@@ -96,10 +96,10 @@ def find_cluster_case_mismatches(
     inputs: suite_inputs.SuiteInputs,
     observe: Callable[[evaluation.ExplainedDecision], None],
 ) -> list[expectations.ExpectationMismatch]:
-    """Return what the test expects in vain; `observe` is told of the decision.
+    """Return the expectations that are not met; call `observe` with each attempt of the decision.
 
     Raises:
-        InputError: its params, metrics or clusters make no sense.
+        InputError: the params, metrics or clusters of the test are invalid.
     """
     policy = _find_policy(case, inputs)
     program = inputs.get_policy_set(case).program
@@ -126,7 +126,7 @@ def _list_rule_facts(
     seen: cluster_view.BindingView,
     policies: cluster_policies.ClusterPolicies,
 ) -> Iterator[evaluation.RuleFact]:
-    """Yield the rules of the policy, if it is about the resource, and whether they have a say."""
+    """Yield the rules whose scope contains the resource, and whether they are active."""
     measured = metric_evidence.PodMetricEvidence(policies.rules, seen.pod.shape, seen.snap)
     lost = {
         f"{each['policy']}/{each['rule']}"
@@ -162,9 +162,9 @@ def _find_policy(
 def _make_single_policy_profile(
     program: checked.CheckedProgram, policy: checked.CheckedPolicy, *, has_resource: bool
 ) -> checked.CheckedProfile:
-    """Return a profile in which the policy alone is in force.
+    """Return a profile with this policy alone in mode `enforce`.
 
-    Without a resource it is about one that the policy means, whatever that is.
+    If the test has no resource, the scope of the policy is replaced by all resources.
     """
     home = next(
         (p for p in program.profiles if any(e.name == policy.name for e in p.cluster_policies)),
@@ -183,7 +183,7 @@ def _make_single_policy_profile(
 
 
 def _list_cluster_names(case: suites.PolicyTestCase, policy: checked.CheckedPolicy) -> list[str]:
-    """Return the clusters: those of the file, else those that the policy gives weights."""
+    """Return the clusters of the file, or else those to which the policy assigns weights."""
     written = case.suite.get_file_field("clusters", {})
     division = policy.clusters.division if policy.clusters else None
     weighted = [name for name, _ in division.weights] if division else []
@@ -251,7 +251,7 @@ def _make_binding(case: suites.PolicyTestCase) -> objects.Binding:
 def _make_case_samples(
     case: suites.PolicyTestCase, inputs: suite_inputs.SuiteInputs, now: datetime.datetime
 ) -> metrics_file.Samples:
-    """Return the samples of the file, those of the test over them."""
+    """Return the samples of the file, overridden by those of the test."""
     own = case.value.get("metrics", {})
     if own == _OUTAGE:
         return {}

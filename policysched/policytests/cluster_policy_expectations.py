@@ -1,4 +1,4 @@
-"""What tests of cluster policies expect, beside what was decided."""
+"""Comparison of the expectations of cluster policy tests with a decision."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from policysched.lang.checked import checked
 
 FIELDS = ("division", "group", "error")
-"""What only tests of cluster policies may expect."""
+"""Expectations that only tests of cluster policies may contain."""
 ANY = "any"
 _PLUGINS = (
     *("ClusterEviction", "APIEnablement", "TaintToleration", "ClusterAffinity"),
@@ -27,7 +27,7 @@ _PLUGINS = (
 def find_expected_name_faults(
     case: suites.PolicyTestCase, policy: checked.CheckedPolicy, clusters: Iterable[str]
 ) -> Iterator[tuple[int, str]]:
-    """Yield every name of a rule or a cluster in what is expected that is that of nothing."""
+    """Yield the line and message of every unknown rule or cluster in the expectations."""
     known, names = list(clusters), _list_expectable_names(policy)
     for path, cluster in _list_named_clusters(case):
         if cluster not in known:
@@ -45,7 +45,7 @@ def find_expected_name_faults(
 
 
 def _list_expectable_names(policy: checked.CheckedPolicy) -> list[str]:
-    """Return what rules and groups of a policy may be called, and plugins."""
+    """Return the valid names of rules, cluster groups and plugins in expectations."""
     heads = [rule.head for rule in policy.rules]
     groups = policy.clusters.groups if policy.clusters else ()
     given = [head.given_name for head in heads if head.given_name]
@@ -53,7 +53,7 @@ def _list_expectable_names(policy: checked.CheckedPolicy) -> list[str]:
 
 
 def _list_named_clusters(case: suites.PolicyTestCase) -> Iterator[tuple[tuple[str, ...], str]]:
-    """Yield the clusters that are named, each with its place among the expectations."""
+    """Yield the clusters in the expectations, with their paths."""
     for field in ("rejected", "scores"):
         yield from (((field, name), name) for name in case.expect.get(field, {}))
     yield from ((("feasible",), name) for name in case.expect.get("feasible", ()))
@@ -62,7 +62,7 @@ def _list_named_clusters(case: suites.PolicyTestCase) -> Iterator[tuple[tuple[st
 
 
 def _list_named_rules(case: suites.PolicyTestCase) -> Iterator[tuple[tuple[str, ...], str]]:
-    """Yield the rules, groups and plugins that are named, as above."""
+    """Yield the rules, groups and plugins in the expectations, with their paths."""
     for cluster, said in case.expect.get("rejected", {}).items():
         listed = [said] if isinstance(said, str) else said
         yield from ((("rejected", cluster), name) for name in listed if name != ANY)
@@ -72,7 +72,10 @@ def _list_named_rules(case: suites.PolicyTestCase) -> Iterator[tuple[tuple[str, 
 def compare_decision(
     case: suites.PolicyTestCase, found: explanation.BindingExplanation, policy: str
 ) -> Iterator[expectations.ExpectationMismatch]:
-    """Yield what a test expects in vain of a decision by a policy."""
+    """Yield the expectations that a decision does not meet.
+
+    A test without expectations gets one mismatch, which contains the whole actual result.
+    """
     result = found.decision.result
     failure = result if isinstance(result, errors.PlacementFailure) else None
     targets = () if isinstance(result, errors.PlacementFailure) else result
@@ -110,7 +113,7 @@ def _normalise_expectation(field: str, written: Any) -> Any:  # noqa: ANN401 - Y
 def _find_deciding_attempt(
     found: explanation.BindingExplanation,
 ) -> explanation.ExplainedAttempt | None:
-    """Return the attempt that the result is of: the first one where all have failed."""
+    """Return the attempt that produced the result, or the first one if all attempts failed."""
     if not found.attempts:
         return None
     is_placed = not isinstance(found.decision.result, errors.PlacementFailure)
@@ -138,7 +141,7 @@ def _compare_rejected_clusters(
 
 
 def _list_rejecting_plugins(attempt: explanation.ExplainedAttempt, cluster: str) -> list[str]:
-    """Return the rules, groups and plugins that refuse a cluster."""
+    """Return the rules, groups and plugins that reject a cluster."""
     return [
         f"{each.ref.policy}/{each.ref.rule}" if each.ref else each.plugin
         for each in attempt.refusals.get(cluster, ())
@@ -204,7 +207,7 @@ _COMPARING: dict[str, Callable[..., Iterator[expectations.ExpectationMismatch]]]
 def convert_attempts_for_coverage(
     found: explanation.BindingExplanation, facts: list[evaluation.RuleFact]
 ) -> Iterator[evaluation.ExplainedDecision]:
-    """Yield what coverage counts: each attempt, with the same facts about rules."""
+    """Yield one decision for each attempt, with the same facts about rules, for coverage."""
     for attempt in found.attempts:
         nodes = {
             cluster: {

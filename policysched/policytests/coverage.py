@@ -1,7 +1,7 @@
-"""Which rules tests exercised, and both ways in which each can turn out.
+"""Coverage of policy rules: the rules that tests exercised, and the possible outcomes of each.
 
-A filter must have rejected a node and let one pass; a score must have given points, and different
-ones; a toleration must have been granted.
+A filter is covered if it rejected one node and accepted another. A score is covered if it gave
+points, and not always the same. A toleration is covered if it was granted.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ _DESCRIPTIONS = {
 
 @dataclasses.dataclass(slots=True)
 class RuleCoverage:
-    """One rule.
+    """The coverage of one rule.
 
     Attributes:
-        hits: in how many decisions it had a say.
-        branches: how often it turned out in each way that it can.
+        hits: the number of decisions in which the rule was active.
+        branches: the number of occurrences of each possible outcome.
     """
 
     name: str
@@ -45,11 +45,11 @@ class RuleCoverage:
 
     @property
     def missing_outcomes(self) -> list[str]:
-        """What never happened, in words."""
+        """Descriptions of the outcomes that never occurred."""
         return [_DESCRIPTIONS[branch] for branch, count in self.branches.items() if not count]
 
     def record_decision(self, decision: evaluation.ExplainedDecision, name: str) -> None:
-        """Count a decision in which the rule has a say, by the name that it has there."""
+        """Count a decision in which the rule is active, under its name in that decision."""
         self.hits += 1
         if "granted" in self.branches:
             self.branches["granted"] += 1
@@ -60,7 +60,7 @@ class RuleCoverage:
 
     def _record_filter(self, report: dict[str, Any], name: str) -> None:
         if report["prefilter"] is not None:
-            return  # no filter was asked
+            return  # no filter has run
         nodes = report["nodes"].values()
         rejected = sum(any(_find_rule_name(each) == name for each in node["all"]) for node in nodes)
         self.branches["rejected"] += rejected
@@ -81,20 +81,20 @@ def _find_rule_name(failure: dict[str, Any]) -> str:
 
 
 def _get_rule_location(rule: checked.Rule) -> tuple[str, int]:
-    """Return where a rule stands, whichever way the tests name its file."""
+    """Return the place of a rule, independent of the paths by which tests refer to its file."""
     return os.path.realpath(rule.head.span.file), rule.head.span.start
 
 
 class PolicyCoverage:
-    """The rules of all policies that were tested."""
+    """The coverage of the rules of all tested policies."""
 
     def __init__(self) -> None:
-        """Begin without rules."""
+        """Start without rules."""
         self._rules: dict[tuple[str, int], RuleCoverage] = {}
         self._names: dict[str, str] = {}
 
     def add_rules(self, rules: Iterable[checked.Rule]) -> None:
-        """Add rules, exercised or not; those that are known already stay as they are."""
+        """Add rules, exercised or not; rules that are already known are not changed."""
         for rule in rules:
             head = rule.head
             key = _get_rule_location(rule)
@@ -112,18 +112,18 @@ class PolicyCoverage:
 
     @property
     def rules(self) -> list[RuleCoverage]:
-        """All rules, by file and line."""
+        """All rules, ordered by file and position."""
         return [self._rules[key] for key in sorted(self._rules)]
 
     @property
     def branch_counts(self) -> tuple[int, int]:
-        """How many branches were taken, of how many."""
+        """The number of outcomes that occurred, and the number of all possible outcomes."""
         taken = [count > 0 for rule in self._rules.values() for count in rule.branches.values()]
         return sum(taken), len(taken)
 
     @property
     def percent(self) -> float:
-        """Return the share of branches that were taken; 100 where there are no rules."""
+        """The percentage of possible outcomes that occurred; 100 without rules."""
         taken, every = self.branch_counts
         return 100 * taken / every if every else 100.0
 

@@ -1,4 +1,4 @@
-"""Coverage as other programs read it: lcov's tracefile and Cobertura's XML."""
+"""Coverage in the formats of other tools: lcov's tracefile and Cobertura's XML."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from policysched.policytests import coverage
 
 
 def render_lcov(found: coverage.PolicyCoverage) -> str:
-    """Return a tracefile (geninfo(1)): a line a rule, a branch for each way it can turn out."""
+    """Return a tracefile (geninfo(1)): a line for each rule, a branch for each possible outcome."""
     return "".join(f"{line}\n" for line in _render_lcov_lines(found))
 
 
@@ -33,7 +33,7 @@ def _render_lcov_lines(found: coverage.PolicyCoverage) -> Iterator[str]:
 
 
 def render_cobertura(found: coverage.PolicyCoverage) -> str:
-    """Return a report in the form of Cobertura's coverage-04.dtd."""
+    """Return a report in the format of Cobertura's coverage-04.dtd."""
     taken, every = found.branch_counts
     hit = sum(rule.hits > 0 for rule in found.rules)
     rates = {

@@ -1,4 +1,4 @@
-"""What really happens to the pod of a case: by `explain`, and by `simulate` for replicas."""
+"""Evaluation of the pod of a test case: by `explain`, and by `simulate` for replicas."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class RuleFact:
     """A rule of a policy that selects the pod.
 
     Attributes:
-        acts: whether it has a say: it is neither disabled, nor out of its time, nor in an outage.
+        acts: whether the rule is active: not disabled, within its time, and without an outage.
     """
 
     rule: checked.Rule
@@ -33,14 +33,14 @@ class RuleFact:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class ExplainedDecision:
-    """All about one pod.
+    """The complete decision for one pod.
 
     Attributes:
-        report: as `explain` has it.
-        policies: that select the pod.
-        rules: of these policies.
-        points: score name → node → points from 0 to 100, before the weight.
-        raw: full name of a rule → node → what it computed; nodes without a value are left out.
+        report: the report of `explain`.
+        policies: the names of the policies that select the pod.
+        rules: the rules of these policies.
+        points: score name -> node -> points from 0 to 100, before the weight.
+        raw: full name of a rule -> node -> computed number; nodes without a value are absent.
     """
 
     report: dict[str, Any]
@@ -51,17 +51,17 @@ class ExplainedDecision:
 
     @property
     def skipped(self) -> list[str]:
-        """Names of the rules that drop out."""
+        """Names of the rules that are not active."""
         return [fact.rule.head.name for fact in self.rules if not fact.acts]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class CaseOutcome:
-    """What became of a case.
+    """The outcome of a test case.
 
     Attributes:
-        decision: about the only pod, or the first replica.
-        placements: of replicas.
+        decision: the decision for the only pod, or for the first replica.
+        placements: the placements of the replicas.
     """
 
     decision: ExplainedDecision
@@ -75,19 +75,19 @@ def evaluate_case(
     *,
     are_replicas: bool,
 ) -> CaseOutcome:
-    """Decide the pod of a case, or place its replicas one after the other.
+    """Decide the pod of a case, or place its replicas one by one.
 
-    `observe` is told of the decision about each pod, before the pod is placed.
+    `observe` is called with the decision for each pod before the pod is placed.
 
     Raises:
-        InputError: no profile decides the pod, or the cluster makes no sense.
+        InputError: no profile decides the pod, or the cluster is invalid.
     """
     decider = subject.basis.make_decider(subject.found, where)
     infos = list(decider.cluster.pending)
     simulation = decider.simulate_placements()
     first: ExplainedDecision | None = None
     placements = []
-    for info in infos:  # equal pods are scheduled in their order
+    for info in infos:  # replicas are equal, so they are scheduled in this order
         decision = _decide_pod(decider, subject.basis, info)
         observe(decision)
         first = first or decision
@@ -125,7 +125,7 @@ def _decide_pod(
 def _find_profile(
     basis: sessions.DeciderFactory, framework: runtime.Framework
 ) -> checked.CheckedProfile | None:
-    """Return the profile of the policies that is at work, None for one without policies."""
+    """Return the profile of the policies that is in use, or None for one without policies."""
     program = basis.policies.program
     name = framework.profile.scheduler_name
     for spec in basis.policies.specs:
@@ -149,7 +149,7 @@ def _list_rule_facts(
     info: pod_shape.PodInfo,
     report: dict[str, Any],
 ) -> Iterator[RuleFact]:
-    """Yield the rules of policies that select the pod."""
+    """Yield the rules of the policies that select the pod."""
     profile = _find_profile(basis, framework)
     if profile is None:
         return
@@ -172,7 +172,7 @@ def _list_rule_facts(
 def _compute_raw_scores(
     decider: sessions.PodDecider, framework: runtime.Framework, info: pod_shape.PodInfo
 ) -> dict[str, dict[str, float]]:
-    """Return what scores over numbers compute, in the canonical scale of their unit."""
+    """Return the raw numbers of scores over expressions, in the canonical scale of their unit."""
     snap = decider.cluster.cache.snapshot()
     state = cycle_state.CycleState()
     found: dict[str, dict[str, float]] = {}

@@ -1,4 +1,4 @@
-"""Compares what a case expects with what happened."""
+"""Comparison of the expectations of a test case with its outcome."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from policysched.policytests import evaluation, name_resolution, number_toleranc
 from policysched.policytests import suite as suites
 
 Value: TypeAlias = Any
-"""What may stand in YAML."""
+"""Any value that YAML can contain."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -21,9 +21,9 @@ class ExpectationMismatch:
     """An expectation that is not met.
 
     Attributes:
-        path: of the value within `expect`.
-        expected, actual: for people.
-        replacement: what would have to stand at `path`.
+        path: the path of the value within `expect`.
+        expected, actual: texts for messages.
+        replacement: the value at `path` that would meet the outcome.
     """
 
     path: tuple[str, ...]
@@ -33,7 +33,7 @@ class ExpectationMismatch:
 
 
 class ExpectationComparer:
-    """Compares one case."""
+    """Compares the expectations of one case with its outcome."""
 
     def __init__(
         self,
@@ -42,7 +42,7 @@ class ExpectationComparer:
         inputs: suite_inputs.SuiteInputs,
         known: name_resolution.NameResolver,
     ) -> None:
-        """Compare what `case` expects with `outcome`."""
+        """Prepare the comparison of `case` with `outcome`."""
         self._case = case
         self._expect = case.expect
         self._outcome = outcome
@@ -52,7 +52,10 @@ class ExpectationComparer:
         self._report = self._decision.report
 
     def find_mismatches(self) -> Iterator[ExpectationMismatch]:
-        """Yield every expectation that is not met, in the order of the file."""
+        """Yield the expectations that are not met, in the order of the file.
+
+        A case without expectations gets one mismatch, which contains the actual result.
+        """
         if not self._expect:
             found = {"node": self._get_actual_node(), "feasible": self._list_feasible_nodes()}
             yield ExpectationMismatch((), "nothing", format_yaml_on_one_line(found), found)
@@ -75,7 +78,7 @@ class ExpectationComparer:
         return [name for name, verdict in self._report["nodes"].items() if verdict["ok"]]
 
     def compare_node(self, written: Value) -> Iterator[ExpectationMismatch]:
-        """Compare where the pod goes; of nodes with equal points each must be expected."""
+        """Compare the chosen node; each of several nodes with equal points must be expected."""
         best = self._list_best_nodes()
         expected = [written] if isinstance(written, str) else written or []
         if set(best) <= set(expected) and bool(best) == bool(expected):
@@ -88,7 +91,7 @@ class ExpectationComparer:
         )
 
     def compare_feasible(self, written: list[str]) -> Iterator[ExpectationMismatch]:
-        """Compare which nodes take the pod."""
+        """Compare the set of feasible nodes."""
         actual = self._list_feasible_nodes()
         if set(written) != set(actual):
             yield ExpectationMismatch(
@@ -99,7 +102,7 @@ class ExpectationComparer:
             )
 
     def compare_rejected(self, written: Mapping[str, Value]) -> Iterator[ExpectationMismatch]:
-        """Compare what rejects nodes."""
+        """Compare the rules that reject nodes; `exact` forbids all other rejections."""
         is_exact = self._expect.get("exact", False)
         for node, said in written.items():
             rejecting = self._list_rejecting_rules(node)
@@ -134,7 +137,7 @@ class ExpectationComparer:
             )
 
     def _list_rejecting_rules(self, node: str) -> list[str]:
-        """Return the rules and plugins that reject a node, by full name."""
+        """Return the full names of the rules and plugins that reject a node."""
         verdict = self._report["nodes"][node]
         found = [
             f"{each['policy']}/{each['rule']}" if each["rule"] else each["plugin"]
@@ -161,7 +164,7 @@ class ExpectationComparer:
     def compare_rules(
         self, written: Mapping[str, Mapping[str, Value]]
     ) -> Iterator[ExpectationMismatch]:
-        """Compare points of single rules, and what they were made of."""
+        """Compare the points of single rules, and their raw numbers."""
         for rule, nodes in written.items():
             name = self._names.resolve_rule(rule)
             for node, said in nodes.items():
@@ -210,7 +213,7 @@ class ExpectationComparer:
     # --- words -----------------------------------------------------------------------------------
 
     def compare_message(self, written: str) -> Iterator[ExpectationMismatch]:
-        """Compare the text of the PodScheduled condition."""
+        """Compare the message of the PodScheduled condition."""
         actual = self._report["message"]
         if actual != written:
             yield ExpectationMismatch(
@@ -221,7 +224,7 @@ class ExpectationComparer:
             )
 
     def compare_policies(self, written: list[str]) -> Iterator[ExpectationMismatch]:
-        """Compare which policies select the pod."""
+        """Compare the policies that select the pod."""
         actual = self._decision.policies
         if set(actual) != set(written):
             yield ExpectationMismatch(
@@ -232,7 +235,7 @@ class ExpectationComparer:
             )
 
     def compare_skipped(self, written: list[str]) -> Iterator[ExpectationMismatch]:
-        """Compare which rules drop out."""
+        """Compare the rules that are not active."""
         actual = self._decision.skipped
         if set(actual) != {self._names.resolve_rule(each) for each in written}:
             short = self._shorten_names(actual)
@@ -248,8 +251,8 @@ class ExpectationComparer:
     def _count_replicas_by_node(self) -> Counter[str]:
         return Counter(each.node for each in self._outcome.placements if each.node is not None)
 
-    def compare_pending(self, written: bool | int) -> Iterator[ExpectationMismatch]:  # noqa: FBT001 - it is what the test says
-        """Compare how many pods stay pending."""
+    def compare_pending(self, written: bool | int) -> Iterator[ExpectationMismatch]:  # noqa: FBT001 - the value in the test
+        """Compare the number of pods that stay pending, or whether any does."""
         placements = self._outcome.placements
         actual: bool | int = sum(each.node is None for each in placements)
         if not placements:
@@ -265,7 +268,7 @@ class ExpectationComparer:
             )
 
     def compare_placed(self, written: Mapping[str, int]) -> Iterator[ExpectationMismatch]:
-        """Compare how many replicas go to each node."""
+        """Compare the number of replicas on each node."""
         homes = self._count_replicas_by_node()
         for node, count in written.items():
             if homes[node] != count:
@@ -274,7 +277,10 @@ class ExpectationComparer:
                 )
 
     def compare_max_skew(self, written: Mapping[str, int]) -> Iterator[ExpectationMismatch]:
-        """Compare by how many replicas the values of a label of nodes differ."""
+        """Compare the largest difference of replicas between values of a node label.
+
+        Differences up to the expected number are accepted.
+        """
         homes = self._count_replicas_by_node()
         for key, allowed in written.items():
             by_value: Counter[str] = Counter()
@@ -303,20 +309,20 @@ _COMPARISONS: Mapping[str, Callable[[ExpectationComparer, Any], Iterator[Expecta
 
 
 class _RemovalMarker:
-    """Stands for nothing: the entry is wrong whatever it says."""
+    """The type of `REMOVE`."""
 
 
 REMOVE = _RemovalMarker()
-"""Replaces an entry that is to be left out."""
+"""The replacement that removes an entry, because no value would meet the outcome."""
 
 
 def does_replacement_remove_entry(value: Value) -> bool:
-    """Return whether a replacement is to leave the entry out."""
+    """Return whether a replacement removes the entry."""
     return value is REMOVE
 
 
 def format_yaml_on_one_line(value: Value) -> str:
-    """Return a value as YAML has it on one line."""
+    """Return a value as YAML on one line."""
     if isinstance(value, Mapping):
         return (
             "{"

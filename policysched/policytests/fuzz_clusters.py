@@ -1,4 +1,4 @@
-"""Small clusters made of the words of policies: their labels, taints, namespaces and metrics."""
+"""Random small clusters from the words of policies: labels, taints, namespaces and metrics."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ _MOST_NODES, _MOST_PLACED, _PODS = 6, 5, 3
 
 @dataclasses.dataclass(slots=True)
 class PolicyVocabulary:
-    """What policies speak of.
+    """The words of policies.
 
     Attributes:
-        labels: keys with the values that stand beside them.
-        taints: in the form `key=value:Effect`.
-        namespaces: names.
-        metrics: with the range of their values.
+        labels: label keys with the values that policies compare them with.
+        taints: taints in the form `key=value:Effect`.
+        namespaces: names of namespaces.
+        metrics: metrics with the range of their values.
     """
 
     labels: dict[str, set[str]] = dataclasses.field(default_factory=dict)
@@ -43,7 +43,7 @@ class PolicyVocabulary:
 def build_policy_vocabulary(
     texts: Iterable[source.SourceText], metrics: Iterable[checked.CheckedMetric]
 ) -> PolicyVocabulary:
-    """Return what texts speak of."""
+    """Return the words of policy texts."""
     found = PolicyVocabulary()
     for text in texts:
         for node in _walk_syntax_tree(parser.parse_policy_text(text).file):
@@ -85,7 +85,7 @@ def _add_words_of_syntax_node(found: PolicyVocabulary, node: syntax_expr.SyntaxN
 
 
 def generate_suite(words: PolicyVocabulary, rng: random.Random) -> dict[str, Any]:
-    """Return nodes, pods, metrics and tests in the form of a file of tests."""
+    """Return nodes, pods, metrics and tests in the format of a test file."""
     names = [f"n{number}" for number in range(rng.randint(1, _MOST_NODES))]
     pods = {f"p{number}": _generate_pod(words, rng) for number in range(_PODS)}
     placed = {
@@ -119,7 +119,7 @@ def _generate_pod(words: PolicyVocabulary, rng: random.Random) -> dict[str, Any]
 
 
 def _generate_labels(words: PolicyVocabulary, rng: random.Random) -> dict[str, str]:
-    """Return some labels; numbers and strange words stand beside the values of policies."""
+    """Return random labels, with values of policies and with unusual values."""
     return {
         key: rng.choice(sorted(values) if values and rng.random() < _OWN else _STRANGE)
         for key, values in sorted(words.labels.items())

@@ -1,9 +1,9 @@
-"""`test --fuzz`: what must hold of policies on any cluster, tried on generated ones.
+"""`test --fuzz`: checks properties of policies on generated clusters.
 
 finite      every score of a rule is a number from 0 to 100, every total is finite
-order       the order in which nodes and pods are told changes nothing
-two ways    the way that explains every rejection finds the nodes that the fast one finds
-canonical   `fmt` leaves what it has formatted as it is, and it means the same
+order       the order of nodes and pods in the input does not affect decisions
+two ways    `explain`, which collects every rejection, finds the same nodes as the fast path
+canonical   `fmt` is idempotent, and the formatted text has the same meaning
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ _ROUNDING = 1e-6
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class FuzzCounterexample:
-    """A cluster on which something does not hold.
+    """A cluster on which a property does not hold.
 
     Attributes:
-        path: the file of tests whose policies were tried.
-        problem: what does not hold, on one line.
-        test: a file of tests that shows it, as YAML; "" where the text of a policy alone does.
+        path: the test file whose policies were checked.
+        problem: the violated property, on one line.
+        test: a test file that reproduces the problem, as YAML; "" if the text of a policy suffices.
     """
 
     path: str
@@ -49,12 +49,12 @@ class FuzzCounterexample:
 def fuzz_policies(
     path: str, count: int, seed: int, tell: Callable[[], None] = lambda: None
 ) -> FuzzCounterexample | None:
-    """Try the policies of a file of tests on `count` generated clusters.
+    """Check the policies of a test file on `count` generated clusters.
 
-    The same seed makes the same clusters. `tell` is told of each.
+    Equal seeds generate equal clusters. `tell` is called after each cluster.
 
     Raises:
-        InputError: the file or its policies make no sense.
+        InputError: the file or its policies are invalid.
     """
     suite = suites.read_test_suite(path, is_to_be_filled=True)
     inputs = suite_inputs.SuiteInputs(suite, set())
@@ -89,7 +89,7 @@ def _minimise_counterexample(
 
 
 def _classify_problem(problem: str) -> str:
-    """Return which of the things that must hold does not."""
+    """Return the property that a problem violates."""
     return problem.partition(": ")[2].partition(":")[0]
 
 
@@ -104,7 +104,7 @@ def _copy_suite_header(suite: suites.PolicyTestSuite) -> Document:
 
 
 def find_round_trip_problem(text: source.SourceText) -> str:
-    """Return in what way formatting a text, or its syntax tree, is not faithful, or ""."""
+    """Return how formatting or the syntax tree changes a text, or ""."""
     formatted = formatter.format_text(text)
     if formatted.text is None:
         return f"fmt refuses it: {formatted.problem or formatted.diagnostics[0].message}"
@@ -124,7 +124,7 @@ def find_round_trip_problem(text: source.SourceText) -> str:
 
 
 def _find_cluster_problem(document: Document, path: str, policy_set: policies.PolicySet) -> str:
-    """Return what does not hold on a cluster, "" if all does."""
+    """Return the first violated property on a cluster, or ""."""
     backwards = {
         **document,
         "nodes": dict(reversed(document["nodes"].items())),
@@ -143,7 +143,7 @@ def _find_cluster_problem(document: Document, path: str, policy_set: policies.Po
 
 
 class _GeneratedCluster:
-    """A generated cluster, as `test` reads it."""
+    """A generated cluster, parsed like a test file."""
 
     def __init__(self, document: Document, path: str, policy_set: policies.PolicySet) -> None:
         self._suite = suites.parse_test_suite(
@@ -152,7 +152,7 @@ class _GeneratedCluster:
         self._inputs = suite_inputs.SuiteInputs(self._suite, set(), known=policy_set)
 
     def evaluate_case(self, number: int) -> evaluation.CaseOutcome | str:
-        """Return what becomes of the pod of a test, and where it goes; or why it has no profile."""
+        """Return the decision and placement of the pod of a test, or the message of an error."""
         try:
             subject = self._inputs.make_decidable_case(self._suite.cases[number])
             return evaluation.evaluate_case(
@@ -177,7 +177,7 @@ def _find_decision_problems(
 def _find_number_problems(decision: evaluation.ExplainedDecision) -> Iterator[str]:
     for rule, points in decision.points.items():
         for node, value in points.items():
-            if not -_ROUNDING <= value <= _WHOLE + _ROUNDING:  # also for NaN
+            if not -_ROUNDING <= value <= _WHOLE + _ROUNDING:  # this includes NaN
                 yield f"finite: {rule} gives {node} {value} points"
     for node, scored in decision.report["scores"].items():
         if not all(math.isfinite(value) for value in scored.values()):
@@ -195,7 +195,7 @@ def _find_order_problems(
 
 
 def _find_explain_differences(outcome: evaluation.CaseOutcome) -> Iterator[str]:
-    """Yield differences between `explain` and the decision that `run` makes of the same pod."""
+    """Yield differences between `explain` and the simulated decision for the same pod."""
     report, (placed,) = outcome.decision.report, outcome.placements
     if "gated" in report or placed.victims or placed.gate is not None:
         return
@@ -209,7 +209,7 @@ def _find_explain_differences(outcome: evaluation.CaseOutcome) -> Iterator[str]:
 
 
 def _shrink_document(document: Document, fails: Callable[[Document], bool]) -> Document:
-    """Leave out what the problem does not need: tests, pods, nodes, labels, values."""
+    """Remove parts that the problem does not need: tests, pods, nodes, labels, values."""
     found, is_smaller = document, True
     while is_smaller:
         is_smaller = False

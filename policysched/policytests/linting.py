@@ -1,4 +1,4 @@
-"""`lint` of a file of tests: which findings its policies are expected to have."""
+"""`lint` in a test file: the expected findings of its policies."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ _EXPECTED = re.compile(r"(PS\d{3})@(.+):(\d+)")
 def find_lint_mismatches(
     case: suites.LintCase, inputs: suite_inputs.SuiteInputs
 ) -> list[expectations.ExpectationMismatch]:
-    """Compare the findings with those expected: of infos, only those that are expected count.
+    """Compare the findings with the expected ones; infos count only if they are expected.
 
-    The settings of a project do not matter here, comments that ignore findings do.
+    The lint settings of a project are not used, but ignore comments are.
 
     Raises:
         SuiteError: an expected code or file does not exist.

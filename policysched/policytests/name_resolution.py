@@ -1,6 +1,6 @@
-"""Names in expectations: each must be that of something that is there.
+"""Names in expectations: each name must refer to an existing object.
 
-A test that expects something of a rule that was renamed would pass or fail for no reason.
+Otherwise, a test about a rule that was renamed could pass or fail without a reason.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ _Fault = tuple[int, str]
 
 
 class NameResolver:
-    """The names that tests of a file may use."""
+    """The names that the tests of a file may use."""
 
     def __init__(self, inputs: suite_inputs.SuiteInputs) -> None:
-        """Take the names of nodes, rules and plugins of `inputs`."""
+        """Collect the names of nodes, rules and plugins of `inputs`."""
         program = inputs.get_policy_set().program
         self._inputs = inputs
         self._policies = [each.name for each in program.policies] if program else []
@@ -29,12 +29,15 @@ class NameResolver:
         self._labels = {key for node in inputs.nodes.values() for key in node.metadata.labels}
 
     def resolve_rule(self, written: str) -> str:
-        """Return the full name of a rule, or a plugin as it is; it is known to be one."""
+        """Return the full name of a rule, or the name of a plugin unchanged.
+
+        The name must be valid, see `describe_rule_problem`.
+        """
         found = self._find_matching_rules(written)
         return found[0] if found else written
 
     def shorten_rule(self, name: str) -> str:
-        """Return the name of a rule as short as it is clear."""
+        """Return the shortest unambiguous name of a rule."""
         short = name.partition("/")[2]
         return short if short and len(self._find_matching_rules(short)) == 1 else name
 
@@ -44,7 +47,7 @@ class NameResolver:
         return [name for name in self._rules if name.partition("/")[2] == written]
 
     def describe_rule_problem(self, written: str, *, or_plugin: bool) -> str:
-        """Return what is wrong with the name of a rule, "" for nothing."""
+        """Return the problem with the name of a rule, or ""."""
         found = self._find_matching_rules(written)
         is_plugin = or_plugin and written in self._plugins
         if len(found) > 1:
@@ -59,7 +62,7 @@ class NameResolver:
         )
 
     def find_case_faults(self, case: suites.PolicyTestCase) -> Iterator[_Fault]:
-        """Yield every name in a case that is that of nothing."""
+        """Yield the line and message of every unknown name in a case."""
         written = case.value["pod"]
         if isinstance(written, str) and (problem := self._inputs.describe_pod_problem(written)):
             yield case.find_line("pod"), problem
@@ -80,7 +83,7 @@ class NameResolver:
                 )
 
     def find_metric_name_faults(self, suite: suites.PolicyTestSuite) -> Iterator[_Fault]:
-        """Yield names in the metrics of the file that are those of nothing."""
+        """Yield the line and message of every unknown name in the metrics of the file."""
         for metric, nodes in suite.get_file_field("metrics", {}).items():
             yield from self._find_table_faults(metric, nodes, suite.find_line("metrics", metric))
             target = self._targets.get(metric, "node")

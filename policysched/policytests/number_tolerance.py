@@ -10,18 +10,21 @@ from policysched.lang.words import numerals
 
 _SIGN = re.compile(r"\s*(?:±|\+-|\+/-)\s*")
 _ROUNDING = 0.005
-"""Points are told in hundredths."""
+"""Half of the last digit of points, which are rounded to hundredths."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class ExpectedNumber:
-    """A number that may differ by `tolerance`, 0 for as it is told: in hundredths."""
+    """An expected number with a tolerance; a tolerance of 0 allows for rounding only.
+
+    The rounding error is 0.005; for a value between 0 and 1, it is multiplied by the value.
+    """
 
     value: float
     tolerance: float = 0.0
 
     def accepts_number(self, actual: float) -> bool:
-        """Return whether `actual` is near enough."""
+        """Return whether `actual` is within the tolerance."""
         scale = min(1.0, abs(self.value)) if self.value else 1.0
         allowance = self.tolerance or _ROUNDING * scale
         return abs(actual - self.value) <= allowance + 1e-9 * max(1.0, abs(self.value))
@@ -30,7 +33,7 @@ class ExpectedNumber:
 def parse_expected_number(
     written: float | str, unit: units.Unit | None = None
 ) -> ExpectedNumber | None:
-    """Return what is expected, None where that is no number; `unit` allows for suffixes."""
+    """Return the expected number, or None if the text is no number; `unit` permits suffixes."""
     if not isinstance(written, str):
         return ExpectedNumber(float(written))
     parts = [_parse_number(part, unit) for part in _SIGN.split(written.strip())]
@@ -44,7 +47,7 @@ def parse_expected_number(
 
 
 def rewrite_expected_number(written: float | str, actual: float) -> str | float:
-    """Return `actual` in the form of what was written, with its tolerance."""
+    """Return `actual` in the format of `written`, with the same tolerance."""
     sign = _SIGN.search(written) if isinstance(written, str) else None
     if sign is None:
         return shorten_number(actual)
@@ -52,7 +55,7 @@ def rewrite_expected_number(written: float | str, actual: float) -> str | float:
 
 
 def shorten_number(value: float) -> int | float:
-    """Return a number as short as its hundredths allow, small ones with four digits."""
+    """Return a number rounded to hundredths; below 1, to four significant digits."""
     rounded = round(value, 2) if abs(value) >= 1 else float(f"{value:.4g}")
     return int(rounded) if rounded == int(rounded) else rounded
 

@@ -1,4 +1,4 @@
-"""A pod as one that waits for a node, alone or as several replicas."""
+"""Pending copies of a pod, as a single pod or as replicas."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from policysched.inputs import cluster_file
 
 
 def make_pending_pod(pod: objects.Pod) -> objects.Pod:
-    """Return the pod off its node."""
+    """Return a pod without its node and status."""
     spec = msgspec.structs.replace(pod.spec, node_name="")
     return msgspec.structs.replace(pod, spec=spec, status=objects.PodStatus())
 
 
 def make_pod_replicas(pod: objects.Pod, count: int) -> list[objects.Pod]:
-    """Return pending copies of a pod; one without an owner gets a ReplicaSet of its name."""
+    """Return pending copies of a pod; without a controller, they get a ReplicaSet of its name."""
     original = make_pending_pod(pod)
     meta = original.metadata
     owners = meta.owner_references
@@ -44,9 +44,10 @@ def _make_owner_reference(meta: objects.ObjectMeta) -> objects.OwnerReference:
 
 
 def make_replica_set(pod: objects.Pod) -> list[cluster_file.Owner]:
-    """Return the ReplicaSet that owns `make_pod_replicas`; none for pods that have an owner.
+    """Return the ReplicaSet that owns `make_pod_replicas`.
 
-    Default spread constraints select by it.
+    The list is empty if the pod has a controller or no labels. Default spread constraints need the
+    selector of the ReplicaSet.
     """
     meta = pod.metadata
     if any(owner.controller for owner in meta.owner_references) or not meta.labels:

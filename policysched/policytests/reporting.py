@@ -1,4 +1,4 @@
-"""The report of a run in the form of schemas/test.schema.json."""
+"""The report of a test run in the format of schemas/test.schema.json."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from policysched.policytests import coverage, running
 
 
 def as_json(run: running.PolicyTestRun, *, with_coverage: bool) -> dict[str, object]:
-    """Return everything about a run."""
+    """Return the complete report of a run."""
     return {
         "summary": {
             status: run.count_results(status) for status in ("pass", "fail", "error", "skip")

@@ -1,4 +1,4 @@
-"""Runs files of tests."""
+"""Runs test files."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ Status = Literal["pass", "fail", "error", "skip"]
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class CaseResult:
-    """What became of one test.
+    """The result of one test.
 
     Attributes:
-        mismatches: what it expects in vain.
-        report: what `explain` says of its pod, None where it was not decided.
-        problem: what makes no sense about it, or why it is skipped.
+        mismatches: the expectations that are not met.
+        report: the report of `explain` for its pod; None if no pod was decided.
+        problem: the error in the test, or the reason why it is skipped.
     """
 
     case: suites.PolicyTestCase
@@ -41,11 +41,11 @@ class CaseResult:
 
 @dataclasses.dataclass(slots=True)
 class PolicyTestRun:
-    """What became of all tests.
+    """The results of all tests.
 
     Attributes:
-        problems: of files that could not be run, by file.
-        inputs: every file that was read.
+        problems: messages about files that could not be run, by file.
+        inputs: the paths of all input files, even if they could not be read.
     """
 
     results: list[CaseResult] = dataclasses.field(default_factory=list)
@@ -54,11 +54,11 @@ class PolicyTestRun:
     inputs: set[str] = dataclasses.field(default_factory=set)
 
     def count_results(self, status: Status) -> int:
-        """Return how many tests have a status."""
+        """Return the number of tests with a status."""
         return sum(result.status == status for result in self.results)
 
     def get_exit_code(self, threshold: float | None = None) -> int:
-        """Return 2 for what makes no sense, 1 for tests that fail or are missing, else 0."""
+        """Return 2 for invalid input, 1 for failed tests, no tests or low coverage, else 0."""
         if self.problems or self.count_results("error"):
             return errors.EXIT_WRONG_INPUT
         is_short = threshold is not None and self.coverage.percent < threshold
@@ -75,10 +75,10 @@ def run_test_suites(
     prometheus_bin: str | None = None,
     tell: Callable[[CaseResult], None] = lambda _: None,
 ) -> PolicyTestRun:
-    """Run the tests at `paths` whose name has `pattern` in it; see `suite.discover_test_files`.
+    """Run the tests at `paths` whose names contain `pattern`; see `suite.discover_test_files`.
 
-    `tell` is told each result. With `is_update` tests may expect nothing yet. `prometheus_bin` is
-    where promtool is, None for the PATH.
+    `tell` is called with each result. With `is_update`, tests may lack expectations.
+    `prometheus_bin` is the path of promtool, of prometheus, or of their folder; None for the PATH.
 
     Raises:
         InputError: a path does not exist.
@@ -134,7 +134,7 @@ def _run_lint_case(case: suites.LintCase, inputs: suite_inputs.SuiteInputs) -> C
 def _find_time_faults(
     suite: suites.PolicyTestSuite, inputs: suite_inputs.SuiteInputs
 ) -> list[tuple[int, str]]:
-    """Return the tests without a time, where a rule does not act at all times."""
+    """Return the tests without `now`, if some rule is not active at all times."""
     timed = [rule.head.name for rule in inputs.all_rules if rule.head.active is not None]
     if not timed:
         return []

@@ -1,10 +1,11 @@
-"""`series` of a file of tests: series in promtool's notation, evaluated by promtool itself.
+"""`series` of a test file: series in promtool's notation, evaluated by promtool.
 
     series:
       - {series: 'node_cpu_seconds_total{instance="n1",mode="idle"}', values: '0+1.5x40 _x3 stale'}
 
-promtool is Prometheus' own engine without its server. Every query is handed to it, as `run` would
-ask it, as a test that must fail, because then it prints what it has got.
+promtool contains the PromQL engine of Prometheus without a server. Each query is passed to promtool
+in the form that `run` uses, as a test that must fail, because promtool prints the actual result of
+a failed test.
 """
 
 from __future__ import annotations
@@ -43,11 +44,11 @@ _DEFAULT_INTERVAL = "1m"
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class EvaluatedSeries:
-    """Answers of some metrics.
+    """The answers to the queries of some metrics.
 
     Attributes:
-        at_seconds: when they were evaluated, after the first value of every series.
-        by_key: by key of the metric, with whether it tells when samples were measured.
+        at_seconds: the time of the evaluation, in seconds after the first value of the series.
+        by_key: the answers by metric key, and whether they contain the times of the samples.
     """
 
     at_seconds: float
@@ -59,7 +60,7 @@ class EvaluatedSeries:
         nodes: Collection[objects.Node],
         now: datetime.datetime,
     ) -> metrics_file.Samples:
-        """Return the samples of each node, the evaluation taken to be now."""
+        """Return the samples of each node, with `now` as the time of the evaluation."""
         names = node_aliases.NodeAliasIndex()
         names.follow_nodes(nodes)
         found: metrics_file.Samples = {}
@@ -73,13 +74,13 @@ class EvaluatedSeries:
 
 
 class SeriesEvaluator:
-    """Evaluates the series of one file; equal queries are asked once."""
+    """Evaluates the series of one test file; equal sets of queries are evaluated once."""
 
     def __init__(self, suite: suites.PolicyTestSuite, prometheus_bin: str | None) -> None:
         """Find promtool, if the file has series.
 
         Raises:
-            InputError: there is none.
+            InputError: promtool is not found.
         """
         self._suite = suite
         self._known: dict[tuple[str, ...], EvaluatedSeries] = {}
@@ -87,10 +88,10 @@ class SeriesEvaluator:
         self._tool = self._find_promtool(prometheus_bin) if self._series else ""
 
     def evaluate_metrics(self, metrics: Sequence[checked.CheckedMetric]) -> EvaluatedSeries:
-        """Return what the queries of metrics answer.
+        """Return the answers to the queries of metrics.
 
         Raises:
-            SuiteError: promtool makes no sense of the series.
+            SuiteError: promtool rejects the series.
         """
         asked = [
             freshness.add_freshness(each.promql, each.label, each.max_age_seconds)
@@ -121,7 +122,7 @@ class SeriesEvaluator:
         return found
 
     def _get_evaluation_seconds(self) -> int:
-        """Return when queries are evaluated: at the last value, unless the file says when."""
+        """Return the time of the evaluation: the last value, unless the file sets `seriesAt`."""
         written = self._suite.get_file_field("seriesAt")
         if written is not None:
             return parse_duration_seconds(written)
@@ -134,7 +135,7 @@ class SeriesEvaluator:
         return max(max(lengths) - 1, 0) * interval
 
     def _query_promtool(self, queries: Sequence[str], at_seconds: int) -> list[str]:
-        """Return the line that promtool prints about each query."""
+        """Return promtool's line with the actual result of each query."""
         wanted = [
             {"expr": query, "eval_time": f"{at_seconds}s", "exp_samples": [_NEVER]}
             for query in queries
@@ -157,7 +158,7 @@ class SeriesEvaluator:
 
     def _run_promtool(self, arguments: list[str]) -> str:
         try:
-            done = subprocess.run(  # noqa: S603 - the user's own promtool
+            done = subprocess.run(  # noqa: S603 - the path of promtool is given by the user
                 [self._tool, *arguments],
                 capture_output=True,
                 text=True,
@@ -170,12 +171,12 @@ class SeriesEvaluator:
 
 
 def parse_duration_seconds(duration: str) -> int:
-    """Return a duration such as `40m` or `1h30m`, which the schema has looked at."""
+    """Return the seconds of a duration such as `40m` or `1h30m`; the schema ensures its syntax."""
     return sum(int(n) * _UNITS[unit] for n, unit in re.findall(r"(\d+)([smhd])", duration))
 
 
 def _count_notation_values(word: str) -> int:
-    """Return how many values a word of the notation stands for: `0+1x40` are 41, `_x3` are 3."""
+    """Return the number of values in a word of the notation: 41 for `0+1x40`, 3 for `_x3`."""
     repeated = _COUNT.fullmatch(word)
     if repeated is None:
         return 1
@@ -183,7 +184,7 @@ def _count_notation_values(word: str) -> int:
 
 
 def _parse_promtool_answer(line: str, at_seconds: float) -> answers.InstantVector:
-    """Return a vector as Prometheus would answer it: `{a="b"} 5E-01, …` or `nil`."""
+    """Return the instant vector of promtool's result: `{a="b"} 5E-01, …` or `nil`."""
     found = []
     for labels, value in _SAMPLE.findall(line):
         named = {_unquote(key): _unquote(text) for key, text in _LABEL.findall(labels)}

@@ -1,4 +1,4 @@
-"""Nodes, pods and clusters as tests write them, made into Kubernetes objects."""
+"""Conversion of the shorthand for nodes, pods and clusters in tests into Kubernetes objects."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ _MERGED = (
     *("labels", "annotations", "resources", "requests", "limits", "nodeSelector", "spec"),
     *("allocatable", "allocated"),
 )
-"""Fields whose keys are taken over one by one by `from`."""
+"""Fields that `from` merges key by key; other fields are replaced."""
 _TAINT = re.compile(r"(?P<key>[^=:]+)(?:=(?P<value>[^=:]*))?(?::(?P<effect>\w+))?")
 _EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 
 
 class ShorthandError(Exception):
-    """A shorthand that makes no sense; `path` leads to the value within its mapping."""
+    """An invalid shorthand; `path` is the path of the value within its mapping."""
 
     def __init__(self, path: tuple[str | int, ...], problem: str) -> None:
         super().__init__(problem)
@@ -31,10 +31,10 @@ class ShorthandError(Exception):
 
 
 def resolve_inherited_fields(name: str, every: Mapping[str, Fields], kind: str) -> Fields:
-    """Return the fields of `name` with those that it takes over by `from`.
+    """Return the fields of `name`, including those inherited with `from`.
 
     Raises:
-        ShorthandError: there is no such one, or the chain has no end.
+        ShorthandError: the base does not exist, or the chain of bases is a cycle.
     """
     chain = [name]
     while (base := every[chain[-1]].get("from")) is not None:
@@ -55,7 +55,7 @@ def resolve_inherited_fields(name: str, every: Mapping[str, Fields], kind: str) 
 
 
 def make_node(name: str, fields: Fields) -> Object:
-    """Return a Node; its hostname label is its name unless it says otherwise."""
+    """Return a Node; its hostname label defaults to its name."""
     size = {**_DEFAULT_SIZE, **fields.get("resources", {})}
     size |= {key: fields[key] for key in _DEFAULT_SIZE if key in fields}
     amounts = _format_quantities_at_path(
@@ -79,7 +79,7 @@ def make_node(name: str, fields: Fields) -> Object:
 
 
 def make_cluster(name: str, fields: Fields, size: Mapping[str, Any]) -> Object:
-    """Return a Cluster; of resources that it does not name it has what `size` says."""
+    """Return a Cluster; its allocatable resources default to `size`."""
     allocatable = format_quantities({**size, **fields.get("allocatable", {})}, ("allocatable",))
     taints = [
         _parse_taint(text, ("taints", index)) for index, text in enumerate(fields.get("taints", ()))
@@ -100,10 +100,10 @@ def make_cluster(name: str, fields: Fields, size: Mapping[str, Any]) -> Object:
 
 
 def format_quantities(said: Mapping[str, Any], path: tuple[str | int, ...]) -> dict[str, str]:
-    """Return quantities as texts; they stand at `path`.
+    """Return quantities as texts; `path` is their place, for errors.
 
     Raises:
-        ShorthandError: one of them is none.
+        ShorthandError: a value is not a quantity.
     """
     return _format_quantities_at_path(said, lambda key: (*path, key))
 
@@ -117,7 +117,7 @@ def _parse_taint(text: str, path: tuple[str | int, ...]) -> Object:
 
 
 def make_pod(name: str, fields: Fields) -> Object:
-    """Return a Pod, running where it says `node`, else pending."""
+    """Return a Pod, running on `node` if that field is set, else pending."""
     where = fields.get("node")
     metadata = {
         "name": name,
@@ -193,7 +193,7 @@ def _parse_owner(text: str) -> Object:
 def _format_quantities_at_path(
     said: Mapping[str, Any], path_of: Callable[[str], tuple[str | int, ...]]
 ) -> dict[str, str]:
-    """Return quantities as texts."""
+    """Return quantities as texts, after a check of their syntax."""
     for key, value in said.items():
         try:
             quantity.parse_whole_units(str(value))

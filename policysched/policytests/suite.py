@@ -1,4 +1,4 @@
-"""A file of policy tests: what its schema allows, with the line of everything."""
+"""Policy test files: parsing by their schema, with the line of each value."""
 
 from __future__ import annotations
 
@@ -20,22 +20,22 @@ from policysched.inputs import object_lists, plain_yaml
 from policysched.policytests import number_tolerance
 
 SUFFIXES = ("_test.yaml", "_test.yml")
-"""What a file is called that is found in a folder."""
+"""Suffixes of the names of test files in a folder."""
 
 _OF_CLUSTERS = {"expectations": ("division", "group", "error"), "fields": ("resource",)}
-"""What only tests of a clusterPolicy have."""
+"""Expectations and fields that only tests of a clusterPolicy may contain."""
 _OF_PODS = ("pod", "schedulerName")
-"""What these have not."""
+"""Fields that only tests of pods may contain."""
 _OF_BOTH = ("feasible", "rejected", "scores", "rules")
-"""Expectations of both: about nodes or about clusters."""
+"""Expectations of both kinds of tests, about nodes or about clusters."""
 
 
 class SuiteError(errors.InputError):
-    """A file of tests that makes no sense; it tells every fault with its line.
+    """A test file is invalid; the message contains every fault with its line.
 
     Attributes:
-        path: the file.
-        faults: (line, problem), by line.
+        path: the test file.
+        faults: (line, problem), ordered by line.
     """
 
     def __init__(self, path: str, faults: Iterable[tuple[int, str]]) -> None:
@@ -48,13 +48,13 @@ class SuiteError(errors.InputError):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class PolicyTestSuite:
-    """A file of tests.
+    """A parsed test file.
 
     Attributes:
-        path: the file, as it was named.
-        text: its content.
-        document: the same as values, with lines.
-        is_to_be_filled: whether tests may expect nothing yet: `--update` writes it.
+        path: the path as given.
+        text: the content.
+        document: the parsed content, with lines.
+        is_to_be_filled: whether tests may lack expectations, because `--update` adds them.
     """
 
     path: str
@@ -64,11 +64,11 @@ class PolicyTestSuite:
 
     @property
     def folder(self) -> pathlib.Path:
-        """What paths in the file are relative to."""
+        """The folder to which paths in the file are relative."""
         return pathlib.Path(self.path).parent
 
-    def get_file_field(self, field: str, default: object = None) -> Any:  # noqa: ANN401 - the schema knows
-        """Return a field of the file."""
+    def get_file_field(self, field: str, default: object = None) -> Any:  # noqa: ANN401 - the schema ensures the type
+        """Return a top-level field of the file."""
         return self.document.value.get(field, default)
 
     def find_line(self, *path: str | int) -> int:
@@ -77,7 +77,7 @@ class PolicyTestSuite:
 
     @property
     def cases(self) -> list[PolicyTestCase]:
-        """The tests, in order."""
+        """The tests, in the order of the file."""
         return [
             PolicyTestCase(self, number, each)
             for number, each in enumerate(self.get_file_field("tests"))
@@ -85,7 +85,7 @@ class PolicyTestSuite:
 
     @property
     def lint_case(self) -> LintCase | None:
-        """What `lint` is expected to find, if the file says so."""
+        """The expected findings of `lint`, if the file contains any."""
         said = self.get_file_field("lint")
         return None if said is None else LintCase(self, -1, {"name": "lint", **said})
 
@@ -95,8 +95,8 @@ class PolicyTestCase:
     """One test.
 
     Attributes:
-        number: its place in the file, from 0.
-        value: its fields.
+        number: the index in the file, from 0.
+        value: the fields of the test.
     """
 
     suite: PolicyTestSuite
@@ -105,13 +105,13 @@ class PolicyTestCase:
 
     @property
     def name(self) -> str:
-        """What it is called."""
+        """The name of the test."""
         name: str = self.value["name"]
         return name
 
     @property
     def expect(self) -> Mapping[str, Any]:
-        """What is expected."""
+        """The expectations of the test."""
         found: Mapping[str, Any] = self.value.get("expect") or {}
         return found
 
@@ -120,29 +120,31 @@ class PolicyTestCase:
         return self.suite.find_line(*self.get_path(*path))
 
     def get_path(self, *path: str | int) -> plain_yaml.Path:
-        """Return the path of a value of the test in the file."""
+        """Return the path in the file of a value of the test."""
         return ("tests", self.number, *path)
 
-    def get_field(self, name: str) -> Any:  # noqa: ANN401 - the schema knows
-        """Return a field of the test, else that of the file."""
+    def get_field(self, name: str) -> Any:  # noqa: ANN401 - the schema ensures the type
+        """Return a field of the test, or else of the file."""
         return self.value.get(name, self.suite.get_file_field(name))
 
 
 class LintCase(PolicyTestCase):
-    """What `lint` is expected to find, as a test beside the others."""
+    """The expected findings of `lint`, in the form of a test."""
 
     @property
     def expect(self) -> Mapping[str, Any]:
-        """Nothing of a pod."""
+        """No expectations: those of a `LintCase` are findings, in `value`."""
         return {}
 
     def get_path(self, *path: str | int) -> plain_yaml.Path:
-        """Return the path of a value in the file."""
+        """Return the path in the file of a value of the lint case."""
         return ("lint", *path)
 
 
 def discover_test_files(paths: Iterable[str]) -> list[str]:
-    """Return the files at `paths`: files as they are, in folders all that end in `_test.yaml`.
+    """Return the test files at `paths`: files as given, and all test files in folders.
+
+    The names of test files in folders end in `SUFFIXES`.
 
     Raises:
         InputError: a path does not exist, or a folder cannot be read.
@@ -166,10 +168,10 @@ def _list_files(place: pathlib.Path) -> list[str]:
 
 
 def _walk_files(folder: pathlib.Path) -> Iterator[str]:
-    """Yield the files of tests in a folder and all folders in it, but for hidden ones.
+    """Yield the test files in a folder and its subfolders, except hidden ones.
 
     Raises:
-        OSError: one of the folders cannot be read; `rglob` would leave it out.
+        OSError: a folder cannot be read; `rglob` would skip it silently.
     """
     for place, folders, files in os.walk(folder, onerror=_raise_error):
         folders[:] = [name for name in folders if not name.startswith(".")]
@@ -186,8 +188,8 @@ def read_test_suite(path: str, *, is_to_be_filled: bool = False) -> PolicyTestSu
     """Return the tests in a file.
 
     Raises:
-        SuiteError: it does not fit the schema.
-        InputError: it cannot be read, or is not YAML.
+        SuiteError: the file violates the schema or a rule beyond it.
+        InputError: the file cannot be read, or is not YAML.
     """
     try:
         text = object_lists.read_bytes(path).decode("utf-8-sig")
@@ -197,7 +199,7 @@ def read_test_suite(path: str, *, is_to_be_filled: bool = False) -> PolicyTestSu
 
 
 def parse_test_suite(text: str, path: str, *, is_to_be_filled: bool = False) -> PolicyTestSuite:
-    """Return the tests that a text describes; see `read_test_suite`."""
+    """Return the tests in a text; see `read_test_suite`."""
     document = plain_yaml.load_yaml_document(text, path)
     violations = list(
         jsonschema.Draft202012Validator(load_policytest_schema()).iter_errors(document.value)
@@ -225,7 +227,7 @@ def load_policytest_schema() -> dict[str, Any]:
 
 
 def _find_semantic_faults(suite: PolicyTestSuite) -> Iterator[tuple[int, str]]:
-    """Yield what a schema cannot say."""
+    """Yield faults that the schema cannot express."""
     yield from _find_time_faults(suite.get_file_field("now"), suite.find_line("now"))
     names = Counter(case.name for case in suite.cases)
     for case in suite.cases:
@@ -255,7 +257,7 @@ def _find_case_faults(case: PolicyTestCase) -> Iterator[tuple[int, str]]:
 
 
 def _find_test_kind_faults(case: PolicyTestCase) -> Iterator[tuple[int, str]]:
-    """Yield what belongs to tests of the other kind, about pods or about a clusterPolicy."""
+    """Yield fields and expectations that only the other kind of tests may contain."""
     is_cluster = "clusterPolicy" in case.value
     if not is_cluster and "pod" not in case.value:
         yield case.find_line(), f"the test `{case.name}` lacks `pod`"

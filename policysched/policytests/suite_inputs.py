@@ -1,4 +1,4 @@
-"""What the tests of a file decide about, and by: its policies, cluster and metrics."""
+"""The inputs of the tests in a file: policies, cluster and metrics."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ from policysched.policytests import suite as suites
 from policysched.profiles import policies
 
 _ANY_TIME = datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC)
-"""For policies that do not look at the clock."""
+"""The default time of tests, for policies that do not depend on the time."""
 _OUTAGE = "outage"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class DecidableCase:
-    """A case ready to be decided.
+    """A case that is ready for a decision.
 
     Attributes:
-        basis: what decides.
+        basis: the policies, time and samples that decide.
         found: the cluster, in which only the pods of the case are pending.
     """
 
@@ -41,11 +41,11 @@ class DecidableCase:
 
 
 class SuiteInputs:
-    """The inputs of one file of tests.
+    """The inputs of one test file.
 
     Attributes:
-        nodes: by name.
-        pods: all pods, by `namespace/name`.
+        nodes: nodes by name.
+        pods: all pods by `namespace/name`.
     """
 
     def __init__(
@@ -55,13 +55,13 @@ class SuiteInputs:
         prometheus_bin: str | None = None,
         known: policies.PolicySet | None = None,
     ) -> None:
-        """Read the inputs; every file is added to `read`, also one that cannot be read.
+        """Read the inputs, and add the path of every file to `read`, even if it cannot be read.
 
-        `known` are the policies, where they have been read already.
+        `known` contains the policies if they have already been read.
 
         Raises:
-            SuiteError: the file of tests names what is not there, or a shorthand makes no sense.
-            InputError: an input cannot be read, or is wrong.
+            SuiteError: the test file refers to an unknown object, or contains an invalid shorthand.
+            InputError: an input cannot be read, or is invalid.
         """
         self._suite = suite
         self._policy_sets: dict[tuple[tuple[str, str], ...], policies.PolicySet] = {}
@@ -81,7 +81,7 @@ class SuiteInputs:
         for number, pattern in enumerate(self._suite.get_file_field("policies", ())):
             try:
                 found = sorted(self._match_files(pattern))
-            except (OSError, ValueError):  # such as a name that is too long, or holds a NUL
+            except (OSError, ValueError):  # a name that is too long or contains NUL
                 found = []
             if not found:
                 line = self._suite.find_line("policies", number)
@@ -100,7 +100,7 @@ class SuiteInputs:
         return os.path.normpath(self._suite.folder / written)
 
     def get_params(self, case: suites.PolicyTestCase | None = None) -> dict[str, str]:
-        """Return the params of the file, and of a case over them."""
+        """Return the params of the file, overridden by those of a case."""
         params = {
             **self._suite.get_file_field("params", {}),
             **(case.value.get("params", {}) if case else {}),
@@ -113,10 +113,12 @@ class SuiteInputs:
         return (clocks.parse_time(written) if written else None) or _ANY_TIME
 
     def get_policy_set(self, case: suites.PolicyTestCase | None = None) -> policies.PolicySet:
-        """Return the policies with the params of the file, and of a case over them.
+        """Return the policies with the params of the file, overridden by those of a case.
+
+        Policies that were passed to the constructor are returned without new params.
 
         Raises:
-            InputError: they have errors.
+            InputError: the policies have errors.
         """
         given = self.get_params(case)
         key = tuple(sorted(given.items()))
@@ -128,19 +130,19 @@ class SuiteInputs:
 
     @property
     def policy_paths(self) -> list[str]:
-        """The policy files, folders and manifests."""
+        """The paths of policy files, folders and manifests."""
         return self._paths
 
     @property
     def enforced_rules(self) -> list[checked.Rule]:
-        """Every rule that is in force."""
+        """All rules of policies that are in force."""
         program = self.get_policy_set().program
         in_force = (each for each in program.policies if each.mode == "enforce") if program else ()
         return [rule for policy in in_force for rule in policy.rules]
 
     @property
     def all_rules(self) -> list[checked.Rule]:
-        """Those and the rules of cluster policies."""
+        """All rules that are in force, and the rules of cluster policies."""
         program = self.get_policy_set().program
         across = program.cluster_policies if program else ()
         return [*self.enforced_rules, *(rule for policy in across for rule in policy.rules)]
@@ -205,7 +207,7 @@ class SuiteInputs:
         """Return the pod of a case.
 
         Raises:
-            SuiteError: there is none of that name, or its shorthand makes no sense.
+            SuiteError: the name is unknown or ambiguous, or the shorthand is invalid.
         """
         written = case.value["pod"]
         if not isinstance(written, str):
@@ -216,7 +218,7 @@ class SuiteInputs:
         return self.pods[self._find_pod_keys(written)[0]]
 
     def describe_pod_problem(self, written: str) -> str:
-        """Return what is wrong with the name of a pod, "" for nothing."""
+        """Return the problem with the name of a pod, or ""."""
         keys = self._find_pod_keys(written)
         if not keys:
             return describe_unknown_name(
@@ -254,10 +256,10 @@ class SuiteInputs:
     # --- one case --------------------------------------------------------------------------------
 
     def make_decidable_case(self, case: suites.PolicyTestCase) -> DecidableCase:
-        """Return what a case decides about.
+        """Return the inputs of the decision of a case.
 
         Raises:
-            InputError: its pod, params or metrics make no sense.
+            InputError: the pod, params or metrics are invalid.
         """
         policy_set = self.get_policy_set(case)
         now = self.get_time(case)
@@ -280,7 +282,7 @@ class SuiteInputs:
     def _make_samples(
         self, case: suites.PolicyTestCase, policy_set: policies.PolicySet, now: datetime.datetime
     ) -> metrics_file.Samples:
-        """Return the samples of the file, those of the case over them."""
+        """Return the samples of the file, overridden by those of the case."""
         own = case.value.get("metrics", {})
         if own == _OUTAGE:
             return {}
@@ -296,7 +298,7 @@ class SuiteInputs:
         ):
             for metric, nodes in tables.items():
                 if metric not in names:
-                    continue  # of clusters
+                    continue  # a metric of clusters
                 table = {metric: {} if nodes == _OUTAGE else nodes}
                 found = metrics_file.make_samples_from_tables(
                     table, self._make_place_function(path), metrics, now
@@ -310,19 +312,19 @@ class SuiteInputs:
 
 
 def _override_samples(before: dict[str, Any], nodes: Any, values: dict[str, Any]) -> dict[str, Any]:  # noqa: ANN401 - nodes are YAML
-    """Return samples with others over them; a node without a sample loses that of before."""
+    """Return samples with overrides; a node without a new sample loses its old one."""
     if nodes == _OUTAGE:
         return {}
     return {node: value for node, value in before.items() if node not in nodes} | values
 
 
 def _list_files(path: str) -> list[str]:
-    """Return a path, with the policies in it where it is a folder."""
+    """Return a path, and the policy files in it if it is a folder."""
     return [path, *map(str, pathlib.Path(path).glob(f"*{policy_sources.SUFFIX}"))]
 
 
 def _generate_names() -> Iterator[str]:
-    """Yield names for a pod that has none."""
+    """Yield candidates for the name of an inline pod."""
     yield "pod"
     yield from (f"pod-of-test-{number}" for number in itertools.count(1))
 
@@ -336,6 +338,6 @@ def _decode_object(made: shorthand.Object, place: str = "") -> cluster_file.Clus
 
 
 def describe_unknown_name(kind: str, name: str, known: Iterable[str]) -> str:
-    """Return the problem that there is no such thing, with the nearest name."""
+    """Return the message about an unknown name, with the most similar known name."""
     advice = spelling.suggest_names(name, known)
     return f"there is no {kind} `{name}`" + (f" ({advice})" if advice else "")

@@ -1,7 +1,7 @@
-"""`--update`: writes into a file of tests what really happens, and touches nothing else.
+"""`--update`: writes actual results into a test file and changes nothing else.
 
-Values are replaced where they stand in the text, so comments and layout around them stay. What is
-replaced as a whole (a list, a mapping that loses an entry) is written on one line.
+Each value is replaced at its place in the text, so surrounding comments and layout are unchanged. A
+value that is replaced as a whole (a list, or a mapping that loses an entry) is written on one line.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from policysched.policytests import suite as suites
 
 @dataclasses.dataclass(slots=True)
 class _ValueOffsets:
-    """Where a value stands: offsets into the text.
+    """The place of a value, as offsets in the text.
 
     Attributes:
-        start: of the value, or of what stands behind the colon of its key for a block.
-        end: behind its last character that is no blank.
+        start: the start of the value; for a block, the offset after the colon of its key.
+        end: the offset after its last character that is not blank.
     """
 
     start: int
@@ -35,10 +35,10 @@ class _ValueOffsets:
 def update_expectations_text(
     suite: suites.PolicyTestSuite, results: Iterable[running.CaseResult]
 ) -> str:
-    """Return the text of a file with the mismatches of `results` resolved.
+    """Return the text of a test file in which the mismatches of `results` are resolved.
 
     Raises:
-        InputError: an alias repeats what is to be replaced.
+        InputError: an alias repeats a value that must be replaced.
     """
     spans = _find_value_offsets(suite.text)
     edits: list[tuple[int, int, str]] = []
@@ -54,7 +54,7 @@ def update_expectations_text(
     text = suite.text
     for start, end, replacement in sorted(edits, reverse=True):
         before = text[:start]
-        end = start + len(text[start:end].rstrip())  # noqa: PLW2901 - a block of text has its line end
+        end = start + len(text[start:end].rstrip())  # noqa: PLW2901 - the span of a block scalar includes its line end
         gap = " " if before.endswith((":", "-")) else ""
         text = f"{before}{gap}{replacement}{text[end:]}"
     return text
@@ -70,13 +70,13 @@ def _refuse_aliased_value(suite: suites.PolicyTestSuite, place: plain_yaml.Path)
 
 
 def _extract_comment(replaced: str) -> str:
-    """Return the comment that stands between a key and its block."""
+    """Return the comment between a key and its block, or ""."""
     first = replaced.partition("\n")[0].rstrip("\r")
     return first if first.strip().startswith("#") else ""
 
 
 def _list_replacements(result: running.CaseResult) -> Iterator[tuple[plain_yaml.Path, Any]]:
-    """Yield what is to stand where; of nested places the outermost."""
+    """Yield paths and their new values; of nested paths, only the outermost one."""
     wanted: dict[plain_yaml.Path, Any] = {}
     corrected = copy.deepcopy(dict(result.case.expect))
     for each in result.mismatches:
@@ -108,7 +108,7 @@ def _set_value_at_path(value: Any, path: plain_yaml.Path, replacement: Any) -> N
 
 
 def _find_value_offsets(text: str) -> dict[plain_yaml.Path, _ValueOffsets]:
-    """Return where the value at each path stands."""
+    """Return the place of the value at each path."""
     reader = _ValueOffsetReader()
     for event in yaml.parse(text, Loader=plain_yaml.PARSER):
         reader.read_event(event)
@@ -116,7 +116,7 @@ def _find_value_offsets(text: str) -> dict[plain_yaml.Path, _ValueOffsets]:
 
 
 class _ValueOffsetReader:
-    """Follows the events of a text that is known to be plain YAML."""
+    """Records offsets from the events of a text that is known to be plain YAML."""
 
     def __init__(self) -> None:
         self.spans: dict[plain_yaml.Path, _ValueOffsets] = {}
@@ -127,7 +127,7 @@ class _ValueOffsetReader:
         self._last_end = 0
 
     def read_event(self, event: yaml.Event) -> None:
-        """Take the next event."""
+        """Process the next event."""
         if isinstance(event, yaml.ScalarEvent):
             self._read_scalar(event)
         elif isinstance(event, yaml.CollectionStartEvent):
@@ -146,7 +146,7 @@ class _ValueOffsetReader:
         start, end = _get_offsets(event)
         if self._is_mapping and self._is_mapping[-1] and self._keys[-1] is None:
             self._keys[-1] = event.value
-            self._behind_key = end + 1  # its colon
+            self._behind_key = end + 1  # after the colon
             return
         is_nothing = start == end
         self.spans[self._path] = _ValueOffsets(self._behind_key if is_nothing else start, end)
@@ -181,6 +181,6 @@ class _ValueOffsetReader:
 
 
 def _get_offsets(event: yaml.Event) -> tuple[int, int]:
-    assert event.start_mark is not None  # noqa: S101 - marks are there where a text was parsed
+    assert event.start_mark is not None  # noqa: S101 - events of parsed text have marks
     assert event.end_mark is not None  # noqa: S101 - as above
     return event.start_mark.index, event.end_mark.index
