@@ -1,1 +1,1 @@
-"""What a change of policies would do to a cluster: who goes elsewhere, and by which rule."""
+"""The effect of changed policies on a cluster: the pods that move, and the responsible rules."""

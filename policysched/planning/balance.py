@@ -1,4 +1,4 @@
-"""How evenly a cluster is used: by what pods request, as the scheduler counts it."""
+"""The balance of a cluster, measured by the requests of pods, as the scheduler counts them."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ RESOURCES = ("cpu", "memory")
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class RequestedShareSpread:
-    """How the shares that are requested of one resource differ between nodes.
+    """The distribution over nodes of the requested share of one resource.
 
     Attributes:
-        mean: of the shares, 1 for all that nodes have.
-        variation: the coefficient of variation: standard deviation over mean, 0 if all is even.
-        spread: the highest share less the lowest one.
+        mean: the mean share; 1 means that all allocatable resources are requested.
+        variation: the coefficient of variation: standard deviation over mean, 0 if all are equal.
+        spread: the highest share minus the lowest one.
     """
 
     mean: float
@@ -29,11 +29,11 @@ class RequestedShareSpread:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class ClusterBalance:
-    """What a cluster looks like.
+    """The balance of a cluster.
 
     Attributes:
-        by_resource: of cpu and memory.
-        hot_nodes: how many nodes have one of them requested up to the limit or beyond.
+        by_resource: the distributions of cpu and memory.
+        hot_nodes: the number of nodes on which the share of a resource reaches the limit.
     """
 
     by_resource: dict[str, RequestedShareSpread]
@@ -55,7 +55,7 @@ def measure_balance(cache: caches.Cache, hot: float) -> ClusterBalance:
 def _compute_requested_shares(
     nodes: columns.NodeColumns, resource: str
 ) -> tuple[columns.FloatArray, columns.BoolArray]:
-    """Return float64 (N,) shares requested, and bool (N,) where there is anything to request."""
+    """Return the requested shares, float64 (N,), and whether nodes have the resource, bool (N,)."""
     column = list(nodes.resources.values).index(resource)
     requested = nodes.requested[: nodes.size, column].astype(np.float64)
     allocatable = nodes.allocatable[: nodes.size, column]

@@ -1,8 +1,9 @@
-"""Bindings of a Karmada control plane: what a change of cluster policies does to them.
+"""The effect of changed cluster policies on the bindings of a Karmada control plane.
 
-As running pods are, each is decided as if it came again, without the clusters that it has: a
-division moves as little as it can, and `reject` keeps off what is not there yet, so a binding as it
-is shows a change late. Whether its next attempt moves anything is told beside that.
+Like a running pod, each binding is decided as if it were new, without its present clusters. A
+division moves as few replicas as possible, and `reject` only affects clusters that the binding does
+not have yet. A decision for the binding as it is would therefore show a change too late.
+`BindingChange.moves_now` reports whether such decisions differ.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ Shares = dict[str, int]
 
 
 class BindingChangeKind(enum.Enum):
-    """How a binding's future differs, the gravest first."""
+    """The kind of difference between the two fates of a binding, most serious first."""
 
     UNSCHEDULABLE = "unschedulable"
     """It had clusters and gets none."""
@@ -58,19 +59,19 @@ class BindingChangeKind(enum.Enum):
     PROFILE_ADDED = "profileAdded"
     """Only the new policies declare its profile."""
     REASON = "reason"
-    """It gets none for another reason."""
+    """It gets no clusters, as before, but for another reason."""
     PRESENT = "present"
-    """It would go where it went, but its next attempt moves what is there."""
+    """As a new binding it gets the same result; with its present clusters the results differ."""
     SAME = "same"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class BindingFate:
-    """What becomes of a binding under one side.
+    """The result for a binding under one side.
 
     Attributes:
-        shares: replicas by cluster; None for nowhere.
-        message: why nowhere, "" else.
+        shares: replicas by cluster; None if the binding gets no clusters.
+        message: the reason why it gets no clusters, or "".
     """
 
     shares: Shares | None
@@ -79,14 +80,14 @@ class BindingFate:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class BindingChange:
-    """A binding whose future differs.
+    """A binding with different fates under the two sides.
 
     Attributes:
         binding: `namespace/name`, or `name`.
-        present: where it is.
-        lost: clusters that it gets no more.
-        gained: clusters that it newly gets.
-        moves_now: whether its next attempt comes to something else, with all that it has.
+        present: its present replicas by cluster.
+        lost: clusters that it gets under the old side only.
+        gained: clusters that it gets under the new side only.
+        moves_now: whether the sides differ for the binding with its present clusters.
     """
 
     binding: str
@@ -102,14 +103,14 @@ class BindingChange:
 
 @dataclasses.dataclass(slots=True)
 class BindingChanges:
-    """Everything that a plan found out about bindings.
+    """All results of a plan about bindings.
 
     Attributes:
-        bindings: that differ, by name.
-        considered: how many were looked at.
-        unserved: how many are left to another scheduler.
-        edits: every edit of the cluster policies.
-        unmeasured: names of metrics that rules read and of which no cluster has a sample.
+        bindings: the bindings with differences, ordered by name.
+        considered: the number of bindings that were compared.
+        unserved: the number of bindings that neither side decides.
+        edits: all edits of the cluster policies.
+        unmeasured: names of metrics that rules read, but for which no cluster has a sample.
     """
 
     bindings: list[BindingChange] = dataclasses.field(default_factory=list)
@@ -119,7 +120,7 @@ class BindingChanges:
     unmeasured: list[str] = dataclasses.field(default_factory=list)
 
     def count_bindings_by_kind(self) -> Counter[BindingChangeKind]:
-        """Return how many bindings have an outcome."""
+        """Return the number of bindings by kind of difference."""
         return Counter(each.outcome for each in self.bindings)
 
 
@@ -128,10 +129,12 @@ def compare_bindings(
     plane: karmada_file.KarmadaControlPlane,
     advance: Callable[[int], None] = lambda _: None,
 ) -> BindingChanges:
-    """Return what changes for the bindings of a control plane; `advance` counts them.
+    """Return the differences for the bindings of a control plane.
+
+    `advance` is called with 1 before each binding.
 
     Raises:
-        ConfigurationError: it is not said which profile is meant.
+        ConfigurationError: several profiles have cluster policies, and none is selected.
     """
     looking = _BindingComparer(basis, plane)
     found = BindingChanges(edits=looking.edits, unmeasured=looking.find_metrics_without_samples())
@@ -155,7 +158,7 @@ def compare_bindings(
 
 
 class _BindingComparer:
-    """Compares the futures of bindings, one by one."""
+    """Compares the fates of bindings one by one."""
 
     def __init__(
         self, basis: two_sided_cluster.PlanInputs, plane: karmada_file.KarmadaControlPlane
@@ -174,12 +177,12 @@ class _BindingComparer:
         self._causes = causes.CauseCache()
 
     def find_metrics_without_samples(self) -> list[str]:
-        """Return the names of metrics that rules read and of which no cluster has a sample."""
+        """Return the names of metrics that rules read, but for which no cluster has a sample."""
         read = {each.key: each.name for p in self._profiles for each in p.cluster_metrics}
         return sorted({name for key, name in read.items() if not self._basis.samples.get(key)})
 
     def find_serving_sides(self, binding: objects.Binding) -> tuple[bool, bool]:
-        """Return whether the old and the new side decide a binding."""
+        """Return whether the old side and the new side decide a binding."""
         basis, name = self._basis, triggers.get_scheduler_name(binding)
         if basis.scheduler_name is not None:
             return True, True
@@ -198,7 +201,7 @@ class _BindingComparer:
     def make_profile_change(
         self, binding: objects.Binding, served: tuple[bool, bool]
     ) -> BindingChange:
-        """Return the change of a binding that one side alone decides."""
+        """Return the change of a binding that only one side decides."""
         name = triggers.get_scheduler_name(binding)
         without = BindingFate(None, f"no profile serves the schedulerName {name}")
         algorithms, fresh = (self._old, self._new), _remove_clusters(binding)
@@ -220,7 +223,7 @@ class _BindingComparer:
         )
 
     def compare_binding(self, binding: objects.Binding) -> BindingChange | None:
-        """Return what changes for a binding, if anything does."""
+        """Return the change of a binding, or None without a difference."""
         if self._has_profile_without_policies(binding):
             return None
         fresh = _remove_clusters(binding)
@@ -270,7 +273,7 @@ class _BindingComparer:
     def _explain_lost_cluster(
         self, binding: objects.Binding, new: BindingFate, lost: Sequence[str]
     ) -> str:
-        """Return why a binding does not get a cluster that it got."""
+        """Return the reason why a binding does not get a cluster that it got before."""
         if new.shares is None:
             return new.message
         if not lost:
@@ -298,7 +301,7 @@ class _BindingComparer:
     def _make_algorithm_without_edits(
         self, taken_back: Sequence[profile_edits.ProfileEdit]
     ) -> algorithm.BindingAlgorithm:
-        """Return what decides by the new side without some edits."""
+        """Return the algorithm of the new side without some edits."""
         key = frozenset(each.key for each in taken_back)
         if key not in self._without:
             old, new = self._profiles
@@ -329,7 +332,7 @@ class _BindingComparer:
 def _find_profile(
     side: sides.PlanSide, basis: two_sided_cluster.PlanInputs
 ) -> checked.CheckedProfile:
-    """Return the profile whose cluster policies are in force; one without any for none."""
+    """Return the profile whose cluster policies are in force, or an empty profile."""
     program = side.policies.program
     if program is None:
         return two_sided_cluster.NO_PROFILE
@@ -360,7 +363,7 @@ def _classify_change(old: BindingFate, new: BindingFate) -> BindingChangeKind:
 
 
 def _matches_old_result(outcome: BindingChangeKind, old: BindingFate, now: BindingFate) -> bool:
-    """Return whether a decision comes to the old outcome, as far as it matters."""
+    """Return whether a decision restores the old outcome in the aspects that `outcome` is about."""
     match outcome:
         case BindingChangeKind.UNSCHEDULABLE:
             return now.shares is not None

@@ -1,11 +1,12 @@
-"""Which edit is the cause of a difference: found by taking edits back and deciding again.
+"""Finds the edits that cause a difference, by undoing edits and deciding again.
 
-An edit is the cause if the new policies without it alone lead to the old outcome. Where no edit
-does that, a smallest set of edits is looked for without which they do (by QuickXplain, Junker 2004:
-few decisions where few of many edits matter).
+An edit is the cause if the new policies without this edit lead to the old outcome. If no single
+edit is a cause, the search continues for a minimal set of edits without which the old outcome
+returns. It uses QuickXplain (Junker 2004), which needs few decisions if few of many edits matter.
 
-Equal pods mostly have equal causes, so the cause of the last equal pod is tried first. Once it has
-explained several in a row it is tried on every eighth only, until one of them has another cause.
+Equal pods usually have equal causes, so the cause of the last equal pod is tried first. Once it has
+explained several pods in a row, it is only verified for every eighth pod, until a pod has another
+cause.
 """
 
 from __future__ import annotations
@@ -18,31 +19,31 @@ from policysched.cluster.pods import pod_shape
 from policysched.planning import changes, deciding, profile_edits, two_sided_cluster
 
 IsOld: TypeAlias = Callable[[deciding.PlannedDecision], bool]
-"""Tells whether a decision comes to the old outcome."""
+"""Returns whether a decision leads to the old outcome."""
 
 _SINGLES = 16
-"""Among more edits, those that are no cause are not all tried one by one."""
+"""Limit of edits that are all tried one by one; with more, the search for a set starts at once."""
 _SURE, _SAMPLE = 8, 8
-"""After how many equal pods with one cause it is tried on every how-manieth."""
+"""After `_SURE` equal pods with one cause, only every `_SAMPLE`-th pod verifies the cause."""
 
 
 @dataclasses.dataclass(slots=True)
 class _ExplainedCause:
-    """The cause of equal pods, and how many of them in a row it has explained."""
+    """The cause of equal pods, and the number of pods in a row that it has explained."""
 
     cause: changes.ChangeCause
     explained: int = 1
 
     def is_sure(self) -> bool:
-        """Return whether the next equal pod may be taken to have the same cause."""
+        """Return whether the next equal pod can be assumed to have the same cause."""
         return self.explained >= _SURE and self.explained % _SAMPLE != 0
 
 
 class CauseCache:
-    """The causes of differences that were looked into, for those that are like them."""
+    """A cache of the causes of differences, for similar differences."""
 
     def __init__(self) -> None:
-        """Know nothing."""
+        """Start empty."""
         self._known: dict[Hashable, _ExplainedCause] = {}
 
     def find_cause(
@@ -54,9 +55,9 @@ class CauseCache:
         """Return the cause of a difference.
 
         Args:
-            alike: the same for differences that have one cause, as far as that shows.
-            relevant: edits, of which each may be the cause.
-            explains: tells whether the new policies without some edits lead to the old outcome.
+            alike: a key that is equal for differences that probably have the same cause.
+            relevant: the edits, each of which may be the cause.
+            explains: returns whether the new policies without some edits lead to the old outcome.
         """
         known = self._known.get(alike)
         if known is not None and (known.is_sure() or _explains_another_pod(known.cause, explains)):
@@ -68,12 +69,12 @@ class CauseCache:
 
 
 class CauseFinder:
-    """Finds causes of differences in a world as it is at that moment."""
+    """Finds the causes of differences in the present state of a cluster with two sides."""
 
     def __init__(
         self, where: two_sided_cluster.TwoSidedCluster, decide: deciding.DecideFunction
     ) -> None:
-        """Decide in `where` by `decide`."""
+        """Decide in the cluster `where` with the function `decide`."""
         self._world = where
         self._decide = decide
         self._known = CauseCache()
@@ -88,8 +89,7 @@ class CauseFinder:
     ) -> changes.ChangeCause:
         """Return the cause of an outcome of a pod that both profiles of `pair` serve.
 
-        `alike` is the same for pods of one shape that have it for the same reason, as far as that
-        shows.
+        `alike` is equal for pods of one shape that probably have the outcome for the same reason.
         """
         relevant = self._world.get_relevant_edits(pair, info.shape)
         if len(relevant) == 1:
@@ -105,7 +105,7 @@ class CauseFinder:
 def _explains_another_pod(
     cause: changes.ChangeCause, explains: Callable[[Sequence[profile_edits.ProfileEdit]], bool]
 ) -> bool:
-    """Return whether a cause explains another pod, too."""
+    """Return whether a cause also explains another pod."""
     if cause.kind is changes.CauseKind.TOGETHER:
         return all(explains([each]) for each in cause.edits)
     return bool(cause.edits) and explains(cause.edits)
@@ -134,7 +134,10 @@ def _find_smallest_explaining_set(
     *,
     has_more: bool,
 ) -> list[profile_edits.ProfileEdit]:
-    """Return a smallest part of `among` that explains together with `given`, which all do."""
+    """Return a minimal part of `among` that explains the difference together with `given`.
+
+    All of `among` together with `given` must explain it.
+    """
     if has_more and explains(given):
         return []
     if len(among) == 1:

@@ -1,4 +1,4 @@
-"""What a plan says: of each pod, of each edit, and in numbers."""
+"""The results of a plan for each pod and each edit, with counts."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from policysched.planning import deciding, profile_edits
 
 
 class PodChangeKind(enum.Enum):
-    """How a pod's future differs, the gravest first."""
+    """The kind of difference between the two fates of a pod, most serious first."""
 
     UNSCHEDULABLE = "unschedulable"
     """It had a node and gets none."""
     PROFILE_REMOVED = "profileRemoved"
-    """The new policies no longer declare its profile: it would stay pending."""
+    """The new policies no longer declare its profile, so it would stay pending."""
     MOVED = "moved"
     """It goes to another node."""
     SCHEDULABLE = "schedulable"
@@ -29,44 +29,44 @@ class PodChangeKind(enum.Enum):
     PROFILE_ADDED = "profileAdded"
     """Only the new policies declare its profile."""
     VICTIMS = "victims"
-    """It goes where it went, but other pods are evicted for it."""
+    """It gets the same node, but by the eviction of other pods."""
     NODES = "nodes"
-    """It goes where it went, but other nodes take it."""
+    """It gets the same node, but the set of feasible nodes differs."""
     REASON = "reason"
     """It stays pending for another reason."""
     SAME = "same"
 
 
 class PlannedPodPhase(enum.Enum):
-    """What a pod does now."""
+    """The present state of a pod."""
 
     RUNNING = "running"
     PENDING = "pending"
 
 
 class CauseKind(enum.Enum):
-    """How edits lead to an outcome."""
+    """The way in which edits cause an outcome."""
 
     EDIT = "edit"
-    """One edit: without it the outcome would be the old one."""
+    """One edit: the old outcome returns without it."""
     TOGETHER = "together"
-    """Several edits, of which each is needed: without any of them it would be the old one."""
+    """Several edits that are all necessary: the old outcome returns without any one of them."""
     SEVERAL = "several"
-    """Several edits, of which each is enough: it would be the old one only without all of them."""
+    """Several edits that are each sufficient: the old outcome returns only without all of them."""
     EARLIER_PODS = "earlierPods"
-    """Both sides decide alike about this pod now; pods before it went elsewhere."""
+    """Both sides now decide equally for this pod, but placed earlier pods differently."""
     PROFILE = "profile"
     """Its profile was added or removed."""
     UNKNOWN = "unknown"
-    """No set of edits explains it."""
+    """No set of edits explains the outcome."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class ChangeCause:
-    """Why an outcome is another one.
+    """The cause of a different outcome.
 
     Attributes:
-        how: what it does to the pod, in words.
+        how: a text about the effect on the pod.
     """
 
     kind: CauseKind
@@ -76,7 +76,7 @@ class ChangeCause:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class PodFate:
-    """What becomes of a pod under one side."""
+    """The result for a pod under one side."""
 
     node: str | None
     feasible: int
@@ -86,15 +86,16 @@ class PodFate:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class PodChange:
-    """A pod whose future differs.
+    """A pod with different fates under the two sides.
 
     Attributes:
         pod: `namespace/name`.
-        node: where it runs, None for a pending pod.
-        lost: how many nodes took it before and do not now.
-        gained: how many nodes take it now and did not before.
-        node_lost: whether the node that it runs on is one that it lost.
-        cause: None where it stays: which rules it loses nodes by is told of all pods together.
+        node: the node on which it runs; None for a pending pod.
+        lost: the number of nodes that are feasible under the old side only.
+        gained: the number of nodes that are feasible under the new side only.
+        node_lost: whether the node on which it runs is among the lost ones.
+        cause: the cause; None for `NODES`, because the reasons for lost nodes are reported for all
+            pods together.
     """
 
     pod: str
@@ -111,12 +112,12 @@ class PodChange:
 
 @dataclasses.dataclass(slots=True)
 class RejectionDifference:
-    """A reason for which nodes do not take pods, on one side and not on the other.
+    """A status that rejects nodes for pods under one side only.
 
     Attributes:
-        answer: who says it, and why.
-        rows: bool (N,), the nodes.
-        pods: how many pods it is said to.
+        answer: the status, with its plugin or rule and the reasons.
+        rows: the rejected nodes, bool (N,).
+        pods: the number of pods that got the status.
     """
 
     answer: status.Status
@@ -125,16 +126,16 @@ class RejectionDifference:
 
 
 class RejectionDifferences:
-    """Reasons that newly hold, or hold no more, over all pods."""
+    """The statuses that reject nodes under one side only, over all pods."""
 
     def __init__(self) -> None:
-        """Start with none."""
+        """Start empty."""
         self._found: dict[status.Status, RejectionDifference] = {}
 
     def add_rejections(
         self, said: deciding.PlannedDecision, rows: columns.BoolArray, pods: int
     ) -> None:
-        """Count what was said to `pods` equal pods about `rows`, bool (N,)."""
+        """Count the statuses that `said` has at `rows`, bool (N,), for `pods` equal pods."""
         numbers = said.ids[rows]
         for number in np.unique(numbers).tolist():
             answer = said.statuses[max(number, 0)]
@@ -147,7 +148,7 @@ class RejectionDifferences:
             verdict.pods += pods
 
     def list_by_node_count(self) -> list[RejectionDifference]:
-        """Return them, those about the most nodes first."""
+        """Return the differences, ordered by decreasing number of nodes."""
         return sorted(
             self._found.values(),
             key=lambda each: (-int(each.rows.sum()), each.answer.plugin, each.answer.reasons),
@@ -156,15 +157,15 @@ class RejectionDifferences:
 
 @dataclasses.dataclass(slots=True)
 class PodChanges:
-    """Everything that a plan found out about pods.
+    """All results of a plan about pods.
 
     Attributes:
-        pods: that differ, running ones first, by name.
-        considered: how many pods were looked at, by phase.
-        unserved: pods that no profile of either side serves, by schedulerName.
-        rejects: reasons that newly keep pods off nodes.
-        admits: reasons that do so no more.
-        edits: every edit between profiles that decide pods.
+        pods: the pods with differences, running ones first, ordered by name.
+        considered: the number of pods that were compared, by phase.
+        unserved: the number of pods that no profile of either side serves, by schedulerName.
+        rejects: the statuses that reject nodes under the new side only.
+        admits: the statuses that reject nodes under the old side only.
+        edits: all edits between profiles that decide pods.
     """
 
     pods: list[PodChange] = dataclasses.field(default_factory=list)
@@ -175,13 +176,13 @@ class PodChanges:
     edits: list[profile_edits.ProfileEdit] = dataclasses.field(default_factory=list)
 
     def count_pods(self, outcome: PodChangeKind, phase: PlannedPodPhase | None = None) -> int:
-        """Return how many pods have an outcome."""
+        """Return the number of pods with an outcome, in one phase or in all."""
         return sum(each.outcome is outcome and phase in (None, each.phase) for each in self.pods)
 
     def add_node_differences(
         self, old: deciding.PlannedDecision, new: deciding.PlannedDecision, pods: int
     ) -> tuple[int, int]:
-        """Count the nodes that equal pods lose and gain, with the reasons; return how many."""
+        """Count the nodes that equal pods lose and gain, with the reasons; return both numbers."""
         before, after = old.get_feasible_mask(), new.get_feasible_mask()
         lost, gained = before & ~after, after & ~before
         if lost.any():
@@ -198,7 +199,10 @@ def make_profile_change(
     outcome: PodChangeKind,
     node: str | None = None,
 ) -> PodChange:
-    """Return the change of a pod whose profile was added or removed; `served` is with it."""
+    """Return the change of a pod whose profile was added or removed.
+
+    `served` is the fate under the side that has the profile.
+    """
     name = pod.spec.scheduler_name
     without = PodFate(None, 0, f"no profile serves the schedulerName {name}")
     is_added = outcome is PodChangeKind.PROFILE_ADDED
@@ -210,7 +214,7 @@ def make_profile_change(
 
 
 def classify_pod_change(old: PodFate, new: PodFate, *, has_other_nodes: bool) -> PodChangeKind:
-    """Return how two fates differ."""
+    """Return the kind of difference between two fates."""
     if old.node != new.node:
         if new.node is None:
             return PodChangeKind.UNSCHEDULABLE
@@ -223,7 +227,7 @@ def classify_pod_change(old: PodFate, new: PodFate, *, has_other_nodes: bool) ->
 
 
 def explain_leaving_node(node: str, said: deciding.PlannedDecision, snap: snapshot.Snapshot) -> str:
-    """Return why a pod does not stay on a node."""
+    """Return the reason why a pod does not stay on a node."""
     row = snap.nodes.row_of.get(node)
     if row is None:
         return f"{node} is gone"

@@ -1,4 +1,4 @@
-"""What was edited in the cluster policies of a profile, part by part, as `edits` does for pods."""
+"""Edits between the cluster policies of two profiles, like `profile_edits` for pods."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from policysched.planning import sides
 
 _STATEMENTS = {"groups": "clusterGroup", "spread": "spreadConstraint", "division": "replicas"}
-"""Field of a `ClusterPlacement` → the statement that says it."""
+"""Field of a `ClusterPlacement` -> the statement that sets it."""
 
 
 def find_cluster_policy_edits(
@@ -24,10 +24,10 @@ def find_cluster_policy_edits(
     new: checked.CheckedProfile,
     said: tuple[sides.PlanSide, sides.PlanSide],
 ) -> list[profile_edits.ProfileEdit]:
-    """Return the edits that make the old cluster policies the new ones, by name.
+    """Return the edits that turn the old cluster policies into the new ones, ordered by key.
 
-    They are of profiles as `cluster_profile.treat_clusters_as_nodes` gives them, on which they can
-    be taken back.
+    The edits apply to profiles as returned by `cluster_profile.treat_clusters_as_nodes`, on which
+    they can be undone.
     """
     rows = (
         cluster_profile.treat_clusters_as_nodes(old),
@@ -50,7 +50,7 @@ def _find_placement_edits(
     new: checked.CheckedPolicy | None,
     said: tuple[sides.PlanSide, sides.PlanSide],
 ) -> Iterator[profile_edits.ProfileEdit]:
-    """Yield the edits of groups, of spread constraints and of the division of a policy."""
+    """Yield the edits of groups, spread constraints and the division of a policy."""
     some = new or old
     assert some is not None  # noqa: S101 - the name comes from one of them
     nothing = checked_cluster.ClusterPlacement()
@@ -94,5 +94,5 @@ def _get_span(value: Any) -> source.Span | None:  # noqa: ANN401 - as above
 
 
 def _format_statements(value: Any, side: sides.PlanSide) -> str:  # noqa: ANN401 - as above
-    """Return statements as they are written, on one line."""
+    """Return statements as written, on one line."""
     return "; ".join(side.get_text(part.span) for part in _list_placement_parts(value))

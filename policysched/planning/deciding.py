@@ -1,4 +1,4 @@
-"""One decision about one pod, as plans compare them."""
+"""One decision for one pod, in the form that plans compare."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from policysched.offline import simulating
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class PlannedDecision:
-    """What became of a pod.
+    """The decision for a pod.
 
     Attributes:
-        node: where it goes, None for nowhere.
-        feasible: how many nodes take it.
-        message: why it goes nowhere, "" else.
-        ids: int16 (N,), what Filter said of each row in numbers of `statuses`: 0 takes the pod, -1
-            is no node. Pods that are evicted for the pod still count.
-        statuses: answers by number.
-        evicted: pods that make room for it.
+        node: the chosen node, or None.
+        feasible: the number of feasible nodes, after evictions if there are any.
+        message: the reason why no node is chosen, or "".
+        ids: int16 (N,), the Filter result of each row as an index into `statuses`: 0 for a feasible
+            node, -1 for a row without a node. It is the result before any evictions.
+        statuses: the statuses by index.
+        evicted: the pods that preemption would evict.
     """
 
     node: str | None
@@ -39,25 +39,25 @@ class PlannedDecision:
 
     @property
     def victims(self) -> tuple[str, ...]:
-        """`namespace/name` of the pods that make room for it."""
+        """`namespace/name` of the pods that preemption would evict."""
         return tuple(each.key for each in self.evicted)
 
     def is_best_node(self, node: str, snap: snapshot.Snapshot) -> bool:
-        """Return whether no node is better than this one, which takes the pod."""
+        """Return whether `node` is feasible and no node has more points."""
         return self._result is not None and shadow.is_best(self._result, node, snap)
 
     def get_feasible_mask(self) -> columns.BoolArray:
-        """Return bool (N,): the nodes that take the pod."""
+        """Return the feasible nodes, bool (N,)."""
         mask: columns.BoolArray = self.ids == 0
         return mask
 
     def get_row_status(self, row: int) -> status.Status:
-        """Return what was said of a row."""
+        """Return the status of a row."""
         return self.statuses[max(int(self.ids[row]), 0)]
 
 
 class DecideFunction(Protocol):
-    """A way to decide a pod: `decide_pod`, or `decide_pod_with_preemption`."""
+    """A function that decides a pod: `decide_pod`, or `decide_pod_with_preemption`."""
 
     def __call__(
         self,
@@ -66,7 +66,7 @@ class DecideFunction(Protocol):
         snap: snapshot.Snapshot,
         preferred: Iterable[str | None] = (),
     ) -> PlannedDecision:
-        """Decide a pod; of equally good nodes it takes the first `preferred` one."""
+        """Decide a pod; of nodes with equal points, choose the first one in `preferred`."""
         ...
 
 
@@ -76,7 +76,10 @@ def decide_pod(
     snap: snapshot.Snapshot,
     preferred: Iterable[str | None] = (),
 ) -> PlannedDecision:
-    """Decide a pod; of equally good nodes it takes the first `preferred` one, else the first."""
+    """Decide a pod; of nodes with equal points, choose the first one in `preferred`.
+
+    Without a preferred node among them, the choice is that of `schedule_pod`.
+    """
     return _make_decision(framework.schedule_pod(info, snap), snap, preferred)
 
 
@@ -86,7 +89,10 @@ def decide_pod_with_preemption(
     snap: snapshot.Snapshot,
     preferred: Iterable[str | None] = (),
 ) -> PlannedDecision:
-    """Decide a pod as `decide_pod` does; if no node takes it, suppose its victims are evicted."""
+    """Decide a pod like `decide_pod`; if no node is feasible, decide again after preemption.
+
+    The evictions are simulated and then undone.
+    """
     info = simulating.replace_nominated_node(
         info, snap.nominated.get_nominated_node(info.uid) or ""
     )
@@ -135,9 +141,9 @@ def _make_decision(
     node = _choose_node(result, snap, preferred)
     ids, statuses = result.filtered, result.statuses
     if ids is not None:
-        ids = ids.copy()  # what is kept of Filter follows later changes
+        ids = ids.copy()  # the cached Filter result changes with later updates
     else:
-        # PreFilter ended the cycle, or the pod went to the node that it is nominated to.
+        # PreFilter ended the cycle, or the pod went to its nominated node.
         said = _get_pre_filter_status(result)
         ids = np.where(snap.is_alive, np.int16(said is not None), np.int16(-1)).astype(np.int16)
         statuses = (status.SUCCESS, said or status.SUCCESS)

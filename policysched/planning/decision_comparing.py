@@ -1,4 +1,4 @@
-"""Two decisions about one pod, made on the same cluster: what differs, and by which edit."""
+"""Comparison of two decisions for one pod in the same cluster, with the edits that cause it."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from policysched.planning import causes, changes, deciding, two_sided_cluster
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class DecisionDifference:
-    """What differs for a pod.
+    """The difference between two decisions for a pod.
 
     Attributes:
-        lost: how many nodes take it no more.
-        gained: how many nodes newly take it.
-        cause: None if both decisions end alike.
+        lost: the number of nodes that are feasible under the old side only.
+        gained: the number of nodes that are feasible under the new side only.
+        cause: None if both decisions have the same outcome.
     """
 
     lost: int = 0
@@ -28,12 +28,12 @@ class DecisionDifference:
     def classify_fates(
         self, fates: tuple[changes.PodFate, changes.PodFate]
     ) -> changes.PodChangeKind:
-        """Return how two fates differ."""
+        """Return the kind of difference between two fates."""
         return changes.classify_pod_change(*fates, has_other_nodes=bool(self.lost or self.gained))
 
 
 class DecisionComparer:
-    """Decides and compares in a world."""
+    """Decides pods under both sides of a cluster and compares the decisions."""
 
     def __init__(
         self,
@@ -41,7 +41,7 @@ class DecisionComparer:
         found: changes.PodChanges,
         decide: deciding.DecideFunction,
     ) -> None:
-        """Decide by `decide`, and note in `found` which nodes pods lose and gain."""
+        """Decide with the function `decide`, and add lost and gained nodes to `found`."""
         self._world = where
         self._found = found
         self._decide_pod = decide
@@ -53,7 +53,7 @@ class DecisionComparer:
         info: pod_shape.PodInfo,
         preferred: Iterable[str | None] = (),
     ) -> deciding.PlannedDecision:
-        """Return what the old policies decide now."""
+        """Return the decision of the old policies in the present cluster."""
         return self._decide(self._world.old, pair.old, info, preferred)
 
     def decide_new(
@@ -62,7 +62,7 @@ class DecisionComparer:
         info: pod_shape.PodInfo,
         preferred: Iterable[str | None] = (),
     ) -> deciding.PlannedDecision:
-        """Return what the new policies decide now."""
+        """Return the decision of the new policies in the present cluster."""
         return self._decide(self._world.new, pair.new, info, preferred)
 
     def _decide(
@@ -82,7 +82,7 @@ class DecisionComparer:
         decided: tuple[deciding.PlannedDecision, deciding.PlannedDecision],
         pods: int = 1,
     ) -> DecisionDifference:
-        """Return what differs between two decisions about `pods` equal pods, made just now."""
+        """Return the difference between two present decisions for `pods` equal pods."""
         return self.compare_queued_decisions(pair, info, decided, decided[0].node, pods)
 
     def compare_queued_decisions(
@@ -93,7 +93,7 @@ class DecisionComparer:
         given: str | None,
         pods: int = 1,
     ) -> DecisionDifference:
-        """Return the same for pods that got the node `given` on a cluster of the old side's own."""
+        """Return the difference for pods with the node `given` in the old side's own cluster."""
         old, new = decided
         lost, gained = self._found.add_node_differences(old, new, pods)
         outcome = changes.classify_pod_change(
@@ -103,7 +103,7 @@ class DecisionComparer:
             return DecisionDifference(lost, gained)
         cause = self._find_cause(pair, info, old, new, outcome)
         if given is None:
-            # The old side may have room here that its own cluster did not have.
+            # The old side may have room here that it did not have in its own cluster.
             how = _describe_newly_allowed_node(old, new, self._world.take_snapshot())
             cause = dataclasses.replace(cause, how=how)
         return DecisionDifference(lost, gained, cause)
@@ -130,7 +130,7 @@ class DecisionComparer:
         old: deciding.PlannedDecision,
         new: deciding.PlannedDecision,
     ) -> str:
-        """Return why the new policies do not do with a pod what the old ones do."""
+        """Return the reason why the new policies do not lead to the old decision."""
         snap = self._world.take_snapshot()
         if old.node is None or not old.evicted:
             return "" if old.node is None else changes.explain_leaving_node(old.node, new, snap)
@@ -142,14 +142,14 @@ class DecisionComparer:
             supposed.remove_pods([(each, row) for each in old.evicted])
             then = deciding.decide_pod(framework, simulating.replace_nominated_node(info, ""), snap)
         if then.get_row_status(row).is_success:
-            return ""  # the profile chooses other victims, or has no preemption
+            return ""  # the profile selects other victims, or has no preemption
         return f"after the evictions {changes.explain_leaving_node(old.node, then, snap)}"
 
 
 def _describe_newly_allowed_node(
     old: deciding.PlannedDecision, new: deciding.PlannedDecision, snap: snapshot.Snapshot
 ) -> str:
-    """Return that a pod gets a node from which the old policies kept it, "" if they did not."""
+    """Return a text if the old policies rejected the new node of a pod, else ""."""
     row = snap.nodes.row_of.get(new.node or "")
     if row is None or old.get_row_status(row).is_success or not new.get_row_status(row).is_success:
         return ""
@@ -161,7 +161,7 @@ def _make_old_outcome_test(
     old: deciding.PlannedDecision,
     where: two_sided_cluster.TwoSidedCluster,
 ) -> causes.IsOld:
-    """Return what tells whether a decision comes to the old outcome."""
+    """Return a predicate for decisions with the old outcome."""
     if outcome is changes.PodChangeKind.UNSCHEDULABLE:
         return lambda said: said.node is not None
     if outcome is changes.PodChangeKind.SCHEDULABLE:
@@ -175,5 +175,5 @@ def _make_old_outcome_test(
 
 
 def make_pod_fate(decision: deciding.PlannedDecision) -> changes.PodFate:
-    """Return what becomes of a pod by a decision."""
+    """Return the fate of a pod under a decision."""
     return changes.PodFate(decision.node, decision.feasible, decision.message, decision.victims)

@@ -1,4 +1,4 @@
-"""What is to be said of an edit beside its words: why the same words mean something else now."""
+"""Notes on edits: reasons why a rule with unchanged text has another meaning."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ def describe_changed_params_and_lets(
     new: checked.CheckedProfile,
     said: tuple[wording.SourceWording, wording.SourceWording],
 ) -> str:
-    """Return by which params or lets a rule of the same words means something else, or ""."""
+    """Return the changed params and lets on which a rule with unchanged text depends, or ""."""
     names = wording.collect_names_in_rule(rule.head.text, *said)
     before = {each.name: each.promql for each in old.params}
     after = {each.name: each.promql for each in new.params}
@@ -29,7 +29,7 @@ def describe_changed_params_and_lets(
 def describe_changed_mode(
     name: str, old: checked.CheckedProfile, new: checked.CheckedProfile
 ) -> str:
-    """Return by which mode all rules of a policy came or went, "" if by none."""
+    """Return the change of mode that adds or removes all rules of a policy, or ""."""
     modes = [
         next((each.mode for each in profile.policies if each.name == name), None)
         for profile in (old, new)
@@ -39,7 +39,7 @@ def describe_changed_mode(
 
 
 def describe_changed_metrics(old: checked.Rule | None, new: checked.Rule | None) -> str:
-    """Return by which metrics a rule of the same words has another meaning."""
+    """Return the changed metrics that a rule with unchanged text reads, or else a general note."""
     read = [
         {
             key

@@ -1,8 +1,8 @@
-"""Policies as they are in a revision of a git repository, read by git itself.
+"""Policies in a revision of a git repository, read by git itself.
 
-Only plumbing commands are run, by an argument list and on object names once these are known: no
-name of a branch, a folder or a file is ever part of a command, an option or a pattern, and nothing
-that a repository configures (filters, attributes, hooks) is run.
+The module runs only plumbing commands, with argument lists, and on object names once these are
+known. Names of branches, folders and files are never part of a command, an option or a pattern.
+Nothing that a repository configures (filters, attributes, hooks) is run.
 """
 
 from __future__ import annotations
@@ -22,10 +22,11 @@ _MAX_BYTES = 8 * text_limits.MAX_TEXT_BYTES
 
 
 def read_policies_at_revision(revision: str, path: str) -> list[source.SourceText]:
-    """Return the policies at `path`, relative to the current folder, as they are in `revision`.
+    """Return the policies at `path`, relative to the current folder, in `revision`.
 
     Raises:
-        InputError: git is not there, or has no such revision or path; or the path holds no policy.
+        InputError: git is not installed, the revision or path does not exist, or the path contains
+            no policy.
     """
     where = f"git:{revision}:{path}"
     commit = _find_git_object(
@@ -43,7 +44,7 @@ def read_policies_at_revision(revision: str, path: str) -> list[source.SourceTex
 
 
 def is_git_revision(name: str) -> bool:
-    """Return whether git knows a revision of this name here; False without git."""
+    """Return whether git finds a revision of this name in the current folder; False without git."""
     try:
         _find_git_object(f"{name}^{{commit}}", name, "")
     except errors.InputError:
@@ -78,13 +79,13 @@ def _read_git_content(blob: str, where: str) -> bytes:
 
 
 def _find_git_object(name: str, where: str, problem: str) -> str:
-    """Return the hash of the object that `name` names."""
+    """Return the hash of the object with this name."""
     found = _run_git(["rev-parse", "--verify", "--quiet", "--end-of-options", name], where, problem)
     return found.decode().strip()
 
 
 def _make_git_path(path: str, where: str) -> str:
-    """Return a path relative to the current folder as git takes it in the name of an object."""
+    """Return a path relative to the current folder, in the syntax of `REVISION:PATH`."""
     try:
         relative = os.path.relpath(path or os.curdir)
     except ValueError as error:
@@ -96,12 +97,12 @@ def _make_git_path(path: str, where: str) -> str:
 
 
 def _run_git(arguments: list[str], where: str, problem: str = "") -> bytes:
-    """Return what git prints."""
+    """Return the standard output of git."""
     if any("\0" in argument for argument in arguments):
         raise errors.InputError(where, "holds a NUL character")
     try:
-        done = subprocess.run(  # noqa: S603 - fixed commands, and names behind --end-of-options
-            ["git", *arguments],  # noqa: S607 - the user's own git, wherever it is
+        done = subprocess.run(  # noqa: S603 - fixed commands; names follow --end-of-options
+            ["git", *arguments],  # noqa: S607 - git of the user, from the PATH
             capture_output=True,
             check=False,
             timeout=_SECONDS,

@@ -1,4 +1,4 @@
-"""Keys of metrics that both sides of a plan have, but understand differently."""
+"""Separate keys for metrics that both sides of a plan define differently."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _SUFFIX = "@from"
 
 
 def separate_metric_keys(old: policies.PolicySet, new: policies.PolicySet) -> policies.PolicySet:
-    """Return the old set, its metrics under keys of their own where the new set's differ."""
+    """Return the old policies, with new keys for metrics that the new ones define differently."""
     known = {metric.key: _remove_missing_value_rules(metric) for metric in new.all_metrics}
     keys = {
         metric.key: metric.key + _SUFFIX
@@ -28,12 +28,12 @@ def separate_metric_keys(old: policies.PolicySet, new: policies.PolicySet) -> po
 
 
 def _remove_missing_value_rules(metric: checked.CheckedMetric) -> checked.CheckedMetric:
-    """Return what of a metric matters where it is read: what is missing is up to the rules."""
+    """Return a metric without its rules for missing values, which its readers apply."""
     return dataclasses.replace(metric, missing_action=None, missing_points=None)
 
 
 def _replace_metric_keys(node: _T, keys: Mapping[str, str]) -> _T:
-    """Return a part of a program with other keys of metrics, itself where it has none of them."""
+    """Return a part of a program with replaced metric keys, or the same object without a change."""
     changed: object = node
     if isinstance(node, tuple):
         parts = tuple(_replace_metric_keys(each, keys) for each in node)

@@ -1,8 +1,8 @@
-"""Pending pods: scheduled one after the other in queue order, as `simulate` does, under each side.
+"""Comparison of pending pods, which are scheduled in queue order under each side.
 
-The old side has a cluster of its own. On the new side each pod is compared where it stands: what
-the old policies would decide about this pod now, beside the pods that the new ones have placed,
-tells an edit that acts on the pod from one that acted on pods before it.
+The old side has its own cluster, as in `simulate`. On the new side, each pod is decided by both
+sides in the same state: after the placements of earlier pods by the new policies. This separates
+edits that affect the pod itself from edits that affected earlier pods.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ def compare_pending_pods(
     found: changes.PodChanges,
     advance: Callable[[int], None] = lambda _: None,
 ) -> None:
-    """Add the changes of pending pods to `found`; both clusters change with every placement."""
+    """Add the changes of pending pods to `found`; every placement changes both clusters."""
     before: dict[str, simulating.SimulatedPlacement] = {}
     for placement in old.simulate_placements():
         before[placement.pod] = placement
@@ -37,7 +37,7 @@ def compare_pending_pods(
 
 
 class _PendingPodComparer:
-    """Schedules on the new side and compares."""
+    """Schedules pods on the new side and compares the decisions."""
 
     def __init__(
         self,
@@ -72,7 +72,7 @@ class _PendingPodComparer:
         self._record_change(info, (_make_fate(placed), _make_fate(now)), compared)
 
     def record_unserved_pod(self, info: pod_shape.PodInfo) -> None:
-        """Leave a pod pending that the new side does not serve."""
+        """Record a pod that the new side does not serve; it stays pending."""
         placed = self._before.get(info.key)
         if placed is None:
             self._found.unserved[info.pod.spec.scheduler_name] += 1
@@ -102,14 +102,14 @@ class _PendingPodComparer:
         fates: tuple[changes.PodFate, changes.PodFate],
         compared: decision_comparing.DecisionDifference | None,
     ) -> None:
-        """Note how the fates of a pod differ; `compared` is None if no edit concerns it."""
+        """Record the difference of two fates; `compared` is None if no edit concerns the pod."""
         is_concerned = compared is not None
         compared = compared or decision_comparing.DecisionDifference()
         outcome = compared.classify_fates(fates)
         if outcome is changes.PodChangeKind.SAME:
             return
         if outcome is changes.PodChangeKind.REASON and not is_concerned:
-            return  # of several rules that reject a node, the first in the text is told
+            return  # another order of rules may lead to another message
         cause = compared.cause or changes.ChangeCause(changes.CauseKind.EARLIER_PODS)
         self._found.pods.append(
             changes.PodChange(

@@ -1,4 +1,4 @@
-"""The plan of a change of policies for a cluster: everything together."""
+"""The complete plan of a policy change for a cluster."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ class PolicyChangePlan:
     """A plan.
 
     Attributes:
-        where: the world as it is in the end, with the pending pods placed by the new side.
-        found: what differs.
+        where: the final state of the cluster, with pending pods placed by the new side.
+        found: the differences.
     """
 
     where: two_sided_cluster.TwoSidedCluster
@@ -26,7 +26,7 @@ def read_plan_metrics(basis: two_sided_cluster.PlanInputs, path: str) -> metrics
     """Return the metrics of a file for both sides.
 
     Raises:
-        InputError: the file cannot be read, or names what neither side declares.
+        InputError: the file cannot be read, or contains a metric that neither side declares.
     """
     declared = [*basis.new.policies.all_metrics, *basis.old.policies.all_metrics]
     return metrics_file.read_metrics_file(
@@ -40,12 +40,13 @@ def make_policy_change_plan(
     where: str,
     begin: Callable[[str, int], Callable[[int], None]],
 ) -> PolicyChangePlan:
-    """Return the plan for a cluster; `where` names it in errors.
+    """Return the plan for a cluster; `where` is its name in errors.
 
-    `begin` is told of each part of the work and its size, and returns what counts the steps.
+    `begin` is called with the name and size of each part of the work, and returns a function that
+    counts steps.
 
     Raises:
-        InputError: the cluster makes no sense, or a profile cannot be made.
+        InputError: the cluster is invalid, or a profile cannot be built.
     """
     here = two_sided_cluster.TwoSidedCluster(basis, objects, where)
     old = basis.make_decider(basis.old, objects, where)

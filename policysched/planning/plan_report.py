@@ -1,4 +1,4 @@
-"""A plan in the form of schemas/plan.schema.json."""
+"""A plan in the format of schemas/plan.schema.json."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Report: TypeAlias = dict[str, Any]
 def as_json(
     plan: plan_making.PolicyChangePlan, basis: two_sided_cluster.PlanInputs, where: str
 ) -> Report:
-    """Return a plan for the cluster `where` in the documented form."""
+    """Return a plan for the cluster `where` in the documented format."""
     found, caused = plan.found, _count_causes(plan.found)
     names = plan.where.cache.nodes.names
     return {
@@ -52,7 +52,7 @@ def _count_changes(found: changes.PodChanges, phase: changes.PlannedPodPhase) ->
 def _count_causes(
     found: changes.PodChanges,
 ) -> Counter[tuple[profile_edits.Key, changes.PodChangeKind]]:
-    """Return how many pods have which outcome by which edit."""
+    """Return the number of pods for each pair of an edit and an outcome."""
     return Counter(
         (edit.key, each.outcome)
         for each in found.pods
@@ -87,7 +87,7 @@ def _render_profile_edit(
 
 
 def locate_edit(edit: profile_edits.ProfileEdit, basis: two_sided_cluster.PlanInputs) -> str | None:
-    """Return where an edit stands, or stood where it is gone."""
+    """Return the place of an edit in the new texts, or in the old ones for a removal."""
     if edit.span is None:
         return None
     first, second = (basis.new, basis.old) if edit.new else (basis.old, basis.new)
@@ -132,7 +132,7 @@ def _render_pod_fate(fate: changes.PodFate) -> Report:
 
 
 def render_change_cause(cause: changes.ChangeCause) -> Report:
-    """Return a cause."""
+    """Return a cause in the documented format."""
     return {"kind": cause.kind.value, "edits": _list_edit_names(cause.edits), "how": cause.how}
 
 

@@ -1,4 +1,4 @@
-"""Plugins of profiles in effect: a default that a profile spells out is no difference."""
+"""Effective settings of plugins: a default that a profile writes explicitly is no difference."""
 
 from __future__ import annotations
 
@@ -29,17 +29,17 @@ _ARGUMENTS: Final[Mapping[str, type[arguments.ArgumentStruct]]] = {
     names.POD_TOPOLOGY_SPREAD: spread_constraints.PodTopologySpreadArgs,
     names.VOLUME_BINDING: volume_binding.VolumeBindingArgs,
 }
-"""Plugin → its arguments with their defaults; those of other plugins are compared as written."""
+"""Plugin -> the type of its arguments; arguments of other plugins are compared as written."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class PluginEffect:
-    """What a profile makes of a plugin.
+    """The effective settings of a plugin in a profile.
 
     Attributes:
-        is_on: whether the plugin is used at all.
-        weight: of its score, without `builtin weight`; None if it does not score.
-        args: with their defaults; None for a plugin that is off.
+        is_on: whether the plugin is enabled.
+        weight: the weight of its score, without `builtin weight`; None if it does not score.
+        args: the arguments with their defaults; None for a disabled plugin.
     """
 
     is_on: bool
@@ -48,7 +48,7 @@ class PluginEffect:
 
 
 def compute_plugin_effect(profile: checked.CheckedProfile, name: str) -> PluginEffect:
-    """Return the state of a plugin in a profile."""
+    """Return the effective settings of a plugin in a profile."""
     setting = next((each for each in profile.plugins if each.name == name), None)
     usual = defaults.DEFAULT_WEIGHTS.get(name)
     if name in profile.disabled or (setting is None and usual is None):

@@ -1,4 +1,4 @@
-"""What was edited between two profiles: the smallest parts that can be taken back one by one."""
+"""Edits between two profiles: the smallest parts that can be undone one by one."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _PROFILE_FIELDS: dict[str, tuple[str, Callable[[Any], str]]] = {
     "builtin_weight": ("builtin weight", str),
     "on_outage": ("onOutage", str),
 }
-"""Field → what it is called, and how its value is said."""
+"""Field -> its name in reports, and a function that formats its value."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -32,14 +32,15 @@ class ProfileEdit:
     """One difference between the old and the new profile.
 
     Attributes:
-        name: of what differs: `POLICY/RULE`, a policy, a plugin, a statement of profiles.
-        old: what it was, "" where it was not there.
-        new: what it is, "" where it is no more.
-        note: what else is to be said, such as which param makes the difference.
-        span: where it stands now, or stood.
-        undo: takes the edit back in a profile; one without the policy is left as it is.
-        scopes: of the policies that it is about; None where every pod may be concerned.
-        homes: the profiles in which it was made; a profile that is gone has its old name.
+        name: the name of the changed part: `POLICY/RULE`, a policy, a plugin, or a profile
+            statement.
+        old: the old text, "" for an addition.
+        new: the new text, "" for a removal.
+        note: additional information, such as the param that makes the difference.
+        span: the place in the new texts, or in the old ones for a removal.
+        undo: returns a profile without the edit; it adds a missing policy only for an old part.
+        scopes: the scopes of the affected policies; None if the edit may concern every pod.
+        homes: the profiles that contain the edit; a removed profile has its old name.
     """
 
     kind: Kind
@@ -57,12 +58,12 @@ class ProfileEdit:
 
     @property
     def key(self) -> Key:
-        """Tells it from others between the same profiles; edits are ordered by it."""
+        """The identity of the edit among those between the same profiles; also the sort order."""
         return self.kind, self.name, self.old, self.new
 
     @property
     def change(self) -> Literal["added", "removed", "changed"]:
-        """What was done."""
+        """The kind of change."""
         if not self.old:
             return "added"
         return "changed" if self.new else "removed"
@@ -70,7 +71,7 @@ class ProfileEdit:
     def concerns_pods_of_shape(
         self, shape: pod_shape.PodShape, namespaces: pod_counts.NamespaceLabels
     ) -> bool:
-        """Return whether decisions about pods of `shape` may differ by this edit."""
+        """Return whether the edit may affect decisions for pods of `shape`."""
         if self.scopes is None:
             return True
         return any(each.selects(shape, namespaces) for each in self.scopes)
@@ -81,10 +82,10 @@ def find_profile_edits(
     new: checked.CheckedProfile,
     said: tuple[wording.SourceWording, wording.SourceWording],
 ) -> list[ProfileEdit]:
-    """Return the edits that make the old profile the new one, in the order of the new text.
+    """Return the edits that turn the old profile into the new one, in the order of the new text.
 
-    A shadow policy decides nothing, so it counts as not being there. `said` is how the old and the
-    new side are written.
+    A shadow policy decides nothing, so it counts as absent. `said` contains the wording of the old
+    and of the new side.
     """
     before, after = get_enforced_policies(old), get_enforced_policies(new)
     found: list[ProfileEdit] = []
@@ -102,7 +103,7 @@ def find_profile_edits(
 
 
 def select_repelling_edits(edits: Sequence[ProfileEdit]) -> list[ProfileEdit]:
-    """Return those that may matter to pods of other profiles: they keep every pod away."""
+    """Return the edits that may concern pods of other profiles, because they repel every pod."""
     return [each for each in edits if each.scopes is None and each.kind in ("rule", "scope")]
 
 
@@ -116,7 +117,7 @@ def undo_profile_edits(
 
 
 def get_enforced_policies(profile: checked.CheckedProfile) -> dict[str, checked.CheckedPolicy]:
-    """Return the policies that decide, by name."""
+    """Return the policies in mode `enforce`, by name."""
     return {each.name: each for each in profile.policies if each.mode == "enforce"}
 
 
@@ -139,7 +140,7 @@ def _find_policy_edits(
 
 
 def make_empty_policy(policy: checked.CheckedPolicy) -> checked.CheckedPolicy:
-    """Return a policy that says for what it is, and nothing else."""
+    """Return a policy with the same scope and without rules."""
     clusters = policy.clusters and checked_cluster.ClusterPlacement()
     return dataclasses.replace(policy, rules=(), disables=(), clusters=clusters)
 
@@ -147,7 +148,7 @@ def make_empty_policy(policy: checked.CheckedPolicy) -> checked.CheckedPolicy:
 def collect_policy_scopes(
     *policies: checked.CheckedPolicy | None,
 ) -> tuple[scope.PolicyScope, ...] | None:
-    """Return what policies are about; None where a rule of them concerns every pod."""
+    """Return the scopes of policies, or None if one of their rules may concern every pod."""
     present = [each for each in policies if each is not None]
     if any(_repels_every_pod(rule) for each in present for rule in each.rules):
         return None
@@ -155,16 +156,17 @@ def collect_policy_scopes(
 
 
 def _repels_every_pod(rule: checked.Rule) -> bool:
+    # A required anti-affinity also keeps later pods away, regardless of their policies.
     return isinstance(rule, checked.PodAffinityRule) and rule.anti and rule.weight is None
 
 
 def _pair_rules(
     old: Sequence[checked.Rule], new: Sequence[checked.Rule]
 ) -> Iterator[tuple[checked.Rule | None, checked.Rule | None]]:
-    """Yield rules that differ, old and new side by side.
+    """Yield pairs of old and new rules that differ.
 
-    They belong together by name; those without a name, which has their text in it, by their
-    meaning, else by their kind and order.
+    Rules are paired by name. The name of an unnamed rule depends on its text, so unnamed rules are
+    paired by their meaning, or else by kind and order.
     """
     before = {rule.head.name: rule for rule in old}
     after = {rule.head.name: rule for rule in new}
@@ -182,7 +184,7 @@ def _pair_rules(
 
 
 def _find_predecessor(new: checked.Rule, left: Sequence[checked.Rule]) -> checked.Rule | None:
-    """Return which of the old rules a rule without a name was: an equal one, else the first."""
+    """Return the old rule that became an unnamed rule: an equal one, else the first of its kind."""
     alike = [
         each for each in left if each.head.given_name is None and each.head.kind == new.head.kind
     ]
@@ -191,7 +193,7 @@ def _find_predecessor(new: checked.Rule, left: Sequence[checked.Rule]) -> checke
 
 
 def _remove_wording(rule: checked.Rule) -> checked.Rule:
-    """Return a rule without its words, in which a default may be spelled out or left out."""
+    """Return a rule without its wording, so that explicit and implicit defaults are equal."""
     head = dataclasses.replace(rule.head, text="", name=rule.head.given_name or "")
     return dataclasses.replace(rule, head=head)
 
@@ -285,13 +287,13 @@ def change_policy_in_profile(
     *,
     is_needed: bool,
 ) -> checked.CheckedProfile:
-    """Return a profile in which a policy is changed, one that is needed and missing added.
+    """Return a profile with a changed policy.
 
     Args:
-        profile: to be changed.
-        shell: what is added where the policy is missing.
-        change: of the policy.
-        is_needed: whether it is added at all.
+        profile: the profile.
+        shell: the policy to add if the profile does not contain it.
+        change: returns the changed policy.
+        is_needed: whether a missing policy is added; otherwise the profile is returned unchanged.
     """
     is_there = any(each.name == shell.name and each.mode == "enforce" for each in profile.policies)
     if not is_there and not is_needed:
@@ -396,7 +398,8 @@ def _find_differing_plugins(old: checked.CheckedProfile, new: checked.CheckedPro
 
 
 def _make_field_undo(field: str, old: checked.CheckedProfile, new: checked.CheckedProfile) -> Undo:
-    # A plugin that is the same on both sides may be so only by this field: it stays what it was.
+    # A plugin may have the same effect on both sides only because of this field, so it is restored,
+    # too.
     names = (
         _collect_plugin_names(old) | _collect_plugin_names(new) if field == _ALL_SCORES else set()
     )

@@ -1,8 +1,8 @@
-"""Running pods: where each would be placed if it were created again now, everything else as it is.
+"""Comparison of running pods, each placed as if it were created again in the present cluster.
 
-The pod is taken off its node, decided by both sides, and put back. Nobody is preempted for it, and
-metrics are what they are: they include the load of the pod itself. Equal pods of one node are
-decided once, and pods about which no edit is, not at all.
+The pod is removed from its node, decided by both sides, and put back. No pod is preempted for it.
+Metrics are unchanged, so they include the load of the pod itself. Equal pods on one node are
+decided once; pods that no edit concerns are not decided.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from policysched.cluster.pods import pod_shape
 from policysched.planning import changes, deciding, decision_comparing, two_sided_cluster
 
 _MIRROR = "kubernetes.io/config.mirror"
-"""Annotation of static pods: the kubelet runs them, no scheduler ever sees them."""
+"""Annotation of static pods, which the kubelet runs without a scheduler."""
 
 
 def compare_running_pods(
@@ -23,7 +23,7 @@ def compare_running_pods(
     found: changes.PodChanges,
     advance: Callable[[int], None] = lambda _: None,
 ) -> None:
-    """Add the changes of running pods to `found`; `advance` is told how many pods are done."""
+    """Add the changes of running pods to `found`; call `advance` with numbers of compared pods."""
     groups: dict[tuple[two_sided_cluster.ProfilePair, int, str], list[pod_shape.PodInfo]] = {}
     for info in where.cluster.placed.values():
         if not would_be_scheduled(info):
@@ -43,12 +43,12 @@ def compare_running_pods(
 
 
 def would_be_scheduled(info: pod_shape.PodInfo) -> bool:
-    """Return whether a scheduler would place a running pod if it came again."""
+    """Return whether a scheduler would place a running pod if it were created again."""
     return not info.is_terminating and _MIRROR not in info.pod.metadata.annotations
 
 
 class _RunningPodComparer:
-    """Compares the futures of running pods, group by group."""
+    """Compares the fates of running pods, group by group."""
 
     def __init__(self, where: two_sided_cluster.TwoSidedCluster, found: changes.PodChanges) -> None:
         self._world = where
@@ -58,7 +58,7 @@ class _RunningPodComparer:
     def compare_equal_pods(
         self, pair: two_sided_cluster.ProfilePair, node: str, infos: Sequence[pod_shape.PodInfo]
     ) -> None:
-        """Compare equal pods of one node."""
+        """Compare equal pods on one node."""
         snap = self._world.take_snapshot()
         row = self._world.cache.nodes.row_of[node]
         with what_if.WhatIf(snap) as supposed:
@@ -70,7 +70,7 @@ class _RunningPodComparer:
     def _find_pod_change(
         self, pair: two_sided_cluster.ProfilePair, node: str, infos: Sequence[pod_shape.PodInfo]
     ) -> changes.PodChange | None:
-        """Return what changes for the first of equal pods, which is off its node."""
+        """Return the change of the first of equal pods, which is removed from its node."""
         info, snap = two_sided_cluster.make_pending_pod(infos[0]), self._world.take_snapshot()
         if None in (pair.old, pair.new):
             return self._find_profile_change(pair, node, info)
@@ -97,7 +97,7 @@ class _RunningPodComparer:
     def _find_profile_change(
         self, pair: two_sided_cluster.ProfilePair, node: str, info: pod_shape.PodInfo
     ) -> changes.PodChange:
-        """Return the change of a pod that one side alone serves."""
+        """Return the change of a pod that only one side serves."""
         if pair.old is None:
             decision = self._comparing.decide_new(pair, info, (node,))
             outcome = changes.PodChangeKind.PROFILE_ADDED

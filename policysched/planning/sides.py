@@ -1,4 +1,4 @@
-"""The two sides of a plan: the policies as they are, and as they would be."""
+"""The two sides of a plan: the old and the new policies."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from policysched.planning import git_revisions, metric_keys, wording
 from policysched.profiles import named_profile, policies
 
 NONE = "none"
-"""Names the side without any policy; a folder of that name is `./none`."""
+"""The name of the side without policies; a folder of that name is given as `./none`."""
 _GIT = "git:"
 _EMPTY = source.SourceText(NONE, "version 1\n")
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class SideOptions:
-    """What the options say of a side.
+    """The command line options about one side.
 
     Attributes:
-        option: which says it, for errors.
+        option: the name of the option, for errors.
         places: paths, `git:REVISION:PATH`, `git:REVISION`, or `none`.
         params: values of params.
     """
@@ -38,13 +38,13 @@ class SideOptions:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class PlanSide:
-    """Policies with their params.
+    """The policies of one side with their params.
 
     Attributes:
-        name: what people call it.
-        policies: read and checked.
-        texts: that it was read from.
-        params: values given from outside.
+        name: the name in reports.
+        policies: the checked policies.
+        texts: the policy texts.
+        params: values of params from options.
     """
 
     name: str
@@ -53,17 +53,17 @@ class PlanSide:
     params: Mapping[str, str] = dataclasses.field(default_factory=dict)
 
     def locate_span(self, span: source.Span) -> str | None:
-        """Return `file:line:column` of a span, also in a manifest; None for another side's."""
+        """Return `file:line:column` of a span, also in manifests; None for spans of other texts."""
         text = next((each for each in self.texts if each.name == span.file), None)
         return None if text is None else ":".join(map(str, text.place(span.start)))
 
     def get_text(self, span: source.Span) -> str:
-        """Return what stands at a span, on one line; "" for a span of another side."""
+        """Return the text of a span on one line, or "" for a span of other texts."""
         text = next((each for each in self.texts if each.name == span.file), None)
         return "" if text is None else " ".join(text.slice(span).split())
 
     def list_metrics_read(self, scheduler_name: str | None) -> dict[str, str]:
-        """Return key → name of the metrics that rules read, of one profile if it is named."""
+        """Return key -> name of the metrics that rules read, in one profile if it is named."""
         program = self.policies.program
         profiles = program.profiles if program else ()
         return {
@@ -75,17 +75,18 @@ class PlanSide:
 
     @property
     def profile_names(self) -> frozenset[str]:
-        """The profiles that `run` has: declared ones, else the implied one; none for `none`."""
+        """The profiles that `run` has: declared ones, or else the implied one; empty for `none`."""
         program = self.policies.program
         if program is None or self.name == NONE:
             return frozenset()
         return frozenset(each.name or checked.DEFAULT_SCHEDULER_NAME for each in program.profiles)
 
     def leaves_pods_undecided(self, other: PlanSide, scheduler_name: str) -> bool:
-        """Return whether the profiles of this side leave pods of a schedulerName undecided.
+        """Return whether no profile of this side decides pods with a schedulerName.
 
-        A profile that only `other` has is added or removed, so no fallback replaces it here.
-        Pods of any other name are decided if both sides have a profile for them.
+        If only `other` declares the profile, it was added or removed, so no fallback replaces it on
+        this side, unless this side has no profiles at all. Pods with a name that neither side
+        declares are decided only if both sides have a fallback.
         """
         if scheduler_name in self.profile_names:
             return False
@@ -99,7 +100,7 @@ class PlanSide:
         return program is None or program.decides_all_pods
 
     def read_source_wording(self) -> wording.SourceWording:
-        """Return how things are said."""
+        """Return the wording of the texts."""
         return wording.read_source_wording(self.texts)
 
 
@@ -110,14 +111,15 @@ def read_plan_sides(
     scheduler_name: str | None,
     now: datetime.datetime,
 ) -> tuple[PlanSide, PlanSide]:
-    """Return both sides; `shared_params` are for whichever side declares them.
+    """Return both sides; each side gets those `shared_params` that it declares.
 
-    Metrics of one key that mean different things get different keys, so that one cluster can hold
-    samples for both sides.
+    Metrics with one key but different definitions get different keys, so that one cluster can
+    contain samples for both sides.
 
     Raises:
-        InputError: something cannot be read, or is wrong.
-        UsageError: it is not said where a revision has its policies.
+        InputError: an input cannot be read, or is invalid.
+        UsageError: an option is contradictory, or gives a revision without the path of its
+            policies.
     """
     texts = [_read_side_texts(named, other) for named, other in ((old, new), (new, old))]
     declared = [_list_declared_params(each) for each in texts]
@@ -147,7 +149,7 @@ def read_plan_sides(
 
 
 def _list_declared_params(sources: Sequence[source.SourceText]) -> frozenset[str]:
-    """Return the names of the params that texts declare; none where they have errors."""
+    """Return the names of the params that texts declare; empty if the texts have errors."""
     program = checker.check(sources).program
     return frozenset(param.name for param in program.params) if program else frozenset()
 
@@ -196,7 +198,7 @@ def _read_texts_at_revision(place: str, other: SideOptions) -> list[source.Sourc
 
 
 def _get_path_of_place(place: str) -> str:
-    """Return the path of a place of the other side, "" if it names none."""
+    """Return the path in a place of the other side, or "" if it contains none."""
     if place.startswith(_GIT):
         return place.removeprefix(_GIT).partition(":")[2]
     return "" if place in (NONE, policy_sources.STDIN) else place

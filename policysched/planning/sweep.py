@@ -1,8 +1,8 @@
-"""What becomes of a cluster when weights and params are varied: a simulation for each point.
+"""Simulations of one cluster with varied weights and params, one for each point of a sweep.
 
-Pods are placed anew, one after the other in queue order: those that wait, or all that a scheduler
-can place. Metrics stay what they are, so what a policy says just-placed pods add is all that a
-placement does to them.
+Pods are placed again one by one in queue order: either the pending pods, or all pods that a
+scheduler can place. Metrics are constant, so a placement affects them only through the load that
+policies add for recent placements.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ _DAEMON_SET = "DaemonSet"
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class SweepSettings:
-    """How to sweep.
+    """Settings of a sweep.
 
     Attributes:
-        places_all: whether running pods are placed anew, too.
-        hot: from which share requested a node is hot.
+        places_all: whether running pods are placed again, too.
+        hot: the requested share at which a node counts as hot.
     """
 
     places_all: bool = True
@@ -36,14 +36,14 @@ class SweepSettings:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class SweepResult:
-    """What one point leads to.
+    """The result of one point.
 
     Attributes:
-        point: None for the policies as they are written.
-        balance: of the cluster in the end.
-        pending: how many pods have no node in the end.
-        broken: how many pods run now where hard rules would not let them.
-        moved: how many pods go elsewhere than as the policies are written.
+        point: the values of the axes; None for the policies as written.
+        balance: the balance of the final cluster.
+        pending: the number of pods without a node in the final cluster.
+        broken: the number of pods that now run on a node that filters reject.
+        moved: the number of pods with another node than under the policies as written.
     """
 
     point: sweep_axes.Point | None
@@ -54,7 +54,7 @@ class SweepResult:
 
 
 class SweepSimulation:
-    """Simulates one cluster again and again."""
+    """Simulates one cluster repeatedly."""
 
     def __init__(
         self,
@@ -63,7 +63,7 @@ class SweepSimulation:
         where: str,
         settings: SweepSettings,
     ) -> None:
-        """Vary the new side of `basis`; `where` names the cluster in errors."""
+        """Vary the new side of `basis`; `where` is the name of the cluster in errors."""
         self._basis = basis
         self._found = found
         self._where = where
@@ -73,10 +73,10 @@ class SweepSimulation:
     def simulate_points(
         self, points: Sequence[sweep_axes.Point], advance: Callable[[int], None] = lambda _: None
     ) -> Iterator[SweepResult]:
-        """Yield what comes of the policies as written, then of each point.
+        """Yield the result of the policies as written, then of each point.
 
         Raises:
-            InputError: a param takes no such value, or there is no such rule.
+            InputError: a param does not accept a value, or a rule does not exist.
         """
         varied = [self._make_policy_set_at_point(point) for point in points]
         now = {pod.key: pod.spec.node_name for pod in self._found.pods}
@@ -95,7 +95,7 @@ class SweepSimulation:
         policy_set: policies.PolicySet,
         preferred: Mapping[str, str],
     ) -> tuple[SweepResult, dict[str, str]]:
-        """Return a result, and where each pod that was placed is, "" for nowhere."""
+        """Return a result, and the node of each pod that was queued or evicted, "" for none."""
         side = dataclasses.replace(self._basis.new, policies=policy_set)
         found = self._found
         now = self._basis.make_decider(side, found, self._where)
@@ -109,7 +109,7 @@ class SweepSimulation:
         return SweepResult(point, after, pending, broken), nodes
 
     def _make_policy_set_at_point(self, point: sweep_axes.Point) -> policies.PolicySet:
-        """Return the new side at a point."""
+        """Return the policies of the new side at a point."""
         params, weights = {}, {}
         for name, value in point.items():
             axis = sweep_axes.SweepAxis(name, (value,))
@@ -128,7 +128,7 @@ class SweepSimulation:
     def _count_rule_violations(
         self, now: sessions.PodDecider, policy_set: policies.PolicySet
     ) -> int:
-        """Return how many pods run where hard rules would not let them; the same by equal rules."""
+        """Return the number of pods on nodes that filters reject, cached for equal rules."""
         rules = _select_hard_rules(policy_set)
         for known, count in self._broken:
             if known == rules:
@@ -139,7 +139,7 @@ class SweepSimulation:
 
 
 def _select_hard_rules(policy_set: policies.PolicySet) -> object:
-    """Return what decides which nodes take pods: all but scores."""
+    """Return the rules without scores, which determine the feasible nodes."""
     program = policy_set.program
     return [
         dataclasses.replace(
@@ -160,7 +160,7 @@ def _is_score_rule(rule: checked.Rule) -> bool:
 
 
 def _check_each_running_pod_fits(now: sessions.PodDecider) -> Iterator[bool]:
-    """Yield for each running pod that a profile serves whether its node takes it."""
+    """Yield for each running pod that a profile serves whether its node is feasible."""
     cache = now.cluster.cache
     known: dict[tuple[int, str], bool] = {}
     placed = sorted(now.cluster.placed.values(), key=lambda info: info.shape.index)
@@ -184,7 +184,10 @@ def _check_each_running_pod_fits(now: sessions.PodDecider) -> Iterator[bool]:
 def _unbind_pods(
     found: cluster_file.ClusterObjects, now: sessions.PodDecider
 ) -> cluster_file.ClusterObjects:
-    """Return a cluster whose pods wait for a node, save those that are bound to theirs."""
+    """Return a cluster whose pods are pending, except pods that depend on their node.
+
+    Pods of DaemonSets, and pods that no profile decides, keep their nodes.
+    """
     freed = {
         info.key
         for info in now.cluster.placed.values()
@@ -206,7 +209,7 @@ def _is_daemon_set_pod(pod: objects.Pod) -> bool:
 
 
 def _place_pods(decider: sessions.PodDecider, preferred: Mapping[str, str]) -> dict[str, str]:
-    """Return where pods go, "" for nowhere; of equally good nodes the preferred one."""
+    """Return the nodes of pods, "" for none; of nodes with equal points, take the preferred one."""
     simulation = simulating.SchedulingSimulation(decider.cluster.cache, {})
     nodes: dict[str, str] = {}
     for framework, info in simulating.list_pods_in_queue_order(decider.cluster, decider.choice):

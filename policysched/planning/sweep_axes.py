@@ -1,4 +1,4 @@
-"""What a sweep varies: weights of rules and params, each through a list of values."""
+"""Axes of a sweep: weights of rules and params, each with a list of values."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ _EXAMPLE = "write POLICY/RULE.weight=0,20,50 or params.NAME=60%,70%"
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class SweepAxis:
-    """One thing that is varied.
+    """A weight or param that a sweep varies.
 
     Attributes:
         name: `POLICY/RULE.weight` or `params.NAME`.
-        values: as given.
+        values: the values as written.
     """
 
     name: str
@@ -31,24 +31,24 @@ class SweepAxis:
 
     @property
     def param(self) -> str | None:
-        """Name of the param, None for a weight."""
+        """The name of the param, or None for a weight."""
         return self.name.removeprefix(_PARAMS) if self.name.startswith(_PARAMS) else None
 
     @property
     def rule(self) -> str:
-        """Name of the rule whose weight it is."""
+        """The name of the rule whose weight is varied."""
         return self.name.removesuffix(f".{_WEIGHT}")
 
 
 Point = Mapping[str, str]
-"""A value for each axis, by its name."""
+"""The value of each axis, by the name of the axis."""
 
 
 def parse_sweep_axes(texts: Iterable[str]) -> list[SweepAxis]:
     """Return the axes that options describe.
 
     Raises:
-        UsageError: one of them is none, stands twice, or there are too many points.
+        UsageError: an axis is invalid or occurs twice, or there are too many points.
     """
     found = [_parse_axis(text) for text in texts]
     names = [axis.name for axis in found]
@@ -86,7 +86,7 @@ def _refuse_empty_axis(axis: SweepAxis) -> None:
 
 
 def generate_sweep_points(axes: Sequence[SweepAxis]) -> Iterator[Point]:
-    """Yield every combination of values, the last axis varied first."""
+    """Yield every combination of values; the last axis varies fastest."""
     names = [axis.name for axis in axes]
     for values in itertools.product(*(axis.values for axis in axes)):
         yield dict(zip(names, values, strict=True))
@@ -95,10 +95,10 @@ def generate_sweep_points(axes: Sequence[SweepAxis]) -> Iterator[Point]:
 def set_rule_weights(
     policy_set: policies.PolicySet, weights: Mapping[str, int]
 ) -> policies.PolicySet:
-    """Return policies with other weights of rules, by name; rules of weight 0 are left out.
+    """Return policies with other weights of rules, by full name; rules with weight 0 are removed.
 
     Raises:
-        ConfigurationError: there is no such rule, or it has no weight.
+        ConfigurationError: a rule does not exist, or has no weight.
     """
     program = policy_set.program
     if program is None or not weights:

@@ -1,4 +1,4 @@
-"""The results of a sweep as an SVG picture: lines over one axis, or a grid of tiles over two."""
+"""The results of a sweep as an SVG image: lines for one axis, or a grid of tiles for two axes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _MAX_LABEL = 24
 
 
 def refuse_undrawable_axes(varied: Sequence[sweep_axes.SweepAxis]) -> None:
-    """Refuse what cannot be drawn.
+    """Raise an error for axes that cannot be drawn.
 
     Raises:
         UsageError: there are more than two axes.
@@ -30,7 +30,7 @@ def refuse_undrawable_axes(varied: Sequence[sweep_axes.SweepAxis]) -> None:
 
 
 def draw_sweep(varied: Sequence[sweep_axes.SweepAxis], results: Sequence[sweep.SweepResult]) -> str:
-    """Return the picture of a sweep over one or two axes."""
+    """Return the image of a sweep over one or two axes."""
     points = [each for each in results if each.point is not None]
     body = _draw_lines(varied[0], points) if len(varied) == 1 else _draw_tiles(varied, points)
     names = ", ".join(axis.name for axis in varied)
@@ -46,7 +46,7 @@ def draw_sweep(varied: Sequence[sweep_axes.SweepAxis], results: Sequence[sweep.S
 
 
 def _draw_lines(axis: sweep_axes.SweepAxis, results: Sequence[sweep.SweepResult]) -> Iterable[str]:
-    """Yield the coefficients of variation over the values, with hot nodes and pending pods."""
+    """Yield lines of the coefficients of variation, with counts of hot nodes and pending pods."""
     spreads = [_get_coefficients_of_variation(each) for each in results]
     highest = max((max(each.values()) for each in spreads), default=0.0) or 1.0
     xs = [_compute_middle(i, len(results), _LEFT, _WIDTH - _RIGHT) for i in range(len(results))]
@@ -81,7 +81,7 @@ def _draw_lines(axis: sweep_axes.SweepAxis, results: Sequence[sweep.SweepResult]
 def _draw_tiles(
     varied: Sequence[sweep_axes.SweepAxis], results: Sequence[sweep.SweepResult]
 ) -> Iterable[str]:
-    """Yield a tile for each point, darker where the cluster is less even."""
+    """Yield a tile for each point, darker for a cluster that is less balanced."""
     across, down = varied
     means = [
         sum(_get_coefficients_of_variation(each).values()) / len(balance.RESOURCES)
@@ -116,7 +116,7 @@ def _get_coefficients_of_variation(result: sweep.SweepResult) -> dict[str, float
 
 
 def _compute_middle(number: int, count: int, low: float, high: float) -> float:
-    """Return the middle of one of `count` even parts."""
+    """Return the middle of one of `count` equal parts."""
     return low + (number + 0.5) * (high - low) / count
 
 
@@ -141,6 +141,6 @@ def _draw_text(
 
 
 def _escape_for_xml(words: str, most: int) -> str:
-    """Return words for a place in XML, without characters that XML cannot hold."""
+    """Return text for XML, without characters that XML does not permit."""
     shown = "".join(each for each in words[:most] if each.isprintable())
     return saxutils.escape(shown)

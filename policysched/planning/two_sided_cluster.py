@@ -1,7 +1,8 @@
-"""One cluster, and everything that decides about its pods.
+"""One cluster with everything that decides its pods.
 
-These are the old policies, the new ones, and the new ones without some of the edits. All decide
-about the same cache, so a difference between two decisions is one of the policies alone.
+Its pods are decided by the old policies, the new policies, and the new policies without some of the
+edits. All of them use the same cache, so a difference between two decisions is due to the policies
+alone.
 """
 
 from __future__ import annotations
@@ -31,14 +32,14 @@ _VARIANTS_KEPT = 64
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class PlanInputs:
-    """What decides, whatever the cluster.
+    """The inputs of a plan that do not depend on the cluster.
 
     Attributes:
-        old: the policies as they are.
-        new: the policies as they would be.
+        old: the old policies.
+        new: the new policies.
         now: the time of all decisions.
-        samples: of metrics, by the keys of both sides.
-        scheduler_name: the profile that stands for all pods, None for each pod's own.
+        samples: samples of metrics, by the keys of both sides.
+        scheduler_name: the profile that decides all pods; None for the profile of each pod.
     """
 
     old: sides.PlanSide
@@ -48,20 +49,20 @@ class PlanInputs:
     scheduler_name: str | None = None
 
     def find_metrics_without_samples(self) -> list[str]:
-        """Return the names of metrics that rules read and of which no node has a sample."""
+        """Return the names of metrics that rules read, but for which no node has a sample."""
         name = self.scheduler_name
         read = {**self.old.list_metrics_read(name), **self.new.list_metrics_read(name)}
         return sorted({name for key, name in read.items() if not self.samples.get(key)})
 
     def make_undecided_test(self, side: sides.PlanSide) -> Callable[[str], bool]:
-        """Return the test for schedulerNames whose pods a side leaves undecided."""
+        """Return a test for schedulerNames whose pods a side leaves undecided."""
         other = self.new if side is self.old else self.old
         return functools.partial(side.leaves_pods_undecided, other)
 
     def make_decider(
         self, side: sides.PlanSide, found: cluster_file.ClusterObjects, where: str
     ) -> sessions.PodDecider:
-        """Return what decides by one side alone, on a cluster of its own; see `offline`."""
+        """Return the decider of one side, with its own copy of the cluster; see `offline`."""
         samples = {each.key: self.samples.get(each.key, {}) for each in side.policies.node_metrics}
         basis = sessions.DeciderFactory(
             side.policies, self.now, samples, self.scheduler_name, self.make_undecided_test(side)
@@ -74,8 +75,8 @@ class ProfilePair:
     """The profiles that decide a pod on both sides.
 
     Attributes:
-        old: schedulerName of the old profile, None where no old profile serves the pod.
-        new: the same of the new one.
+        old: schedulerName of the old profile; None if no old profile serves the pod.
+        new: schedulerName of the new profile; None if no new profile serves the pod.
     """
 
     old: str | None
@@ -86,16 +87,16 @@ class TwoSidedCluster:
     """A cluster under both sides.
 
     Attributes:
-        cluster: its cache holds what both sides read.
-        old: what decides by the old side.
-        new: what decides by the new side.
+        cluster: the cluster; its cache contains the data that both sides read.
+        old: the frameworks of the old side.
+        new: the frameworks of the new side.
     """
 
     def __init__(self, basis: PlanInputs, found: cluster_file.ClusterObjects, where: str) -> None:
-        """Take in a cluster; `where` names it in errors.
+        """Load a cluster; `where` is its name in errors.
 
         Raises:
-            InputError: the cluster makes no sense, or a profile cannot be made.
+            InputError: the cluster is invalid, or a profile cannot be built.
         """
         self._basis = basis
         self.cluster = offline_cluster.make_empty_cluster(basis.now)
@@ -120,21 +121,21 @@ class TwoSidedCluster:
 
     @property
     def cache(self) -> caches.Cache:
-        """The one cache."""
+        """The cache that both sides share."""
         return self.cluster.cache
 
     def take_snapshot(self) -> snapshot.Snapshot:
-        """Return what decisions see now."""
+        """Return a snapshot of the present state."""
         return self.cache.snapshot()
 
     def find_profiles(self, info: pod_shape.PodInfo) -> ProfilePair:
-        """Return which profiles decide a pod."""
+        """Return the profiles that decide a pod."""
         return ProfilePair(self.old.find_profile_name(info), self.new.find_profile_name(info))
 
     def get_edits_of_pair(self, pair: ProfilePair) -> list[profile_edits.ProfileEdit]:
-        """Return the edits between two profiles, and those elsewhere that keep all pods away.
+        """Return the edits between two profiles, and edits of other profiles that repel all pods.
 
-        They are in an order of their own, whatever that of the texts is.
+        The edits are ordered by their keys, not by their places in the texts.
         """
         known = self._edits.get(pair)
         if known is None:
@@ -142,10 +143,10 @@ class TwoSidedCluster:
         return known
 
     def list_all_edits(self) -> list[profile_edits.ProfileEdit]:
-        """Return the edits between profiles that decide pods, or have the same name.
+        """Return the edits between profiles that decide pods, or that have the same name.
 
-        Their `homes` are empty if an edit was made in all profiles. If one profile decides all
-        pods, only the edits about it are returned.
+        `homes` is empty for an edit that all profiles contain. If one profile decides all pods,
+        only the edits of this profile are returned.
         """
         old, new = _get_programs(self._basis)
         implied = _get_implied_name(self._basis)
@@ -170,7 +171,7 @@ class TwoSidedCluster:
     def get_relevant_edits(
         self, pair: ProfilePair, shape: pod_shape.PodShape
     ) -> list[profile_edits.ProfileEdit]:
-        """Return the edits by which decisions about pods of a shape may differ."""
+        """Return the edits that may affect decisions for pods of a shape."""
         key = (pair, shape.index)
         known = self._relevant.get(key)
         if known is None:
@@ -186,12 +187,14 @@ class TwoSidedCluster:
     def get_framework_without(
         self, pair: ProfilePair, taken_back: Iterable[profile_edits.ProfileEdit]
     ) -> runtime.Framework:
-        """Return the new profile of a pair without some of its edits."""
+        """Return the framework of the new profile of a pair without some of its edits."""
         wanted = {each.key for each in taken_back}
         gone = [each for each in self.get_edits_of_pair(pair) if each.key in wanted]
         key = (pair, frozenset(wanted))
         known = self._variants.pop(key, None) or self._compile_variant(pair, gone)
         self._variants[key] = known
+        # A dict keeps the order of insertion, and a used variant is inserted again: the oldest is
+        # dropped.
         if len(self._variants) > _VARIANTS_KEPT:
             self._variants.pop(next(iter(self._variants)))
         return known
@@ -221,7 +224,7 @@ class TwoSidedCluster:
     def _compile_variant(
         self, pair: ProfilePair, gone: list[profile_edits.ProfileEdit]
     ) -> runtime.Framework:
-        """Compile the new program without some edits, in whichever of its profiles they are."""
+        """Compile the new program without some edits in the profiles that contain them."""
         side, program = self._basis.new.policies, _get_programs(self._basis)[1]
         names = [each.name or _get_implied_name(self._basis) for each in program.profiles]
         of_old = _index_metrics(_get_programs(self._basis)[0])
@@ -247,11 +250,11 @@ class TwoSidedCluster:
 
 
 class SideFrameworks:
-    """What decides by one side, pods found by their schedulerName.
+    """The frameworks of one side, found by the schedulerName of a pod.
 
     Attributes:
-        choice: of the profile of a pod.
-        profiles: made on the cache of the world.
+        choice: chooses the profile of a pod.
+        profiles: the profiles, which use the cache of the cluster.
     """
 
     def __init__(
@@ -265,7 +268,7 @@ class SideFrameworks:
         self._names: dict[str, str | None] = {}
 
     def find_profile_name(self, info: pod_shape.PodInfo) -> str | None:
-        """Return the profile that decides a pod, None for none."""
+        """Return the schedulerName of the profile that decides a pod, or None."""
         asked = info.pod.spec.scheduler_name
         if asked not in self._names:
             framework = self.choice.choose_framework(info)
@@ -273,17 +276,17 @@ class SideFrameworks:
         return self._names[asked]
 
     def get_framework(self, name: str) -> runtime.Framework:
-        """Return what decides by a profile."""
+        """Return the framework of a profile."""
         return self._frameworks[name]
 
 
 def make_pending_pod(info: pod_shape.PodInfo) -> pod_shape.PodInfo:
-    """Return a placed pod as one that waits for its first node."""
+    """Return a placed pod as a pending pod."""
     return pod_shape.PodInfo(remove_node_from_pod(info.pod), info.shape)
 
 
 def remove_node_from_pod(pod: objects.Pod) -> objects.Pod:
-    """Return a pod as it was created: neither bound nor nominated."""
+    """Return a pod without its node and its nomination."""
     spec = msgspec.structs.replace(pod.spec, node_name="")
     said = msgspec.structs.replace(pod.status, nominated_node_name="")
     return msgspec.structs.replace(pod, spec=spec, status=said)
@@ -302,7 +305,7 @@ NO_PROFILE: Final = checked.CheckedProfile(
     params=(),
     span=None,
 )
-"""A profile that says nothing."""
+"""A profile without policies and settings."""
 
 
 def _get_programs(basis: PlanInputs) -> tuple[checked.CheckedProgram, checked.CheckedProgram]:

@@ -1,4 +1,4 @@
-"""How the texts of a side say things: checked policies know what is meant, not how it is said."""
+"""The wording of policy texts, which checked policies do not contain."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class SourceWording:
-    """What the texts of a side say.
+    """The wording of the texts of one side.
 
     Attributes:
-        scopes: policy → the statement that says for which pods it is.
-        lets: let → what it stands for.
-        metrics: metric → its query.
+        scopes: policy -> its scope statement.
+        lets: let -> its expression or selector.
+        metrics: metric -> its query.
     """
 
     scopes: Mapping[str, str] = dataclasses.field(default_factory=dict)
@@ -30,12 +30,12 @@ class SourceWording:
     metrics: Mapping[str, str] = dataclasses.field(default_factory=dict)
 
     def get_scope_statement(self, policy: checked.CheckedPolicy) -> str:
-        """Return the statement that says for which pods a policy is."""
+        """Return the scope statement of a policy."""
         return self.scopes.get(policy.name, _UNKNOWN_SCOPE)
 
 
 def read_source_wording(texts: Iterable[source.SourceText]) -> SourceWording:
-    """Return what texts without errors say."""
+    """Return the wording of texts that have no errors."""
     scopes: dict[str, str] = {}
     lets: dict[str, str] = {}
     metrics: dict[str, str] = {}
@@ -59,7 +59,7 @@ def read_source_wording(texts: Iterable[source.SourceText]) -> SourceWording:
 
 
 def collect_names_in_rule(rule: str, *sides: SourceWording) -> set[str]:
-    """Return every name in the words of a rule, and in what stands behind these names."""
+    """Return all names in the text of a rule, and in the definitions of these names."""
     found: set[str] = set()
     pending = [rule]
     while pending:
