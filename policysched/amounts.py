@@ -1,4 +1,4 @@
-"""Numbers with their unit, as people read them: `83%`, `1.5Gi`, `90M/s`."""
+"""Format numbers with their unit for people: `83%`, `1.5Gi`, `90M/s`."""
 
 from __future__ import annotations
 
@@ -9,11 +9,14 @@ from policysched import units
 _BINARY = ("", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei")
 _DECIMAL = ("", "k", "M", "G", "T", "P", "E")
 _MANY = 100.0
-"""From here on digits behind the point say nothing."""
+"""Values from here on are formatted without decimals."""
 
 
 def format_amount(value: float, unit: units.Unit) -> str:
-    """Return a value in the scale of a query (a ratio 0..1, whole cores) with three digits."""
+    """Return a value in the scale of a query (a ratio 0..1, whole cores) as text.
+
+    The text has three significant digits, or all integer digits if there are more.
+    """
     if unit.is_dimensionless:
         return (
             f"{_format_three_digits(100 * value)}%"
@@ -33,7 +36,10 @@ def format_amount(value: float, unit: units.Unit) -> str:
 
 
 def format_precise_amount(value: float, unit: units.Unit) -> str:
-    """Return the same with six digits, cores as a plain number, as policies write it."""
+    """Return a value as policies write it: six significant digits, cores as a plain number.
+
+    This applies to bytes, cores, numbers and ratios. Other units are formatted by `format_amount`.
+    """
     if unit == units.BYTES:
         return _format_scaled(value, _BINARY, 1024, _format_six_digits)
     if unit == units.CORES or (unit.is_dimensionless and not unit.is_ratio):
@@ -42,7 +48,7 @@ def format_precise_amount(value: float, unit: units.Unit) -> str:
 
 
 def format_age(seconds: float) -> str:
-    """Return an age: `21s`, `4m10s`, `3h`, `2d`."""
+    """Return an age in its two largest units: `21s`, `4m10s`, `3h`, `2d`."""
     whole = max(0, round(seconds))
     parts = []
     for size, letter in ((86400, "d"), (3600, "h"), (60, "m"), (1, "s")):
@@ -74,7 +80,7 @@ def _format_scaled(
 
 
 def format_quantity(resource: str, amount: int) -> str:
-    """Return milli-CPU, bytes or pieces as a Kubernetes quantity, exactly."""
+    """Return an amount in milli-CPU, bytes or pieces as a Kubernetes quantity, without rounding."""
     if resource == "cpu":
         return str(amount // 1000) if amount % 1000 == 0 else f"{amount}m"
     if units.find_resource_unit(resource) != units.BYTES:

@@ -1,4 +1,4 @@
-"""Integers of 64 bits, as Kubernetes' fields and selectors have them."""
+"""64-bit integers, as Kubernetes uses them in fields and selectors."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ import re
 MAX = 2**63 - 1
 MIN = -(2**63)
 _TEXT = re.compile(r"[+-]?0*[0-9]{1,19}")
-"""More digits, which Python may refuse to read, are beyond 64 bits."""
+"""At most 19 significant digits: longer numbers exceed 64 bits, and `int` rejects very long
+ones."""
 
 
 def fits_int64(number: int) -> bool:
-    """Return whether a number has at most 64 bits."""
+    """Return whether a signed 64-bit integer can hold the number."""
     return MIN <= number <= MAX
 
 
@@ -25,5 +26,5 @@ def parse_int64(text: str) -> int | None:
 
 
 def parse_unsigned_digits(text: str) -> int | None:
-    """Return the integer that ASCII digits write, without a sign, or None."""
+    """Return the int64 that is written in ASCII digits without a sign, or None."""
     return parse_int64(text) if text.isdigit() else None

@@ -1,7 +1,7 @@
-"""Kubernetes quantities ("500m", "1Gi") as exact integers.
+"""Parse Kubernetes quantities ("500m", "1Gi") as exact integers.
 
-Source: apimachinery `pkg/api/resource` (`Quantity.Value`, `Quantity.MilliValue`): both round up,
-away from zero, and the result is kept inside int64.
+Source: apimachinery `pkg/api/resource` (`Quantity.Value`, `Quantity.MilliValue`). Both round up,
+away from zero, and the result is clamped to int64.
 """
 
 from __future__ import annotations
@@ -59,12 +59,12 @@ def parse_quantity(text: str) -> Fraction:
 
 
 def parse_whole_units(text: str | float) -> int:
-    """Return the quantity in whole units (bytes, pieces), rounded up, as an int64."""
+    """Return the quantity in whole units (bytes, pieces), rounded away from zero, as an int64."""
     return _round_up_to_int64(parse_quantity(str(text)))
 
 
 def parse_milli_units(text: str | float) -> int:
-    """Return the quantity in thousandths (milli-CPU), rounded up, as an int64."""
+    """Return the quantity in thousandths (milli-CPU), rounded away from zero, as an int64."""
     return _round_up_to_int64(parse_quantity(str(text)) * 1000)
 
 

@@ -1,4 +1,4 @@
-"""Names in messages: the nearest known one ("did you mean"), and lists of them."""
+"""Names in messages: the most similar known name ("did you mean"), and lists of names."""
 
 from __future__ import annotations
 
@@ -8,14 +8,17 @@ from collections.abc import Iterable, Sequence
 MAX_DISTANCE = 2
 MAX_SUGGESTIONS = 3
 _SHORT_WORD = 3
-"""Words up to this length may differ in one place only: `in` is not a misspelt `or`."""
+"""Words up to this length may differ by one edit only: `in` is not a misspelt `or`."""
 _DOUBLED = re.compile(r"(.)\1+")
 _LONG_WORD = 6
-"""Words from this length on are so far apart that one edit leads to one of them."""
+"""Shortest word for which one edit can be an unambiguous misspelling."""
 
 
 def compute_edit_distance(left: str, right: str) -> int:
-    """Return the edits between two words: insert, delete, replace, swap two neighbours."""
+    """Return the number of edits between two words: insert, delete, replace, swap neighbours.
+
+    This is the optimal string alignment distance.
+    """
     before: list[int] = []
     previous = list(range(len(right) + 1))
     for row, char in enumerate(left, start=1):
@@ -35,7 +38,10 @@ def compute_edit_distance(left: str, right: str) -> int:
 
 
 def find_nearest_names(word: str, names: Iterable[str]) -> list[str]:
-    """Return up to three names within two edits of `word`, nearest first; case does not count."""
+    """Return up to three names within two edits of `word`, nearest first, ignoring case.
+
+    If the word or the name has at most three letters, only one edit is allowed.
+    """
     folded = word.casefold()
     found = []
     for name in sorted(set(names)):
@@ -49,11 +55,11 @@ def find_nearest_names(word: str, names: Iterable[str]) -> list[str]:
 
 
 def is_unambiguous_misspelling(word: str, meant: str, names: Iterable[str]) -> bool:
-    """Return whether `word` can be nothing but a misspelt `meant`, among all words of its place.
+    """Return whether `word` can only be a misspelling of `meant`, among the names allowed there.
 
-    It is if only case or doubled letters differ (`Inn`), or if a long word is one edit away from
-    one name and from no other by two. Short words are too near to each other: `Ge` is not `Gt`,
-    `asc` is not `as`.
+    It is unambiguous if only case or doubled letters differ (`Inn`), or if a long word is one edit
+    away from `meant` and more than two edits away from every other name. Short words are too
+    similar to each other: `Ge` is not `Gt`, and `asc` is not `as`.
     """
     others = {name for name in names if name != meant}
     folded = word.casefold()
@@ -71,12 +77,12 @@ def is_unambiguous_misspelling(word: str, meant: str, names: Iterable[str]) -> b
 
 
 def _fold_case_and_doubles(word: str) -> str:
-    """Return a word without case and doubled letters."""
+    """Return a word in one case and without doubled letters."""
     return _DOUBLED.sub(r"\1", word.casefold())
 
 
 def suggest_names(word: str, names: Iterable[str]) -> str:
-    """Return "did you mean `x`?" or "" if nothing is near."""
+    """Return "did you mean `x`?" with the nearest names, or "" if no name is near."""
     found = [f"`{name}`" for name in find_nearest_names(word, names)]
     return f"did you mean {join_alternatives(found)}?" if found else ""
 
@@ -90,7 +96,7 @@ def join_alternatives(words: Iterable[str]) -> str:
 
 
 def join_some_names(names: Sequence[str], most: int) -> str:
-    """Join names by commas; of more than `most` the first ones and how many more there are."""
+    """Join the first `most` names with commas and count the rest: `a, b and 3 more`."""
     shown = ", ".join(names[:most])
     rest = len(names) - most
     return f"{shown} and {rest:,} more" if rest > 0 else shown

@@ -1,6 +1,6 @@
-"""Units of numbers: what a metric, a resource or a literal is measured in.
+"""Units of numbers: the dimension of a metric, a resource or a literal.
 
-A Unit is a product of powers of three base dimensions. Numbers travel in one canonical scale:
+A Unit is a product of powers of three base dimensions. All numbers use one canonical scale:
 
     dimension   canonical number        exactness
     bytes       bytes                   whole up to 2^53 in a float64
@@ -25,8 +25,8 @@ class Unit:
         byte_power: 1 for bytes.
         core_power: 1 for cores.
         second_power: 1 for seconds, -1 for per-second rates.
-        is_ratio: dimensionless and declared or derived to be a share.
-        may_exceed_one: a ratio that was computed; what is requested may be more than what there is.
+        is_ratio: dimensionless, and declared or derived to be a share.
+        may_exceed_one: a computed ratio, which may exceed 1: pods may request more than nodes have.
     """
 
     byte_power: int = 0
@@ -37,11 +37,11 @@ class Unit:
 
     @property
     def is_dimensionless(self) -> bool:
-        """Whether it is a plain number or a ratio."""
+        """Whether the unit is a plain number or a ratio."""
         return not (self.byte_power or self.core_power or self.second_power)
 
     def has_same_dimension(self, other: Unit) -> bool:
-        """Whether numbers of both units may be added and compared."""
+        """Return whether numbers of the two units can be added and compared."""
         return (self.byte_power, self.core_power, self.second_power) == (
             other.byte_power,
             other.core_power,
@@ -49,7 +49,7 @@ class Unit:
         )
 
     def multiply_unit(self, other: Unit, sign: int = 1) -> Unit:
-        """Return the unit of a product, or with sign -1 of a quotient."""
+        """Return the unit of a product, or of a quotient if `sign` is -1."""
         product = Unit(
             self.byte_power + sign * other.byte_power,
             self.core_power + sign * other.core_power,
@@ -60,11 +60,11 @@ class Unit:
         return COMPUTED_RATIO if product.is_dimensionless and is_share else product
 
     def get_sum_unit(self) -> Unit:
-        """Return the unit of a sum or difference of numbers in this one."""
+        """Return the unit of a sum or difference of two numbers of this unit."""
         return COMPUTED_RATIO if self.is_ratio else self
 
     def __str__(self) -> str:
-        """Return the unit in the words of the language."""
+        """Return the name of the unit in the language, or a product such as `bytes·seconds`."""
         if self.is_dimensionless:
             return "ratio" if self.is_ratio else "number"
         return NAMES.get(self) or _format_product_unit(self)
@@ -102,9 +102,9 @@ def _format_product_unit(unit: Unit) -> str:
 
 
 def find_resource_unit(name: str) -> Unit:
-    """Return the unit in which a node resource is counted.
+    """Return the unit of a node resource.
 
-    `cpu` is in cores, memory-like resources in bytes, everything else is counted.
+    `cpu` is measured in cores, memory and similar resources in bytes. All others are counted.
     """
     if name == "cpu":
         return CORES
