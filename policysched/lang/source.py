@@ -1,4 +1,4 @@
-"""Policy text and places in it: SourceText, Span."""
+"""Policy texts and places in them: SourceText, Span."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ import functools
 
 @dataclasses.dataclass(frozen=True, slots=True, order=True)
 class Span:
-    """A stretch of characters in one source text.
+    """A range of characters in one policy text.
 
     Attributes:
         file: name of the SourceText.
         start: offset of the first character, 0-based.
-        end: offset behind the last character; equal to `start` for a place between characters.
+        end: offset after the last character; equal to `start` for a place between characters.
         line: 1-based line of `start`.
         column: 1-based column of `start`, counted in code points.
     """
@@ -26,23 +26,23 @@ class Span:
     column: int
 
     def __str__(self) -> str:
-        """Return `file:line:column`, the form that editors and terminals can jump to."""
+        """Return `file:line:column`, the form that editors and terminals can open."""
         return f"{self.file}:{self.line}:{self.column}"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Origin:
-    """Where in a file a text begins that is only a part of it: one key of a ConfigMap manifest.
+    """The place of a text within a larger file, such as one key of a ConfigMap manifest.
 
     Attributes:
         file: path of the file.
         line: 1-based line of the text's first line.
-        indent: characters before each of its lines; None if lines of the text are not lines of the
-            file (a folded or quoted scalar), so that the text cannot be edited line by line.
-        runs: then, from which offset in the text on it stands at which 1-based line and column,
-            ascending from offset 0; () if that is not known either: only `line` can be told then.
-        is_aliased: whether an alias of YAML repeats the text, so that an edit of it changes another
-            value too.
+        indent: characters before each line of the text. None if lines of the text are not lines of
+            the file (a folded or quoted scalar); the text cannot be edited line by line then.
+        runs: used if `indent` is None: (offset in the text, 1-based line, 1-based column) of each
+            run of characters, ascending from offset 0. If it is (), only `line` is known.
+        is_aliased: whether a YAML alias repeats the text, so that an edit also changes another
+            value.
     """
 
     file: str
@@ -57,9 +57,9 @@ class SourceText:
     r"""One policy text: a `.policy` file, or one key of a ConfigMap.
 
     Attributes:
-        name: shown in diagnostics, usually the path as the user wrote it.
+        name: the name in diagnostics, usually the path as the user wrote it.
         text: the whole content, as read; line ends are `\n` or `\r\n`.
-        origin: the file around it; None for a text that is a file of its own.
+        origin: the file that contains the text; None for a text that is a file of its own.
     """
 
     name: str
@@ -68,7 +68,7 @@ class SourceText:
 
     @property
     def key(self) -> str:
-        """The last part of the name: what `import "…"` in another text calls this one."""
+        """The last part of the name, by which `import "…"` in other texts refers to this text."""
         return self.name.rsplit("/", 1)[-1]
 
     @property
@@ -88,7 +88,7 @@ class SourceText:
 
     @property
     def line_count(self) -> int:
-        """Number of lines, the one behind a final line end included."""
+        """Number of lines, including the one after a final line end."""
         return len(self._line_starts)
 
     def position(self, offset: int) -> tuple[int, int]:
@@ -97,7 +97,7 @@ class SourceText:
         return index + 1, offset - self._line_starts[index] + 1
 
     def place(self, offset: int) -> tuple[str, int, int]:
-        """Return the file, line and column of `offset`, also where the text is part of a file."""
+        """Return the file, line and column of `offset`, in the containing file if there is one."""
         line, column = self.position(offset)
         if self.origin is None:
             return self.name, line, column
@@ -122,9 +122,10 @@ class SourceText:
         return self._line_starts[number - 1]
 
     def fitted(self, new: str) -> str:
-        """Return what `new` is read back as where this text stands.
+        """Return `new` as it will be read back from the file of this text.
 
-        In a manifest line ends at the end are up to the manifest (`|-`, `|+`), so they stay.
+        In a manifest, the block scalar (`|-`, `|+`) determines the final line ends. They are
+        therefore kept as they are in this text.
         """
         if self.origin is None:
             return new

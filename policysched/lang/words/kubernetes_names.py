@@ -1,8 +1,8 @@
-"""What Kubernetes accepts as label keys, label values, namespaces and names.
+"""Validation of label keys, label values, namespaces and names by the rules of Kubernetes.
 
 Rules and limits: apimachinery pkg/util/validation/validation.go (IsQualifiedName,
-IsValidLabelValue, IsDNS1123Label, IsDNS1123Subdomain). Each function returns what is wrong, as the
-end of a sentence about the text, or "".
+IsValidLabelValue, IsDNS1123Label, IsDNS1123Subdomain). Each `find_…_problem` function returns the
+problem as the end of a sentence about the text, or "" if the text is valid.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def _find_qualified_name_problem(name: str) -> str:
 
 
 def find_label_value_problem(text: str) -> str:
-    """Check a label or taint value; the empty value is fine."""
+    """Check a label or taint value; the empty value is valid."""
     return _find_qualified_name_problem(text) if text else ""
 
 
@@ -49,7 +49,7 @@ def find_dns_label_problem(text: str) -> str:
 
 
 def make_nearest_dns_label(text: str) -> str:
-    """Return a text as a valid namespace or policy name, "" if no character is left."""
+    """Return the text converted to a valid namespace or policy name, or "" if there is none."""
     name = re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")
     return "" if find_dns_label_problem(name) else name
 

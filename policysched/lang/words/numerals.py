@@ -1,9 +1,9 @@
-"""Literal numbers: `0.7`, `80%`, `500m`, `4Gi`, `1h30m`, and what units they may stand for.
+"""Number literals such as `0.7`, `80%`, `500m`, `4Gi`, `1h30m`, and the units they can have.
 
 A literal alone has no unit: `5m` is five minutes or five thousandths.
-`NumberLiteral.convert_to_unit` reads it in the unit that its place asks for,
-`NumberLiteral.natural` in the only unit that it can have.
-Arithmetic is exact (fractions) up to the final float64.
+`NumberLiteral.convert_to_unit` converts it to the unit that its context requires.
+`NumberLiteral.get_natural_reading` uses the only unit that the literal can have. Arithmetic is
+exact (fractions) up to the final float64.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ OTHER_SPELLINGS: dict[str, str] = {
     **{f"{name}i{byte}": f"{name}i" for name in "KMGTP" for byte in ("B", "b")},
     **{f"{name.lower()}i": f"{name}i" for name in "KMGTP"},
 }
-"""How other tools write suffixes -> the suffix."""
+"""Spellings of suffixes in other tools, with the suffix of this language."""
 
 MAX_DIGITS = 30
 _MIN_DIGITS_OF_MI = 3
@@ -66,21 +66,21 @@ _OTHER_NUMBERS = (
     (re.compile(r"-?0[xXbBoO][0-9a-fA-F]+"), "numbers are decimal, as in `16` or `0.7`"),
     (re.compile(r"-?[0-9.]+%?"), f"a number has at most {MAX_DIGITS} digits"),
 )
-"""Spellings of other languages, and what a number is here."""
+"""Patterns of numbers in other languages, with the rule of this language."""
 BINARY_HELP = "suffixes such as Ki, Mi and Gi are for bytes; write the number out or use k, M, G"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class NumberLiteral:
-    """A number with all the ways to read it.
+    """A number literal with all its readings.
 
     Attributes:
-        plain: without suffix, or None.
-        share: with `%`, as 0..1, or None.
-        seconds: as a duration, or None.
-        quantity: as a Kubernetes quantity, or None.
-        is_binary: the quantity has a suffix such as Gi, which nothing but bytes has.
-        is_part: the quantity has a suffix such as m, which bytes do not have.
+        plain: the number without a suffix, or None.
+        share: the number with `%`, as 0..1, or None.
+        seconds: the number as a duration, or None.
+        quantity: the number as a Kubernetes quantity, or None.
+        is_binary: the quantity has a suffix such as Gi, which is valid only for bytes.
+        is_part: the quantity has a suffix such as m, which is not valid for bytes.
     """
 
     plain: fractions.Fraction | None = None
@@ -92,22 +92,22 @@ class NumberLiteral:
 
     @property
     def _has_bytes_suffix(self) -> bool:
-        """Whether the quantity has a suffix that bytes have."""
+        """Whether the quantity has a suffix that is valid for bytes."""
         return self.quantity is not None and not self.is_part
 
     @property
     def is_ambiguous(self) -> bool:
-        """Whether it is a duration or a quantity, as its place asks."""
+        """Whether the context decides between a duration and a quantity."""
         return self.seconds is not None and self.quantity is not None
 
     def has_suffix_of_other_unit(self, unit: units.Unit) -> bool:
-        """Say whether it is a quantity whose suffix cores or bytes do not have."""
+        """Return whether the quantity has a decimal suffix that is invalid for cores or bytes."""
         if unit == units.CORES:
             return self._has_bytes_suffix and not self.is_binary
         return unit in (units.BYTES, units.BYTES_PER_SECOND) and self.is_part
 
     def get_natural_reading(self) -> tuple[float, units.Unit] | None:
-        """Return canonical number and unit where the literal alone decides; None if ambiguous."""
+        """Return the canonical number and its unit without a context; None if ambiguous."""
         if self.is_ambiguous:
             return None
         if self.share is not None:
@@ -119,10 +119,11 @@ class NumberLiteral:
         return float(self.plain or 0), units.NUMBER
 
     def convert_to_unit(self, unit: units.Unit) -> float | None:
-        """Return the canonical number of the literal in `unit`, None if it has no such reading.
+        """Return the canonical number of the literal in `unit`, or None if it has no such reading.
 
-        A plain number other than 0 is no amount of bytes or seconds (`4Gi`, `5s` are), and beyond
-        -1..1 no ratio (`80%` is) unless that is a computed one.
+        A plain number other than 0 is not a valid number of bytes or seconds (`4Gi` and `5s` are).
+        A plain number outside -1..1 is not a valid ratio (`80%` is), unless the ratio is a computed
+        one.
         """
         if unit.is_dimensionless:
             return self._read_as_dimensionless(unit)
@@ -153,7 +154,7 @@ class NumberLiteral:
         return None if value is None else value * int(units.CORES_SCALE)
 
     def _read_as_decimal_quantity(self) -> fractions.Fraction | None:
-        """Return the quantity unless its suffix is one that only bytes have."""
+        """Return the quantity unless its suffix is valid only for bytes."""
         return None if self.is_binary else self.quantity
 
     def _read_as_bare_zero(self) -> fractions.Fraction | None:
@@ -161,7 +162,7 @@ class NumberLiteral:
 
 
 def parse_numeral(text: str) -> NumberLiteral | None:
-    """Return the readings of a numeral; None if its suffix is no unit or it is far too long."""
+    """Return the readings of a numeral, or None if its suffix is unknown or it is too long."""
     if _EXPONENT.match(text):
         return NumberLiteral(plain=fractions.Fraction(text))
     match = _NUMERAL.match(text)
@@ -186,7 +187,7 @@ def parse_numeral(text: str) -> NumberLiteral | None:
 
 
 def has_binary_suffix(text: str) -> bool:
-    """Return whether a text is a number with a suffix that only bytes have."""
+    """Return whether a text is a number with a binary suffix, which is valid only for bytes."""
     literal = parse_numeral(text)
     return literal is not None and literal.is_binary
 
@@ -203,9 +204,10 @@ def _parse_duration(text: str) -> fractions.Fraction | None:
 
 
 def suggest_bytes_spelling(digits: str) -> str:
-    """Return how to write a number of bytes, "" if no suffix gives it: it has to have one.
+    """Return how to write a number of bytes with a suffix, or "" if no suffix fits.
 
-    A small number is most likely one of Gi, a large one counts single bytes.
+    A number of up to two digits probably means Gi, one of up to six digits Mi or Gi. Longer numbers
+    are converted exactly.
     """
     if not digits.isdecimal() or len(digits) < _MIN_DIGITS_OF_MI:
         return f"write `{digits}Gi`"
@@ -224,11 +226,11 @@ def suggest_bytes_spelling(digits: str) -> str:
 
 
 def get_suffix(text: str) -> str:
-    """Return what stands behind the digits, for a message about an unknown suffix."""
+    """Return the text after the digits, for a message about an unknown suffix."""
     return text.lstrip("-0123456789.")
 
 
 def describe_refused_number(text: str) -> str:
-    """Return what a number is that `parse_numeral` refuses; "" if its suffix is to blame."""
+    """Return the rule that a number refused by `parse_numeral` breaks; "" for a wrong suffix."""
     matching = (advice for pattern, advice in _OTHER_NUMBERS if pattern.fullmatch(text))
     return next(matching, "")

@@ -1,7 +1,7 @@
-"""The words of the grammar by what they are for.
+"""The terminals of the grammar, grouped by purpose.
 
-Syntax messages speak of "a statement" or "a label operator" rather than list thirty terminals; this
-is where they know from.
+Syntax messages use the groups to name "a statement" or "a label operator" instead of up to thirty
+terminals.
 """
 
 from __future__ import annotations
@@ -150,7 +150,7 @@ KEYWORDS: dict[str, tuple[str, ...]] = {
     **METRIC_OPTIONS,
     **CLAUSES,
 }
-"""Every keyword terminal and the words that it stands for."""
+"""Every keyword terminal, with its words."""
 
 ALL_KEYWORDS = frozenset(word for words in KEYWORDS.values() for word in words)
 
@@ -185,4 +185,4 @@ ALLOWED_CLAUSES: dict[str, frozenset[str]] = {
     "clusterAffinity preferred": _ALWAYS | {"weight"},
     "spreadConstraint": _ALWAYS | {"minGroups", "maxGroups"},
 }
-"""Statement, with its strength where that matters -> the clauses that it takes."""
+"""Statement, with its strength if it matters -> the clauses that are allowed in it."""

@@ -1,7 +1,7 @@
-"""Every name that a policy may say, with its type and a sentence about it.
+"""The names with a fixed meaning in policies, each with its type and a short description.
 
-One table for the checker, the documentation and completion. `docs/language.md` is tested to name
-each of them.
+The checker, the documentation and completion use this one table. A test ensures that
+`docs/language.md` contains each name.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ Domain = Literal["pod", "node", "namespace", "cluster", "resource"]
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class ReservedField:
-    """A reserved name in selectors; quoting it means the label of that name.
+    """A reserved name in selectors; a quoted name means the label of that name.
 
     Attributes:
-        kind: `text` takes In, NotIn, =, !=, Exists, DoesNotExist; `texts` (several values) not
-            the last two; `number` the comparisons.
-        values: all values there are, or () if any text will do.
+        kind: `text` allows In, NotIn, =, !=, Exists, DoesNotExist; `texts` (several values) allows
+            all of these except Exists and DoesNotExist; `number` allows comparisons.
+        values: all possible values, or () if any text is possible.
     """
 
     kind: Literal["text", "texts", "number"]
@@ -109,7 +109,7 @@ STRATEGIES: dict[str, str] = {
 TAKING_NAMES = frozenset(
     {*NODE_RESOURCE_FUNCTIONS, "requests", "limits", "label", "annotation", *STRATEGIES}
 )
-"""Functions of expressions whose arguments are names: of resources, labels and annotations."""
+"""Functions whose arguments are names of resources, labels or annotations."""
 NORMALIZATIONS: dict[str, str] = {
     "linear": "linear(low, high): 0 points at low, 100 at high, clamped",
     "minmax": "minmax or minmax(floor): by place between smallest and largest",
@@ -132,4 +132,4 @@ OUTAGE_ACTIONS = ("skip", "hold")
 WINDOW_FUNCTIONS = ("avg", "min", "max", "quantile")
 
 RESERVED_NAMES = frozenset({"and", "else", "node", "not", "or", "pod", "priority", "tainted"})
-"""Names that no metric, param or let can have, since an expression reads them otherwise."""
+"""Names that no metric, param or let can have, because expressions give them another meaning."""
