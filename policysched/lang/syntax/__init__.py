@@ -1,1 +1,1 @@
-"""The syntax tree as written, and its canonical text line by line."""
+"""The syntax tree of a text as written, and its printing as canonical text."""

@@ -1,9 +1,9 @@
 """Parentheses that `fmt` keeps although the tree does not need them.
 
-They stay where a reader would have to know what binds first: after `not`, around `not …` beside
-`and` or `or`, between different signs of arithmetic, around `… else …` in a comparison. Others say
-nothing: around a whole condition, a name, a number or a call, around a comparison beside `and`,
-around a sum in a comparison, doubled ones.
+They are kept where a reader would otherwise need to know precedence: after `not`, around `not …`
+next to `and` or `or`, between different arithmetic signs, and around `… else …` in a comparison.
+All others are removed: around a whole condition, a name, a number or a call, around a comparison
+next to `and`, around a sum in a comparison, and doubled ones.
 """
 
 from __future__ import annotations
@@ -26,16 +26,17 @@ _STAY: dict[type, tuple[type, ...]] = {
     syntax_expr.Else: (syntax_expr.Binary,),
     syntax_expr.Negate: (),
 }
-"""Operator -> operands that keep their parentheses; those that need them have them anyway."""
+"""Operator -> operands that keep their parentheses. Required parentheses are printed in any
+case."""
 
 
 def mark_kept_parentheses(node: Any, operands: Sequence[Any], grouped: Sequence[bool]) -> Any:  # noqa: ANN401 - returns a node of the type that it was given
-    """Return a node whose operands know which parentheses stay.
+    """Return a node whose operands are marked if they keep their parentheses.
 
     Args:
-        node: it has just been built.
+        node: the node as it was just built.
         operands: its operands, in the order of the text.
-        grouped: of each operand, whether it was written in parentheses.
+        grouped: for each operand, whether it was written in parentheses.
     """
     pairs = enumerate(zip(operands, grouped, strict=True))
     stays = [is_grouped and _keeps_parentheses(node, each, at) for at, (each, is_grouped) in pairs]
@@ -68,7 +69,7 @@ def _keeps_parentheses(outer: object, inner: object, position: int) -> bool:
 
 
 def strip_parentheses_marks(node: Any) -> Any:  # noqa: ANN401 - as above
-    """Return a tree without marks: names of rules do not depend on them."""
+    """Return the tree without marks, because names of rules must not depend on them."""
     changes: dict[str, object] = {}
     for field in dataclasses.fields(node):
         value = getattr(node, field.name)

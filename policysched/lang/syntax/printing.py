@@ -1,8 +1,8 @@
-"""Syntax tree to canonical text, one line for each statement.
+"""Print the syntax tree as canonical text, one line for each statement.
 
-The formatter lays these lines out; the checker names unnamed rules by a hash of them. Parentheses
-stand where the tree needs them and where its nodes say so (`kept_parentheses`), operators have
-their canonical spelling, words stay quoted or unquoted as they were written.
+The formatter lays these lines out, and the checker names unnamed rules by a hash of them.
+Parentheses are printed where the tree needs them and where nodes are marked (`kept_parentheses`).
+Operators have their canonical spelling. Words stay quoted or unquoted, as written.
 """
 
 from __future__ import annotations
@@ -14,28 +14,28 @@ from policysched.lang.syntax import syntax, syntax_clause, syntax_expr
 
 _ESCAPES = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\t": "\\t"}
 _OPERAND_KEYWORDS = frozenset({"node", "not", "pod"})
-"""Words that start an operand of another kind where nothing of a name follows them."""
+"""Words that are keywords unless a character of a name follows them."""
 PRECEDENCE = {"+": 2, "-": 2, "*": 3, "/": 3}
 _ELSE, _UNARY, _ATOM = 1, 4, 5
 
 
 def format_string_literal(text: str) -> str:
-    """Return a string literal."""
+    """Return a text as a string literal with escapes."""
     return '"' + "".join(_ESCAPES.get(char, char) for char in text) + '"'
 
 
 def format_value(word: syntax_expr.Value) -> str:
-    """Return a word, between quotes if it was written so."""
+    """Return the text of a word, in quotes if it was written in quotes."""
     return format_string_literal(word.text) if word.quoted else word.text
 
 
 def format_amount(number: syntax_expr.Amount) -> str:
-    """Return a number, or the name or string that stands in its place."""
+    """Return the text of a number, or of the name or string in its place."""
     return number.text if isinstance(number, syntax_expr.Numeral) else format_value(number)
 
 
 def format_value_list(words: Iterable[syntax_expr.Value]) -> str:
-    """Return a list in parentheses."""
+    """Return the text of a list in parentheses."""
     return "(" + ", ".join(format_value(word) for word in words) + ")"
 
 
@@ -43,7 +43,7 @@ def format_value_list(words: Iterable[syntax_expr.Value]) -> str:
 
 
 def format_selector(node: syntax_expr.Selector) -> str:
-    """Return a selector."""
+    """Return the text of a selector."""
     match node:
         case syntax_expr.SelectorAnd(operands=operands):
             return " and ".join(format_selector_operand(each) for each in operands)
@@ -62,7 +62,7 @@ def format_selector(node: syntax_expr.Selector) -> str:
 
 
 def format_selector_operand(node: syntax_expr.Selector) -> str:
-    """Return a selector as operand of `and`, `or`, `not`."""
+    """Return the text of a selector as an operand of `and`, `or`, `not`."""
     is_compound = isinstance(node, (syntax_expr.SelectorAnd, syntax_expr.SelectorOr))
     return (
         f"({format_selector(node)})"
@@ -72,7 +72,7 @@ def format_selector_operand(node: syntax_expr.Selector) -> str:
 
 
 def keeps_parentheses(node: syntax_expr.SyntaxNode) -> bool:
-    """Return whether an operand keeps the parentheses in which it was written."""
+    """Return whether an operand was written in parentheses that `fmt` keeps."""
     return isinstance(node, syntax_expr.Operation) and node.in_parentheses
 
 
@@ -86,7 +86,7 @@ def _format_requirement(node: syntax_expr.Requirement) -> str:
 
 
 def format_toleration(node: syntax_expr.Toleration) -> str:
-    """Return a pattern for taints."""
+    """Return the text of a taint pattern."""
     text = format_value(node.key)
     if node.operator == "=" and node.value is not None:
         text += f"={format_value(node.value)}"
@@ -99,7 +99,7 @@ def format_toleration(node: syntax_expr.Toleration) -> str:
 
 
 def format_expression(node: syntax_expr.Expr) -> str:
-    """Return an expression."""
+    """Return the text of an expression."""
     match node:
         case syntax_expr.ExprAnd(operands=operands):
             return " and ".join(format_condition_operand(each) for each in operands)
@@ -121,7 +121,7 @@ def format_expression(node: syntax_expr.Expr) -> str:
         case syntax_expr.Binary(operator=operator, left=left, right=right):
             level = PRECEDENCE[operator]
             first = format_arithmetic_operand(left, level)
-            # `pod-x` is a name and a minus; with a blank behind it `pod` would be a keyword.
+            # `pod- x` is a name and a minus; in `pod - x`, `pod` would be the keyword.
             blank = "" if first.rpartition(" ")[2].lstrip("(-") in _OPERAND_KEYWORDS else " "
             return f"{first}{blank}{operator} {format_arithmetic_operand(right, level + 1)}"
         case syntax_expr.Negate(operand=operand):
@@ -159,7 +159,7 @@ def _format_atom(
 
 
 def format_arguments(given: Iterable[syntax_expr.Argument]) -> str:
-    """Return the arguments of a call, without parentheses."""
+    """Return the text of the arguments of a call, without parentheses."""
     return ", ".join(
         format_expression(each.value)
         if each.key is None
@@ -169,7 +169,7 @@ def format_arguments(given: Iterable[syntax_expr.Argument]) -> str:
 
 
 def format_condition_operand(node: syntax_expr.Expr) -> str:
-    """Return an expression as operand of `and`, `or`, `not`."""
+    """Return the text of an expression as an operand of `and`, `or`, `not`."""
     is_compound = isinstance(node, (syntax_expr.ExprAnd, syntax_expr.ExprOr))
     return (
         f"({format_expression(node)})"
@@ -179,7 +179,7 @@ def format_condition_operand(node: syntax_expr.Expr) -> str:
 
 
 def format_arithmetic_operand(node: syntax_expr.Expr, level: int) -> str:
-    """Return an expression as operand of a sign that binds as strongly as `level`."""
+    """Return the text of an expression as an operand of a sign with the precedence `level`."""
     return (
         f"({format_expression(node)})"
         if _get_binding_strength(node) < level or keeps_parentheses(node)
@@ -210,7 +210,7 @@ def _get_binding_strength(node: syntax_expr.Expr) -> int:
 
 
 def format_clause(node: syntax_clause.Clause) -> str:
-    """Return a clause."""
+    """Return the text of a clause."""
     match node:
         case syntax_clause.AmountClause(amount=number):
             rest = format_amount(number)
@@ -258,12 +258,12 @@ def _format_compound_clause(
 
 
 def format_statement(node: syntax.Statement) -> str:
-    """Return a statement on one line."""
+    """Return the text of a statement on one line."""
     return " ".join(split_statement(node))
 
 
 def split_statement(node: syntax.Statement) -> list[str]:
-    """Return the head of a statement and each of its clauses."""
+    """Return the texts of the head of a statement and of each of its clauses."""
     match node:
         case syntax.Meta(keyword=keyword, value=word):
             return [f"{keyword} {format_value(word)}"]
@@ -327,7 +327,7 @@ def _format_scope(node: syntax.Scope) -> list[str]:
 
 
 def format_pod_set(node: syntax.PodSet) -> str:
-    """Return the pods of an affinity or spread."""
+    """Return the text of the pod set of an affinity or spread rule."""
     return node.kind + (f" where {format_selector(node.where)}" if node.where is not None else "")
 
 
@@ -349,7 +349,7 @@ def _format_replicas(node: syntax.Replicas) -> str:
 
 
 def format_profile_statement(node: syntax.ProfileStatement) -> str:
-    """Return a statement of a profile on one line."""
+    """Return the text of a profile statement on one line."""
     match node:
         case syntax.ProfilePolicies(names=names):
             return "policies " + _join_names(names)
@@ -374,7 +374,7 @@ def format_profile_statement(node: syntax.ProfileStatement) -> str:
 
 
 def format_args_value(node: syntax.ArgsValue) -> str:
-    """Return plugin arguments on one line."""
+    """Return the text of plugin arguments on one line."""
     match node:
         case syntax.ArgsObject(entries=entries):
             if not entries:

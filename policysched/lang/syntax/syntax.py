@@ -1,14 +1,15 @@
-"""The abstract syntax of a policy text: what was written, nothing resolved yet.
+"""The abstract syntax of a policy text: the text as written, with unresolved names.
 
-Every node is frozen and carries the span of its text. Spans take no part in comparison, so two
-texts mean the same to the parser exactly when their trees are equal; the formatter relies on it.
+Every node is frozen and has the span of its text. Comparison ignores spans, so two texts have the
+same meaning for the parser exactly if their trees are equal. The formatter relies on this.
 
     syntax         items, statements, profiles (this module)
     syntax_clause  clauses
     syntax_expr    words, selectors, expressions
 
-Words stay as written (`Value.text`): whether `10m` is minutes or millicores, whether `hot` is a
-let, a param or a metric, and which clause belongs to which statement is the checker's business.
+Words are kept as written (`Value.text`). The checker decides whether `10m` is minutes or
+millicores, whether `hot` is a let, a param or a metric, and which clause is allowed in which
+statement.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ class NamespaceScope(syntax_expr.SyntaxNode):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Scope(syntax_expr.SyntaxNode):
-    """`for pods …` or `for resources …`: what the policy is about."""
+    """`for pods …` or `for resources …`: the scope of the policy."""
 
     keyword: Literal["pods", "resources"]
     namespaces: NamespaceScope | None
@@ -75,7 +76,7 @@ class PodAffinity(syntax_expr.SyntaxNode):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class TopologySpread(syntax_expr.SyntaxNode):
-    """`topologySpread [pods] clause…`; without pods, `self` is meant."""
+    """`topologySpread [pods] clause…`; `self` is the default for pods."""
 
     pods: PodSet | None
     clauses: tuple[syntax_clause.Clause, ...]
@@ -107,7 +108,7 @@ class Score(syntax_expr.SyntaxNode):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Disable(syntax_expr.SyntaxNode):
-    """`disable policy.rule`; `rule` has an empty text where no dot was written."""
+    """`disable policy.rule`; the text of `rule` is empty if there is no dot."""
 
     policy: syntax_expr.Value
     rule: syntax_expr.Value
@@ -143,10 +144,10 @@ class Replicas(syntax_expr.SyntaxNode):
     """`replicas Duplicated | Divided Aggregated | Divided Weighted …`.
 
     Attributes:
-        division: how replicas are divided.
+        division: the kind of division.
         weights: (cluster, weight) of `Divided Weighted (m1: 2, m2: 1)`.
         dynamic: `AvailableReplicas`, or `score` for `Divided Weighted by score`, or None.
-        rule: `by score RULE`: one rule's score instead of the sum.
+        rule: the rule in `by score RULE`; None for the sum of all scores.
     """
 
     division: Literal["Duplicated", "Aggregated", "Weighted"]
@@ -177,7 +178,7 @@ Statement: TypeAlias = (
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class ArgsObject(syntax_expr.SyntaxNode):
-    """`{ key: value, … }` behind `args`: the arguments of a plugin, shaped like its YAML."""
+    """`{ key: value, … }` after `args`: plugin arguments, structured like the plugin's YAML."""
 
     entries: tuple[tuple[syntax_expr.Value, ArgsValue], ...]
 
@@ -201,14 +202,14 @@ ArgsValue: TypeAlias = ArgsObject | ArgsList | ArgsScalar
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class ProfilePolicies(syntax_expr.SyntaxNode):
-    """`policies a, b`."""
+    """`policies a, b`: the policies that the profile uses."""
 
     names: tuple[syntax_expr.Value, ...]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class UsePlugin(syntax_expr.SyntaxNode):
-    """`plugin NAME [weight N] [args {…}]`: enables it where it is not on by default."""
+    """`plugin NAME [weight N] [args {…}]`: also enables a plugin that is off by default."""
 
     name: syntax_expr.Value
     weights: tuple[syntax_expr.Amount, ...]
@@ -217,9 +218,9 @@ class UsePlugin(syntax_expr.SyntaxNode):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class DisablePlugins(syntax_expr.SyntaxNode):
-    """Plugins turned off.
+    """Plugins that the profile disables.
 
-    `disable NAME, …` turns them off at every extension point, `disable scores NAME, …` only their
+    `disable NAME, …` disables plugins at every extension point, `disable scores NAME, …` only their
     scores, and `disable all scores` (no names) the scores of all built-in plugins.
     """
 
@@ -229,7 +230,7 @@ class DisablePlugins(syntax_expr.SyntaxNode):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class BuiltinWeight(syntax_expr.SyntaxNode):
-    """`builtin weight N`: multiplies the weights of all built-in scores."""
+    """`builtin weight N`: a factor of the weights of all built-in scores."""
 
     weight: syntax_expr.Amount
 
@@ -266,7 +267,7 @@ class Version(syntax_expr.SyntaxNode):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Import(syntax_expr.SyntaxNode):
-    """`import "metrics.policy"`: that text must be among those checked together."""
+    """`import "metrics.policy"`: that text must be among the texts that are checked together."""
 
     key: syntax_expr.Value
 
@@ -282,7 +283,7 @@ class Param(syntax_expr.SyntaxNode):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class LetExpr(syntax_expr.SyntaxNode):
-    """`let name = expression`: literals are expressions too."""
+    """`let name = expression`: a literal is an expression too."""
 
     name: syntax_expr.Value
     expr: syntax_expr.Expr
@@ -298,7 +299,7 @@ class LetSelector(syntax_expr.SyntaxNode):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class PromQL(syntax_expr.SyntaxNode):
-    """A query between backticks, as written; `span` covers the backticks too."""
+    """A query between backticks, as written; `span` includes the backticks."""
 
     text: str
 
@@ -335,7 +336,7 @@ Item: TypeAlias = Version | Import | Param | LetExpr | LetSelector | Metric | Po
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Comment(syntax_expr.SyntaxNode):
-    """`# …` up to the end of its line; kept beside the tree."""
+    """`# …` up to the end of its line; kept separately from the tree."""
 
     text: str
 
@@ -345,8 +346,8 @@ class SyntaxTree(syntax_expr.SyntaxNode):
     """One policy text.
 
     Attributes:
-        items: top-level items in the order of the text; broken ones are left out.
-        comments: every comment in order; not compared.
+        items: top-level items in the order of the text, without those that have syntax errors.
+        comments: all comments in order; not compared.
     """
 
     items: tuple[Item, ...]

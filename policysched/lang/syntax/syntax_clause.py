@@ -1,7 +1,7 @@
 """The abstract syntax of clauses (see policysched.lang.syntax.syntax).
 
-A clause modifies a statement or a metric. `keyword` is the word as the language spells it; which
-statement takes which clause is a table of the checker (policysched.lang.checking.clauses).
+A clause modifies a statement or a metric. `keyword` is the word in the spelling of the language.
+`ALLOWED_CLAUSES` in policysched.lang.words.syntax_words lists the clauses of each statement.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ class AmountClause(syntax_expr.SyntaxNode):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class WordClause(syntax_expr.SyntaxNode):
-    """One word.
+    """A clause with one word.
 
-    topologyKey, as, prefer, whenUnsatisfiable, nodeAffinityPolicy, nodeTaintsPolicy; on a metric
+    topologyKey, as, prefer, whenUnsatisfiable, nodeAffinityPolicy, nodeTaintsPolicy; for a metric
     node, cluster, source.
     """
 
@@ -37,7 +37,7 @@ class WordsClause(syntax_expr.SyntaxNode):
     """namespaces, matchLabelKeys, mismatchLabelKeys.
 
     Attributes:
-        is_all: `namespaces all`; `words` is then that one word.
+        is_all: `namespaces all`; `words` then contains only that word.
     """
 
     keyword: str
@@ -99,7 +99,7 @@ class OverClause(syntax_expr.SyntaxNode):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class BetweenClause(syntax_expr.SyntaxNode):
-    """`between 0% and 100%`: the range of a metric."""
+    """`between 0% and 100%`: the valid range of a metric."""
 
     keyword: str
     low: syntax_expr.Amount
@@ -108,7 +108,7 @@ class BetweenClause(syntax_expr.SyntaxNode):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class PlacedClause(syntax_expr.SyntaxNode):
-    """`placed adds 0.85 * requests(cpu) / allocatable(cpu) for 90s`: what just-placed pods add."""
+    """`placed adds 0.85 * requests(cpu) / allocatable(cpu) for 90s`: load of recent placements."""
 
     keyword: str
     expr: syntax_expr.Expr

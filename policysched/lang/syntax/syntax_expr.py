@@ -10,10 +10,10 @@ from policysched.lang import source
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class SyntaxNode:
-    """The root of all nodes.
+    """The base class of all nodes.
 
     Attributes:
-        span: where the node was written; not compared.
+        span: place of the node in the text; not compared.
     """
 
     span: source.Span = dataclasses.field(compare=False, repr=False)
@@ -21,7 +21,7 @@ class SyntaxNode:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Operation(SyntaxNode):
-    """A node with an operator of its own.
+    """A node with its own operator.
 
     Attributes:
         in_parentheses: written in parentheses that `fmt` keeps (kept_parentheses); not compared.
@@ -35,7 +35,7 @@ class Operation(SyntaxNode):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Value(SyntaxNode):
-    """A word, or a string between double quotes where a word may stand.
+    """A word, or a string between double quotes that replaces a word.
 
     Attributes:
         text: the word, or the content of the string with its escapes resolved.
@@ -48,13 +48,13 @@ class Value(SyntaxNode):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Numeral(SyntaxNode):
-    """A number as written, unit suffix and minus sign included: `5m`, `80%`, `4Gi`, `-3`, `0.7`."""
+    """A number as written, with unit suffix and minus sign: `5m`, `80%`, `4Gi`, `-3`, `0.7`."""
 
     text: str
 
 
 Amount: TypeAlias = Numeral | Value
-"""A number, or the (unquoted) name of a param or let that stands for one."""
+"""A number, or the unquoted name of a param or let."""
 
 
 # ---------------------------------------------------------------------------- selectors
@@ -62,7 +62,7 @@ Amount: TypeAlias = Numeral | Value
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Subject(SyntaxNode):
-    """What a requirement is about.
+    """The property that a requirement compares.
 
     Attributes:
         name: a label key or reserved field; with `argument`, the name of a function.
@@ -85,7 +85,7 @@ class Requirement(Operation):
     Attributes:
         operator: canonical spelling; `==` is `=`, `in` is `In`.
         values: none for Exists and DoesNotExist, one or more for In and NotIn, else one.
-        operator_span: where the operator was written.
+        operator_span: place of the operator in the text.
     """
 
     subject: Subject
@@ -96,20 +96,20 @@ class Requirement(Operation):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class SelectorRef(SyntaxNode):
-    """The name of a let that holds a selector."""
+    """The name of a let that defines a selector."""
 
     name: Value
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Toleration(SyntaxNode):
-    """A pattern for taints: `dedicated=web:NoSchedule`, `sla Gt 950`, `key Exists:NoExecute`.
+    """A taint pattern: `dedicated=web:NoSchedule`, `sla Gt 950`, `key Exists:NoExecute`.
 
     Attributes:
         key: taint key, or `*` (refused by the checker).
-        operator: None where only the key was written.
+        operator: None if only the key was written.
         value: with `=`, Gt and Lt.
-        effect: as written behind the colon, or None.
+        effect: as written after the colon, or None.
     """
 
     key: Value
@@ -120,7 +120,7 @@ class Toleration(SyntaxNode):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Tainted(SyntaxNode):
-    """`tainted(pattern)`: the node has a taint of that pattern."""
+    """`tainted(pattern)`: the node has a taint that matches the pattern."""
 
     pattern: Toleration
 
@@ -161,14 +161,14 @@ class Number(SyntaxNode):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Text(SyntaxNode):
-    """A string, as argument of a function: `free("nvidia.com/gpu")`."""
+    """A string as an argument of a function: `free("nvidia.com/gpu")`."""
 
     value: Value
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Ref(SyntaxNode):
-    """A bare name: metric, param, let, field of the pod, or resource as argument of a function."""
+    """A bare name: metric, param, let, pod field, or resource as an argument of a function."""
 
     name: Value
 
@@ -178,7 +178,7 @@ class Argument(SyntaxNode):
     """One argument of a call: `x`, or `key: x` as in `LeastAllocated(cpu: 2)`, `shape(0%: 100)`.
 
     Attributes:
-        key: what stands before the colon, or None.
+        key: the expression before the colon, or None.
         value: the argument itself.
     """
 
@@ -196,21 +196,21 @@ class Call(SyntaxNode):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class NodeTest(SyntaxNode):
-    """`node(selector)`: the selector on the node's labels, fields and taints."""
+    """`node(selector)`: a condition on the node's labels, fields and taints."""
 
     selector: Selector
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class ClusterTest(SyntaxNode):
-    """`cluster(selector)`: the selector on the cluster's labels, fields and taints."""
+    """`cluster(selector)`: a condition on the cluster's labels, fields and taints."""
 
     selector: Selector
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class PodTest(SyntaxNode):
-    """`pod(selector)`: the selector on the pod that is being placed."""
+    """`pod(selector)`: a condition on the incoming pod."""
 
     selector: Selector
 
@@ -224,7 +224,7 @@ class Negate(Operation):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Binary(Operation):
-    """Arithmetic, left-associative."""
+    """Left-associative arithmetic."""
 
     operator: Literal["+", "-", "*", "/"]
     left: Expr
@@ -233,7 +233,7 @@ class Binary(Operation):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Else(Operation):
-    """`value else fallback`: `fallback` where `value` is missing."""
+    """`value else fallback`: `fallback` replaces a missing `value`."""
 
     value: Expr
     fallback: Expr
