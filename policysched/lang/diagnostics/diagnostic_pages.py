@@ -1,4 +1,4 @@
-"""The page of each diagnostic code: what it means and what to do about it, as Markdown."""
+"""The Markdown page of each diagnostic code: its meaning and how to resolve it."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from policysched.lang.diagnostics import diagnostics
 
 
 def read_diagnostic_code_page(code: str) -> str:
-    """Return the page of a known code, from its heading `# CODE: title` on.
+    """Return the page of a known code, starting with its heading `# CODE: title`.
 
-    Codes of `check` share docs/diagnostics.md, those of `lint` have a file each in docs/lint/.
+    Codes of `check` share docs/diagnostics.md; each code of `lint` has a file in docs/lint/.
 
     Raises:
-        MissingResourceError: the pages are not where an installation has them.
+        MissingResourceError: the installation does not contain the pages.
     """
     if code in diagnostics.LINT_CODES:
         return _resources.read_resource_text("docs", "lint", f"{code}.md").rstrip()

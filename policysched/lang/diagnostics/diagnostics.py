@@ -1,7 +1,7 @@
-"""What the parser and the checker have to say about a policy text, as data.
+"""Findings of the parser, the checker and lint in a policy text, as data.
 
-The catalogue (`CODES`) names every code once; codes are stable and never reused. Rendering for
-people and as JSON is in `policysched.lang.diagnostics.rendering`.
+The catalogue (`CODES`, `LINT_CODES`) lists every code once; codes are stable and never reused.
+Rendering as text and as JSON is in `policysched.lang.diagnostics.rendering`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from policysched.lang import source
 
 
 class Severity(enum.StrEnum):
-    """How bad a finding is; `check` reports errors and warnings, `lint` all three."""
+    """Severity of a finding; `check` reports errors and warnings, `lint` all three."""
 
     ERROR = "error"
     WARNING = "warning"
@@ -22,7 +22,7 @@ class Severity(enum.StrEnum):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class TextEdit:
-    """Replace the text under `span` by `replacement`; an empty span inserts."""
+    """Replaces the text under `span` with `replacement`; an empty span inserts."""
 
     span: source.Span
     replacement: str
@@ -30,14 +30,15 @@ class TextEdit:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Fix:
-    """Edits that together remove the cause.
+    """Edits that together remove the cause of a diagnostic.
 
     Attributes:
-        edits: applied at once, never overlapping.
-        safe: the replaced text has exactly one reading, and the new text says that. Only safe
-            fixes are applied unasked: by `lint --fix`, `source.fixAll`, when an editor saves. A
-            guess, a choice among several texts, or one that changes what is decided is not safe.
-        title: what it does, as an action, if its edits are no words to read; see
+        edits: applied together, never overlapping.
+        safe: the replaced text has exactly one meaning, and the new text expresses it. Only safe
+            fixes are applied automatically: by `lint --fix`, by `source.fixAll`, and when an editor
+            saves. A guess, a choice among several texts, or an edit that changes decisions is not
+            safe.
+        title: an action; required if a title made of the edits is not readable, see
             `fixes.make_fix_title`.
     """
 
@@ -48,7 +49,7 @@ class Fix:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class SpanLabel:
-    """A second place that explains the first, with a word about it."""
+    """A second span that explains the first, with a short text."""
 
     span: source.Span
     text: str
@@ -56,18 +57,18 @@ class SpanLabel:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Diagnostic:
-    """One finding.
+    """One finding in a policy text.
 
     Attributes:
         code: a key of `CODES` or `LINT_CODES`.
         message: one plain sentence, lowercase, no final period, user text in backticks.
-        span: the tightest place to look at.
+        span: the smallest range that shows the problem.
         label: a few words under the caret, or "".
-        secondary: up to two further places.
-        notes: what Kubernetes would do, why it matters.
-        help: the edit to make, in words, or "".
-        fix: the same edit for a machine, or None.
-        severity: error unless said otherwise.
+        secondary: up to two further spans.
+        notes: the behaviour of Kubernetes, or why the finding matters.
+        help: the recommended edit in words, or "".
+        fix: the same edit for tools, or None.
+        severity: error by default.
     """
 
     code: str
@@ -81,7 +82,7 @@ class Diagnostic:
     severity: Severity = Severity.ERROR
 
     def __post_init__(self) -> None:
-        """Refuse a code that the catalogue does not have."""
+        """Raise ValueError for a code that is not in the catalogue."""
         if self.code not in CODES and self.code not in LINT_CODES:
             raise ValueError(f"the catalogue has no diagnostic `{self.code}`")
 
@@ -118,7 +119,7 @@ CODES: dict[str, str] = {
     "PS808": "a key or value that reads like a field, an effect or no value",
     "PS809": "a number with a leading zero",
 }
-"""Code -> what it is about, in one line. `docs/diagnostics.md` has a section for each."""
+"""Code -> its subject, in one line. `docs/diagnostics.md` has a section for each."""
 
 LINT_CODES: dict[str, str] = {
     "PS106": "a value that reads like a number and is compared as text",
@@ -199,6 +200,6 @@ LINT_CODES: dict[str, str] = {
 
 
 def make_diagnostic_sort_key(diagnostic: Diagnostic) -> tuple[str, int, int, str]:
-    """Sort key: file, then place, then code."""
+    """Return the sort key of a diagnostic: file, then position, then code."""
     span = diagnostic.span
     return span.file, span.start, span.end, diagnostic.code

@@ -1,8 +1,8 @@
 """Fixes that replace one word, and titles of fixes.
 
-The rule of all fixes, of `check` as well as of `lint`: one is safe only if the text that it
-replaces has exactly one reading, and the new text says that. Everything else is a suggestion:
-editors offer it by name, and only `--unsafe-fixes` applies it.
+All fixes of `check` and `lint` follow one rule: a fix is safe only if the replaced text has exactly
+one meaning and the new text expresses it. Every other fix is a suggestion. Editors offer it by its
+title, and only `--unsafe-fixes` applies it.
 """
 
 from __future__ import annotations
@@ -17,26 +17,27 @@ from policysched.lang.diagnostics import diagnostics
 from policysched.lang.words import syntax_words
 
 _MAX_SHOWN = 60
-"""Longest text in a title: menus are narrow."""
+"""Longest text in a title, because menus are narrow."""
 _JOINED = re.compile(r"[\w./%-]{2}|[=<>!&|]{2}")
-"""Two characters that are one word or sign if no blank separates them."""
+"""Two characters that form one word or sign if no blank separates them."""
 
 
 def make_replacement_fix(span: source.Span, text: str) -> diagnostics.Fix:
-    """Return the suggestion to write a text there; it is one of several readings."""
+    """Return an unsafe fix that replaces the text under `span` with one of several candidates."""
     return diagnostics.Fix((diagnostics.TextEdit(span, text),), safe=False)
 
 
 def make_respelling_fix(
     span: source.Span, word: str, meant: str, allowed: Collection[str]
 ) -> diagnostics.Fix:
-    """Return the fix that writes `meant` for `word`; it is safe if the word can be nothing else.
+    """Return the fix that replaces `word` with `meant`; safe if the misspelling is unambiguous.
 
     Args:
         span: place of the word.
-        word: what is written there.
+        word: the word in the text.
         meant: the nearest of the allowed words.
-        allowed: what may stand there; keywords of other places count as well.
+        allowed: the words that are valid there. A similar keyword, valid there or not, also makes
+            the fix unsafe.
     """
     is_safe = spelling.is_unambiguous_misspelling(
         word, meant, {*allowed, *syntax_words.ALL_KEYWORDS}
@@ -47,7 +48,7 @@ def make_respelling_fix(
 def pad_fix_with_blanks(
     fix: diagnostics.Fix, texts: Mapping[str, source.SourceText]
 ) -> diagnostics.Fix:
-    """Return the fix with the blanks that keep its words apart from those around it."""
+    """Return the fix with the blanks that separate its words from the words around it."""
     edits = tuple(
         dataclasses.replace(
             edit,
@@ -61,13 +62,13 @@ def pad_fix_with_blanks(
 
 
 def pad_replacement_with_blanks(text: str, start: int, end: int, replacement: str) -> str:
-    """Return a replacement with a blank at each end that would join two words or signs.
+    """Return a replacement with a blank at each end where it would join two words or signs.
 
     Args:
         text: the whole text.
-        start: offset of the stretch that is replaced; it may be within a word.
-        end: offset behind the stretch.
-        replacement: what is written instead, "" to leave the stretch out.
+        start: offset of the replaced range; it may be inside a word.
+        end: offset after the replaced range.
+        replacement: the new text, "" to remove the range.
     """
     was_apart = not _JOINED.fullmatch(text[max(start - 1, 0) : start + 1])
     if not replacement:
@@ -83,7 +84,7 @@ def pad_replacement_with_blanks(text: str, start: int, end: int, replacement: st
 
 
 def make_fix_title(fix: diagnostics.Fix, texts: Mapping[str, source.SourceText]) -> str:
-    """Return the title of a fix, an action: "Replace `Inn` by `In`"."""
+    """Return the title of a fix as an action, such as "Replace `Inn` by `In`"."""
     if fix.title:
         return fix.title
     start = min(edit.span.start for edit in fix.edits)

@@ -18,9 +18,9 @@ from policysched.lang import source
 from policysched.lang.diagnostics import diagnostics
 
 _UNSEEN = ("Cc", "Cf", "Cn", "Co", "Cs", "Zl", "Zp")
-"""Unicode categories of what is no character to look at; some end lines or turn their direction."""
+"""Unicode categories of invisible characters; some end lines or change the text direction."""
 _MAX_SNIPPET = 160
-"""Longest part of a source line that is shown; more would wrap and misplace the caret."""
+"""Longest part of a source line in a snippet; longer lines would wrap and misplace the caret."""
 
 
 def render_diagnostic(
@@ -29,8 +29,8 @@ def render_diagnostic(
     """Return the finding as lines of text, without a final line end.
 
     Args:
-        finding: what to show.
-        texts: the source texts by name; a place in a text that is not among them has no snippet.
+        finding: the diagnostic.
+        texts: the source texts by name; a span in any other text has no snippet.
     """
     message = replace_invisible_characters(finding.message)
     lines = [
@@ -68,11 +68,11 @@ def _render_secondary_mark(
         ]
     lines = _render_snippet(text, mark, "-", width)
     is_below = mark.span.line == primary.line and len(text.line(mark.span.line)) <= _MAX_SNIPPET
-    return lines[1:] if is_below else lines  # of a longer line another part may be shown
+    return lines[1:] if is_below else lines  # a long line may show another part
 
 
 def _format_location(span: source.Span, texts: Mapping[str, source.SourceText]) -> str:
-    """Return a place that editors and terminals can jump to."""
+    """Return a location in the form that editors and terminals can open."""
     file, line, column = _get_begin_position(span, texts)
     return replace_invisible_characters(f"{file}:{line}:{column}")
 
@@ -80,7 +80,7 @@ def _format_location(span: source.Span, texts: Mapping[str, source.SourceText]) 
 def _get_begin_position(
     span: source.Span, texts: Mapping[str, source.SourceText]
 ) -> tuple[str, int, int]:
-    """Return the file, line and column of a span: those of the manifest that a text is part of."""
+    """Return the file, line and column of a span, in the manifest if the text is part of one."""
     text = texts.get(span.file)
     return text.place(span.start) if text is not None else (span.file, span.line, span.column)
 
@@ -110,14 +110,14 @@ def _render_snippet(
 
 
 def replace_invisible_characters(text: str) -> str:
-    """Replace what a terminal would act on instead of show."""
+    """Replace characters that a terminal would interpret instead of display."""
     return "".join(
         char if char == "\t" or unicodedata.category(char) not in _UNSEEN else "�" for char in text
     )
 
 
 def summarise_findings(findings: Sequence[diagnostics.Diagnostic]) -> str:
-    """Return "2 errors, 1 warning"."""
+    """Return the number of findings by severity: "2 errors, 1 warning"."""
     counts = [
         (sum(each.severity is severity for each in findings), severity.value)
         for severity in diagnostics.Severity
@@ -129,7 +129,7 @@ def summarise_findings(findings: Sequence[diagnostics.Diagnostic]) -> str:
 def encode_diagnostic(
     finding: diagnostics.Diagnostic, texts: Mapping[str, source.SourceText]
 ) -> dict[str, Any]:
-    """Return the finding in the form of schemas/check.schema.json."""
+    """Return the finding in the format of schemas/check.schema.json."""
     fix = finding.fix
     return {
         "code": finding.code,
