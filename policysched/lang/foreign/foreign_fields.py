@@ -1,6 +1,6 @@
-"""Fields of Kubernetes objects under other names, and how this language asks for them.
+"""Fields of Kubernetes objects under foreign names, with their equivalents in this language.
 
-In a selector such a name is the key of a label, which hardly any object has.
+In a selector, such a name would be the key of a label that hardly any object has.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _OURS: dict[vocabulary.Domain, dict[str, str]] = {
 }
 NO_VALUES = frozenset({"null", "nil", "none"})
 NO_TAINT_KEYS = frozenset({*vocabulary.TAINT_EFFECTS, "Exists", "Equal", "all"})
-"""Words that are texts without quotes, and hardly ever meant as such."""
+"""Words that are valid unquoted texts but are rarely meant as such."""
 _NAMESPACES = frozenset({"namespace", "metadata.namespace"})
 _OF_LABELS = re.compile(r"(?:metadata\.)?labels\.")
 _OF_ANNOTATIONS = re.compile(r"(?:metadata\.)?annotations\.")
@@ -42,12 +42,12 @@ _HOMES: dict[vocabulary.Domain, str] = {"pod": "`pod(…)`", "node": "`nodeAffin
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class FieldMeaning:
-    """What may be meant by a key that is named like a field.
+    """The likely meaning of a key that is named like a field.
 
     Attributes:
-        domain: the object that has it.
-        subject: the field or label key to ask for, "" if there is none.
-        help: what to do, if there is no such field or another object has it.
+        domain: the object that has the field.
+        subject: the field or label key to use, "" if there is none.
+        help: advice, if the field does not exist or belongs to another object.
     """
 
     domain: vocabulary.Domain
@@ -56,7 +56,7 @@ class FieldMeaning:
 
 
 def find_key_meaning(domain: vocabulary.Domain, key: str) -> FieldMeaning | None:
-    """Return what a key without quotes may mean in a selector; None for the key of a label."""
+    """Return the likely meaning of an unquoted key in a selector; None for an ordinary label."""
     if key in _NAMESPACES and domain in ("pod", "resource"):
         objects = "resources" if domain == "resource" else "pods"
         return FieldMeaning(domain, "", f"choose {objects} by `for {objects} in namespace (a, b)`")
@@ -87,7 +87,7 @@ def find_key_meaning(domain: vocabulary.Domain, key: str) -> FieldMeaning | None
 def _find_owner_meaning(
     domain: vocabulary.Domain, owner: vocabulary.Domain, key: str
 ) -> FieldMeaning | None:
-    """Return what `pod.labels.app` may mean; None for `node.kubernetes.io/instance-type`."""
+    """Return the meaning of a key such as `pod.labels.app`; None for other label keys."""
     ours = (
         FieldMeaning(owner, key)
         if key in vocabulary.FIELDS[owner]
@@ -100,7 +100,7 @@ def _find_owner_meaning(
 
 
 def find_bare_key_meaning(target: Literal["node", "cluster"], key: str) -> FieldMeaning:
-    """Return the field or label that a key means if nothing says of which object it is."""
+    """Return the field or label that a key means if the text does not name the object."""
     ours = find_key_meaning(target, key)
     if ours is None and target == "node":
         is_field = key in vocabulary.POD_FIELDS
@@ -109,7 +109,7 @@ def find_bare_key_meaning(target: Literal["node", "cluster"], key: str) -> Field
 
 
 def resembles_field(key: str) -> bool:
-    """Say whether a word without quotes reads like a field, an effect or no value."""
+    """Return whether an unquoted word resembles a field, an effect or an empty value."""
     if key in NO_TAINT_KEYS or key.lower() in NO_VALUES:
         return True
     return any(find_key_meaning(domain, key) is not None for domain in _OURS)

@@ -1,6 +1,6 @@
-"""Words and signs of other languages, with their likely meanings here.
+"""Words and signs of other languages, with their likely meanings in this language.
 
-`syntax_idioms` proposes the meaning with which the parser can read furthest.
+`syntax_idioms` proposes the meaning with which the parser continues furthest.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ WORDS: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("interval", "every", "period", "scrape_interval"), (*_REFRESH, "")),
     "default": ("fallback", "let"),
 }
-"""Word, as it is or in lower case -> meanings; "" to leave it out."""
+"""Word, as written or in lower case -> meanings; "" removes the word."""
 
 FIRST_WORDS: dict[str, str] = {"where": "for pods where", "in": "for pods in"}
 """Word at the start of a policy -> its meaning there."""
@@ -103,7 +103,7 @@ SIGNS: dict[str, tuple[str, ...]] = {
     "[": ("(",),
     "]": (")",),
 }
-"""Sign -> meanings; "" to leave it out."""
+"""Sign -> meanings; "" removes the sign."""
 
 UNITS: dict[str, str] = {
     **dict.fromkeys(("%", "percent", "percentage", "share", "fraction"), "ratio"),
@@ -117,7 +117,7 @@ UNITS: dict[str, str] = {
     **dict.fromkeys(("str", "text"), "string"),
     **dict.fromkeys(("time", "timedelta", "interval"), "duration"),
 }
-"""Unit or type, in lower case -> ours."""
+"""Unit or type, in lower case -> unit or type of this language."""
 
 VALUES: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("dry-run", "dryrun", "audit", "observe", "off", "warn"), ("shadow",)),
@@ -133,7 +133,7 @@ VALUES: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("maximum", "highest"), ("max", "high")),
     **dict.fromkeys(("minimum", "lowest"), ("min", "low")),
 }
-"""Value, in lower case -> values that a place of the language may take."""
+"""Value, in lower case -> values of this language; which of them is valid depends on the place."""
 
 RESOURCES: dict[str, str] = {
     **dict.fromkeys(("mem", "ram"), "memory"),
@@ -141,7 +141,7 @@ RESOURCES: dict[str, str] = {
     **dict.fromkeys(("gpu", "gpus"), '"nvidia.com/gpu"'),
     **dict.fromkeys(("disk", "storage"), '"ephemeral-storage"'),
 }
-"""Resource, in lower case -> ours."""
+"""Resource, in lower case -> resource of this language."""
 
 FUNCTIONS: dict[str, str] = {
     **dict.fromkeys(("capacity", "total"), "allocatable"),
@@ -155,7 +155,7 @@ FUNCTIONS: dict[str, str] = {
     **dict.fromkeys(("float", "double"), "number"),
     "modulo": "mod",
 }
-"""Function -> ours with the same arguments."""
+"""Function -> function of this language with the same arguments."""
 
 CALLS: dict[str, str] = {
     **dict.fromkeys(("coalesce", "ifnull", "nvl", "orElse"), "({0} else {1})"),
@@ -165,7 +165,7 @@ CALLS: dict[str, str] = {
     "quantity": "{0}",
     "sum": "({0} + {1})",
 }
-"""Function -> the replacement of the call, with its arguments."""
+"""Function -> template of the whole call, with its arguments."""
 
 OTHER_SIGNS: dict[str, str] = {
     "&&": "and",
@@ -173,7 +173,7 @@ OTHER_SIGNS: dict[str, str] = {
     "!": "not",
     ";": "",
 }
-"""Signs of other languages -> what to write here; "" to leave it out."""
+"""Signs of other languages -> their replacement; "" removes the sign."""
 
 KUBERNETES_WORDS: dict[str, str] = {
     "requiredDuringSchedulingIgnoredDuringExecution": "required",
@@ -191,10 +191,10 @@ KUBERNETES_WORDS: dict[str, str] = {
     "matchLabels": "",
     "preference": "",
 }
-"""Words of manifests -> what to write here; "" to leave it out."""
+"""Words of manifests -> their replacement; "" removes the word."""
 
 NOT_THE_SAME = frozenset({"requiredDuringSchedulingRequiredDuringExecution"})
-"""Words of manifests whose replacement does not say all that they mean there."""
+"""Words of manifests whose replacement does not have their full meaning."""
 
 CALLS_OF_OTHERS: dict[str, str] = {
     **dict.fromkeys(
@@ -205,7 +205,7 @@ CALLS_OF_OTHERS: dict[str, str] = {
     "pods": "`requested(pods)` counts all pods of a node; pods of some labels are kept apart by "
     "`podAntiAffinity` and `topologySpread`",
 }
-"""Function, in lower case -> what to write if no call stands for it."""
+"""Function without an equivalent call, in lower case -> advice."""
 
 LITERALS: dict[str, str] = {
     **dict.fromkeys(("true", "false"), "conditions are comparisons or selectors: leave it out"),
@@ -215,17 +215,17 @@ LITERALS: dict[str, str] = {
         "`missing reject`, a priority that is not set is `0`",
     ),
 }
-"""Value of other languages, in lower case -> its replacement."""
+"""Value of other languages, in lower case -> advice."""
 
 MISSING: tuple[str, ...] = (
     *("where", "when", "required", "topologyKey", "pods where", "self", "namespace", "prefer"),
     *("node", ":", ",", "and"),
 )
-"""Words and signs that may be missing before the place of an error."""
+"""Words and signs that may be missing before the location of an error."""
 
 
 def translate_value(word: str, allowed: Collection[str]) -> str:
-    """Return which of the allowed values a word of another language means, "" if none is known."""
+    """Return the allowed value that a word of another language means, "" if none is known."""
     folded = word.lower()
     share = re.fullmatch(r"p(\d\d?)", folded)
     if share is not None and "quantile" in allowed:

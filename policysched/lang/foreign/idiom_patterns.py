@@ -1,4 +1,4 @@
-"""A way to write something in another language, and the patterns that such ways have in common."""
+"""The class of foreign idioms, and regular expressions that idioms share."""
 
 from __future__ import annotations
 
@@ -29,16 +29,16 @@ def _compile_idiom_pattern(pattern: str) -> re.Pattern[str]:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class ForeignIdiom:
-    r"""A way to write something in another language.
+    r"""A notation of another language.
 
     Attributes:
-        pattern: of the text, on as many lines as it matches.
-        ours: template (`\1`) of what to write, "" to leave it out, or a function of the match; None
-            if nothing that the text says can be written instead.
-        message: template of a message, or "" for the general one.
-        help: template of a help instead of naming what to write.
+        pattern: regular expression of the text; it may match several lines.
+        ours: template (`\1`) of the replacement, "" to remove the text, or a function of the match;
+            None if there is no replacement.
+        message: template of the message, or "" for the general one.
+        help: template of the help, instead of the advice to write the replacement.
         code: of the diagnostic.
-        safe: whether what matches has one reading, the rule of `fixes`.
+        safe: whether a match has exactly one meaning, the rule of `fixes`.
     """
 
     pattern: str
@@ -50,11 +50,11 @@ class ForeignIdiom:
 
     @property
     def regex(self) -> re.Pattern[str]:
-        """The compiled pattern; it is compiled at the first error only."""
+        """The compiled pattern. It is compiled on first use, because only errors need it."""
         return _compile_idiom_pattern(self.pattern)
 
     def rewrite(self, match: re.Match[str]) -> str | None:
-        """Return what to write instead of the match; None if that is not known."""
+        """Return the replacement of a match, or None if it is not known."""
         if self.ours is None:
             return None
         ours = self.ours(match) if callable(self.ours) else match.expand(self.ours)
@@ -70,5 +70,5 @@ def make_idiom(
     *,
     safe: bool = False,
 ) -> ForeignIdiom:
-    """Return an idiom; see the attributes of `ForeignIdiom`."""
+    """Return an idiom; the arguments are the attributes of `ForeignIdiom`."""
     return ForeignIdiom(pattern, ours, message, help, code, safe)

@@ -1,8 +1,9 @@
-"""Idioms of other languages, and how this language writes them.
+"""Idioms of other languages, with their equivalents in this language.
 
 An idiom is a pattern for the text around a syntax error. `syntax_idioms` proposes a rewriting only
-if the parser can read on behind it, so a pattern may be wider than the mistake, and one mistake may
-have several rewritings: the one that lets the parser read furthest is proposed.
+if the parser can continue after it. A pattern may therefore match more than the mistake, and one
+mistake may have several rewritings. The rewriting with which the parser continues furthest is
+proposed.
 """
 
 from __future__ import annotations
@@ -22,4 +23,4 @@ IDIOMS: tuple[idiom_patterns.ForeignIdiom, ...] = (
     *expression_idioms.EXPRESSIONS,
     *statement_idioms.STATEMENTS,
 )
-"""All idioms; of equally good rewritings the first one is proposed."""
+"""All idioms; of equally good rewritings, the first one is proposed."""

@@ -1,4 +1,4 @@
-"""Requirements on labels as other languages write them."""
+"""Requirements on labels in the notation of other languages."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _WHOLE_LABELS = "labels have no wildcards: name the values, as in `key In (a, b)
 
 
 def _rewrite_regex_alternatives(match: re.Match[str]) -> str | None:
-    """Rewrite a regular expression that only lists values."""
+    """Rewrite a regular expression that only lists values, otherwise return None."""
     values = match["regex"].split("|")
     if not all(re.fullmatch(r"[\w.-]+", value) for value in values):
         return None
@@ -34,7 +34,7 @@ def _rewrite_regex_alternatives(match: re.Match[str]) -> str | None:
 
 
 def _rewrite_value_alternatives(match: re.Match[str]) -> str:
-    """Rewrite `disk = ssd or nvme` and `disk = ssd|nvme`."""
+    """Rewrite `disk = ssd or nvme` and `disk = ssd|nvme` with `In`."""
     operator = "NotIn" if match[2] == "!=" else "In"
     return f"{match[1]} {operator} ({re.sub(_OR, ', ', match[3])})"
 

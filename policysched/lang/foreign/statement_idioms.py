@@ -1,4 +1,4 @@
-"""Statements and clauses as other languages write them."""
+"""Statements and clauses in the notation of other languages."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _CLAUSES = idiom_patterns.CLAUSES
 
 
 def _rewrite_conditional_score(match: re.Match[str]) -> str | None:
-    """Rewrite `if … then 100 else 0`; None if the points are others."""
+    """Rewrite `if … then 100 else 0`; None for other points."""
     points = (match["then"], match["else"] or "0")
     if points == ("100", "0"):
         return f"score {match['condition']}"

@@ -1,4 +1,4 @@
-"""Comments, quotes, colons and names of items as other languages write them."""
+"""Comments, quotes, colons and names of items in the notation of other languages."""
 
 from __future__ import annotations
 
