@@ -1,1 +1,1 @@
-"""Text to syntax tree: lexemes, grammar, tree building, language versions."""
+"""From text to syntax tree: lexemes, grammar, tree building, language versions."""

@@ -1,4 +1,4 @@
-"""Parse tree to syntax tree: items, statements and profiles."""
+"""Convert the parse tree to the syntax tree: items, statements and profiles."""
 
 from __future__ import annotations
 
@@ -10,66 +10,66 @@ from policysched.lang.syntax import syntax, syntax_expr
 
 
 class PolicyTreeBuilder(build_clause.ClauseBuilder):
-    """Builds whole items; methods are named after the rules of the grammar."""
+    """Builds whole items; its methods have the names of the grammar rules."""
 
     def start(self, _span: source.Span, children: build_expr.Children) -> tuple[syntax.Item, ...]:
-        """All items of the text or slice."""
+        """Build the items of the text or slice."""
         return tuple(children)
 
     # ------------------------------------------------------------------------ top level
 
     def version(self, span: source.Span, children: build_expr.Children) -> syntax.Version:
-        """`version 1`."""
+        """Build `version 1`."""
         return syntax.Version(span, children[0])
 
     def import_(self, span: source.Span, children: build_expr.Children) -> syntax.Import:
-        """`import "key"`."""
+        """Build `import "key"`."""
         return syntax.Import(span, children[0])
 
     def param(self, span: source.Span, children: build_expr.Children) -> syntax.Param:
-        """`param name: type = constant`."""
+        """Build `param name: type = constant`."""
         return syntax.Param(span, *children)
 
     def let_expr(self, span: source.Span, children: build_expr.Children) -> syntax.LetExpr:
-        """`let name = expression`."""
+        """Build `let name = expression`."""
         return syntax.LetExpr(span, *children)
 
     def let_selector(self, span: source.Span, children: build_expr.Children) -> syntax.LetSelector:
-        """`let name = { selector }`."""
+        """Build `let name = { selector }`."""
         return syntax.LetSelector(span, *children)
 
     def promql(self, span: source.Span, children: build_expr.Children) -> syntax.PromQL:
-        """Query between backticks."""
+        """Build a query from its text between backticks."""
         return syntax.PromQL(span, children[0].text[1:-1])
 
     def metric(self, span: source.Span, children: build_expr.Children) -> syntax.Metric:
-        """`metric name: type = query option…`."""
+        """Build `metric name: type = query option…`."""
         name, unit, query, *options = children
         return syntax.Metric(span, name, unit, query, tuple(options))
 
     def policy(self, span: source.Span, children: build_expr.Children) -> syntax.Policy:
-        """`policy name { … }`."""
+        """Build `policy name { … }`."""
         return syntax.Policy(span, "policy", children[0], tuple(children[1:]))
 
     def cluster_policy(self, span: source.Span, children: build_expr.Children) -> syntax.Policy:
-        """`clusterPolicy name { … }`."""
+        """Build `clusterPolicy name { … }`."""
         return syntax.Policy(span, "clusterPolicy", children[0], tuple(children[1:]))
 
     def profile(self, span: source.Span, children: build_expr.Children) -> syntax.Profile:
-        """`profile name { … }`."""
+        """Build `profile name { … }`."""
         return syntax.Profile(span, children[0], tuple(children[1:]))
 
     # ------------------------------------------------------------------------ statements
 
     def meta(self, span: source.Span, children: build_expr.Children) -> syntax.Meta:
-        """description, owner, mode."""
+        """Build `description`, `owner` or `mode`."""
         keyword, value = children
         return syntax.Meta(span, keyword.text, value)
 
     def namespace_names(
         self, span: source.Span, children: build_expr.Children
     ) -> syntax.NamespaceScope:
-        """`in namespace (a, b)` or `in namespace a`."""
+        """Build `in namespace (a, b)` or `in namespace a`."""
         names = children[1]
         listed = names if isinstance(names, tuple) else (names,)
         return syntax.NamespaceScope(span, listed, None)
@@ -77,15 +77,15 @@ class PolicyTreeBuilder(build_clause.ClauseBuilder):
     def namespace_selector(
         self, span: source.Span, children: build_expr.Children
     ) -> syntax.NamespaceScope:
-        """`in namespace where selector`."""
+        """Build `in namespace where selector`."""
         return syntax.NamespaceScope(span, (), children[1])
 
     def for_pods(self, span: source.Span, children: build_expr.Children) -> syntax.Scope:
-        """`for pods …`."""
+        """Build `for pods …`."""
         return self._build_scope(span, "pods", children)
 
     def for_resources(self, span: source.Span, children: build_expr.Children) -> syntax.Scope:
-        """`for resources …`."""
+        """Build `for resources …`."""
         return self._build_scope(span, "resources", children)
 
     def _build_scope(
@@ -100,44 +100,44 @@ class PolicyTreeBuilder(build_clause.ClauseBuilder):
     def node_affinity(
         self, span: source.Span, children: build_expr.Children
     ) -> syntax.NodeAffinity:
-        """Strength, selector, clauses."""
+        """Build the statement from strength, selector and clauses."""
         strength, selector, *clauses = children
         return syntax.NodeAffinity(span, strength.text, selector, tuple(clauses))
 
     def pods(self, span: source.Span, children: build_expr.Children) -> syntax.PodSet:
-        """`self`, `sameWorkload`, `pods …`."""
+        """Build `self`, `sameWorkload`, `pods …`."""
         kind, *where = children
         return syntax.PodSet(span, kind.text, where[0] if where else None)
 
     def pod_affinity(self, span: source.Span, children: build_expr.Children) -> syntax.PodAffinity:
-        """Kind, strength, pods, clauses."""
+        """Build the statement from kind, strength, pods and clauses."""
         kind, strength, pods, *clauses = children
         return syntax.PodAffinity(span, kind.text, strength.text, pods, tuple(clauses))
 
     def topology_spread(
         self, span: source.Span, children: build_expr.Children
     ) -> syntax.TopologySpread:
-        """Pods, clauses."""
+        """Build the statement from pods and clauses."""
         pods, *clauses = children
         return syntax.TopologySpread(span, pods, tuple(clauses))
 
     def tolerate(self, span: source.Span, children: build_expr.Children) -> syntax.Tolerate:
-        """Tolerations, clauses."""
+        """Build the statement from tolerations and clauses."""
         patterns = [child for child in children if isinstance(child, syntax_expr.Toleration)]
         return syntax.Tolerate(span, tuple(patterns), tuple(children[len(patterns) :]))
 
     def reject(self, span: source.Span, children: build_expr.Children) -> syntax.Reject:
-        """Condition, clauses."""
+        """Build the statement from condition and clauses."""
         condition, *clauses = children
         return syntax.Reject(span, condition, tuple(clauses))
 
     def score(self, span: source.Span, children: build_expr.Children) -> syntax.Score:
-        """Expression, clauses."""
+        """Build the statement from expression and clauses."""
         value, *clauses = children
         return syntax.Score(span, value, tuple(clauses))
 
     def disable(self, span: source.Span, children: build_expr.Children) -> syntax.Disable:
-        """`policy.rule`: one word to the lexer."""
+        """Build the statement from `policy.rule`, which is one word for the lexer."""
         word = children[0]
         policy, _, rule = word.text.partition(".")
         middle = word.span.start + len(policy)
@@ -154,43 +154,43 @@ class PolicyTreeBuilder(build_clause.ClauseBuilder):
     def cluster_affinity(
         self, span: source.Span, children: build_expr.Children
     ) -> syntax.ClusterAffinity:
-        """Strength, selector, clauses."""
+        """Build the statement from strength, selector and clauses."""
         strength, selector, *clauses = children
         return syntax.ClusterAffinity(span, strength.text, selector, tuple(clauses))
 
     def cluster_group(
         self, span: source.Span, children: build_expr.Children
     ) -> syntax.ClusterGroup:
-        """Name, selector."""
+        """Build the statement from name and selector."""
         return syntax.ClusterGroup(span, *children)
 
     def spread_constraint(
         self, span: source.Span, children: build_expr.Children
     ) -> syntax.SpreadConstraint:
-        """By what, clauses."""
+        """Build the statement from field and clauses."""
         by, *clauses = children
         return syntax.SpreadConstraint(span, by, tuple(clauses))
 
     def replicas(self, span: source.Span, children: build_expr.Children) -> syntax.Replicas:
-        """Duplicated or Divided Aggregated."""
+        """Build `replicas Duplicated` or `replicas Divided Aggregated`."""
         return syntax.Replicas(span, children[0].text)
 
     def replicas_dynamic(self, span: source.Span, _: build_expr.Children) -> syntax.Replicas:
-        """Divided Weighted AvailableReplicas."""
+        """Build `replicas Divided Weighted AvailableReplicas`."""
         return syntax.Replicas(span, "Weighted", dynamic="AvailableReplicas")
 
     def replicas_score(self, span: source.Span, children: build_expr.Children) -> syntax.Replicas:
-        """Divided Weighted by score."""
+        """Build `replicas Divided Weighted by score`."""
         return syntax.Replicas(span, "Weighted", dynamic="score", rule=children[1])
 
     def replicas_static(self, span: source.Span, children: build_expr.Children) -> syntax.Replicas:
-        """Divided Weighted (cluster: weight, …)."""
+        """Build `replicas Divided Weighted (cluster: weight, …)`."""
         return syntax.Replicas(span, "Weighted", weights=tuple(children[1:]))
 
     def static_weight(
         self, _span: source.Span, children: build_expr.Children
     ) -> tuple[syntax_expr.Value, syntax_expr.Amount]:
-        """Cluster and weight."""
+        """Return the pair of cluster and weight."""
         cluster, weight = children
         return cluster, weight
 
@@ -199,11 +199,11 @@ class PolicyTreeBuilder(build_clause.ClauseBuilder):
     def profile_policies(
         self, span: source.Span, children: build_expr.Children
     ) -> syntax.ProfilePolicies:
-        """`policies a, b`."""
+        """Build `policies a, b`."""
         return syntax.ProfilePolicies(span, tuple(children))
 
     def use_plugin(self, span: source.Span, children: build_expr.Children) -> syntax.UsePlugin:
-        """Name, weight, arguments."""
+        """Build the statement from name, weight and arguments."""
         name, *options = children
         args = tuple(option for option in options if isinstance(option, syntax.ArgsObject))
         weights = tuple(option for option in options if not isinstance(option, syntax.ArgsObject))
@@ -212,67 +212,67 @@ class PolicyTreeBuilder(build_clause.ClauseBuilder):
     def plugin_weight(
         self, _span: source.Span, children: build_expr.Children
     ) -> syntax_expr.Amount:
-        """`weight N`."""
+        """Return the amount of `weight N`."""
         amount: syntax_expr.Amount = children[1]
         return amount
 
     def plugin_args(self, _span: source.Span, children: build_expr.Children) -> syntax.ArgsObject:
-        """`args {…}`."""
+        """Return the object of `args {…}`."""
         args: syntax.ArgsObject = children[0]
         return args
 
     def disable_plugins(
         self, span: source.Span, children: build_expr.Children
     ) -> syntax.DisablePlugins:
-        """`disable NAME, …`."""
+        """Build `disable NAME, …`."""
         return syntax.DisablePlugins(span, tuple(children), scores_only=False)
 
     def disable_scores(
         self, span: source.Span, children: build_expr.Children
     ) -> syntax.DisablePlugins:
-        """`disable scores NAME, …`."""
+        """Build `disable scores NAME, …`."""
         return syntax.DisablePlugins(span, tuple(children), scores_only=True)
 
     def disable_all_scores(
         self, span: source.Span, _children: build_expr.Children
     ) -> syntax.DisablePlugins:
-        """`disable all scores`."""
+        """Build `disable all scores`."""
         return syntax.DisablePlugins(span, (), scores_only=True)
 
     def builtin_weight(
         self, span: source.Span, children: build_expr.Children
     ) -> syntax.BuiltinWeight:
-        """`builtin weight N`."""
+        """Build `builtin weight N`."""
         return syntax.BuiltinWeight(span, children[1])
 
     def on_outage(self, span: source.Span, children: build_expr.Children) -> syntax.OnOutage:
-        """`onOutage WORD`."""
+        """Build `onOutage WORD`."""
         return syntax.OnOutage(span, children[0])
 
     def profile_param(
         self, span: source.Span, children: build_expr.Children
     ) -> syntax.ProfileParam:
-        """`param name = constant`."""
+        """Build `param name = constant`."""
         return syntax.ProfileParam(span, *children)
 
-    def args_object(self, span: source.Span, children: build_expr.Children) -> Any:  # noqa: ANN401 - as _nest
-        """`{ key: value, … }`."""
+    def args_object(self, span: source.Span, children: build_expr.Children) -> Any:  # noqa: ANN401 - as `_note_depth`
+        """Build `{ key: value, … }`."""
         entries = tuple(child for child in children if child is not None)
         values = [value for _, value in entries]
         return self._note_depth(syntax.ArgsObject(span, entries), values)
 
-    def args_list(self, span: source.Span, children: build_expr.Children) -> Any:  # noqa: ANN401 - as _nest
-        """`[ value, … ]`."""
+    def args_list(self, span: source.Span, children: build_expr.Children) -> Any:  # noqa: ANN401 - as `_note_depth`
+        """Build `[ value, … ]`."""
         items = tuple(child for child in children if child is not None)
         return self._note_depth(syntax.ArgsList(span, items), items)
 
     def entry(
         self, _span: source.Span, children: build_expr.Children
     ) -> tuple[syntax_expr.Value, syntax.ArgsValue]:
-        """`key: value`."""
+        """Return the pair of `key: value`."""
         key, value = children
         return key, value
 
     def scalar(self, span: source.Span, children: build_expr.Children) -> syntax.ArgsScalar:
-        """Word or string."""
+        """Build a scalar from a word or string."""
         return syntax.ArgsScalar(span, self.value(span, children))

@@ -1,4 +1,4 @@
-"""Parse tree to syntax tree: clauses of statements and options of metrics."""
+"""Convert the parse tree to the syntax tree: clauses of statements and options of metrics."""
 
 from __future__ import annotations
 
@@ -8,45 +8,45 @@ from policysched.lang.syntax import syntax_clause, syntax_expr
 
 
 class ClauseBuilder(build_expr.ExprBuilder):
-    """Builds clauses; methods are named after the rules of the grammar."""
+    """Builds clauses; its methods have the names of the grammar rules."""
 
     def amount_clause(
         self, span: source.Span, children: build_expr.Children
     ) -> syntax_clause.AmountClause:
-        """Keyword and amount."""
+        """Build a clause from keyword and amount."""
         keyword, amount = children
         return syntax_clause.AmountClause(span, keyword.text, amount)
 
     def amount_option(
         self, span: source.Span, children: build_expr.Children
     ) -> syntax_clause.AmountClause:
-        """Keyword and amount, of a metric."""
+        """Build an option of a metric from keyword and amount."""
         return self.amount_clause(span, children)
 
     def word_clause(
         self, span: source.Span, children: build_expr.Children
     ) -> syntax_clause.WordClause:
-        """Keyword and word."""
+        """Build a clause from keyword and word."""
         keyword, word = children
         return syntax_clause.WordClause(span, keyword.text, word)
 
     def word_option(
         self, span: source.Span, children: build_expr.Children
     ) -> syntax_clause.WordClause:
-        """Keyword and word, of a metric."""
+        """Build an option of a metric from keyword and word."""
         return self.word_clause(span, children)
 
     def words_clause(
         self, span: source.Span, children: build_expr.Children
     ) -> syntax_clause.WordsClause:
-        """Keyword and list."""
+        """Build a clause from keyword and list."""
         keyword, words = children
         return syntax_clause.WordsClause(span, keyword.text, words)
 
     def namespaces_all(
         self, span: source.Span, children: build_expr.Children
     ) -> syntax_clause.WordsClause:
-        """`namespaces all`."""
+        """Build `namespaces all`."""
         keyword, everything = children
         word = syntax_expr.Value(everything.span, everything.text)
         return syntax_clause.WordsClause(span, keyword.text, (word,), is_all=True)
@@ -54,66 +54,66 @@ class ClauseBuilder(build_expr.ExprBuilder):
     def text_clause(
         self, span: source.Span, children: build_expr.Children
     ) -> syntax_clause.TextClause:
-        """Keyword and string."""
+        """Build a clause from keyword and string."""
         keyword, text = children
         return syntax_clause.TextClause(span, keyword.text, text)
 
     def namespace_selector_clause(
         self, span: source.Span, children: build_expr.Children
     ) -> syntax_clause.SelectorClause:
-        """Keyword and selector."""
+        """Build a clause from keyword and selector."""
         keyword, selector = children
         return syntax_clause.SelectorClause(span, keyword.text, selector)
 
     def until(self, span: source.Span, children: build_expr.Children) -> syntax_clause.ExprClause:
-        """Keyword and condition."""
+        """Build a clause from keyword and condition."""
         keyword, expr = children
         return syntax_clause.ExprClause(span, keyword.text, expr)
 
     def fallback(
         self, span: source.Span, children: build_expr.Children
     ) -> syntax_clause.ExprClause:
-        """Keyword and expression, of a metric."""
+        """Build an option of a metric from keyword and expression."""
         return self.until(span, children)
 
     def normalize(
         self, span: source.Span, children: build_expr.Children
     ) -> syntax_clause.NormalizeClause:
-        """Method and its arguments."""
+        """Build `normalize` from the method and its arguments."""
         keyword, method, arguments = children
         return syntax_clause.NormalizeClause(span, keyword.text, method, arguments or ())
 
     def missing(
         self, span: source.Span, children: build_expr.Children
     ) -> syntax_clause.MissingClause:
-        """`missing WORD`."""
+        """Build `missing WORD`."""
         keyword, action = children
         return syntax_clause.MissingClause(span, keyword.text, action, None)
 
     def missing_score(
         self, span: source.Span, children: build_expr.Children
     ) -> syntax_clause.MissingClause:
-        """`missing score AMOUNT`."""
+        """Build `missing score AMOUNT`."""
         keyword, points = children
         start, end = keyword.span.end, points.span.start
         action = syntax_expr.Value(self.source.span(start, end), "score")
         return syntax_clause.MissingClause(span, keyword.text, action, points)
 
     def over(self, span: source.Span, children: build_expr.Children) -> syntax_clause.OverClause:
-        """Window and function."""
+        """Build `over` from window and function."""
         keyword, duration, function, argument = children
         return syntax_clause.OverClause(span, keyword.text, duration, function, argument)
 
     def between(
         self, span: source.Span, children: build_expr.Children
     ) -> syntax_clause.BetweenClause:
-        """Range of a metric."""
+        """Build `between`, the valid range of a metric."""
         keyword, low, high = children
         return syntax_clause.BetweenClause(span, keyword.text, low, high)
 
     def placed(
         self, span: source.Span, children: build_expr.Children
     ) -> syntax_clause.PlacedClause:
-        """What just-placed pods add, and for how long."""
+        """Build `placed`: the load of recently placed pods, and its duration."""
         keyword, expr, duration = children
         return syntax_clause.PlacedClause(span, keyword.text, expr, duration)

@@ -1,9 +1,9 @@
-"""Parse tree to syntax tree: words, selectors and expressions.
+"""Convert the parse tree to the syntax tree: words, selectors and expressions.
 
-The builder's methods are named after the rules of grammar/policy.lark and are called leaves first
-by `lark_frontend.transform_parse_tree`. Structure that the grammar allows and the language does not
-is reported here where the tree would forget it: `and` mixed with `or`, nesting without end,
-escapes.
+The methods of the builder have the names of the rules in grammar/policy.lark.
+`lark_frontend.transform_parse_tree` calls them, leaves first. Some structures are valid in the
+grammar but not in the language, and would be lost in the tree. They are reported here: `and` mixed
+with `or`, nesting beyond the limit, and invalid escapes.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from policysched.lang.syntax import kept_parentheses, syntax_expr
 
 
 class TokenLeaf(NamedTuple):
-    """A token that is no word or number: a keyword or a sign."""
+    """A token that is neither a word nor a number: a keyword or a sign."""
 
     kind: str
     text: str
@@ -25,7 +25,7 @@ class TokenLeaf(NamedTuple):
 
 
 Children = list[Any]
-"""What the rule's symbols were built into; None for an optional part that was left out."""
+"""The results for the symbols of a rule; None for an optional part that is absent."""
 
 _ESCAPES = {'"': '"', "\\": "\\", "n": "\n", "t": "\t"}
 _OPERATORS: dict[str, Any] = {
@@ -41,10 +41,10 @@ _OPERATORS: dict[str, Any] = {
 
 
 class NestingTooDeepError(Exception):
-    """The text is nested beyond `limits.MAX_DEPTH`.
+    """The text is nested deeper than `text_limits.MAX_DEPTH`.
 
     Attributes:
-        span: of the node that is one too deep.
+        span: of the first node that is too deep.
     """
 
     def __init__(self, span: source.Span) -> None:
@@ -56,7 +56,7 @@ class ExprBuilder:
     """Builds words, selectors and expressions of one source text.
 
     Attributes:
-        diagnostics: what was found on the way.
+        diagnostics: the problems found so far.
     """
 
     def __init__(self, text: source.SourceText) -> None:
@@ -67,7 +67,7 @@ class ExprBuilder:
         self._keep_alive: list[object] = []
 
     def visit(self, rule: str, start: int, end: int, children: Children) -> Any:  # noqa: ANN401 - each rule builds its own type
-        """Build the node of `rule`, or the leaf of a terminal."""
+        """Build the node of a grammar rule, or the leaf of a terminal."""
         span = self.source.span(start, end)
         if rule[0].isupper() or rule[0] == "_":
             return self._build_leaf(rule, span, children[0])
@@ -109,7 +109,7 @@ class ExprBuilder:
         return _ESCAPES.get(char, char)
 
     def _note_depth(self, node: Any, children: Sequence[object]) -> Any:  # noqa: ANN401 - returns the node that it was given
-        """Note the depth of a node; ids stay unique since every noted node is kept alive."""
+        """Record the depth of a node. The node is kept alive, so that its id stays unique."""
         depth = 1 + max((self._depths.get(id(child), 0) for child in children), default=0)
         if depth > text_limits.MAX_DEPTH:
             raise NestingTooDeepError(node.span)
@@ -117,8 +117,8 @@ class ExprBuilder:
         self._keep_alive.append(node)
         return node
 
-    def _note_kept_parentheses(self, node: Any, operands: Sequence[object]) -> Any:  # noqa: ANN401 - as in `_nest`
-        """Return a node that knows which parentheses around its operands stay."""
+    def _note_kept_parentheses(self, node: Any, operands: Sequence[object]) -> Any:  # noqa: ANN401 - as in `_note_depth`
+        """Return the node with marks on the operands that keep their parentheses."""
         grouped = tuple(id(each) in self._grouped for each in operands)
         return self._note_depth(
             kept_parentheses.mark_kept_parentheses(node, operands, grouped), operands
@@ -139,7 +139,7 @@ class ExprBuilder:
     # ------------------------------------------------------------------------ words
 
     def amount(self, span: source.Span, children: Children) -> syntax_expr.Amount:
-        """Number, negative number or name."""
+        """Build an amount from a number, a negative number or a name."""
         last = children[-1]
         if isinstance(last, syntax_expr.Numeral) and len(children) > 1:
             return syntax_expr.Numeral(span, "-" + last.text)
@@ -147,26 +147,26 @@ class ExprBuilder:
         return result
 
     def constant(self, span: source.Span, children: Children) -> syntax_expr.Amount:
-        """Number, negative number or string."""
+        """Build a constant from a number, a negative number or a string."""
         return self.amount(span, children)
 
     def value(self, span: source.Span, children: Children) -> syntax_expr.Value:
-        """Word, string, or word behind a minus."""
+        """Build a value from a word, a string, or a word after a minus."""
         last: syntax_expr.Value = children[-1]
         return syntax_expr.Value(span, "-" + last.text) if len(children) > 1 else last
 
     def values(self, _span: source.Span, children: Children) -> tuple[syntax_expr.Value, ...]:
-        """List in parentheses."""
+        """Return the values of a list in parentheses."""
         return tuple(child for child in children if child is not None)
 
     # ------------------------------------------------------------------------ selectors
 
     def subject(self, span: source.Span, children: Children) -> syntax_expr.Subject:
-        """Key, or function of a key."""
+        """Build a subject from a key, or from a function of a key."""
         return syntax_expr.Subject(span, children[0], children[1])
 
     def requirement(self, span: source.Span, children: Children) -> syntax_expr.Requirement:
-        """Subject, operator, values."""
+        """Build a requirement from subject, operator and values."""
         subject, operator, *rest = children
         values = rest[0] if rest else ()
         return syntax_expr.Requirement(
@@ -178,36 +178,36 @@ class ExprBuilder:
         )
 
     def sel_group(self, _span: source.Span, children: Children) -> object:
-        """Selector in parentheses: the tree has no node for them."""
+        """Return the inner selector: the tree has no node for parentheses."""
         return self._note_grouping_parentheses(children[0])
 
     def sel_ref(self, span: source.Span, children: Children) -> syntax_expr.SelectorRef:
-        """Name of a selector."""
+        """Build a reference to a selector."""
         return syntax_expr.SelectorRef(span, children[0])
 
     def sel_and(self, span: source.Span, children: Children) -> object:
-        """Conjunction."""
+        """Build a conjunction."""
         return self._note_kept_parentheses(syntax_expr.SelectorAnd(span, tuple(children)), children)
 
     def sel_or(self, span: source.Span, children: Children) -> object:
-        """Disjunction."""
+        """Build a disjunction."""
         self._check_mixed_connectives(children, syntax_expr.SelectorAnd)
         return self._note_kept_parentheses(syntax_expr.SelectorOr(span, tuple(children)), children)
 
     def sel_not(self, span: source.Span, children: Children) -> object:
-        """Negation."""
+        """Build a negation."""
         return self._note_kept_parentheses(syntax_expr.SelectorNot(span, children[0]), children)
 
     def tainted(self, span: source.Span, children: Children) -> syntax_expr.Tainted:
-        """Taint test."""
+        """Build a taint test."""
         return syntax_expr.Tainted(span, children[0])
 
     def taint_operator(self, _span: source.Span, children: Children) -> Children:
-        """Operator and value, for `toleration`."""
+        """Return operator and value, for `toleration`."""
         return children
 
     def toleration(self, span: source.Span, children: Children) -> syntax_expr.Toleration:
-        """Key, operator, value, effect."""
+        """Build a taint pattern from key, operator, value and effect."""
         key, operation, effect = children
         if isinstance(key, TokenLeaf):
             key = syntax_expr.Value(key.span, key.text)
@@ -218,81 +218,81 @@ class ExprBuilder:
     # ------------------------------------------------------------------------ expressions
 
     def number(self, span: source.Span, children: Children) -> syntax_expr.Number:
-        """Literal."""
+        """Build a literal number."""
         return syntax_expr.Number(span, children[0])
 
     def text(self, span: source.Span, children: Children) -> syntax_expr.Text:
-        """String."""
+        """Build a string argument."""
         return syntax_expr.Text(span, children[0])
 
     def ref(self, span: source.Span, children: Children) -> syntax_expr.Ref:
-        """Name."""
+        """Build a reference to a name."""
         return syntax_expr.Ref(span, children[0])
 
     def expr_group(self, _span: source.Span, children: Children) -> object:
-        """Expression in parentheses: the tree has no node for them."""
+        """Return the inner expression: the tree has no node for parentheses."""
         return self._note_grouping_parentheses(children[0])
 
     def argument(self, span: source.Span, children: Children) -> object:
-        """Argument, with or without a key."""
+        """Build an argument, with or without a key."""
         first, second = children
         key, value = (None, first) if second is None else (first, second)
         return self._note_depth(syntax_expr.Argument(span, key, value), children)
 
     def arguments(self, _span: source.Span, children: Children) -> tuple[object, ...]:
-        """All arguments of a call."""
+        """Return all arguments of a call."""
         return tuple(children)
 
     def call(self, span: source.Span, children: Children) -> object:
-        """Function call."""
+        """Build a function call."""
         name, arguments = children
         return self._note_depth(syntax_expr.Call(span, name, arguments or ()), arguments or ())
 
     def node_test(self, span: source.Span, children: Children) -> object:
-        """Selector on the node."""
+        """Build a condition on the node."""
         return self._note_depth(syntax_expr.NodeTest(span, children[1]), children)
 
     def cluster_test(self, span: source.Span, children: Children) -> object:
-        """Selector on the cluster."""
+        """Build a condition on the cluster."""
         return self._note_depth(syntax_expr.ClusterTest(span, children[1]), children)
 
     def pod_test(self, span: source.Span, children: Children) -> object:
-        """Selector on the pod."""
+        """Build a condition on the pod."""
         return self._note_depth(syntax_expr.PodTest(span, children[1]), children)
 
     def negate(self, span: source.Span, children: Children) -> object:
-        """Minus."""
+        """Build a negated number."""
         return self._note_kept_parentheses(syntax_expr.Negate(span, children[1]), children[1:])
 
     def binary(self, span: source.Span, children: Children) -> object:
-        """Arithmetic."""
+        """Build an arithmetic operation."""
         left, operator, right = children
         return self._note_kept_parentheses(
             syntax_expr.Binary(span, operator.text, left, right), (left, right)
         )
 
     def else_(self, span: source.Span, children: Children) -> object:
-        """Fallback."""
+        """Build a value with a fallback."""
         return self._note_kept_parentheses(syntax_expr.Else(span, *children), children)
 
     def comparison(self, span: source.Span, children: Children) -> object:
-        """Comparison."""
+        """Build a comparison."""
         left, operator, right = children
         sign = _OPERATORS.get(operator.kind, operator.text)
         node = syntax_expr.Comparison(span, sign, left, right, operator.span)
         return self._note_kept_parentheses(node, (left, right))
 
     def expr_and(self, span: source.Span, children: Children) -> object:
-        """Conjunction."""
+        """Build a conjunction."""
         return self._note_kept_parentheses(syntax_expr.ExprAnd(span, tuple(children)), children)
 
     def expr_or(self, span: source.Span, children: Children) -> object:
-        """Disjunction."""
+        """Build a disjunction."""
         self._check_mixed_connectives(children, syntax_expr.ExprAnd)
         return self._note_kept_parentheses(syntax_expr.ExprOr(span, tuple(children)), children)
 
     def expr_not(self, span: source.Span, children: Children) -> object:
-        """Negation."""
+        """Build a negation."""
         return self._note_kept_parentheses(syntax_expr.ExprNot(span, children[0]), children)
 
 

@@ -1,9 +1,9 @@
-"""The Lark parser behind `policysched.lang.parsing.parser`: tables, one slice of text, its tree.
+"""The Lark parser of `policysched.lang.parsing.parser`: tables, and parsing of one slice of text.
 
-The grammar is grammar/policy.lark. Building an LALR table from it takes about a second, so the
-table ships beside it as JSON (no pickle: nothing that is loaded can run code) and is used only if
-it was made from exactly this grammar by exactly this Lark; otherwise the table is built. After a
-change of the grammar:
+The grammar is grammar/policy.lark. Building its LALR table takes about a second, so the table is
+shipped next to it as JSON (not as a pickle, because loading it must not run code). The table is
+used only if it was made from exactly this grammar by exactly this version of Lark. Otherwise the
+table is built at run time. After a change of the grammar, run:
 
     python -m policysched.lang.parsing.lark_frontend
 """
@@ -29,11 +29,11 @@ Tree: TypeAlias = "lark.Tree[lark.Token]"
 
 
 class UnexpectedInput(Exception):  # noqa: N818 - an expected outcome that unwinds the parser, never shown
-    """The parser cannot go on.
+    """The parser cannot continue.
 
     Attributes:
-        offset: of the text that it cannot take; the end of the slice if more was needed.
-        accepts: names of the terminals that it could take there.
+        offset: of the text that the parser refuses; the end of the slice if text is missing.
+        accepts: names of the terminals that the parser would accept there.
     """
 
     def __init__(self, offset: int, accepts: frozenset[str]) -> None:
@@ -44,7 +44,7 @@ class UnexpectedInput(Exception):  # noqa: N818 - an expected outcome that unwin
 
 @functools.cache
 def get_parser() -> lark.Lark:
-    """Return the parser, from the shipped table if that is fresh."""
+    """Return the parser, with the shipped table if that matches the grammar."""
     text = _resources.read_resource_text("grammar", GRAMMAR_FILE)
     try:
         shipped = orjson.loads(_resources.read_resource_text("grammar", TABLES_FILE))
@@ -58,7 +58,7 @@ def get_parser() -> lark.Lark:
 
 
 def build_parser(text: str, *, strict: bool = False) -> lark.Lark:
-    """Build the parser from the text of the grammar; strict also proves the terminals disjoint."""
+    """Build the parser from the grammar's text; `strict` also proves the terminals disjoint."""
     return lark.Lark(
         text, parser="lalr", propagate_positions=True, maybe_placeholders=True, strict=strict
     )
@@ -75,7 +75,7 @@ def parse_text_slice(text: str, start: int, end: int) -> Tree:
     """Parse text[start:end]; positions in the tree count from the start of `text`.
 
     Raises:
-        Fault: the slice is no sequence of items.
+        UnexpectedInput: the slice is not a sequence of items.
     """
     try:
         return get_parser().parse(lark.TextSlice(text, start, end))
@@ -84,7 +84,7 @@ def parse_text_slice(text: str, start: int, end: int) -> Tree:
 
 
 def list_accepted_terminals(text: str, start: int, end: int) -> frozenset[str]:
-    """Return the names of the terminals that may follow text[start:end]; none if it is wrong."""
+    """Return the names of the terminals that may follow text[start:end]; empty if it is invalid."""
     cursor: Any = get_parser().parse_interactive(lark.TextSlice(text, start, end))
     try:
         cursor.exhaust_lexer()
@@ -96,7 +96,7 @@ def list_accepted_terminals(text: str, start: int, end: int) -> frozenset[str]:
 def transform_parse_tree(tree: Tree, visit: Callable[[str, int, int, list[Any]], Any]) -> Any:  # noqa: ANN401 - whatever `visit` makes of the root
     """Replace each node by `visit(rule, start, end, children)`, leaves first, without recursion.
 
-    Leaves (tokens) are visited as `visit(terminal, start, end, [text])`.
+    A leaf (token) is visited as `visit(terminal, start, end, [text])`.
     """
     order: list[Any] = []
     pending: list[Any] = [tree]
@@ -132,9 +132,9 @@ def _make_unexpected_input(
 
 
 def _restore_parser_table_numbers(shipped: dict[str, Any]) -> dict[str, Any]:
-    """Return the table with the numbers of states and shared objects, which JSON made strings.
+    """Return the table with the numbers of states and shared objects, which are strings in JSON.
 
-    Those of tokens may stay strings: they only lead to the tokens.
+    Numbers of tokens may stay strings, because they are only used to find the tokens.
     """
     states = shipped["data"]["parser"]["parser"]
     states["states"] = {int(number): actions for number, actions in states["states"].items()}
@@ -147,7 +147,7 @@ def _hash_grammar(text: str) -> str:
 
 
 def write_parser_table() -> None:
-    """Write the table file beside the grammar."""
+    """Write the table file next to the grammar."""
     text = _resources.read_resource_text("grammar", GRAMMAR_FILE)
     target = _resources.find_resource_folder("grammar") / TABLES_FILE
     target.write_text(make_parser_table_content(text), encoding="utf-8")

@@ -1,9 +1,9 @@
-"""Text to syntax tree, with every syntax error at once.
+"""Parse a policy text to a syntax tree, with all syntax errors at once.
 
-The text is cut into top-level items (scanner.Scan.chunks) and each is parsed by itself. Where the
-parser cannot go on, one diagnostic is written, the statement that is spoilt is overwritten with
-blanks (so all offsets stay) and the item is parsed again. What was blanked is remembered: the
-checker must not complain that a name defined there is missing.
+The text is split into top-level items (`LexemeScan.split_into_items`), and each is parsed
+separately. If the parser cannot continue, it adds one diagnostic, overwrites the damaged statement
+with blanks, which keeps all offsets, and parses the item again. The result lists the damaged
+ranges, so that the checker does not report names as missing that may be defined there.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ _OPEN_KINDS = ("open_string", "open_promql")
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class ParseResult:
-    """What could be read.
+    """The parsed items of a text, and the parts that could not be parsed.
 
     Attributes:
         text: the text.
-        file: all items that could be read, without the statements that could not.
+        file: all parsed items, without the statements that could not be parsed.
         diagnostics: by position.
-        damaged: the stretches that were left out.
-        lost_words: every word in them; a name among these may have been defined there.
+        damaged: the ranges that could not be parsed.
+        lost_words: every word in these ranges; a missing name may have been defined there.
     """
 
     text: source.SourceText
@@ -45,7 +45,11 @@ class ParseResult:
 
 
 def parse_policy_texts(texts: Sequence[source.SourceText]) -> dict[str, ParseResult]:
-    """Parse texts that are checked together, by name; those beyond the limits are not read."""
+    """Parse texts that are checked together and return the results by name.
+
+    A text beyond the limits on size or words is reported instead of parsed. After `MAX_TEXTS`
+    texts, one more text gets a diagnostic, and the rest have no result.
+    """
     left = text_limits.MAX_WORDS
     found: dict[str, ParseResult] = {}
     for number, text in enumerate(texts):
@@ -62,7 +66,7 @@ def parse_policy_texts(texts: Sequence[source.SourceText]) -> dict[str, ParseRes
 def parse_policy_text(
     text: source.SourceText, max_words: int = text_limits.MAX_WORDS
 ) -> ParseResult:
-    """Parse one policy text of at most so many words; never raises for anything that is in it."""
+    """Parse one policy text of at most `max_words` lexemes; never raises for any content."""
     size = len(text.text.encode("utf-8", "surrogatepass"))
     if size > text_limits.MAX_TEXT_BYTES:
         message = f"the text has {size} bytes, the limit is {text_limits.MAX_TEXT_BYTES}"
@@ -84,7 +88,7 @@ def _make_unread_result(text: source.SourceText, message: str, help: str = "") -
 
 
 class _PolicyTextParser:
-    """Parses one text; holds the text with the blanked stretches and what was found."""
+    """The parser of one text; holds the text with blanked ranges and the diagnostics."""
 
     def __init__(self, text: source.SourceText) -> None:
         self.source = text
@@ -120,7 +124,7 @@ class _PolicyTextParser:
         )
 
     def _make_newer_version_result(self, newer: diagnostics.Diagnostic) -> ParseResult:
-        """Return nothing but why: what the text says is not known here."""
+        """Return only this diagnostic, because the meaning of the text is not known here."""
         whole = self.source.span(0, len(self.source.text))
         words = (lexeme.text for lexeme in self.scan.lexemes)
         lost = frozenset(part for word in words for part in (word, *word.split(".")))
@@ -128,11 +132,11 @@ class _PolicyTextParser:
         return ParseResult(self.source, empty, (newer,), (whole,), lost)
 
     def _has_reached_limit(self) -> bool:
-        """Return whether enough was found, or enough was spent on looking."""
+        """Return whether the number of diagnostics or the parsing budget is exhausted."""
         return len(self.found) >= text_limits.MAX_DIAGNOSTICS or self.budget < 0
 
     def _parse_chunk(self, chunk: scanner.ItemText) -> list[syntax.Item]:
-        """Parse a chunk; where that fails, its pieces, leaving out what is spoilt."""
+        """Parse a chunk; if that fails, parse its pieces without their damaged parts."""
         if self._has_reached_limit():
             self.damaged.append(self.source.span(chunk.start, chunk.end))
             return []
@@ -149,7 +153,7 @@ class _PolicyTextParser:
         return items
 
     def _parse_with_blanking(self, chunk: scanner.ItemText) -> tuple[syntax.Item, ...]:
-        """Parse a chunk, blanking what is spoilt until the rest can be read."""
+        """Parse a chunk, and blank damaged statements until the rest can be parsed."""
         while not self._has_reached_limit():
             try:
                 return self._build_items(chunk, self.text[: chunk.end] + "}" * chunk.open_braces)
@@ -178,7 +182,7 @@ class _PolicyTextParser:
         return items
 
     def _blank_stretch(self, chunk: scanner.ItemText, start: int, end: int) -> None:
-        """Overwrite a stretch by blanks; the whole chunk if nothing is left there to blank."""
+        """Overwrite a range with blanks, or the whole chunk if the range is already blank."""
         if not self.text[start:end].strip():
             start, end = chunk.start, chunk.end
         blank = "".join(char if char == "\n" else " " for char in self.text[start:end])
@@ -192,7 +196,7 @@ class _PolicyTextParser:
         )
 
     def _report_unclosed_literals(self, chunk: scanner.ItemText) -> None:
-        """Report strings and queries that are never closed, and blank their statements."""
+        """Report strings and queries without a closing quote, and blank their statements."""
         for lexeme in self.scan.list_lexemes_between(chunk.start, chunk.end):
             if lexeme.kind not in _OPEN_KINDS or self._has_reached_limit():
                 continue
@@ -246,7 +250,7 @@ def _make_too_deep_error(span: source.Span) -> diagnostics.Diagnostic:
 def _find_statement_around(
     scan: scanner.LexemeScan, chunk: scanner.ItemText, offset: int
 ) -> tuple[int, int]:
-    """Return the stretch of the statement around `offset`, else the whole chunk."""
+    """Return the range of the statement around `offset`, else of the whole chunk."""
     statements = scan.find_statement_starts(chunk)
     starts = [start for start in statements if start <= offset]
     if not starts:
@@ -257,7 +261,7 @@ def _find_statement_around(
 
 
 def _find_stretch_to_blank(place: fault_place.FaultPlace) -> tuple[int, int]:
-    """Return the stretch to blank: the statement at fault and nothing else."""
+    """Return the range to blank: only the statement with the error, if possible."""
     comment = foreign_comments.find_foreign_comment(place)
     if comment is not None:
         return comment

@@ -1,8 +1,8 @@
-"""A forgiving look at a policy text: lexemes, comments, items, statements.
+"""An error-tolerant scan of a policy text: lexemes, comments, items, statements.
 
-The parser uses it to cut a text into top-level items, which it parses one by one, and to find the
-statement that a syntax error spoils, so that the rest is still checked. It knows nothing of grammar
-beyond which two words begin an item and which word begins a statement.
+The parser uses it to split a text into top-level items, which it parses one by one. It also uses it
+to find the statement around a syntax error, so that the rest is still checked. The scan needs no
+grammar apart from the first words of items and statements.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _ITEM_IN_PROMQL = re.compile(
     r"\n[ \t]*(?:(?:metric|param)\s+\w+\s*:|let\s+\w+\s*="
     r"|(?:policy|clusterPolicy|profile)\s+\S+\s*\{)"
 )
-"""A query that seems to hold the start of another item has lost its closing backtick."""
+"""A query that contains the start of another item has probably lost its closing backtick."""
 
 
 def _collect_keywords(tables: Iterable[Mapping[str, tuple[str, ...]]]) -> frozenset[str]:
@@ -60,16 +60,16 @@ _CONTINUERS = frozenset(
         *("(", ",", "=", "==", "!=", "<", "<=", ">", ">=", "+", "-", "*", "/", ":", "["),
     }
 )
-"""Words and signs behind which a statement word is an operand: `where mode = x`."""
+"""Words and signs after which a statement word is an operand: `where mode = x`."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Lexeme:
-    """A stretch of text that belongs together.
+    """A token of the scan: a word, sign, string, query or comment.
 
     Attributes:
         kind: comment, string, open_string, promql, open_promql, word or sign.
-        depth: number of `{` open before it.
+        depth: number of open `{` before it.
     """
 
     kind: str
@@ -84,11 +84,11 @@ class ItemText:
     """The text of one top-level item, up to the start of the next.
 
     Attributes:
-        word: the keyword that starts it; "" for text before the first item.
-        depth: number of `{` that are open before it; not 0 behind an item that is never closed.
-        body_start: offset behind the opening brace; -1 without one.
+        word: the keyword with which the item starts; "" if it does not start with one.
+        depth: number of open `{` before it; not 0 after an item that is not closed.
+        body_start: offset after the opening brace; -1 without one.
         body_end: offset of the closing brace; -1 if it is missing.
-        open_braces: how many braces are still open at the end.
+        open_braces: number of braces that are still open at the end.
     """
 
     word: str
@@ -101,10 +101,10 @@ class ItemText:
 
 
 class LexemeScan:
-    """The lexemes of one text and what can be told from them.
+    """The lexemes of one text, and the structure that they show.
 
     Attributes:
-        lexemes: all but comments, in order.
+        lexemes: all except comments, in order.
         comments: the comments, in order.
     """
 
@@ -132,7 +132,7 @@ class LexemeScan:
         return self.lexemes[index] if index >= 0 else None
 
     def list_lexemes_between(self, start: int, end: int) -> list[Lexeme]:
-        """Return the lexemes that start in a stretch of text."""
+        """Return the lexemes that start in a range of the text."""
         first = bisect.bisect_left(self._starts, start)
         return self.lexemes[first : bisect.bisect_left(self._starts, end)]
 
@@ -143,14 +143,14 @@ class LexemeScan:
         return before is None or before.end <= offset - column + 1
 
     def split_into_items(self) -> list[ItemText]:
-        """Cut the text into its top-level items; together they cover all lexemes."""
+        """Split the text into its top-level items; together they contain all lexemes."""
         heads = [index for index in range(len(self.lexemes)) if self._starts_item(index)]
         if self.lexemes and heads[:1] != [0]:
             heads.insert(0, 0)
         return self._cut_at_heads(heads, len(self.lexemes))
 
     def split_unparsable_chunk(self, chunk: ItemText) -> list[ItemText]:
-        """Cut a chunk that cannot be parsed at lines that look like the start of another item."""
+        """Split a chunk that cannot be parsed at lines that look like the start of another item."""
         first = bisect.bisect_left(self._starts, chunk.start)
         last = bisect.bisect_left(self._starts, chunk.end)
         inner = [
@@ -162,7 +162,7 @@ class LexemeScan:
         return self._cut_at_heads([first, *inner], last)
 
     def find_statement_starts(self, chunk: ItemText) -> list[int]:
-        """Return where the statements of a policy or profile, or the options of a metric, start."""
+        """Return the offsets of the statements of a policy or profile, or of a metric's options."""
         if chunk not in self._statements:
             self._statements[chunk] = self._find_statements(chunk)
         return self._statements[chunk]
@@ -198,7 +198,7 @@ class LexemeScan:
         if one.text in _BLOCK_WORDS:
             return two.kind in ("word", "string") and three.text == "{"
         if one.depth and self._is_balanced:
-            return False  # within a policy, rather than behind one that is not closed
+            return False  # inside a policy; in unbalanced text, it may follow an unclosed one
         if one.text in _ITEM_PATTERNS:
             return (two.kind, three.text) == _ITEM_PATTERNS[one.text]
         if one.text == "import":
@@ -230,7 +230,7 @@ class LexemeScan:
         )
 
     def _is_keyword_not_operand(self, index: int, words: frozenset[str]) -> bool:
-        """Return whether one of the words is at `index` and is not an operand of the one before."""
+        """Return whether one of `words` is at `index` and is not an operand of the word before."""
         word = self.lexemes[index].text
         if word not in words:
             return False
@@ -239,7 +239,7 @@ class LexemeScan:
         return self._get_lexeme(index - 1).text not in _CONTINUERS
 
     def _is_unknown_statement(self, index: int) -> bool:
-        """Return whether a line starts at `index` with a word that continues no statement."""
+        """Return whether a line starts at `index` with a word that cannot continue a statement."""
         lexeme = self.lexemes[index]
         return (
             lexeme.kind == "word"
@@ -249,7 +249,7 @@ class LexemeScan:
         )
 
     def _looks_like_statement(self, index: int, words: frozenset[str]) -> bool:
-        """Return whether a line starts at `index` with one of the words, perhaps misspelt."""
+        """Return whether a line starts at `index` with one of the words, possibly misspelt."""
         lexeme = self.lexemes[index]
         if lexeme.kind != "word" or not self.is_first_on_line(lexeme.start):
             return False
@@ -264,7 +264,7 @@ def _is_near_any_word(word: str, words: frozenset[str]) -> bool:
 
 
 def count_words(text: str, limit: int) -> int:
-    """Return how many lexemes and comments a text has, at most `limit`; it costs little memory."""
+    """Return the number of lexemes and comments, at most `limit`, without storing them."""
     return sum(1 for _ in itertools.islice(_LEXEME.finditer(text), limit))
 
 

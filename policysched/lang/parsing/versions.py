@@ -1,6 +1,6 @@
-"""Versions of the language: `version N`, once, before everything else.
+"""Versions of the language: `version N`, once, before all other items.
 
-A text that does not say its version is of the first one: there it could be left out.
+A text without this statement has the first version.
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ from policysched.lang.parsing import scanner
 
 FIRST = 1
 CURRENT = 1
-"""What the grammar, the checker and docs/language.md are about."""
+"""The version of the grammar, the checker and docs/language.md."""
 
 _MAX_DIGITS = 9
 
 
 def find_declared_version(scan: scanner.LexemeScan) -> scanner.Lexeme | None:
-    """Return what a text says its version is; None if it says nothing, before everything else."""
+    """Return the number in the `version` statement at the start of a text, or None without one."""
     if len(scan.lexemes) < 2:  # noqa: PLR2004 - a word and a number
         return None
     word, number = scan.lexemes[:2]
@@ -25,9 +25,9 @@ def find_declared_version(scan: scanner.LexemeScan) -> scanner.Lexeme | None:
 
 
 def parse_language_version(text: str) -> int:
-    """Return a version as a number; 0 for what is none.
+    """Return a version as a number, or 0 if the text is not a number.
 
-    One with too many digits is some version of the far future.
+    A number with too many digits counts as newer than every version.
     """
     if not text.isdecimal():
         return 0
@@ -37,7 +37,7 @@ def parse_language_version(text: str) -> int:
 def diagnose_newer_version(
     scan: scanner.LexemeScan, current: int = CURRENT
 ) -> diagnostics.Diagnostic | None:
-    """Return the one thing to say about a text of a version that is not known here yet."""
+    """Return the only diagnostic for a text of a version newer than `current`, or None."""
     number = find_declared_version(scan)
     if number is None or parse_language_version(number.text) <= current:
         return None
@@ -49,7 +49,7 @@ def diagnose_newer_version(
 def diagnose_unknown_version(
     number: str, span: source.Span, current: int = CURRENT
 ) -> diagnostics.Diagnostic:
-    """Return the finding about something behind `version` that is not the `current` one."""
+    """Return the diagnostic for a `version` other than `current`."""
     version = parse_language_version(number)
     shown = number[: _MAX_DIGITS + 1]
     problem = f"version {shown} of the language is not supported"

@@ -1,1 +1,1 @@
-"""Messages and edits for places where the parser cannot continue."""
+"""Messages and edits for syntax errors."""

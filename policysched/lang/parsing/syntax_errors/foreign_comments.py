@@ -1,4 +1,4 @@
-"""Comments of other languages at the place of a syntax error."""
+"""Comments in the notation of other languages, at the place of a syntax error."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from policysched.lang.parsing import scanner
 from policysched.lang.parsing.syntax_errors import fault_place
 
 _DIVISOR = r"[ \t]*[\d.]+[a-zA-Z]*[ \t]*(?:[<>=!+*/)-]|$)"
-"""What follows the sign `//` if it divides, as in Python."""
+"""The text after `//` if the sign means division, as in Python."""
 _COMMENT = re.compile(rf"//(?!{_DIVISOR})|/\*|--(?!-)|;", re.MULTILINE)
 _BLOCK_END = "*/"
 
 
 def find_foreign_comment(place: fault_place.FaultPlace) -> tuple[int, int] | None:
-    """Return the start and end of a comment of another language, if the fault is in one.
+    """Return the start and end of a foreign comment that contains the error, or None.
 
-    The sign may be a part of an expression: `2 // x` begins as a division, `2 -- x y` is a double
-    minus up to the `y`. So it may be before the fault, on the same line.
+    The comment may begin before the error, on the same line, because its sign may be valid in an
+    expression: `2 // x` begins as a division, and `2 -- x y` is a double minus up to `y`.
     """
     found, text = place.found_lexeme, place.scan.source
     if found is None:
@@ -35,7 +35,7 @@ def find_foreign_comment(place: fault_place.FaultPlace) -> tuple[int, int] | Non
 def diagnose_comment_around_literal(
     scan: scanner.LexemeScan, literal: scanner.Lexeme
 ) -> diagnostics.Diagnostic | None:
-    """Return what to say of `// say "hello`, whose quotation mark opens no string."""
+    """Return the diagnostic for `// say "hello`, whose quotation mark does not open a string."""
     text = scan.source
     line_start = text.line_start(text.position(literal.start)[0])
     for lexeme in scan.list_lexemes_between(line_start, literal.start):
@@ -53,7 +53,7 @@ def _find_comment_end(text: str, start: int, sign: str) -> int:
 
 
 def diagnose_foreign_comment(place: fault_place.FaultPlace) -> diagnostics.Diagnostic | None:
-    """Return the diagnostic for `// comment` and the like."""
+    """Return the diagnostic for `// comment` and similar comments."""
     stretch = find_foreign_comment(place)
     if stretch is None:
         return None

@@ -1,4 +1,4 @@
-"""Messages about signs at a place where the parser cannot go on."""
+"""Messages for signs at the place of a syntax error."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def diagnose_foreign_sign(place: fault_place.FaultPlace) -> diagnostics.Diagnost
 
 
 def diagnose_exclamation_mark(place: fault_place.FaultPlace) -> diagnostics.Diagnostic | None:
-    """Return the diagnostic for `as web!`, which negates nothing."""
+    """Return the diagnostic for the `!` in `as web!`, which is not a negation."""
     found, before = place.found_lexeme, place.scan.find_lexeme_before(place.offset)
     if found is None or found.text != "!" or before is None or before.kind != "word":
         return None
@@ -59,9 +59,9 @@ def diagnose_exclamation_mark(place: fault_place.FaultPlace) -> diagnostics.Diag
 
 
 def _is_meaning_accepted(place: fault_place.FaultPlace, sign: scanner.Lexeme) -> bool:
-    """Return whether the parser accepts the meaning of a foreign sign in its place."""
+    """Return whether the parser accepts the meaning of a foreign sign at this place."""
     if sign.text == "!":
-        after = place.scan.find_lexeme_at(sign.end)  # `!x = y` may be meant as `(not x) = y`
+        after = place.scan.find_lexeme_at(sign.end)  # `!x = y` may mean `(not x) = y`
         return "_NOT" in place.accepts and after is not None and after.text == "("
     if sign.text == ";":
         return _is_terminating_semicolon(place, sign)
@@ -69,7 +69,7 @@ def _is_meaning_accepted(place: fault_place.FaultPlace, sign: scanner.Lexeme) ->
 
 
 def _is_terminating_semicolon(place: fault_place.FaultPlace, sign: scanner.Lexeme) -> bool:
-    """Say whether a `;` ends a line or block; between words it may mean `,` or a new statement."""
+    """Return whether a `;` ends a line or block; elsewhere it may mean `,` or a new statement."""
     after = place.scan.find_lexeme_at(sign.end)
     is_last = after is None or after.text == "}" or place.scan.is_first_on_line(after.start)
     is_behind = not place.scan.is_first_on_line(sign.start)
@@ -77,7 +77,7 @@ def _is_terminating_semicolon(place: fault_place.FaultPlace, sign: scanner.Lexem
 
 
 def _is_between_values(place: fault_place.FaultPlace, sign: scanner.Lexeme) -> bool:
-    """Say whether something other than a statement follows on the same line."""
+    """Return whether text other than a statement or item follows on the same line."""
     after = place.scan.find_lexeme_at(sign.end)
     if after is None or after.kind == "sign" or place.scan.is_first_on_line(after.start):
         return False
@@ -104,7 +104,7 @@ def diagnose_unquoted_colon(place: fault_place.FaultPlace) -> diagnostics.Diagno
 
 
 def _find_end_of_run(scan: scanner.LexemeScan, lexeme: scanner.Lexeme) -> int:
-    """Return the end of a run of words, colons and `@` without a blank."""
+    """Return the end of a sequence of words, colons and `@` without blanks."""
     following = scan.find_lexeme_at(lexeme.end)
     while following is not None and following.start == lexeme.end:
         if following.kind != "word" and following.text not in (":", "@"):

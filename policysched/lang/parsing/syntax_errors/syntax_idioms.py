@@ -1,6 +1,6 @@
-"""Recognises idioms of other languages in syntax errors, and suggests replacements.
+"""Recognise idioms of other languages in syntax errors, and propose replacements.
 
-A rewriting is proposed only after the parser has read it, and got past the place of the error.
+A rewriting is proposed only if the parser accepts it and continues past the error.
 """
 
 from __future__ import annotations
@@ -17,24 +17,24 @@ from policysched.lang.parsing.syntax_errors import fault_place
 from policysched.lang.words import syntax_words
 
 _MAX_TEXT = 1_000
-"""Characters behind the error that patterns and trial readings look at."""
+"""Number of characters after the error that patterns and trial parses read."""
 _MAX_BEFORE = 20_000
-"""A statement with more characters before its error is not read again."""
+"""Statements with more characters before the error are not parsed again."""
 _MAX_LINE = 500
-"""A line with more characters before its error is no idiom; patterns take quadratic time."""
+"""Lines with more characters before the error are not matched: patterns take quadratic time."""
 _KEYWORDS = sorted(syntax_words.ALL_KEYWORDS)
 _BLOCKS = ("policy", "clusterPolicy", "profile")
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class ReplacementCandidate:
-    """A stretch of the text and its replacement.
+    """A range of the text and its replacement.
 
     Attributes:
         start: offset in the text.
-        end: offset behind the stretch.
-        text: what to write, "" to leave it out; None if that is not known.
-        idiom: that it comes from, None for words and signs.
+        end: offset after the range.
+        text: the replacement, "" to remove the range; None if it is not known.
+        idiom: the idiom that matched, None for words and signs.
         message: of the idiom, or "".
         help: of the idiom, or "".
     """
@@ -63,7 +63,7 @@ def diagnose_foreign_idiom(place: fault_place.FaultPlace) -> diagnostics.Diagnos
 
 
 def does_fix_complete_statement(place: fault_place.FaultPlace, fix: diagnostics.Fix) -> bool:
-    """Say whether the parser can read the whole statement or item with the first edit of a fix."""
+    """Return whether the parser accepts the whole statement or item after the fix's first edit."""
     edit, chunk = fix.edits[0], place.chunk
     begin = min(_find_trial_start(place, edit.span.start), edit.span.start)
     starts = place.scan.find_statement_starts(chunk) if begin > chunk.start else ()
@@ -81,7 +81,7 @@ def does_fix_complete_statement(place: fault_place.FaultPlace, fix: diagnostics.
 
 
 def diagnose_missing_word(place: fault_place.FaultPlace) -> diagnostics.Diagnostic | None:
-    """Return the diagnostic for a missing word that makes the whole line parse."""
+    """Return the diagnostic for a missing word with which the rest of the line parses."""
     found = place.found_lexeme
     if (
         found is None
@@ -90,7 +90,7 @@ def diagnose_missing_word(place: fault_place.FaultPlace) -> diagnostics.Diagnost
     ):
         return None
     if "EXISTS" in place.accepts:
-        return None  # what is missing is the operator of a label
+        return None  # the operator of a label is missing
     following = place.scan.find_lexeme_at(_find_line_end(place, found.start))
     least = following.start + 1 if following is not None else found.end
     for word in foreign_words.MISSING:
@@ -102,7 +102,7 @@ def diagnose_missing_word(place: fault_place.FaultPlace) -> diagnostics.Diagnost
 
 
 def _is_misspelt_keyword(place: fault_place.FaultPlace, found: scanner.Lexeme) -> bool:
-    """Return whether one edit makes a keyword of a word."""
+    """Return whether one edit changes the word into an accepted keyword."""
     folded = found.text.casefold()
     return any(
         spelling.compute_edit_distance(folded, each.casefold()) == 1
@@ -111,7 +111,7 @@ def _is_misspelt_keyword(place: fault_place.FaultPlace, found: scanner.Lexeme) -
 
 
 def _is_accepted_keyword(place: fault_place.FaultPlace, word: str) -> bool:
-    """Return whether the parser accepts a word or sign there as a keyword, not as a name."""
+    """Return whether the parser accepts a word or sign as a keyword there, not as a name."""
     signs = (syntax_words.SIGNS.get(terminal) for terminal in place.accepts)
     return word.split(maxsplit=1)[0] in place.accepted_keywords or f"`{word}`" in signs
 
@@ -127,9 +127,9 @@ def _format_expected_word_message(
 def _choose_furthest_rewriting(
     place: fault_place.FaultPlace, rewritings: Iterable[ReplacementCandidate]
 ) -> ReplacementCandidate | None:
-    """Return the rewriting with which the parser reads furthest, of equal ones the longest.
+    """Return the rewriting with which the parser continues furthest; of equal ones, the longest.
 
-    None if none gets past the error.
+    Return None if no rewriting gets past the error.
     """
     best, furthest = None, (-1.0, 0)
     for each in rewritings:
@@ -148,14 +148,14 @@ def _choose_furthest_rewriting(
 def _pad_rewriting_with_blanks(
     place: fault_place.FaultPlace, rewriting: ReplacementCandidate
 ) -> ReplacementCandidate:
-    """Return the rewriting as its fix is made: a trial without its blanks reads other words."""
+    """Return the rewriting with blanks added, as in the fix; without them, words may merge."""
     text, start, end = place.scan.source.text, rewriting.start, rewriting.end
     ours = fixes.pad_replacement_with_blanks(text, start, end, rewriting.text or "")
     return dataclasses.replace(rewriting, text=ours)
 
 
 def _propose_word_meanings(place: fault_place.FaultPlace) -> Iterator[ReplacementCandidate]:
-    """Yield the likely meanings of words of other languages."""
+    """Yield the likely meanings of foreign words at and before the error."""
     for lexeme in (place.found_lexeme, place.scan.find_lexeme_before(place.offset)):
         if (
             lexeme is None
@@ -182,7 +182,7 @@ def _find_word_meanings(word: str) -> list[str]:
 
 
 def _find_meanings_at_start(place: fault_place.FaultPlace, word: scanner.Lexeme) -> list[str]:
-    """Return the meaning of a word that only the first statement of a policy has."""
+    """Return the meaning that a word has only as the first word of a policy."""
     before = place.scan.find_lexeme_before(word.start)
     is_start = before is not None and before.text == "{" and place.chunk.word == "policy"
     ours = foreign_words.FIRST_WORDS.get(word.text) if is_start else None
@@ -190,7 +190,7 @@ def _find_meanings_at_start(place: fault_place.FaultPlace, word: scanner.Lexeme)
 
 
 def _begins_statement(words: str) -> bool:
-    """Return whether a statement begins with the words."""
+    """Return whether the first word is the keyword of a statement."""
     return words.split(" ", maxsplit=1)[0] in scanner.STATEMENT_WORDS
 
 
@@ -201,7 +201,7 @@ def _format_word_message(place: fault_place.FaultPlace, lexeme: scanner.Lexeme, 
 
 
 def _propose_sign_meanings(place: fault_place.FaultPlace) -> Iterator[ReplacementCandidate]:
-    """Yield the likely meanings of a sign, and words with and without quotes."""
+    """Yield the likely meanings of a sign, and words with or without quotes."""
     found = place.found_lexeme
     if found is None:
         return
@@ -235,7 +235,7 @@ def _find_line_end(place: fault_place.FaultPlace, offset: int) -> int:
 
 
 def _propose_idiom_rewritings(place: fault_place.FaultPlace) -> Iterator[ReplacementCandidate]:
-    """Yield the idioms that touch the error."""
+    """Yield rewritings of the idioms that touch the error."""
     before, found = place.scan.find_lexeme_before(place.offset), place.found_lexeme
     low = before.end if before is not None else place.offset
     high = found.end if found is not None else place.offset
@@ -256,7 +256,7 @@ def _propose_idiom_rewritings(place: fault_place.FaultPlace) -> Iterator[Replace
 
 
 def _blank_comments(place: fault_place.FaultPlace) -> str:
-    """Return the text with blanks for comments near the error."""
+    """Return the text with blanks in place of comments near the error."""
     text = place.scan.source.text
     for comment in place.scan.comments:
         if abs(comment.start - place.offset) < _MAX_BEFORE:
@@ -266,18 +266,18 @@ def _blank_comments(place: fault_place.FaultPlace) -> str:
 
 
 def _find_rewritable_stretch(place: fault_place.FaultPlace) -> tuple[int, int]:
-    """Return the stretch that may be rewritten: an error within braces leaves them alone."""
+    """Return the range that may be rewritten; for an error inside braces, the text between them."""
     chunk = place.chunk
     if chunk.word not in _BLOCKS or not chunk.body_start <= place.offset <= chunk.body_end:
         return chunk.start, chunk.end
     if place.is_possible_statement_start and place.scan.is_first_on_line(place.offset):
         line_start = place.scan.source.text.rfind("\n", 0, place.offset) + 1
-        return max(line_start, chunk.body_start), chunk.body_end  # what is before was read
+        return max(line_start, chunk.body_start), chunk.body_end  # the text before is valid
     return chunk.body_start, chunk.body_end
 
 
 def _find_trial_start(place: fault_place.FaultPlace, start: int) -> int:
-    """Return the start of a trial parse: that of the statement, or of the item."""
+    """Return the start of a trial parse: the start of the statement, or of the item."""
     chunk = place.chunk
     if chunk.body_start < 0 or start < chunk.body_start or chunk.word not in _BLOCKS:
         return chunk.start
@@ -287,7 +287,7 @@ def _find_trial_start(place: fault_place.FaultPlace, start: int) -> int:
 
 
 def _measure_parse_reach(place: fault_place.FaultPlace, rewriting: ReplacementCandidate) -> float:
-    """Return up to which offset of the text the parser can read it with the rewriting."""
+    """Return the offset up to which the parser accepts the text with the rewriting."""
     begin = min(_find_trial_start(place, rewriting.start), rewriting.start)
     is_inside = begin > place.chunk.start
     head = f"{place.chunk.word} x {{ " if is_inside else ""
@@ -311,7 +311,7 @@ def _measure_parse_reach(place: fault_place.FaultPlace, rewriting: ReplacementCa
 def _is_on_line_before_fault(
     place: fault_place.FaultPlace, rewriting: ReplacementCandidate
 ) -> bool:
-    """Return whether a rewriting is about the line before the one where the parser stopped."""
+    """Return whether a rewriting changes the line before the one where the parser stopped."""
     found = place.found_lexeme
     is_on_new_line = found is None or place.scan.is_first_on_line(found.start)
     return is_on_new_line and rewriting.end <= place.offset and rewriting.start < place.offset

@@ -1,4 +1,4 @@
-"""One sentence and one edit for a place where the parser cannot go on."""
+"""One message and one edit for a syntax error."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ _LITERAL_KINDS = {"string": "a string", "promql": "a query"}
 
 
 def diagnose_syntax_error(place: fault_place.FaultPlace) -> diagnostics.Diagnostic:
-    """Return the diagnostic for the place: the first that applies of those below.
+    """Return the first diagnostic that applies, in the order of `_diagnose_by_first_match`.
 
-    A fix with which the parser cannot read the statement leaves an error, so it is not safe.
+    A fix is safe only if the parser accepts the statement with it.
     """
     found, text = _diagnose_by_first_match(place), place.scan.source
     if found.fix is None:
@@ -76,7 +76,7 @@ def _make_replacement_fix(span: source.Span, text: str, *, safe: bool) -> diagno
 
 
 def _diagnose_foreign_character(place: fault_place.FaultPlace) -> diagnostics.Diagnostic | None:
-    """A no-break space, a Cyrillic letter that looks like a Latin one, a typographic quote."""
+    """Diagnose a no-break space, a Cyrillic letter that looks Latin, or a typographic quote."""
     text = place.scan.source.text
     if place.offset >= place.chunk.end:
         return None
@@ -127,9 +127,10 @@ def _diagnose_manifest_word(place: fault_place.FaultPlace) -> diagnostics.Diagno
 def _make_manifest_word_fix(
     place: fault_place.FaultPlace, word: scanner.Lexeme, ours: str
 ) -> diagnostics.Fix:
-    """Return the fix that replaces a word of manifests, with the colon behind it.
+    """Return the fix that replaces a word of manifests, including a colon after it.
 
-    It is safe if the word is no label key, and ours means the same and may stand there.
+    It is safe if the parser stopped at the word, accepts the replacement there, and the replacement
+    has the same meaning. A word before that place may be a label key.
     """
     after = place.scan.find_lexeme_at(word.end)
     end = after.end if after is not None and after.text == ":" else word.end
@@ -141,7 +142,7 @@ def _make_manifest_word_fix(
 
 
 def _diagnose_continued_selector(place: fault_place.FaultPlace) -> diagnostics.Diagnostic | None:
-    """`zone = a` on the line after `nodeAffinity required disk = ssd`."""
+    """Diagnose `zone = a` on the line after `nodeAffinity required disk = ssd`."""
     found, before = place.found_lexeme, place.scan.find_lexeme_before(place.offset)
     if found is None or before is None or found.kind != "word" or "_AND" not in place.accepts:
         return None
@@ -155,7 +156,7 @@ def _diagnose_continued_selector(place: fault_place.FaultPlace) -> diagnostics.D
     ):
         return None
     value = place.scan.find_lexeme_at(sign.end)
-    if value is None or value.text[0].isdigit():  # `limit = 2` is a name that is given
+    if value is None or value.text[0].isdigit():  # `limit = 2` defines a name
         return None
     return diagnostics.Diagnostic(
         "PS001",
@@ -195,7 +196,7 @@ def _diagnose_chained_comparison(place: fault_place.FaultPlace) -> diagnostics.D
 
 
 def _diagnose_keyword_as_amount(place: fault_place.FaultPlace) -> diagnostics.Diagnostic | None:
-    """`maxSkew whenUnsatisfiable x`: the number was left out and the next keyword read as name."""
+    """Diagnose `maxSkew whenUnsatisfiable x`: the keyword was parsed as the missing number."""
     name = place.scan.find_lexeme_before(place.offset)
     keyword = place.scan.find_lexeme_before(name.start) if name else None
     if (
@@ -215,7 +216,7 @@ def _diagnose_keyword_as_amount(place: fault_place.FaultPlace) -> diagnostics.Di
 
 
 def _diagnose_name_without_quotes(place: fault_place.FaultPlace) -> diagnostics.Diagnostic | None:
-    """`free(nvidia.com/gpu)`: an expression reads the name up to its first dot."""
+    """Diagnose `free(nvidia.com/gpu)`: in an expression, the name ends at its first dot."""
     found = place.found_lexeme
     if found is None or found.kind != "word" or found.start >= place.offset:
         return None
@@ -238,7 +239,7 @@ def _diagnose_name_without_quotes(place: fault_place.FaultPlace) -> diagnostics.
 
 
 def _make_quotes_fix(place: fault_place.FaultPlace, name: scanner.Lexeme) -> diagnostics.Fix:
-    """Return the fix that quotes a name; outside these functions it may be arithmetic."""
+    """Return the fix that quotes a name; outside functions of names, it may be arithmetic."""
     depth = 0
     for lexeme in reversed(place.scan.list_lexemes_between(place.chunk.start, name.start)):
         depth += (lexeme.text == ")") - (lexeme.text == "(")
@@ -251,7 +252,7 @@ def _make_quotes_fix(place: fault_place.FaultPlace, name: scanner.Lexeme) -> dia
 
 
 def _takes_name(function: scanner.Lexeme | None, name: scanner.Lexeme) -> bool:
-    """Say whether the function takes names, and Kubernetes allows this one."""
+    """Return whether the function takes names, and the name is valid in Kubernetes."""
     if function is None or function.text not in vocabulary.TAKING_NAMES:
         return False
     is_key = function.text in ("label", "annotation")
@@ -264,7 +265,7 @@ def _takes_name(function: scanner.Lexeme | None, name: scanner.Lexeme) -> bool:
 
 
 def _diagnose_stray_strength(place: fault_place.FaultPlace) -> diagnostics.Diagnostic | None:
-    """`nodeAffinity required a = b` and, on the next line, `preferred c = d`."""
+    """Diagnose `nodeAffinity required a = b` and, on the next line, `preferred c = d`."""
     found = place.found_lexeme
     if found is None or found.kind != "word" or not place.is_possible_statement_start:
         return None
@@ -342,7 +343,7 @@ def _diagnose_misplaced_statement(place: fault_place.FaultPlace) -> diagnostics.
 def _diagnose_clause_without_statement(
     place: fault_place.FaultPlace,
 ) -> diagnostics.Diagnostic | None:
-    """`during "…"` on a line of its own, behind `for pods`."""
+    """Diagnose `during "…"` on its own line after `for pods`."""
     found = place.found_lexeme
     if (
         found is None
