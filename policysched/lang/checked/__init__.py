@@ -1,1 +1,1 @@
-"""The meaning of policies: the checker's result and the compiler's input."""
+"""The meaning of policies: the result of the checker and the input of the compiler."""

@@ -1,4 +1,4 @@
-"""When a rule acts: time windows of the week (`during`) and an expiry date (`expires`)."""
+"""When a rule is active: weekly time windows (`during`) and an expiry date (`expires`)."""
 
 from __future__ import annotations
 
@@ -8,17 +8,18 @@ import zoneinfo
 
 MINUTES_PER_DAY = 24 * 60
 _LOOK_AHEAD_DAYS = 8
-"""Every window of a weekly plan starts and ends within a week; one day more for overnight ones."""
+"""A weekly window starts and ends within seven days; overnight windows need one day more."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class TimeWindow:
-    """A stretch of the day on some weekdays.
+    """A range of minutes of the day on some weekdays.
 
     Attributes:
-        weekdays: days on which it starts, Monday is 0.
+        weekdays: days on which the window starts; Monday is 0.
         start_minute: minutes after midnight, 0..1439.
-        end_minute: 1..1440, exclusive; at or before `start_minute` it ends on the next day.
+        end_minute: 1..1440, exclusive. If it is not after `start_minute`, the window ends on the
+            next day.
     """
 
     weekdays: frozenset[int]
@@ -26,7 +27,7 @@ class TimeWindow:
     end_minute: int
 
     def contains_local_time(self, weekday: int, minute: int) -> bool:
-        """Return whether a local time lies inside."""
+        """Return whether a local time is inside the window."""
         if self.start_minute < self.end_minute:
             return weekday in self.weekdays and self.start_minute <= minute < self.end_minute
         if minute >= self.start_minute:
@@ -36,12 +37,12 @@ class TimeWindow:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class RuleActivation:
-    """When a rule acts.
+    """When a rule is active.
 
     Attributes:
-        windows: it acts inside any of these; empty for always.
-        timezone: IANA name in whose local time the windows are.
-        expires_at: seconds since the epoch from which on it never acts, or None.
+        windows: the rule is active inside any of these; empty for always.
+        timezone: IANA name of the time zone of the windows.
+        expires_at: seconds since the epoch from which the rule is never active, or None.
     """
 
     windows: tuple[TimeWindow, ...]
@@ -49,7 +50,7 @@ class RuleActivation:
     expires_at: float | None
 
     def is_active(self, now: float) -> bool:
-        """Return whether the rule acts at `now`, seconds since the epoch."""
+        """Return whether the rule is active at `now`, in seconds since the epoch."""
         if self.expires_at is not None and now >= self.expires_at:
             return False
         if not self.windows:
@@ -74,11 +75,13 @@ class RuleActivation:
             )
             for window in self.windows:
                 for minute in (window.start_minute, window.end_minute):
-                    local = midnight + datetime.timedelta(minutes=minute)  # wall clock arithmetic
+                    # Adding to an aware datetime is wall-clock arithmetic: windows keep their local
+                    # times over DST.
+                    local = midnight + datetime.timedelta(minutes=minute)
                     times.append(local.timestamp())
         return times
 
 
 def _get_time_zone(name: str) -> datetime.tzinfo:
-    """Return the zone; UTC also where the machine has no time zone database."""
+    """Return the time zone; UTC works even without a time zone database on the machine."""
     return datetime.UTC if name == "UTC" else zoneinfo.ZoneInfo(name)

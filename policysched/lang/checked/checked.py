@@ -1,12 +1,12 @@
-"""The meaning of a policy: what the checker hands to the compiler.
+"""The meaning of a policy: the input of the compiler.
 
-Everything is resolved: params and lets are substituted, names point at what they name, clauses that
-were left out have their defaults, numbers are in the canonical scale of `policysched.units`
-(bytes, milli-cores, seconds, ratios 0..1), label operators are the six of Kubernetes. Nothing here
-can fail at run time except that data is missing; then `on_missing` and `missing_points` decide.
+Everything is resolved. Params and lets are substituted, names refer to their definitions, omitted
+clauses have their defaults, numbers are in the canonical scale of `policysched.units` (bytes,
+milli-cores, seconds, ratios 0..1), and label operators are the six of Kubernetes. The only thing
+that can fail at run time is that data is missing; `on_missing` and `missing_points` decide then.
 Selectors are in `checked_selector`, expressions in `checked_expr`.
 
-Order carries no meaning in any tuple below; they are in the order of the text for display.
+The order of the tuples below has no meaning. It is the order of the text, for display.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from policysched.lang.checked import activation, checked_cluster, checked_expr, 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class PlacedCost:
-    """What a just-placed pod is expected to add to the metric of its node, for a time.
+    """The expected effect of a recently placed pod on the metric of its node, for a limited time.
 
     Attributes:
-        value: in canonical scale; reads the pod and facts of the node alone.
-        seconds: how long it counts from when the pod was scheduled.
+        value: in canonical scale; reads only the pod and facts of the node.
+        seconds: how long the value is added after the pod was scheduled.
     """
 
     value: checked_expr.TypedExpr
@@ -38,24 +38,25 @@ class CheckedMetric:
     """A metric: one PromQL query whose answer has one sample for each node.
 
     Attributes:
-        key: unique in the program: the name, or `name@hash` where a profile's params change the
+        key: unique in the program: the name, or `name@hash` if the params of a profile change the
             query; equal keys mean equal queries.
         name: as declared.
-        unit: of the value; `cores` are whole cores as the query returns them.
-        promql: with params substituted.
+        unit: of the value; `cores` are whole cores, as the query returns them.
+        promql: the query with params substituted.
         target: `node`, or `cluster` for cluster policies.
         label: label of the result that names the node (or cluster).
         refresh_seconds: time between two queries.
-        max_age_seconds: samples older than this count as missing, by their own timestamp.
-        missing_action: what a node without a sample means to `reject`, unless the clause says.
-        missing_points: what a node without a sample gets from `score`, unless the clause says.
+        max_age_seconds: samples older than this, by their own timestamp, count as missing.
+        missing_action: the effect of a node without a sample in `reject`; a clause overrides it.
+        missing_points: the points of a node without a sample in `score`; a clause overrides it.
         source_name: name of the source, None for the default one.
         low: values below count as missing, in the scale of the query; None for no bound.
         high: values above count as missing; None for no bound.
-        window: which samples make up the value, unless a clause says; None for the newest one.
-        placed: what just-placed pods add.
-        fallback: what stands for a missing value, in canonical scale; wherever the metric is read
-            the checker has put it in.
+        window: the samples that are aggregated to the value; a clause overrides it. None for the
+            newest sample.
+        placed: the load that recently placed pods add to the value.
+        fallback: replaces a missing value, in canonical scale. The checker has already inserted it
+            wherever the metric is read.
         span: of the name in its declaration.
     """
 
@@ -83,19 +84,19 @@ class CheckedMetric:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class RuleHead:
-    """What every rule has.
+    """The attributes that all rules have.
 
     Attributes:
-        name: stable display name, `policy/name` with the name given by `as`, else
-            `policy/KIND@hash` with the hash of the rule's canonical text; unique in the program.
+        name: stable display name, unique in the program: `policy/name` with the name given by `as`,
+            else `policy/KIND@hash` with the hash of the rule's canonical text.
         policy: name of the policy.
-        kind: the keyword that starts it: nodeAffinity, podAffinity, podAntiAffinity,
+        kind: the keyword with which the rule starts: nodeAffinity, podAffinity, podAntiAffinity,
             topologySpread, tolerate, reject, score, clusterAffinity.
         given_name: the name given by `as`, or None.
-        text: canonical text on one line, for explain.
-        message: what to tell when the rule rejects a node, or None.
-        active: when the rule acts (`during`, `expires`); None for always.
-        span: the whole statement.
+        text: canonical text on one line, for explanations.
+        message: the message for a node that the rule rejects, or None.
+        active: when the rule is active (`during`, `expires`); None for always.
+        span: of the whole statement.
     """
 
     name: str
@@ -110,7 +111,7 @@ class RuleHead:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class NodeAffinityRule:
-    """Nodes must match (required), or matching ones get 100 points and others 0 (preferred).
+    """Nodes must match (required), or matching nodes get 100 points and others 0 (preferred).
 
     Attributes:
         weight: 1..100 for preferred; None makes the rule required.
@@ -123,10 +124,12 @@ class NodeAffinityRule:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class PodAffinityRule:
-    """Pods near (or, anti, not near) the pods of a set; terms are ANDed like Kubernetes' own.
+    """The pod must or should be near the pods of a set, or not near them if `anti`.
 
-    Preferred: count of matching pods in the node's domain, min-max over the feasible nodes, all
-    equal = 0; anti turns it around. A required anti term repels later pods symmetrically.
+    Required terms are ANDed, as in Kubernetes, and a required anti term also repels later pods.
+    Preferred: the raw score is the number of matching pods in the node's domain, normalised by
+    minimum and maximum over the feasible nodes. If all are equal, the points are 0. `anti` reverses
+    the points.
 
     Attributes:
         weight: 1..100 for preferred; None makes the rule required.
@@ -141,7 +144,7 @@ class PodAffinityRule:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class TopologySpreadRule:
-    """A topology spread constraint with Kubernetes' meaning of each field.
+    """A topology spread constraint; the fields have the meaning of Kubernetes.
 
     Attributes:
         min_domains: 1 if not given.
@@ -170,13 +173,13 @@ class TolerationRule:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class RejectRule:
-    """Nodes on which the condition holds are rejected.
+    """Rejects the nodes on which the condition holds.
 
     Attributes:
-        on_missing: what a condition whose truth depends on missing data means: `allow` reads it as
-            false, `reject` as true; None where no data can be missing.
-        until: with hysteresis, the condition on which a node is let go that was rejected; neither
-            reads the incoming pod then, and both read a metric.
+        on_missing: the value of a condition whose truth depends on missing data: false for `allow`,
+            true for `reject`. None if no data can be missing.
+        until: with hysteresis, the condition under which a rejected node is accepted again. Both
+            conditions then read a metric, and neither reads the incoming pod.
     """
 
     head: RuleHead
@@ -187,7 +190,7 @@ class RejectRule:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class LinearNormalization:
-    """Points 0 at `low`, 100 at `high` (`prefer low`: 100 at low, 0 at high), clamped between."""
+    """Points from 0 at `low` to 100 at `high` (`prefer low`: from 100 to 0), clamped outside."""
 
     low: float
     high: float
@@ -197,8 +200,8 @@ class LinearNormalization:
 class MinMaxNormalization:
     """Points by position between the smallest and the largest value of the feasible nodes.
 
-    span = max(largest - smallest, floor); prefer high: 100 (v - smallest) / span, prefer low:
-    100 (largest - v) / span; all 0 where span is 0.
+    With span = max(largest - smallest, floor), the points are 100 (v - smallest) / span for
+    `prefer high` and 100 (largest - v) / span for `prefer low`. If span is 0, all are 0.
     """
 
     floor: float
@@ -216,7 +219,9 @@ class MaxNormalization:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class ShapeNormalization:
-    """Piecewise linear through (value, points), constant outside; says its direction itself.
+    """Points by linear interpolation between (value, points), constant outside.
+
+    The shape itself contains the direction, so the rule has no `prefer`.
 
     Attributes:
         points: strictly increasing values, each with points 0..100.
@@ -239,11 +244,11 @@ class ExpressionScoreRule:
     """Points from a number, or 100 and 0 from a condition.
 
     Attributes:
-        value: a number or a condition; the non-finite counts as missing.
-        prefer: None for Shape and for conditions (true = 100).
+        value: a number or a condition; a number that is not finite counts as missing.
+        prefer: None for ShapeNormalization and for conditions (true is 100).
         normalization: over the feasible nodes of the pod; None for conditions.
-        missing_points: final points 0..100 of nodes without a value; None where none can be missing
-            (a non-finite number then still gets 0).
+        missing_points: final points 0..100 of nodes without a value. None if no value can be
+            missing; a number that is not finite then gets 0.
         weight: 1..100.
     """
 
@@ -257,12 +262,12 @@ class ExpressionScoreRule:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class ResourceScoreRule:
-    """A resource strategy of NodeResourcesFit as a term of its own, beside that plugin.
+    """A resource strategy of NodeResourcesFit as a separate score, independent of that plugin.
 
     Attributes:
-        resources: (resource, weight), the strategy's own weights 1..100.
-        shape: for RequestedToCapacityRatio (utilization 0..100, points 0..100), increasing.
-        weight: 1..100, of the term in the pool.
+        resources: (resource, weight), with the strategy's own weights 1..100.
+        shape: for RequestedToCapacityRatio: (utilization 0..100, points 0..100), increasing.
+        weight: 1..100, of this score in the total.
     """
 
     head: RuleHead
@@ -284,7 +289,7 @@ Rule: TypeAlias = (
 
 
 def list_expressions(rule: Rule) -> tuple[checked_expr.TypedExpr, ...]:
-    """Return the expressions of a rule."""
+    """Return the conditions of a reject rule or the value of a score, () for other rules."""
     match rule:
         case RejectRule(condition=condition, until=until):
             return (condition,) if until is None else (condition, until)
@@ -296,10 +301,10 @@ def list_expressions(rule: Rule) -> tuple[checked_expr.TypedExpr, ...]:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class DisabledRule:
-    """`disable policy.rule`: the rule does not act on pods that the disabling policy selects.
+    """`disable policy.rule`: the rule does not apply to pods that the disabling policy selects.
 
     Attributes:
-        policy: name of the policy that has the rule.
+        policy: name of the policy that contains the rule.
         rule: `RuleHead.name` of the rule.
     """
 
@@ -310,14 +315,14 @@ class DisabledRule:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class CheckedPolicy:
-    """One policy.
+    """One policy or cluster policy.
 
     Attributes:
-        mode: enforce, or shadow: decided beside the real decision.
-        scope: which pods, or which resources.
+        mode: `enforce`, or `shadow` for a policy that is evaluated but decides nothing.
+        scope: the pods or resources to which the policy applies.
         span: of the name in its declaration.
-        clusters: what a clusterPolicy says besides its rules, which are about clusters then; None
-            for a policy about pods and nodes.
+        clusters: the statements of a clusterPolicy other than rules; its rules are about clusters.
+            None for a policy about pods and nodes.
     """
 
     name: str
@@ -345,7 +350,7 @@ class PluginSetting:
 
     Attributes:
         weight: 1..100, None for the plugin's default.
-        args: arguments in the shape of the plugin's YAML, None if not given.
+        args: arguments with the structure of the plugin's YAML, None if not given.
     """
 
     name: str
@@ -356,23 +361,24 @@ class PluginSetting:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class CheckedProfile:
-    """One scheduler name and what decides under it.
+    """The policies and plugins that decide for one scheduler name.
 
     Attributes:
-        name: the schedulerName; None for the one profile that is implied where the text has none.
-        policies: resolved with this profile's params, so they may differ between profiles.
-        metrics: those that its policies read, by key.
-        plugins: built-in or third-party plugins enabled, weighted or given arguments.
-        disabled: plugins off at every extension point.
-        disabled_scores: plugins whose score alone is off.
-        disable_all_scores: all built-in scores are off, save those of `plugins` with a weight.
-        builtin_weight: multiplies the weight of every built-in score, 1..100.
-        on_outage: `skip`: a rule whose metric has no valid sample on any node drops out; `hold`:
-            its pods wait.
+        name: the schedulerName; None for the single profile that is implied if the text declares
+            none.
+        policies: resolved with the params of this profile, so they may differ between profiles.
+        metrics: the metrics that the policies read, by key.
+        plugins: built-in or third-party plugins that are enabled, weighted or given arguments.
+        disabled: plugins that are off at every extension point.
+        disabled_scores: plugins with only their score off.
+        disable_all_scores: all built-in scores are off, except those of `plugins` with a weight.
+        builtin_weight: factor of the weight of every built-in score, 1..100.
+        on_outage: `skip` ignores a rule whose metric has no valid sample on any node; `hold` keeps
+            its pods pending.
         params: values in this profile.
         span: of the name, None for the implied profile.
         cluster_policies: its clusterPolicies, for the scheduler of a Karmada control plane.
-        cluster_metrics: those that these read, by key.
+        cluster_metrics: the metrics that the cluster policies read, by key.
     """
 
     name: str | None
@@ -398,7 +404,8 @@ class CheckedParam:
         type: name of the type as declared (`duration`, `string`, or a unit).
         unit: None for strings.
         value: canonical number, or the string.
-        promql: how it is written into a query: durations and numbers raw, strings escaped.
+        promql: the value as it is written into a query: durations and numbers as they are, strings
+            escaped.
     """
 
     name: str
@@ -414,12 +421,12 @@ class CheckedProgram:
     """All policy texts that were checked together, ready for the compiler.
 
     Attributes:
-        params: with their values outside of any profile.
+        params: with their values outside of profiles.
         metrics: every declared metric, with those params.
-        policies: every policy, with those params; one in no profile is inert.
+        policies: every policy, with those params; a policy in no profile has no effect.
         profiles: at least one.
         content_hash: 12 hex digits over the texts and the given params; changes with any of them.
-        cluster_policies: every clusterPolicy, likewise.
+        cluster_policies: every clusterPolicy, with those params.
     """
 
     params: tuple[CheckedParam, ...]
@@ -431,23 +438,23 @@ class CheckedProgram:
 
     @property
     def sources(self) -> tuple[str, ...]:
-        """Names of the metric sources that some metric asks for, sorted; the default has none."""
+        """Names of the metric sources that metrics use, sorted; the default source has no name."""
         read = [*self.metrics, *(metric for each in self.profiles for metric in each.metrics)]
         return tuple(sorted({m.source_name for m in read if m.source_name is not None}))
 
     @property
     def decides_all_pods(self) -> bool:
-        """Whether some profile decides the pods whose schedulerName no profile has."""
+        """Whether some profile decides for pods whose schedulerName matches no profile."""
         names = [each.name for each in self.profiles]
         return None in names or find_fallback_profile(names) is not None
 
 
 DEFAULT_SCHEDULER_NAME: Final = "policysched"
-"""Name of the profile if neither a policy nor an option names one."""
+"""Name of the profile if neither a policy nor an option sets one."""
 
 
 def find_fallback_profile(names: Collection[str | None]) -> str | None:
-    """Return the profile that decides pods of other names, None if none does."""
+    """Return the name of the profile for pods of other scheduler names, None if there is none."""
     if len(names) == 1:
         return next(iter(names))
     return DEFAULT_SCHEDULER_NAME if DEFAULT_SCHEDULER_NAME in names else None

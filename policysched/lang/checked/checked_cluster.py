@@ -1,6 +1,7 @@
-"""What a clusterPolicy says besides its rules, in checked form.
+"""The statements of a clusterPolicy other than rules, in checked form.
 
-All of it fills what the placement of a binding leaves empty: Karmada's own words win.
+They fill in only those fields that the placement of a binding leaves empty; the fields that are set
+in Karmada take precedence.
 """
 
 from __future__ import annotations
@@ -17,8 +18,8 @@ class OrderedClusterGroup:
     """`clusterGroup name where selector`: clusters that are tried together.
 
     Attributes:
-        name: unique in the policy; the affinity that a binding is observed to follow.
-        selector: on clusters.
+        name: unique in the policy; reported in the binding's `schedulerObservingAffinityName`.
+        selector: selects the clusters.
     """
 
     name: str
@@ -31,7 +32,7 @@ class ClusterSpreadConstraint:
     """`spreadConstraint by region minGroups 2 maxGroups 3`.
 
     Attributes:
-        by: what clusters are grouped by.
+        by: the field by which clusters are grouped.
         min_groups: at least 1.
         max_groups: at least `min_groups`; None for no bound.
     """
@@ -44,10 +45,10 @@ class ClusterSpreadConstraint:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class ReplicaDivisionStrategy:
-    """`replicas …`: how replicas are divided among clusters.
+    """`replicas …`: the division of replicas among clusters.
 
     Attributes:
-        kind: Duplicated gives every cluster all of them.
+        kind: with Duplicated, every cluster gets all replicas.
         weights: (cluster, weight) of `Weighted (m1: 2, m2: 1)`.
         dynamic: `Weighted AvailableReplicas`, or `Weighted by score`.
         rule: `RuleHead.name` of the score to divide by; None for the sum of the policy's scores.
@@ -62,12 +63,12 @@ class ReplicaDivisionStrategy:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class ClusterPlacement:
-    """Where resources go, as far as no rule says it.
+    """The placement of resources apart from rules.
 
     Attributes:
-        groups: in the order in which they are tried; none where all clusters are one group.
+        groups: in the order of trial; empty if all clusters are one group.
         spread: at most one for each field.
-        division: None where nothing is said.
+        division: None if the policy does not set it.
     """
 
     groups: tuple[OrderedClusterGroup, ...] = ()

@@ -1,9 +1,9 @@
 """Typed expressions: the numbers and conditions of `reject` and `score`, resolved.
 
-Each node has `unit` (None for conditions) and `span`; numbers are in the canonical scale of
-`policysched.units`. A number may be missing: a metric without a valid sample, a label that is
-no number, a division by zero. Arithmetic with a missing operand is missing; comparisons, and, or
-and not are three-valued (Kleene).
+Each node has `unit` (None for conditions) and `span`. Numbers are in the canonical scale of
+`policysched.units`. A number may be missing: a metric without a valid sample, a label that is not a
+number, a division by zero. Arithmetic with a missing operand is missing. Comparisons, `and`, `or`
+and `not` use Kleene logic.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ class Const:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class MetricWindow:
-    """`over 10m max`: one value for the samples of some time.
+    """`over 10m max`: the aggregation of the samples of some time to one value.
 
     Attributes:
-        seconds: how far the window reaches back from the newest sample of the node.
+        seconds: length of the window, back from the newest sample of the node.
         function: avg, min, max or quantile.
         quantile: 0..1, for quantile.
     """
@@ -43,15 +43,15 @@ class MetricWindow:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class MetricRef:
-    """A metric's value of the node, as the query returned it (cores are still cores).
+    """The metric's value for the node, in the scale of the query (cores are whole cores).
 
-    The checker wraps metrics in cores into a multiplication by 1000, so that only this leaf is in
-    the scale of the query; and it puts a metric's fallback behind it, by `ValueWithFallback`.
+    Only this leaf is in the scale of the query: the checker wraps metrics in cores in a
+    multiplication by 1000. It also wraps a metric with a fallback in a `ValueWithFallback`.
 
     Attributes:
         metric: `CheckedMetric.key`.
-        window: which samples make up the value; None for the newest one.
-        grows: whether just-placed pods add to it (`CheckedMetric.placed`).
+        window: the samples that are aggregated to the value; None for the newest one.
+        grows: whether recently placed pods add to it (`CheckedMetric.placed`).
     """
 
     metric: str
@@ -66,8 +66,8 @@ class NodeResource:
     """A resource of the node in canonical scale; 0 for a resource that the node does not have.
 
     Attributes:
-        kind: `allocatable`; `requested`: by the pods on the node, assumed ones included, the
-            incoming one not; `free`: allocatable - requested, may be negative.
+        kind: `allocatable`; `requested`: by the pods on the node, including assumed pods but not
+            the incoming pod; `free`: allocatable - requested, may be negative.
         resource: `cpu`, `memory`, `pods`, `ephemeral-storage`, `hugepages-2Mi`, `nvidia.com/gpu`…
     """
 
@@ -88,7 +88,7 @@ class PodRequests:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class PodLimits:
-    """The incoming pod's effective limit; missing where it has none (docs/language.md)."""
+    """The incoming pod's effective limit; missing if the pod has none (docs/language.md)."""
 
     resource: str
     unit: units.Unit
@@ -105,7 +105,7 @@ class PodPriority:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class NodeLabelNumber:
-    """A label of the node read as a decimal number; missing if absent or no finite number."""
+    """A label of the node as a decimal number; missing if it is absent or not a finite number."""
 
     key: str
     unit: units.Unit
@@ -114,7 +114,7 @@ class NodeLabelNumber:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class ArithmeticOperation:
-    """`left operator right`; a division by zero is missing. `-x` is 0 - x."""
+    """`left operator right`; a division by zero is missing. `-x` is represented as 0 - x."""
 
     operator: Literal["+", "-", "*", "/"]
     left: TypedExpr
@@ -128,10 +128,10 @@ class NumberFunctionCall:
     """A function of numbers.
 
     Attributes:
-        function: `min` and `max` of two or more arguments; `abs`, `floor` and `ceil` of one;
-            `mod` of two (the result has the sign of the divisor; missing for divisor 0).
-            floor and ceil act on the number as the language shows it: the checker has divided and
-            multiplied around them where the canonical scale differs.
+        function: `min` and `max` of two or more arguments; `abs`, `floor` and `ceil` of one; `mod`
+            of two (the result has the sign of the divisor; missing if the divisor is 0). `floor`
+            and `ceil` apply to the number as written in the language: if the canonical scale
+            differs, the checker has added a division and a multiplication around them.
     """
 
     function: Literal["min", "max", "abs", "floor", "ceil", "mod"]
@@ -142,7 +142,7 @@ class NumberFunctionCall:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class ValueWithFallback:
-    """`value else fallback`: the fallback where the value is missing."""
+    """`value else fallback`: the fallback replaces a missing value."""
 
     value: TypedExpr
     fallback: TypedExpr
@@ -181,7 +181,7 @@ class PodMatch:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class And:
-    """Kleene and of two or more conditions."""
+    """Kleene conjunction of two or more conditions."""
 
     operands: tuple[TypedExpr, ...]
     span: source.Span = dataclasses.field(compare=False, repr=False)
@@ -190,7 +190,7 @@ class And:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Or:
-    """Kleene or of two or more conditions."""
+    """Kleene disjunction of two or more conditions."""
 
     operands: tuple[TypedExpr, ...]
     span: source.Span = dataclasses.field(compare=False, repr=False)
@@ -199,7 +199,7 @@ class Or:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Not:
-    """Kleene not of a condition."""
+    """Kleene negation of a condition."""
 
     operand: TypedExpr
     span: source.Span = dataclasses.field(compare=False, repr=False)
@@ -244,7 +244,7 @@ def list_operands(expr: TypedExpr) -> tuple[TypedExpr, ...]:
 
 
 def walk_expressions(expr: TypedExpr) -> Iterator[TypedExpr]:
-    """Yield the expression and everything below it, left to right."""
+    """Yield the expression and all expressions below it, from left to right."""
     yield expr
     for child in list_operands(expr):
         yield from walk_expressions(child)
@@ -264,12 +264,12 @@ def reads_pod(expr: TypedExpr) -> bool:
 
 
 def compute_depth(expr: TypedExpr) -> int:
-    """Return how many levels the expression has, 1 for a leaf."""
+    """Return the number of levels of the expression, 1 for a leaf."""
     return 1 + max((compute_depth(child) for child in list_operands(expr)), default=0)
 
 
 def reads_pods_on_node(expr: TypedExpr) -> bool:
-    """Return whether removing pods from the node can change the value (free, requested)."""
+    """Return whether the value depends on the pods on the node (`free`, `requested`)."""
     return any(
         isinstance(each, NodeResource) and each.kind in ("free", "requested")
         for each in walk_expressions(expr)

@@ -1,6 +1,6 @@
-"""Selectors in their checked form: what matches a pod, a node or a namespace.
+"""Checked selectors: conditions on a pod, a node, a namespace, a cluster or a resource.
 
-Label operators are the six of Kubernetes, params and lets are substituted, numbers are in the
+Label operators are the six of Kubernetes, params and lets are substituted, and numbers are in the
 canonical scale of `policysched.units`.
 """
 
@@ -24,10 +24,10 @@ ResourceField: TypeAlias = Literal["apiVersion", "kind", "resourceName"]
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class LabelRequirement:
-    """One label of the object that the selector is about, with Kubernetes' semantics.
+    """A requirement on one label of the selected object, with the semantics of Kubernetes.
 
-    NotIn also matches where the key is absent; Gt and Lt match only where the label's value is a
-    decimal int64 (apimachinery pkg/labels/selector.go, Requirement.Matches).
+    NotIn also matches if the key is absent. Gt and Lt match only if the label's value is a decimal
+    int64 (apimachinery pkg/labels/selector.go, Requirement.Matches).
 
     Attributes:
         values: sorted and without duplicates for In and NotIn; none for Exists and DoesNotExist;
@@ -42,7 +42,7 @@ class LabelRequirement:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class AnnotationRequirement:
-    """One annotation of a pod; same operators and semantics as for labels."""
+    """A requirement on one annotation of a pod; operators and semantics are those of labels."""
 
     key: str
     operator: LabelOperator
@@ -52,14 +52,14 @@ class AnnotationRequirement:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class FieldRequirement:
-    """A field of the pod, of the cluster, of the resource, or `nodeName` of the node.
+    """A requirement on a field of the pod, the cluster or the resource, or on the node's name.
 
     Attributes:
-        field: `image` holds several values, one for each container (init containers included): In
-            matches if any of them is in the set, NotIn if none is. An image is written as in the
-            pod spec or as its repository without tag and digest; `*` in a value stands for any run
-            of characters. `zone` holds the zones of a cluster, "" if it has none. The other fields
-            hold one value, "" if unset; `ownerKind` is the kind of the controlling owner.
+        field: `image` has several values, one for each container (including init containers): In
+            matches if any of them is in the set, NotIn if none is. An image is compared as in the
+            pod spec and as its repository without tag and digest; `*` in a value matches any
+            characters. `zone` has the zones of a cluster, "" if there are none. The other fields
+            have one value, "" if unset; `ownerKind` is the kind of the controlling owner.
         operator: In or NotIn.
         values: sorted, without duplicates.
     """
@@ -72,13 +72,13 @@ class FieldRequirement:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class NumberRequirement:
-    """A number of the pod against a constant.
+    """A comparison of a number of the pod with a constant.
 
     Attributes:
         resource: name of the resource whose effective request is compared (0 if not requested);
             None for the pod's priority.
-        amount: `limits` compares the effective limit instead; a pod without one does not match.
-        value: in the canonical scale of the resource; for the priority the number itself.
+        amount: `limits` compares the effective limit instead; a pod without a limit does not match.
+        value: in the canonical scale of the resource; the number itself for the priority.
     """
 
     resource: str | None
@@ -90,16 +90,16 @@ class NumberRequirement:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class TaintPattern:
-    """A pattern for taints: what `tolerate` grants and `tainted` asks for.
+    """A pattern of taints, for `tolerate` and `tainted`.
 
-    A taint matches if its key is equal, its effect is one of `effects`, and with
-    Equal its value is equal, with Gt or Lt its value is a decimal int64 greater or less than
-    `value` (KEP-5471: the taint's value is compared with the pattern's).
+    A taint matches if its key is equal, its effect is one of `effects` and its value fits the
+    operator. Equal requires an equal value. Gt and Lt require that the taint's value is a decimal
+    int64 that is greater or less than `value` (KEP-5471: the taint's value is on the left).
 
     Attributes:
         value: "" for Exists; a decimal int64 for Gt and Lt.
-        effects: in `tolerate` without an effect NoSchedule and PreferNoSchedule, in `tainted`
-            without an effect all three.
+        effects: if the text names no effect, NoSchedule and PreferNoSchedule for `tolerate` and all
+            three for `tainted`.
     """
 
     key: str
@@ -119,7 +119,7 @@ class TaintRequirement:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class SelectorConjunction:
-    """All operands match; with no operands everything matches (`EVERYTHING`)."""
+    """All operands match; without operands, everything matches (`EVERYTHING`)."""
 
     operands: tuple[Selector, ...]
 
@@ -148,16 +148,20 @@ Requirement: TypeAlias = (
 Selector: TypeAlias = SelectorConjunction | SelectorDisjunction | SelectorNegation | Requirement
 """A selector on a pod, a node, a namespace, a cluster or a resource.
 
-Which requirements occur: pods all but TaintRequirement (fields of PodField); nodes
-LabelRequirement, TaintRequirement and FieldRequirement of `nodeName`; namespaces LabelRequirement;
-clusters those of nodes with ClusterField; resources those of pods with ResourceField.
+These requirements occur:
+
+- pods: all except TaintRequirement, with fields of PodField
+- nodes: LabelRequirement, TaintRequirement, and FieldRequirement of `nodeName`
+- namespaces: LabelRequirement
+- clusters: those of nodes, with fields of ClusterField
+- resources: those of pods, with fields of ResourceField
 """
 
 EVERYTHING = SelectorConjunction(())
 
 
 def walk_requirements(selector: Selector) -> Iterator[Requirement]:
-    """Yield the requirements that a selector is made of, in the order of the text."""
+    """Yield the requirements in a selector, in the order of the text."""
     match selector:
         case SelectorConjunction(operands=operands) | SelectorDisjunction(operands=operands):
             for operand in operands:
@@ -170,11 +174,11 @@ def walk_requirements(selector: Selector) -> Iterator[Requirement]:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class NamespaceSet:
-    """A set of namespaces: the union of `names` and of those that `selector` matches.
+    """A set of namespaces: the union of `names` and of the namespaces that `selector` matches.
 
     Attributes:
         names: sorted.
-        selector: follows changes of namespace labels; EVERYTHING for all namespaces; None for no
+        selector: follows changes of namespace labels; EVERYTHING for all namespaces, None without a
             selector.
     """
 
@@ -184,7 +188,7 @@ class NamespaceSet:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class PolicyPodScope:
-    """The pods that a policy is about.
+    """The pods to which a policy applies.
 
     Attributes:
         namespaces: None for all namespaces.
@@ -200,15 +204,15 @@ class PodSelection:
     """The pods that an affinity or spread rule counts.
 
     Attributes:
-        kind: `self`: pods that the policy selects (its PodScope); `sameWorkload`: pods of the same
-            controlling owner as the incoming pod, or, of pods without one, with the same
-            pod-template-hash label; `where`: pods that `selector` matches.
+        kind: `self`: pods that the policy selects (its PolicyPodScope). `sameWorkload`: pods with
+            the same controlling owner as the incoming pod; if it has none, pods without an owner
+            that have the same pod-template-hash label. `where`: pods that `selector` matches.
         selector: set for `where`.
         namespaces: None for the namespace of the incoming pod (of the pod that carries the term).
         match_label_keys: counted pods have the incoming pod's value of each of these labels; a key
             that the incoming pod lacks is ignored (KEP-3633).
-        mismatch_label_keys: counted pods have the label with another value than the incoming pod;
-            a key that the incoming pod lacks is ignored.
+        mismatch_label_keys: counted pods have the label with a different value than the incoming
+            pod; a key that the incoming pod lacks is ignored.
     """
 
     kind: Literal["self", "sameWorkload", "where"]

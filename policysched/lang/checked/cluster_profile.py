@@ -1,4 +1,4 @@
-"""What a profile says of clusters, in the form of what it says of nodes."""
+"""Convert the cluster part of a profile into the form of the node part."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ if TYPE_CHECKING:
 
 
 def treat_clusters_as_nodes(profile: checked.CheckedProfile) -> checked.CheckedProfile:
-    """Return a profile with its cluster policies in the place of those about pods.
+    """Return the profile with its cluster policies and metrics in place of those for pods.
 
-    Plugins are those of nodes, and so nothing is said of them.
+    Plugins are about nodes, so the result has no plugin settings and all built-in scores are off.
     """
     return dataclasses.replace(
         profile,

@@ -1,4 +1,4 @@
-"""Comparisons of numbers: their signs, and those of something with a constant."""
+"""Comparisons of numbers: their operators, and comparisons with a constant."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MIRRORED: Mapping[checked_selector.Comparator, checked_selector.Comparator] = {
     ">": "<",
     ">=": "<=",
 }
-"""The sign that says the same with the sides exchanged."""
+"""The equivalent operator for exchanged sides."""
 NEGATED: Mapping[checked_selector.Comparator, checked_selector.Comparator] = {
     "=": "!=",
     "!=": "=",
@@ -31,13 +31,16 @@ NEGATED: Mapping[checked_selector.Comparator, checked_selector.Comparator] = {
     ">": "<=",
     ">=": "<",
 }
-"""The sign that holds if and only if the other does not."""
+"""The operator that holds if and only if the original does not."""
 
 
 def split_constant_comparison(
     condition: checked_expr.TypedExpr,
 ) -> tuple[checked_expr.TypedExpr, checked_selector.Comparator, float | None]:
-    """Return what is compared, how, and the constant; None if it is nothing of the kind."""
+    """Return the compared expression, the operator and the constant.
+
+    For any other condition, return the condition itself, "=" and None.
+    """
     if isinstance(condition, checked_expr.Compare):
         left, right = evaluate_constant(condition.left), evaluate_constant(condition.right)
         if right is not None and left is None:
@@ -48,7 +51,7 @@ def split_constant_comparison(
 
 
 def evaluate_constant(expr: checked_expr.TypedExpr) -> float | None:
-    """Return the value of an expression over constants, None for any other."""
+    """Return the value of an expression of constants, or None for other expressions."""
     match expr:
         case checked_expr.Const(value=value):
             return value

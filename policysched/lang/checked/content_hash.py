@@ -1,4 +1,4 @@
-"""Identifies a version of the policies, for decisions, people and the history of versions."""
+"""A hash that identifies a version of the policies in decisions and in the history."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def hash_policy_texts_and_params(
 ) -> str:
     """Return 12 hex digits over all texts and the params given from outside.
 
-    It does not depend on the order of the texts, nor on the folder from which they were read.
+    The hash does not depend on the order of the texts or on their folder.
     """
     content = [
         sorted((text.name.rpartition("/")[2], text.text) for text in texts),
