@@ -1,1 +1,1 @@
-"""Syntax tree to meaning: names, types and units, with every error at once."""
+"""From syntax tree to checked program: names, types and units, with all errors at once."""

@@ -1,4 +1,4 @@
-"""Control and bidirectional characters in comments, strings and queries."""
+"""Report control and bidirectional characters in comments, strings and queries."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ _HOLDERS = {"comment": "comment", "string": "string", "promql": "query"}
 def check_suspect_characters(
     text: source.SourceText, found: diagnostic_collector.DiagnosticCollector
 ) -> None:
-    """Report control characters as errors and bidirectional ones as warnings, the first per line.
+    """Report control characters as errors and bidirectional ones as warnings, one per line.
 
-    Outside of comments, strings and queries the parser refuses both.
+    Outside of comments, strings and queries, the parser refuses both.
     """
     lines: set[int] = set()
     for start, holder in _locate_suspect_characters(text):
@@ -38,7 +38,7 @@ def check_suspect_characters(
 
 
 def _locate_suspect_characters(text: source.SourceText) -> Iterator[tuple[int, str]]:
-    """Yield the offset of each suspect character, and the kind of lexeme around it."""
+    """Yield the offset of each suspect character, and the kind of lexeme that contains it."""
     unseen = control_characters.UNSEEN
     if unseen.search(text.text) is None:
         return

@@ -1,4 +1,4 @@
-"""Numbers that begin with 0, which other languages read in another base."""
+"""Report numbers that begin with 0, which other languages read as octal."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _ZEROS = re.compile(r"(-?)0+(?=[0-9])")
 def check_leading_zeros(
     result: parser.ParseResult, found: diagnostic_collector.DiagnosticCollector
 ) -> None:
-    """Warn of numbers with leading zeros; values of labels are text and keep theirs."""
+    """Warn of numbers with leading zeros; label values are text and may have them."""
     if _MAYBE.search(result.text.text) is None:
         return
     for item in result.file.items:

@@ -1,4 +1,4 @@
-"""Times of a metric that do not fit together: each is fine by itself."""
+"""Report times of a metric that are valid on their own, but not together."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from policysched.lang.syntax import syntax, syntax_clause
 
 _CODE = "PS305"
 _FLICKERING_REFRESHES = 2
-"""With a `maxAge` of fewer refreshes one query that comes late or fails makes nodes missing."""
+"""If `maxAge` has fewer refreshes, one late or failed query makes nodes missing."""
 
 
 def check_max_age(
     options: clauses.ClauseSet, refresh_seconds: float, max_age_seconds: float
 ) -> None:
-    """Report a `maxAge` during which no sample can be replaced."""
+    """Report a `maxAge` that ends before a new sample can arrive."""
     clause = options.get_clause("maxAge", syntax_clause.AmountClause)
     if clause is None:
         return
@@ -39,7 +39,7 @@ def check_max_age(
 def warn_of_short_window(
     found: diagnostic_collector.DiagnosticCollector, span: source.Span, name: str = ""
 ) -> None:
-    """Warn of a window over a metric, which is named where the window is not its own."""
+    """Warn of a window that is too short for a metric; `name` is set if a clause has the window."""
     prefix = f"`{name}`: " if name else ""
     _add_warning(
         found,
@@ -55,7 +55,7 @@ def check_placed_duration(
     written: syntax.Metric,
     found: diagnostic_collector.DiagnosticCollector,
 ) -> None:
-    """Report pods that cease to count before a sample can show them."""
+    """Report that recently placed pods stop counting before a sample can contain them."""
     if metric.placed is None or metric.placed.seconds >= metric.refresh_seconds:
         return
     for option in written.options:

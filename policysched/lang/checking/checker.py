@@ -1,14 +1,14 @@
-"""Texts to meaning: every error at once, a CheckedProgram if there is none.
+"""Check texts and return a CheckedProgram, or all errors at once.
 
-The passes, in order; each reports and goes on with what is sound:
+The passes, in order; each reports errors and continues with the valid parts:
 
-    parse      each text by itself                           parser
-    names      who defines what, imports, lets in circles    symbols
+    parse      each text separately                          parser
+    names      definitions, imports, lets in cycles          symbols
     params     declared values, or those given from outside  params
-    metrics    queries with params put in                    check_metrics
-    lets       each by itself, so that an unused one is checked too
+    metrics    queries with params inserted                  check_metrics
+    lets       each on its own, including unused ones
     policies   scope, rules                                  check_policies
-    profiles   plugins; policies again under its params     check_profiles
+    profiles   plugins; policies again under its params      check_profiles
 """
 
 from __future__ import annotations
@@ -38,13 +38,13 @@ from policysched.lang.words import vocabulary
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class CheckResult:
-    """What a set of texts means, or what is wrong with it.
+    """The meaning of a set of texts, or their errors.
 
     Attributes:
         program: None if there is any error.
         diagnostics: by position.
         texts: the texts by name, for rendering; given params are one of them.
-        parsed: what was read of each text, in the order of the texts.
+        parsed: the parse result of each text, in the order of the texts.
     """
 
     program: checked.CheckedProgram | None
@@ -60,14 +60,14 @@ def check(
     plugins: Collection[str] | None = None,
     now: float | None = None,
 ) -> CheckResult:
-    """Check texts that form one namespace; never raises for anything that is in them.
+    """Check texts that form one namespace; never raises for any content.
 
     Args:
         sources: texts with distinct names: the files of a folder, the keys of a ConfigMap.
-        given: values of params from configuration or command line; they win over profiles.
-        plugins: names of the plugins that are installed, to check profiles against; None if that
-            is not known, then any name will do.
-        now: seconds since the epoch: rules that have expired by then are warned of; None for none.
+        given: values of params from configuration or command line; they override profiles.
+        plugins: names of the installed plugins, for checking profiles; None if they are unknown,
+            and any name is accepted.
+        now: seconds since the epoch; rules that have expired by then get a warning. None for none.
     """
     return _ProgramChecker(sources, given or {}, plugins, now).run()
 
@@ -108,7 +108,7 @@ class _ProgramChecker:
         )
 
     def _check_text_names(self) -> None:
-        """Report texts of one name: two ConfigMaps of a manifest with the same key."""
+        """Report texts with the same name, such as two ConfigMaps in a file with the same key."""
         seen: set[str] = set()
         for text in self.sources:
             if text.name in seen:
@@ -174,9 +174,9 @@ class _ProgramChecker:
         overrides: Mapping[str, syntax_expr.Amount],
         base: Mapping[str, checked.CheckedMetric],
     ) -> number_reading.NameEnvironment:
-        """Return what names mean under values that a profile gives to params.
+        """Return the meaning of names under the values that a profile gives to params.
 
-        `base` are the metrics without such values.
+        `base` contains the metrics without these values.
         """
         values: dict[str, checked.CheckedParam] = {}
         for name, param in names.params.items():
@@ -203,7 +203,7 @@ class _ProgramChecker:
     def _check_lets(
         self, names: symbols.PolicySymbols, env: number_reading.NameEnvironment
     ) -> None:
-        """Check lets by themselves; a lone literal has no unit yet and is fine."""
+        """Check each let on its own; a single literal is valid, although its unit is unknown."""
         env = dataclasses.replace(env, target=None)
         for let in names.lets.values():
             if isinstance(let, syntax.LetSelector):
@@ -214,7 +214,10 @@ class _ProgramChecker:
     def _check_let_selector(
         self, let: syntax.LetSelector, env: number_reading.NameEnvironment
     ) -> None:
-        """A selector is about one kind of object: one of them must take it."""
+        """Check that a selector is valid for at least one kind of object.
+
+        If it is not, the diagnostics of the kind with the fewest are reported.
+        """
         trials = []
         domains: tuple[vocabulary.Domain, ...] = ("node", "pod", "namespace", "cluster", "resource")
         for domain in domains:
@@ -261,7 +264,7 @@ class _ProgramChecker:
 def _list_metrics_read(
     policies: Collection[checked.CheckedPolicy], env: number_reading.NameEnvironment
 ) -> tuple[checked.CheckedMetric, ...]:
-    """Return the metrics that rules of the policies read."""
+    """Return the metrics that the rules of the policies read."""
     keys = {
         key
         for policy in policies

@@ -1,4 +1,4 @@
-"""Which clause belongs to which statement, and reading them by name."""
+"""The clauses of a statement: which are allowed, and their values."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ _C = TypeVar("_C", bound=syntax_clause.Clause)
 
 
 class ClauseSet:
-    """The clauses of one statement: misplaced and repeated ones are reported on construction.
+    """The clauses of one statement. The constructor reports misplaced and repeated ones.
 
     Args:
-        env: what names mean.
+        env: the meaning of names.
         statement: a key of `syntax_words.ALLOWED_CLAUSES`.
         clauses: as written.
     """
@@ -45,12 +45,12 @@ class ClauseSet:
                 self._by_keyword[key] = clause
 
     def get_clause(self, keyword: str, kind: type[_C]) -> _C | None:
-        """Return the clause of that keyword, None if it was not written."""
+        """Return the clause with this keyword, None if it was not written."""
         clause = self._by_keyword.get(keyword)
         return clause if isinstance(clause, kind) else None
 
     def read_weight(self) -> int | None:
-        """Return the weight, 1 if none was written; None if it was wrong, which is reported."""
+        """Return the weight, 1 if it was not written; None if it is invalid and was reported."""
         clause = self.get_clause("weight", syntax_clause.AmountClause)
         if clause is None:
             return 1
@@ -59,7 +59,7 @@ class ClauseSet:
         )
 
     def read_whole_number(self, keyword: str, bounds: tuple[int, int]) -> tuple[bool, int | None]:
-        """Return whether all is well and the whole number of a clause, None if not written."""
+        """Return whether a clause is valid, and its whole number; None if it was not written."""
         clause = self.get_clause(keyword, syntax_clause.AmountClause)
         if clause is None:
             return True, None
@@ -67,7 +67,10 @@ class ClauseSet:
         return value is not None, value
 
     def read_choice(self, keyword: str, allowed: Sequence[str]) -> str | None:
-        """Return the word of a clause; the first of `allowed` if not written or not among them."""
+        """Return the word of a clause, or the first of `allowed` if it was not written.
+
+        Return None if the word is not allowed, which is reported.
+        """
         clause = self.get_clause(keyword, syntax_clause.WordClause)
         if clause is None:
             return allowed[0]
@@ -77,11 +80,11 @@ class ClauseSet:
         return clause.word.text
 
     def get_words_clause(self, keyword: str) -> syntax_clause.WordsClause | None:
-        """Return a clause that lists words."""
+        """Return the clause with a list of words, None if it was not written."""
         return self.get_clause(keyword, syntax_clause.WordsClause)
 
     def read_message(self) -> str | None:
-        """Return the message to show."""
+        """Return the message, None if it was not written. An invalid message is reported."""
         clause = self.get_clause("message", syntax_clause.TextClause)
         if clause is None:
             return None
@@ -100,7 +103,7 @@ class ClauseSet:
         return clause.text.text
 
     def read_activation(self) -> activation.RuleActivation | None:
-        """Return when the rule acts, None for always (or if the text is wrong)."""
+        """Return when the rule is active, None for always. Report and ignore invalid parts."""
         windows, zone = self._read_time_windows()
         expires = self.get_clause("expires", syntax_clause.TextClause)
         expires_at = None
@@ -133,7 +136,7 @@ class ClauseSet:
 
 
 def _has_invisible_characters(text: str) -> bool:
-    """Return whether a text has characters that cannot be seen, but for those of `PS003`."""
+    """Return whether a text has invisible characters, except those that `PS003` reports."""
     return any(
         not char.isprintable() and not control_characters.is_control_character(char)
         for char in text
@@ -146,7 +149,7 @@ def _suggest_date(text: str) -> str:
 
 
 def _make_uniqueness_key(statement: str, clause: syntax_clause.Clause) -> str:
-    """Return what may stand once: a metric says for reject and for score what missing means."""
+    """Return the key that may occur once. Metrics may have `missing` for reject and for score."""
     is_points = isinstance(clause, syntax_clause.MissingClause) and clause.points is not None
     return "missing score" if statement == "metric" and is_points else clause.keyword
 

@@ -1,4 +1,4 @@
-"""Where the checker's modules leave what they find."""
+"""The collection of diagnostics from all modules of the checker."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from policysched.lang.syntax import syntax_expr
 
 NO_WILDCARDS = "there are no wildcards here: name the values, or select by labels"
 _ENDLESS_WORD = re.compile(r"([^\s`]{40})[^\s`]{216,}")
-"""Longer than any key or name that Kubernetes allows (253): nobody reads it to its end."""
+"""Words longer than any key or name in Kubernetes (253), which would make messages unreadable."""
 
 
 def _shorten_endless_words(text: str) -> str:
@@ -28,13 +28,13 @@ def _format_allowed_words_help(allowed: list[str], meant: str) -> str:
 
 
 class DiagnosticCollector:
-    """Collects diagnostics, each once: a policy is checked again for every profile with params.
+    """Collects diagnostics without duplicates: policies are checked again for profiles with params.
 
     Args:
         texts: all source texts by name.
-        lost_words: words of statements that could not be read; a name among them may have been
-            defined there, so that it is missing is not reported.
-        damaged: stretches that could not be read.
+        lost_words: words of statements that could not be parsed. A name among them may have been
+            defined there, so it is not reported as missing.
+        damaged: ranges that could not be parsed.
     """
 
     def __init__(
@@ -49,7 +49,7 @@ class DiagnosticCollector:
         self._found: dict[tuple[str, source.Span, str], diagnostics.Diagnostic] = {}
 
     def add_diagnostic(self, finding: diagnostics.Diagnostic) -> None:
-        """Keep a diagnostic, endless words shortened, unless it is already there."""
+        """Add a diagnostic, with overlong words shortened, unless it is already there."""
         finding = dataclasses.replace(
             finding,
             message=_shorten_endless_words(finding.message),
@@ -61,8 +61,8 @@ class DiagnosticCollector:
         )
         self._found.setdefault((finding.code, finding.span, finding.message), finding)
 
-    def add_error(self, code: str, message: str, span: source.Span, **parts: Any) -> None:  # noqa: ANN401 - the further fields of Diagnostic
-        """Keep an error; `parts` are further fields of Diagnostic."""
+    def add_error(self, code: str, message: str, span: source.Span, **parts: Any) -> None:  # noqa: ANN401 - the other fields of Diagnostic
+        """Add an error; `parts` are the other fields of Diagnostic."""
         self.add_diagnostic(diagnostics.Diagnostic(code, message, span, **parts))
 
     def report_undefined_name(
@@ -74,14 +74,14 @@ class DiagnosticCollector:
         instead: str = "",
         edits: Sequence[str] = (),
     ) -> None:
-        """Report a name that nothing defines, with the nearest known ones.
+        """Report a name that is not defined, with the most similar known names.
 
         Args:
-            kind: what it should name.
+            kind: the kind of the name, for the message.
             name: as written.
-            known: the names that there are.
-            instead: help if no known name is near.
-            edits: what to write for the near names, if not the names themselves.
+            known: all defined names.
+            instead: help if no known name is similar.
+            edits: replacements, if they differ from the similar names.
         """
         if name.text in self.lost_words:
             return
@@ -102,7 +102,7 @@ class DiagnosticCollector:
     def report_invalid_name(
         self, what: str, name: syntax_expr.Value, problem: str, ours: str = ""
     ) -> None:
-        """Report a name or value that Kubernetes would refuse, and suggest `ours`."""
+        """Report a name or value that Kubernetes would refuse, and propose `ours`."""
         advice, fix = "", None
         if "*" in name.text:
             advice = NO_WILDCARDS
@@ -116,7 +116,7 @@ class DiagnosticCollector:
     def report_word_not_allowed(
         self, what: str, word: syntax_expr.Value, allowed: Iterable[str]
     ) -> None:
-        """Report a word that is not among the few that its place takes."""
+        """Report a word that is not one of the allowed ones."""
         listed = list(allowed)
         near = spelling.find_nearest_names(word.text, listed)
         meant = "" if near else foreign_words.translate_value(word.text, listed)
@@ -135,7 +135,7 @@ class DiagnosticCollector:
         )
 
     def is_next_to_unparsed_part(self, span: source.Span) -> bool:
-        """Return whether a part in or right behind `span` could not be parsed."""
+        """Return whether a part in `span`, or directly after it, could not be parsed."""
         text = self.texts.get(span.file)
         return text is not None and any(
             each.file == span.file
@@ -150,10 +150,10 @@ class DiagnosticCollector:
         return " ".join(text.slice(span).split()) if text else ""
 
     def list_by_position(self) -> tuple[diagnostics.Diagnostic, ...]:
-        """Return everything by position."""
+        """Return all diagnostics by position."""
         return tuple(sorted(self._found.values(), key=diagnostics.make_diagnostic_sort_key))
 
     @property
     def has_errors(self) -> bool:
-        """Whether any error is among them."""
+        """Whether any of the diagnostics is an error."""
         return any(each.severity is diagnostics.Severity.ERROR for each in self._found.values())

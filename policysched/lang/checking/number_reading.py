@@ -1,6 +1,6 @@
-"""Numbers that clauses, params and profiles take: a literal, or the name of one.
+"""Read the numbers of clauses, params and profiles: a literal, or the name of one.
 
-A name stands for a param, or for a let that holds a literal.
+A name refers to a param, or to a let that contains one literal.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ from policysched.lang.words import numerals
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class NameEnvironment:
-    """What names mean while one policy is checked, under one set of param values.
+    """The meaning of names while one policy is checked, under one set of param values.
 
     Attributes:
-        params: with their values; a param whose value is wrong is absent.
-        param_names: all that are declared, the wrong ones too.
-        lets: all that are declared and not defined in terms of themselves.
-        broken_lets: names of the others; using them is not reported again.
-        metrics: with these params put into their queries; a wrong one is absent.
-        metric_names: all that are declared, the wrong ones too.
-        found: where findings go.
-        now: seconds since the epoch, for rules that have expired; None where that is no matter.
-        target: what is rejected and scored: nodes, or clusters in a clusterPolicy; None where it
-            is not known, in a let by itself.
+        params: with their values, without those whose value is invalid.
+        param_names: all declared params, including invalid ones.
+        lets: all declared lets, except those defined through themselves.
+        broken_lets: names of those; their uses are not reported again.
+        metrics: with these params in their queries, without invalid metrics.
+        metric_names: all declared metrics, including invalid ones.
+        found: the collector of diagnostics.
+        now: seconds since the epoch, for rules that have expired; None to ignore expiry.
+        target: what rules reject and score: nodes, or clusters in a clusterPolicy; None if it is
+            not known, in a let on its own.
     """
 
     params: Mapping[str, checked.CheckedParam]
@@ -47,18 +47,18 @@ class NameEnvironment:
 
     @property
     def names(self) -> frozenset[str]:
-        """Every name that an expression could mean."""
+        """All names that expressions can refer to."""
         return self.param_names | self.lets.keys() | self.metric_names
 
     @property
     def silent_names(self) -> frozenset[str]:
-        """Names that are declared and wrong: their declaration has its finding."""
+        """Declared names that are invalid; their declaration has a diagnostic already."""
         wrong_params = self.param_names - self.params.keys()
         return wrong_params | self.broken_lets | (self.metric_names - self.metrics.keys())
 
 
 def resolve_literal(env: NameEnvironment, expr: syntax_expr.Expr) -> numerals.NumberLiteral | None:
-    """Return the literal that an expression is, also by way of lets; None if it is none."""
+    """Return the literal of an expression, directly or through lets; None if it is not one."""
     match expr:
         case syntax_expr.Number(numeral=numeral):
             return numerals.parse_numeral(numeral.text)
@@ -74,7 +74,7 @@ def resolve_literal(env: NameEnvironment, expr: syntax_expr.Expr) -> numerals.Nu
 def read_number_in_unit(
     env: NameEnvironment, amount: syntax_expr.Amount, unit: units.Unit
 ) -> float | None:
-    """Return the amount in the canonical scale of `unit`; None if that was reported."""
+    """Return the amount in the canonical scale of `unit`; None if an error was reported."""
     if isinstance(amount, syntax_expr.Value) and amount.text in env.params:
         return _read_param_number(env, amount, env.params[amount.text], unit)
     literal = _resolve_amount_literal(env, amount)
@@ -130,7 +130,7 @@ def read_whole_number(
     what: str,
     code: str = "PS111",
 ) -> int | None:
-    """Return a whole number within bounds (inclusive); None if that was reported."""
+    """Return a whole number within bounds (inclusive); None if an error was reported."""
     value = read_number_in_unit(env, amount, units.NUMBER)
     if value is None:
         return None
@@ -158,7 +158,7 @@ def read_whole_number(
 
 
 def _is_plain_number(env: NameEnvironment, amount: syntax_expr.Amount) -> bool:
-    """Say whether a number that can be read has neither a unit nor a suffix."""
+    """Return whether a valid number is a plain literal, or a param that is not a ratio."""
     if isinstance(amount, syntax_expr.Value) and amount.text in env.params:
         unit = env.params[amount.text].unit
         return unit is not None and not unit.is_ratio
@@ -175,7 +175,7 @@ def _suggest_nearest_whole_number(written: str, low: int, high: int) -> str:
 
 
 def report_bad_number(env: NameEnvironment, numeral: syntax_expr.Numeral) -> None:
-    """Report a number that cannot be read: most have a suffix that is no unit."""
+    """Report a number that cannot be parsed; most have an unknown suffix."""
     advice = numerals.describe_refused_number(numeral.text)
     if advice:
         message = f"`{numeral.text}` is not a number of this language"
@@ -185,7 +185,7 @@ def report_bad_number(env: NameEnvironment, numeral: syntax_expr.Numeral) -> Non
 
 
 def _report_bad_suffix(env: NameEnvironment, numeral: syntax_expr.Numeral) -> None:
-    """Report a number with a suffix that is no unit."""
+    """Report a number with an unknown suffix."""
     suffix = numerals.get_suffix(numeral.text)
     other = numerals.OTHER_SPELLINGS.get(suffix)
     near = [other] if other is not None else spelling.find_nearest_names(suffix, numerals.SUFFIXES)
@@ -220,7 +220,7 @@ _SUFFIXES = {units.RATIO: "%", units.COMPUTED_RATIO: "%", units.BYTES: "Gi", uni
 
 
 def report_wrong_unit(env: NameEnvironment, span: source.Span, unit: units.Unit) -> None:
-    """Report a literal that cannot be read in the unit that its place asks for."""
+    """Report a literal that cannot be converted to the unit that its context requires."""
     written, example = env.found.get_text_on_one_line(span), _EXAMPLES.get(unit)
     help_text = f"write it like `{example}`" if example else ""
     suffix = _SUFFIXES.get(unit)
@@ -238,7 +238,7 @@ def report_wrong_unit(env: NameEnvironment, span: source.Span, unit: units.Unit)
 
 
 def _swap_suffix_case(written: str, unit: units.Unit) -> str:
-    """Return `500M` for `500m` bytes and `500m` for `500M` cores; "" for another suffix."""
+    """Return `500M` for `500m` bytes and `500m` for `500M` cores; "" for other suffixes."""
     ours, other = ("m", "M") if unit == units.CORES else ("M", "m")
     is_meant = written.endswith(other) and (unit == units.CORES or unit.byte_power)
     return written[:-1] + ours if is_meant else ""

@@ -1,4 +1,4 @@
-"""Params: their declarations, and the values that profiles and the command line give them."""
+"""Params: their declarations, and their values from profiles and the command line."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from policysched.lang.syntax import syntax, syntax_expr
 from policysched.lang.words import numerals, vocabulary
 
 GIVEN = "(params)"
-"""Name of the text that diagnostics about given params point into; a line for each."""
+"""Name of the text that represents given params in diagnostics, with one line for each."""
 
 _MILLISECONDS = (
     ("y", 365 * 86_400_000),
@@ -28,14 +28,14 @@ _MILLISECONDS = (
 
 
 class SuppliedParam(NamedTuple):
-    """A value that comes from outside of the texts."""
+    """A value from outside the texts."""
 
     name: syntax_expr.Value
     value: syntax_expr.Value
 
 
 def format_supplied_params(values: Mapping[str, str]) -> source.SourceText:
-    """Return given params as a text that diagnostics can show: `name=value` lines."""
+    """Return given params as a text for diagnostics, with lines of `name=value`."""
     lines = [
         f"{_escape_to_one_line(name)}={_escape_to_one_line(value)}"
         for name, value in sorted(values.items())
@@ -46,7 +46,7 @@ def format_supplied_params(values: Mapping[str, str]) -> source.SourceText:
 def locate_supplied_params(
     values: Mapping[str, str], text: source.SourceText
 ) -> dict[str, SuppliedParam]:
-    """Return given params with the places that they have in `format_supplied_params`."""
+    """Return given params with their places in the text of `format_supplied_params`."""
     result = {}
     for number, (name, value) in enumerate(sorted(values.items()), start=1):
         start = sum(len(text.line(line)) + 1 for line in range(1, number))
@@ -70,13 +70,14 @@ def resolve_param(
     *,
     is_text: bool = False,
 ) -> checked.CheckedParam | None:
-    """Return a param with its value; None if something was reported.
+    """Return a param with its value; None if an error was reported.
 
     Args:
         param: its declaration.
-        override: value of a profile or from outside, instead of the default.
-        found: where to report.
-        is_text: the override is bare text from outside, to be read as the param's type asks.
+        override: the value from a profile or from outside, instead of the default.
+        found: the collector of diagnostics.
+        is_text: the override is plain text from outside; the type of the param decides how it is
+            parsed.
     """
     kind = param.type.text
     if kind not in vocabulary.PARAM_TYPES:
@@ -116,7 +117,7 @@ def _resolve_string_param(
 
 
 def _escape_promql_string(text: str) -> str:
-    """Escape for a PromQL string between `"` (Go's escapes)."""
+    """Escape a text for a PromQL string in `"` (Go's escapes)."""
     short = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r", "\t": "\\t"}
     return "".join(
         short.get(char, char if char.isprintable() else f"\\U{ord(char):08x}") for char in text
@@ -163,7 +164,7 @@ def _suggest_param_value(written: str, unit: units.Unit) -> str:
 
 
 def _format_promql_duration(seconds: float) -> str:
-    """Return a duration as PromQL writes it: whole amounts, largest unit first."""
+    """Return a duration in PromQL notation: whole amounts, largest unit first."""
     rest = round(seconds * 1000)
     parts = []
     for suffix, size in _MILLISECONDS:
@@ -174,7 +175,7 @@ def _format_promql_duration(seconds: float) -> str:
 
 
 def _format_promql_number(number: float, unit: units.Unit) -> str:
-    """Return a number as PromQL writes it, cores as cores."""
+    """Return a number in PromQL notation; cores are whole cores."""
     if unit == units.CORES:
         number /= units.CORES_SCALE
     text = repr(int(number)) if number == int(number) else repr(number)

@@ -1,4 +1,4 @@
-"""Names of all texts that are checked together: who defines what, once and not through itself."""
+"""Names of all texts that are checked together: each is defined once, and not through itself."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _MAX_NAME = 63
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class PolicySymbols:
-    """Every definition by name; the first one where a name is defined twice.
+    """All definitions by name; if a name is defined twice, the first one counts.
 
     Attributes:
         lets: those that are not defined through themselves.
@@ -106,7 +106,7 @@ class _SymbolCollector:
 def collect_symbols(
     parsed: Sequence[parser.ParseResult], found: diagnostic_collector.DiagnosticCollector
 ) -> PolicySymbols:
-    """Gather all definitions and report what is wrong with their names."""
+    """Collect all definitions, and report problems with their names."""
     collector = _SymbolCollector(found)
     keys = {result.text.key for result in parsed}
     for result in parsed:
@@ -190,9 +190,10 @@ def _select_valid_lets(
     lets: Mapping[str, syntax.LetExpr | syntax.LetSelector],
     found: diagnostic_collector.DiagnosticCollector,
 ) -> tuple[dict[str, syntax.LetExpr | syntax.LetSelector], frozenset[str]]:
-    """Split lets into sound ones and those defined through themselves or through too many others.
+    """Split lets into valid ones and those defined through themselves or too many others.
 
-    A let is sound once all lets that it uses are; its rank is how many follow each other.
+    A let is valid if all lets that it uses are valid. Its rank is the length of the longest chain
+    of lets that it starts.
     """
     uses = {
         name: list_used_names(let.expr if isinstance(let, syntax.LetExpr) else let.selector)
@@ -209,7 +210,7 @@ def _select_valid_lets(
             used_by[each].add(name)
     for name in broken - set(
         sort_topologically(used_by)
-    ):  # what is left is on a circle, or between two
+    ):  # the rest is in a cycle, or between two cycles
         found.add_error(
             "PS104",
             f"`{name}` is defined through itself",
@@ -228,7 +229,7 @@ def _select_valid_lets(
 
 
 def sort_topologically(uses: Mapping[str, set[str]]) -> Iterator[str]:
-    """Yield names in an order in which each comes after all that it uses; circles never come."""
+    """Yield each name after all names that it uses; leave out cycles and their users."""
     users: dict[str, list[str]] = {name: [] for name in uses}
     waiting = {name: len(used) for name, used in uses.items()}
     for name, used in uses.items():

@@ -1,4 +1,4 @@
-"""The texts of `parse_during` and `parse_expires`.
+"""Parse the texts of `during` and `expires`.
 
 during "Mon-Fri 08:00-20:00 Europe/Berlin"
 during "Mon,Wed 22:00-06:00, Sat 10:00-24:00"      without a zone: UTC
@@ -28,7 +28,7 @@ UTC = "UTC"
 
 
 def parse_during(text: str) -> tuple[tuple[activation.TimeWindow, ...], str] | str:
-    """Return the windows and the time zone, or what is wrong with the text."""
+    """Return the windows and the time zone, or the problem of the text."""
     zone_match = _ZONE.search(text)
     zone = zone_match.group("zone") if zone_match else UTC
     body = text[: zone_match.start()] if zone_match else text
@@ -47,7 +47,7 @@ def parse_during(text: str) -> tuple[tuple[activation.TimeWindow, ...], str] | s
 
 
 def is_time_zone(name: str) -> bool:
-    """Return whether the time zone database has the zone."""
+    """Return whether the time zone database contains the zone."""
     if name == UTC:
         return True
     try:
@@ -75,7 +75,7 @@ def _parse_minute_of_day(text: str) -> int:
 
 
 def suggest_expires_date(text: str) -> str:
-    """Return a date that is written in another order as `parse_expires` takes it, else ""."""
+    """Return a date in another notation as `parse_expires` expects it, or ""."""
     match = re.fullmatch(r"(\d{1,2})\.(\d{1,2})\.(\d{4})|(\d{4})[/.](\d{1,2})[/.](\d{1,2})", text)
     if match is None:
         return ""
@@ -86,7 +86,7 @@ def suggest_expires_date(text: str) -> str:
 
 
 def parse_expires(text: str) -> float | None:
-    """Return seconds since the epoch, None if the text is no date or time."""
+    """Return seconds since the epoch, None if the text is not a date or a time with a zone."""
     try:
         if re.fullmatch(r"\d{4}-\d{2}-\d{2}", text):
             day = datetime.date.fromisoformat(text) + datetime.timedelta(days=1)

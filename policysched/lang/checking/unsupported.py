@@ -1,6 +1,7 @@
-"""What the language has and this version cannot carry out: parsed, checked, refused by PS110.
+"""Parts of the language that this version does not implement: they are refused with PS110.
 
-One row for each; what lands deletes its row. docs/language.md lists the same keys.
+They are parsed and checked all the same. An entry is removed when its part is implemented.
+docs/language.md lists the same keys.
 """
 
 from __future__ import annotations
@@ -13,13 +14,13 @@ UNSUPPORTED: dict[str, str] = {
     "condition": "reading a node's conditions",
     "storageClass": "reading the storage classes of a pod's claims",
 }
-"""Key -> what it is, as the subject of "… is not yet supported"."""
+"""Key -> its description, as the subject of "… is not yet supported"."""
 
 
 def diagnose_unsupported(
     key: str, span: source.Span, *, instead: str = ""
 ) -> diagnostics.Diagnostic:
-    """Return the diagnostic for the use of a part that is not yet supported."""
+    """Return the diagnostic for a part of the language that is not yet supported."""
     return diagnostics.Diagnostic(
         "PS110",
         f"`{key}` ({UNSUPPORTED[key]}) is not yet supported",

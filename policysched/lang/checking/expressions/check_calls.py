@@ -1,4 +1,4 @@
-"""Functions in expressions: `free(cpu)`, `label("gpu-memory")`, `min(a, b)`."""
+"""Check functions in expressions: `free(cpu)`, `label("gpu-memory")`, `min(a, b)`."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ Typed = checked_expr.TypedExpr
 
 
 class NumberChecker(Protocol):
-    """What the functions need of the checker of expressions."""
+    """The part of the expression checker that functions need."""
 
     env: number_reading.NameEnvironment
     found: diagnostic_collector.DiagnosticCollector
 
     def check_number(self, expr: syntax_expr.Expr, expected: units.Unit | None) -> Typed | None:
-        """Return the expression if it is a number."""
+        """Return the typed expression if it is a number; None if an error was reported."""
 
 
 def check_call(
     checker: NumberChecker, call: syntax_expr.Call, expected: units.Unit | None
 ) -> Typed | None:
-    """Return the typed call; None if something was reported."""
+    """Return the typed call; None if an error was reported."""
     name = call.function.text
     found = checker.found
     if name in vocabulary.STRATEGIES:
@@ -54,7 +54,7 @@ def check_call(
 def _report_unknown_function(
     found: diagnostic_collector.DiagnosticCollector, call: syntax_expr.Call
 ) -> None:
-    """Report an unknown function, with the form here of a function of another language."""
+    """Report an unknown function, with the equivalent if another language has it."""
     name = call.function.text
     ours = foreign_words.FUNCTIONS.get(name.lower())
     edit = diagnostics.TextEdit(call.function.span, ours) if ours else None
@@ -83,7 +83,7 @@ def _report_unknown_function(
 def report_misplaced_strategy(
     found: diagnostic_collector.DiagnosticCollector, name: str, span: source.Span
 ) -> None:
-    """Report a resource strategy inside of an expression."""
+    """Report a resource strategy inside an expression."""
     found.add_error(
         "PS108",
         f"`{name}` cannot be part of an expression",
@@ -95,7 +95,7 @@ def report_misplaced_strategy(
 def read_word_argument(
     found: diagnostic_collector.DiagnosticCollector, call: syntax_expr.Call, example: str
 ) -> syntax_expr.Value | None:
-    """Return the one argument that is a name or string; None if that was reported."""
+    """Return the only argument, a name or string; None if an error was reported."""
     if len(call.arguments) == 1 and call.arguments[0].key is None:
         value = call.arguments[0].value
         if isinstance(value, syntax_expr.Ref):
@@ -116,7 +116,7 @@ def read_word_argument(
 
 
 def read_resource_name(checker: NumberChecker, word: syntax_expr.Value) -> str | None:
-    """Return the name of a resource; None if it is none and that was reported."""
+    """Return the name of a resource; None if it is invalid, which is reported."""
     problem = kubernetes_names.find_resource_name_problem(word.text)
     if problem:
         check_selectors.report_invalid_resource(checker.env, word, problem)
@@ -187,7 +187,7 @@ def _check_arithmetic_call(
 def _check_arguments_of_one_unit(
     checker: NumberChecker, call: syntax_expr.Call, expected: units.Unit | None
 ) -> Typed | None:
-    """min, max, mod: all arguments in the unit of the first that is no literal."""
+    """Check min, max, mod: all arguments get the unit of the first one that is not a literal."""
     values = [argument.value for argument in call.arguments]
     anchor = next(
         (value for value in values if number_reading.resolve_literal(checker.env, value) is None),
@@ -222,7 +222,7 @@ def _convert_to_plain_number(operand: Typed, unit: units.Unit) -> Typed:
 
 
 def _round_in_whole_units(call: syntax_expr.Call, operand: Typed, unit: units.Unit) -> Typed:
-    """Round in whole cores, although the canonical number counts milli-cores."""
+    """Return a rounding to whole cores, although the canonical number is in milli-cores."""
     function = cast("Any", call.function.text)
     if unit.core_power == 0:
         return checked_expr.NumberFunctionCall(function, (operand,), unit, call.span)

@@ -1,7 +1,7 @@
-"""Expressions: names, units and kinds of the numbers and conditions of `reject` and `score`.
+"""Check expressions: names, units and types of the numbers and conditions in rules.
 
-Literals have no unit of their own, so operands are looked at in pairs: the side that is no literal
-gives the unit in which the literal is read.
+Literals have no unit of their own, so operands are checked in pairs. The operand that is not a
+literal determines the unit of the other.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ class ExprChecker:
     """Checks the expressions of one policy.
 
     Args:
-        env: what names mean.
-        window: what the statement says of the metrics that it reads, instead of what they say.
+        env: the meaning of names.
+        window: the window of the statement, which overrides those of the metrics that it reads.
     """
 
     def __init__(
@@ -51,22 +51,22 @@ class ExprChecker:
         self._is_full = False
 
     def check_condition(self, expr: syntax_expr.Expr) -> Typed | None:
-        """Return a condition; None if something was reported."""
+        """Return a typed condition; None if an error was reported."""
         self._reset_size_counters()
         return self._check_subcondition(expr)
 
     def check_number_or_condition(
         self, expr: syntax_expr.Expr, expected: units.Unit | None = None
     ) -> Typed | None:
-        """Return a number or a condition; None if something was reported.
+        """Return a typed number or condition; None if an error was reported.
 
-        A literal is read in `expected` where that is given.
+        A literal is converted to the unit `expected`, if that is given.
         """
         self._reset_size_counters()
         return self.check_subexpression(expr, expected)
 
     def check_constant(self, expr: syntax_expr.Expr, unit: units.Unit) -> float | None:
-        """Return a number that is known beforehand, in `unit`; None if that was reported."""
+        """Return a number that is known without running the policy, in `unit`; None if reported."""
         self._reset_size_counters()
         typed = self.check_number(expr, unit)
         if typed is None:
@@ -88,7 +88,7 @@ class ExprChecker:
     def check_subexpression(
         self, expr: syntax_expr.Expr, expected: units.Unit | None
     ) -> Typed | None:
-        """Return the typed expression; a literal is read in `expected` where that is given."""
+        """Return the typed expression; a literal is converted to the unit `expected`, if given."""
         self._nodes += 1
         if (
             self._nodes > text_limits.MAX_EXPANDED_NODES
@@ -153,7 +153,7 @@ class ExprChecker:
                 return self._check_object_test(expr)
 
     def _check_object_test(self, expr: _Test) -> Typed | None:
-        """Check a selector on what is placed, or on where it is placed."""
+        """Check a selector on the pod or resource, or on its target."""
         problem = check_targets.find_test_target_problem(expr, self.env.target)
         if problem is not None:
             self.found.add_error("PS108", problem.message, expr.span, help=problem.help)
@@ -169,7 +169,7 @@ class ExprChecker:
     # ------------------------------------------------------------------------ numbers
 
     def check_number(self, expr: syntax_expr.Expr, expected: units.Unit | None) -> Typed | None:
-        """Return the expression if it is a number; None if something was reported."""
+        """Return the typed expression if it is a number; None if an error was reported."""
         typed = self.check_subexpression(expr, expected)
         if typed is not None and typed.unit is None:
             self.found.add_error(
@@ -200,7 +200,7 @@ class ExprChecker:
     def _check_literal(
         self, literal: numerals.NumberLiteral, span: source.Span, expected: units.Unit | None
     ) -> Typed | None:
-        """Read a literal in the unit expected, else in the only one that it can have."""
+        """Convert a literal to the expected unit, else to the only unit that it can have."""
         value = literal.convert_to_unit(expected) if expected is not None else None
         if expected is not None and value is not None:
             return checked_expr.Const(value, expected, span)
@@ -288,7 +288,7 @@ class ExprChecker:
         return checked_expr.Const(param.value, param.unit, ref.span)
 
     def _check_metric(self, ref: syntax_expr.Ref) -> Typed | None:
-        """Return the metric's value, behind it what stands for a missing one."""
+        """Return the value of a metric, with its fallback if it has one."""
         metric = self.env.metrics[ref.name.text]
         problem = check_targets.find_metric_target_problem(metric, self.env.target)
         if problem is not None:
@@ -304,6 +304,7 @@ class ExprChecker:
             value = checked_expr.ArithmeticOperation("*", value, scale, units.CORES, ref.span)
         if metric.fallback is None:
             return value
+        # Each use repeats the fallback in the checked expression, so it counts towards the limits.
         self._nodes += sum(1 for _ in checked_expr.walk_expressions(metric.fallback))
         is_deep = (
             self._depth + checked_expr.compute_depth(metric.fallback)
@@ -333,13 +334,13 @@ class ExprChecker:
         verb: str,
         expected: units.Unit | None,
     ) -> check_operands.SameUnitOperands | None:
-        """Return two numbers of one unit; None if something was reported.
+        """Return two numbers with the same unit; None if an error was reported.
 
         Args:
             left: first operand.
             right: second operand.
-            verb: how they meet, for the message: `is compared with`.
-            expected: unit for literals where both are.
+            verb: the operation, for the message: `is compared with`.
+            expected: unit for literals if both operands are literals.
         """
         left_is_literal = number_reading.resolve_literal(self.env, left) is not None
         if left_is_literal and number_reading.resolve_literal(self.env, right) is None:
@@ -383,7 +384,7 @@ class ExprChecker:
     def _check_factors(
         self, expr: syntax_expr.Binary, expected: units.Unit | None
     ) -> check_operands.SameUnitOperands | None:
-        """Type both sides of `*` and `/`: an ambiguous literal is read in the unit expected."""
+        """Type both sides of `*` and `/`; an ambiguous literal takes the expected unit."""
         operands: list[Typed | None] = []
         for side in (expr.left, expr.right):
             literal = number_reading.resolve_literal(self.env, side)

@@ -1,4 +1,4 @@
-"""Data that may be missing: what of an expression may be, and that a statement says what then."""
+"""Find data that may be missing in an expression, and report statements that do not handle it."""
 
 from __future__ import annotations
 
@@ -14,9 +14,10 @@ Typed = checked_expr.TypedExpr
 
 
 def iterate_possibly_missing_parts(expr: Typed) -> Iterator[Typed]:
-    """Yield the parts for which the value can be missing, but for those with a fallback.
+    """Yield the parts whose values can be missing, except those with a fallback.
 
-    They are metrics, labels read as numbers, limits, and divisions by what may be zero.
+    These are metrics, labels read as numbers, limits, and divisions (and `mod`) by a value that may
+    be zero. A fallback is included only if its value can be missing.
     """
     match expr:
         case checked_expr.ValueWithFallback(value=value, fallback=fallback):
@@ -44,7 +45,7 @@ def _divides_by_constant(expr: Typed) -> bool:
 
 
 def collect_metric_keys(parts: Sequence[checked_expr.TypedExpr]) -> tuple[bool, set[str]]:
-    """Return whether all of these parts are metrics, and the keys of those that are."""
+    """Return whether all parts are metrics, and the keys of those that are."""
     metrics = [part for part in parts if isinstance(part, checked_expr.MetricRef)]
     return len(metrics) == len(parts), {metric.metric for metric in metrics}
 
@@ -52,7 +53,7 @@ def collect_metric_keys(parts: Sequence[checked_expr.TypedExpr]) -> tuple[bool, 
 def explain_unsettled_missing_data(
     value: checked_expr.TypedExpr, answers: Collection[object]
 ) -> str:
-    """Return why what metrics say of missing data, `answers`, does not settle it, or ""."""
+    """Return why the metrics' own `missing` clauses (`answers`) do not decide, or ""."""
     if len(answers) > 1 and None not in answers:
         return "its metrics differ in what they say"
     has_fallback = any(
@@ -69,7 +70,7 @@ def report_unhandled_missing_data(
     choices: Sequence[str],
     why: str,
 ) -> None:
-    """Report that a statement reads data that may be missing and does not say what then."""
+    """Report that a statement reads data that may be missing and does not handle it."""
     text = env.found.texts[statement.file]
     end = text.span(statement.end, statement.end)
     first, second = choices

@@ -1,4 +1,4 @@
-"""Two numbers that meet: do their units agree, and what to say where they do not."""
+"""Check whether the units of two operands agree, and report if they do not."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ Typed = checked_expr.TypedExpr
 
 
 class Operand(NamedTuple):
-    """A number as written and as typed."""
+    """A number as written, and as a typed expression."""
 
     written: syntax_expr.Expr
     typed: Typed
 
 
 class SameUnitOperands(NamedTuple):
-    """Two numbers of one unit."""
+    """Two numbers with the same unit."""
 
     left: Typed
     right: Typed
@@ -34,13 +34,13 @@ class SameUnitOperands(NamedTuple):
 def unify_operand_units(
     found: diagnostic_collector.DiagnosticCollector, left: Operand, right: Operand, verb: str
 ) -> SameUnitOperands | None:
-    """Return both in one unit; None if they have none in common, which is reported.
+    """Return both numbers in one unit; None if they have none in common, which is reported.
 
     Args:
-        found: where to report.
+        found: the collector of diagnostics.
         left: first operand.
         right: second operand.
-        verb: how they meet, for the message: `is compared with`.
+        verb: the operation, for the message: `is compared with`.
     """
     first, second = left.typed, right.typed
     first = convert_constant_unit(first, get_unit(second)) or first
@@ -54,14 +54,14 @@ def unify_operand_units(
 
 
 def _find_common_unit(first: units.Unit, second: units.Unit) -> units.Unit:
-    """Return the unit of either of two numbers: a ratio if one is, a computed one rather."""
+    """Return the unit of both numbers: a ratio if one of them is, preferably a computed one."""
     if first.is_ratio and second.is_ratio:
         return first if first.may_exceed_one else second
     return second if second.is_ratio else first
 
 
 def convert_constant_unit(typed: Typed, unit: units.Unit) -> checked_expr.Const | None:
-    """Read a plain constant (2 * 3) in another unit, as a literal would be; None if it has none."""
+    """Convert a plain constant (2 * 3) to another unit, like a literal; None if impossible."""
     if not isinstance(typed, checked_expr.Const):
         return None
     if is_unit_compatible(typed, unit):
@@ -98,7 +98,7 @@ def _report_unit_mismatch(
 def fold_constants(
     expr: checked_expr.ArithmeticOperation,
 ) -> checked_expr.ArithmeticOperation | checked_expr.Const:
-    """Return the result where both operands are constant and it is finite."""
+    """Return the result if both operands are constant and it is finite, else the operation."""
     left, right = expr.left, expr.right
     if not isinstance(left, checked_expr.Const) or not isinstance(right, checked_expr.Const):
         return expr
@@ -115,14 +115,14 @@ def fold_constants(
 
 
 def get_unit(typed: Typed) -> units.Unit:
-    """Return the unit; that of a condition counts as a plain number (it was reported)."""
+    """Return the unit; a condition counts as a plain number, because it was reported already."""
     return typed.unit if typed.unit is not None else units.NUMBER
 
 
 def is_unit_compatible(typed: Typed, unit: units.Unit) -> bool:
-    """Return whether a number may meet one in `unit`.
+    """Return whether a number can be combined with one in `unit`.
 
-    A plain constant beyond 1 meets no declared ratio.
+    A plain constant outside -1..1 is not compatible with a declared ratio.
     """
     own = get_unit(typed)
     if not own.has_same_dimension(unit):
@@ -169,7 +169,7 @@ def _suggest_unit_spelling(written: str, unit: units.Unit, typed: Typed) -> str:
 
 
 def _suggest_share_of_resource(other: Operand, written: str, typed: Typed) -> str:
-    """Return the help for `free(cpu) < 10%`: a share of the node's allocatable."""
+    """Return the help for `free(cpu) < 10%`: a share of the node's allocatable resources."""
     if not isinstance(typed, checked_expr.Const) or not get_unit(typed).is_ratio:
         return ""
     for part in checked_expr.walk_expressions(other.typed):

@@ -1,4 +1,4 @@
-"""What an expression may be about: nodes and pods in a policy, clusters in a clusterPolicy."""
+"""The objects of an expression: nodes and pods in a policy, clusters in a clusterPolicy."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ DOMAINS: Mapping[type[Test], vocabulary.Domain] = {
     syntax_expr.ClusterTest: "cluster",
     syntax_expr.PodTest: "pod",
 }
-"""What the selector of a test is about."""
+"""The kind of object that the selector of each test applies to."""
 
 
 class TargetMismatch(NamedTuple):
-    """What is wrong, and the edit to make."""
+    """A problem with the target, and the edit that solves it."""
 
     message: str
     help: str
 
 
 def find_test_target_problem(test: Test, target: Target) -> TargetMismatch | None:
-    """Return what is wrong with a test where nodes or clusters are the target; None for nothing."""
+    """Return the problem of a test in an expression about `target`, or None."""
     match test:
         case syntax_expr.NodeTest() if target == "cluster":
             return TargetMismatch(
@@ -47,7 +47,7 @@ def find_test_target_problem(test: Test, target: Target) -> TargetMismatch | Non
 def find_metric_target_problem(
     metric: checked.CheckedMetric, target: Target
 ) -> TargetMismatch | None:
-    """Return what is wrong with reading a metric there; None for nothing."""
+    """Return the problem of reading a metric in an expression about `target`, or None."""
     if target is None or metric.target == target:
         return None
     name = metric.name

@@ -1,4 +1,4 @@
-"""Options of metrics that take amounts or expressions: between, over, placed, fallback."""
+"""Check the options of metrics with amounts or expressions: between, over, placed, fallback."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _MIN_SECONDS, _MAX_SECONDS = 1.0, 7 * 86_400.0
 def check_metric_range(
     options: clauses.ClauseSet, unit: units.Unit
 ) -> tuple[float | None, float | None]:
-    """Return the range of a metric in the scale of its query; None where there is none."""
+    """Return the bounds of a metric in the scale of its query; None for no bound."""
     between = options.get_clause("between", syntax_clause.BetweenClause)
     if between is None:
         return None, None
@@ -38,7 +38,7 @@ def check_metric_range(
 def check_metric_window(
     options: clauses.ClauseSet, refresh_seconds: float
 ) -> checked_expr.MetricWindow | None:
-    """Return the window that a metric declares; None if it declares none, or a wrong one."""
+    """Return the window that a metric declares; None if there is none or it cannot be read."""
     over = options.get_clause("over", syntax_clause.OverClause)
     if over is None:
         return None
@@ -58,7 +58,7 @@ def check_metric_window(
 def check_window(
     env: number_reading.NameEnvironment, over: syntax_clause.OverClause
 ) -> checked_expr.MetricWindow | None:
-    """Return a window; None if something was reported."""
+    """Return a window; None if an error was reported."""
     seconds = _check_seconds(env, over.duration, "a window")
     function = over.function.text
     if function not in vocabulary.WINDOW_FUNCTIONS:
@@ -100,9 +100,9 @@ def add_placed_increase_and_fallback(
     costs: number_reading.NameEnvironment,
     fallbacks: number_reading.NameEnvironment,
 ) -> checked.CheckedMetric | None:
-    """Return the metric with what just-placed pods add and its fallback; None if one is wrong.
+    """Return the metric with its `placed` load and its fallback; None if one of them is invalid.
 
-    What names mean in the one is said by `costs`, in the other by `fallbacks`.
+    `costs` is the environment of names for the load, `fallbacks` that for the fallback.
     """
     fallback, placed = None, None
     for option in written.options:
@@ -160,7 +160,7 @@ def _check_number_in_metric_unit(
     verb: str,
     env: number_reading.NameEnvironment,
 ) -> checked_expr.TypedExpr | None:
-    """Return a number in the unit of the metric; None if something was reported."""
+    """Return a number in the unit of the metric; None if an error was reported."""
     checker = check_exprs.ExprChecker(env)
     typed = checker.check_number_or_condition(expr, metric.unit)
     if typed is None:

@@ -1,7 +1,7 @@
-"""Metrics: unit, query, options.
+"""Check metrics: unit, query, options.
 
-Fallbacks read other metrics, so metrics are checked by themselves first, then in an order in which
-each comes after those that it falls back on.
+A fallback may read other metrics. Metrics are therefore checked on their own first, and then in an
+order in which each follows the metrics that its fallback reads.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from policysched.lang.words import vocabulary
 
 DEFAULT_REFRESH_SECONDS = 30.0
 DEFAULT_MAX_AGE_REFRESHES = 5
-"""Without `maxAge` a sample counts until this many refreshes should have replaced it."""
+"""Number of refreshes after which a sample is too old, if there is no `maxAge`."""
 
 _MIN_SECONDS, _MAX_SECONDS = 1.0, 7 * 86_400.0
 MAX_POINTS = 100
@@ -38,12 +38,12 @@ def check_metrics(
     env: number_reading.NameEnvironment,
     base: Mapping[str, checked.CheckedMetric],
 ) -> dict[str, checked.CheckedMetric]:
-    """Return the metrics with the params of `env` put in, those without errors.
+    """Return the valid metrics, with the params of `env` inserted.
 
     Args:
         metrics: as written, by name.
-        env: what names mean; its metrics are not looked at.
-        base: the metrics outside of any profile: what differs from them gets a key of its own.
+        env: the meaning of names; its metrics are ignored.
+        base: the metrics outside of profiles; a metric that differs from them gets its own key.
     """
     alone = {name: _check_metric(metric, env) for name, metric in metrics.items()}
     plain = {name: metric for name, metric in alone.items() if metric is not None}
@@ -52,7 +52,8 @@ def check_metrics(
         own = plain.get(name)
         if own is None:
             continue
-        # A fallback reads metrics that are whole; what pods add reads none, which is to be told.
+        # A fallback may only read metrics that are checked completely. `placed` must not read
+        # metrics at all, but needs their names for the error message.
         costs = dataclasses.replace(env, metrics=plain, target=own.target)
         fallbacks = dataclasses.replace(env, metrics=found, target=own.target)
         whole = check_metric_options.add_placed_increase_and_fallback(
@@ -76,7 +77,7 @@ def _copy_with_distinct_key(
 def _check_metric(
     metric: syntax.Metric, env: number_reading.NameEnvironment
 ) -> checked.CheckedMetric | None:
-    """Return the metric without what reads pods or other metrics; None if that was reported."""
+    """Return the metric without `placed` and fallback; None if an error was reported."""
     options = clauses.ClauseSet(env, "metric", metric.options)
     unit = vocabulary.METRIC_UNITS.get(metric.type.text)
     if unit is None:
@@ -162,7 +163,7 @@ def _read_seconds_option(options: clauses.ClauseSet, keyword: str, default: floa
 def _check_missing_options(
     options: clauses.ClauseSet,
 ) -> tuple[Literal["allow", "reject"] | None, int | None]:
-    """Return what a metric says about reject and about score."""
+    """Return the action for reject and the points for score if a sample is missing."""
     action: Literal["allow", "reject"] | None = None
     clause = options.get_clause("missing", syntax_clause.MissingClause)
     if clause is not None:
@@ -174,7 +175,7 @@ def _check_missing_options(
 def check_missing_action(
     env: number_reading.NameEnvironment, clause: syntax_clause.MissingClause
 ) -> Literal["allow", "reject"] | None:
-    """Return what missing data means to a reject; None if that was reported."""
+    """Return the action of reject for missing data; None if an error was reported."""
     if clause.action.text not in vocabulary.MISSING_ACTIONS or clause.points is not None:
         env.found.report_word_not_allowed(
             "what a reject does without data", clause.action, vocabulary.MISSING_ACTIONS
@@ -186,7 +187,7 @@ def check_missing_action(
 def check_missing_points(
     env: number_reading.NameEnvironment, clause: syntax_clause.MissingClause
 ) -> int | None:
-    """Return the points of a node without data; None if that was reported."""
+    """Return the points of a node without data; None if an error was reported."""
     if clause.points is None:
         env.found.add_error(
             "PS108",

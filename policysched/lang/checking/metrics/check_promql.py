@@ -1,4 +1,4 @@
-"""PromQL of metrics: that it parses, gives one value a node, and keeps the label of nodes."""
+"""Check that the query of a metric parses, gives one value per node, and keeps the node label."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ def check_promql_query(
     text: source.SourceText,
     found: diagnostic_collector.DiagnosticCollector,
 ) -> None:
-    """Report what cannot work about a query.
+    """Report queries that cannot work.
 
     Args:
-        query: with params put in.
-        label: that names the node; None if it is not known.
-        text: the policy text that it stands in.
-        found: where to report.
+        query: with params inserted.
+        label: the label that names the node; None if it is not known.
+        text: the policy text that contains the query.
+        found: the collector of diagnostics.
     """
     if query.is_whole:
         _PromqlChecker(query, label, text, found).check_query()
@@ -128,7 +128,7 @@ class _PromqlChecker:
     def _find_call_token(
         self, expr: promql_parser.Expr, part: promql_parser.Expr
     ) -> query_tokens.QueryToken | None:
-        """Return the word of a call in the text."""
+        """Return the token of a call in the text, or None."""
         parts = [str(each) for each in query_tree.walk_call_parts(expr)]
         words = query_tokens.find_call_words(self._tokens)
         if len(parts) != len(words) or str(part) not in parts:
@@ -138,7 +138,7 @@ class _PromqlChecker:
     def _make_aggregation_fix(
         self, loser: promql_parser.Expr, token: query_tokens.QueryToken | None, label: str
     ) -> diagnostics.Fix | None:
-        """Return the edit where an aggregation has no `by` at all."""
+        """Return the fix that adds `by`, for an aggregation without `by` and `without`."""
         if token is None or not isinstance(loser, promql_parser.AggregateExpr) or loser.modifier:
             return None
         place = self._query.locate_query_range(token.end, token.end, self._text)

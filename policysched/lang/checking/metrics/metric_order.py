@@ -1,4 +1,4 @@
-"""In which order metrics are checked: each after those that it falls back on."""
+"""The order in which metrics are checked: each follows the metrics that its fallback reads."""
 
 from __future__ import annotations
 
@@ -14,7 +14,11 @@ _MAX_CIRCLES = 100
 def sort_metrics_by_fallback(
     metrics: Mapping[str, syntax.Metric], env: number_reading.NameEnvironment
 ) -> list[str]:
-    """Return the names of the metrics that do not fall back on themselves; others are reported."""
+    """Return the metrics whose fallbacks do not lead back to themselves, in order of checking.
+
+    Each cycle is reported once; the search is limited to `_MAX_CIRCLES` metrics. Metrics in a
+    cycle, and metrics that use them, are left out.
+    """
     uses = {
         name: _list_names_read_by_fallback(metric, env) & metrics.keys()
         for name, metric in metrics.items()
@@ -39,7 +43,7 @@ def sort_metrics_by_fallback(
 def _list_names_read_by_fallback(
     metric: syntax.Metric, env: number_reading.NameEnvironment
 ) -> set[str]:
-    """Return the names that a fallback reads, also by way of lets."""
+    """Return the names that a fallback reads, directly or through lets."""
     found: set[str] = set()
     pending = [
         option.expr for option in metric.options if isinstance(option, syntax_clause.ExprClause)
@@ -54,7 +58,7 @@ def _list_names_read_by_fallback(
 
 
 def _find_cycle(start: str, uses: Mapping[str, set[str]]) -> list[str]:
-    """Return the shortest way from a metric back to it; empty if there is none."""
+    """Return the shortest cycle of fallbacks through a metric; empty if there is none."""
     came_from: dict[str, str] = {}
     pending = deque([start])
     while pending:

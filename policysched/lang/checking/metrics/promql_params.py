@@ -1,8 +1,8 @@
-"""Params in PromQL: `$name` in a query is replaced by the param's value.
+"""Params in PromQL: `$name` in a query is replaced by the value of the param.
 
-A query is trusted text of the policy's author; a param's value may come from a command line. So
-durations and numbers go in as they are written, and strings only inside of quotes, escaped for the
-quote that they stand in: no value can end the string that it is put into.
+The query is trusted, because the author of the policy writes it. A value may come from a command
+line. Durations and numbers are therefore inserted as they are, and strings only inside quotes, with
+escapes for this kind of quote. No value can end the string that contains it.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ _FOR_SINGLE = {'\\"': '"', "'": "\\'"}
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class QueryPiece:
-    """A part of a query: text as it was written, or the value of a param.
+    """A part of a query: text as written, or the value of a param.
 
     Attributes:
-        start: offset in the query with params put in.
-        written: the place in the policy text that it comes from; longer or shorter for a param.
-        is_param: whether it is the value of one.
+        start: offset in the query with params inserted.
+        written: its place in the policy text; for a param, the length differs.
+        is_param: whether it is the value of a param.
     """
 
     start: int
@@ -45,12 +45,12 @@ class QueryPiece:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class SubstitutedQuery:
-    """A query with params put in, which knows where in the policy text each part of it stands.
+    """A query with params inserted, and the place of each part in the policy text.
 
     Attributes:
-        text: what Prometheus is asked.
+        text: the query with the values of its params.
         pieces: its parts in order, none of them empty.
-        is_whole: false if something in it was reported, so that nothing can be said of the rest.
+        is_whole: false if an error was reported, so that the rest of the query cannot be checked.
     """
 
     text: str
@@ -58,7 +58,7 @@ class SubstitutedQuery:
     is_whole: bool
 
     def locate_query_range(self, start: int, end: int, text: source.SourceText) -> source.Span:
-        """Return the place of `self.text[start:end]` in the policy text; a param is whole there."""
+        """Return the place of `self.text[start:end]` in the policy text, with params as a whole."""
         first, last = self._find_piece_at(start), self._find_piece_at(max(start, end - 1))
         written_start = first.written.start + (0 if first.is_param else start - first.start)
         written_end = last.written.end if last.is_param else last.written.start + end - last.start
@@ -75,7 +75,10 @@ def substitute_params(
     known: Iterable[str],
     found: diagnostic_collector.DiagnosticCollector,
 ) -> SubstitutedQuery:
-    """Return the query with params put in; unknown names are reported and stay."""
+    """Return the query with params inserted; params without a value are kept as `$name`.
+
+    Unknown names and strings outside of quotes are reported.
+    """
     text = found.texts[query.span.file]
     first = query.span.start + 1
     writer = _QueryWriter(query.text, text, first)
@@ -92,12 +95,12 @@ def substitute_params(
 
 
 class _QueryWriter:
-    """Puts a query together from front to back.
+    """Builds a query from start to end.
 
     Args:
-        written: the query as it was written.
+        written: the query as written.
         text: the policy text.
-        first: offset of the query in it.
+        first: offset of the query in the policy text.
     """
 
     def __init__(self, written: str, text: source.SourceText, first: int) -> None:
@@ -110,7 +113,7 @@ class _QueryWriter:
         self._pieces: list[QueryPiece] = []
 
     def put_value(self, start: int, end: int, value: str) -> None:
-        """Write up to `start` what was written, and `value` for what stands up to `end`."""
+        """Copy the written text up to `start`, and replace the text up to `end` by `value`."""
         self._add_piece(
             self._written[self._position : start], self._position, start, is_param=False
         )
@@ -118,7 +121,7 @@ class _QueryWriter:
         self._position = end
 
     def finish_query(self, *, is_whole: bool) -> SubstitutedQuery:
-        """Write the rest and return everything."""
+        """Copy the rest of the written text and return the query."""
         end = len(self._written)
         self._add_piece(self._written[self._position :], self._position, end, is_param=False)
         return SubstitutedQuery("".join(self._parts), tuple(self._pieces), is_whole)
@@ -138,19 +141,20 @@ def find_param_names(query: syntax.PromQL) -> frozenset[str]:
 
 
 def locate_param_uses(query: syntax.PromQL) -> Iterator[tuple[str, int, int]]:
-    """Yield each param that a query uses, with where its name begins and ends in the query."""
+    """Yield each use of a param in a query, with the start and end of its name in the query."""
     for match, _ in _iterate_param_uses(query.text):
         yield match["name"], match.start("name"), match.end("name")
 
 
 def _iterate_param_uses(text: str) -> Iterator[tuple[re.Match[str], str]]:
-    """Yield each `$name` with the quote that it stands in, or ""."""
+    """Yield each `$name` with the quote that surrounds it, or ""."""
     quote = ""
     position = 0
     while match := _PIECE.search(text, position):
         position = match.end()
         kind = match.lastgroup
         if kind == "comment" and quote:
+            # Inside quotes, `#` does not begin a comment.
             position = match.start() + 1
         elif kind == "quote" and (not quote or quote == match.group()):
             quote = "" if quote else match.group()
@@ -197,5 +201,5 @@ def _get_param_text(
 
 
 def _escape_for_single_quotes(escaped: str) -> str:
-    """Escape for `'` what is escaped for `"`: PromQL takes no escaped quote of the other kind."""
+    """Convert escapes for `"` to those for `'`: PromQL does not allow escapes of other quotes."""
     return _ESCAPED_OR_QUOTE.sub(lambda match: _FOR_SINGLE.get(match[0], match[0]), escaped)

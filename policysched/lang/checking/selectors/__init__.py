@@ -1,1 +1,1 @@
-"""Checks of selectors, of sets of pods and of label idioms."""
+"""Checks of selectors, pod sets and label idioms."""

@@ -1,4 +1,4 @@
-"""Names that mean a label, as in `reject when disk = hdd`, or a field, or have a `-`."""
+"""Report names that mean a label, as in `reject when disk = hdd`, or a field, or contain `-`."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _CONDITIONS = (
 def report_label_comparison(
     env: number_reading.NameEnvironment, expr: syntax_expr.Comparison
 ) -> bool:
-    """Report a label that is compared outside of a selector; return whether there is one."""
+    """Report a comparison of a label outside of a selector; return whether this is one."""
     left, right = expr.left, expr.right
     if isinstance(left, syntax_expr.Ref) and left.name.text == "priority":
         test = "pod(priorityClassName = {})"
@@ -52,7 +52,7 @@ def report_label_comparison(
 def report_comparison_with_boolean(
     env: number_reading.NameEnvironment, expr: syntax_expr.Comparison
 ) -> bool:
-    """Report a condition that is compared with `true` or `false`; say whether one is."""
+    """Report a condition that is compared with `true` or `false`; return whether this is one."""
     sides = ((expr.left, expr.right), (expr.right, expr.left))
     for condition, value in sides:
         word = _get_unknown_name(env, value)
@@ -78,12 +78,12 @@ def report_priority_class_name(
     value: syntax_expr.Value,
     test: str = "priorityClassName = {}",
 ) -> bool:
-    """Report the name of a PriorityClass that is compared with a priority; say whether it is.
+    """Report a priority that is compared with the name of a PriorityClass; return whether it is.
 
     Args:
-        env: what names mean.
-        value: what the priority is compared with.
-        test: how pods of a class are chosen there.
+        env: the meaning of names.
+        value: the value that the priority is compared with.
+        test: template of the condition that selects the pods of a class.
     """
     name = value.text
     known = env.names | env.silent_names | env.found.lost_words
@@ -105,7 +105,7 @@ def warn_of_field_like_key(
     domain: vocabulary.Domain,
     requirement: syntax_expr.Requirement,
 ) -> None:
-    """Warn of the key of a label that is named like a field, unless it has quotes."""
+    """Warn of an unquoted label key that is named like a field."""
     key = requirement.subject.name
     meant = None if key.quoted else foreign_fields.find_key_meaning(domain, key.text)
     if meant is None:
@@ -129,7 +129,7 @@ def warn_of_field_like_key(
 def warn_of_null_value(
     found: diagnostic_collector.DiagnosticCollector, requirement: syntax_expr.Requirement
 ) -> None:
-    """Warn of `disk = null`, the text `null`, unless it has quotes."""
+    """Warn of `disk = null`, which compares with the text `null`, unless it is quoted."""
     operators = {"=": "DoesNotExist", "!=": "Exists"}
     if requirement.operator not in operators:
         return
@@ -153,11 +153,11 @@ def warn_of_null_value(
 def warn_of_effect_as_taint_key(
     found: diagnostic_collector.DiagnosticCollector, key: syntax_expr.Value
 ) -> None:
-    """Warn of `tolerate NoSchedule`, the key of a taint, unless it has quotes."""
+    """Warn of `tolerate NoSchedule`, where the effect is a taint key, unless it is quoted."""
     if key.quoted or key.text not in foreign_fields.NO_TAINT_KEYS:
         return
     is_effect = key.text in vocabulary.TAINT_EFFECTS
-    effect = "NoSchedule" if key.text == "NoExecute" else key.text  # none grants NoExecute
+    effect = "NoSchedule" if key.text == "NoExecute" else key.text  # NoExecute is never granted
     example = f"dedicated:{effect}" if is_effect else "dedicated"
     found.add_diagnostic(
         diagnostics.Diagnostic(
@@ -173,7 +173,7 @@ def warn_of_effect_as_taint_key(
 def report_hyphen_for_underscore(
     env: number_reading.NameEnvironment, expr: syntax_expr.Binary
 ) -> bool:
-    """Report `cpu-busy` if `cpu_busy` is defined; return whether it is."""
+    """Report `cpu-busy` if a name such as `cpu_busy` is defined; return whether one is."""
     left, right = _get_unknown_name(env, expr.left), _get_unknown_name(env, expr.right)
     if expr.operator != "-" or left is None or right is None:
         return False
@@ -193,7 +193,7 @@ def report_hyphen_for_underscore(
 
 
 def _get_label_key(env: number_reading.NameEnvironment, expr: syntax_expr.Expr) -> str | None:
-    """Return the key if an expression can only mean a label."""
+    """Return the key if the expression can only mean a label, else None."""
     if isinstance(expr, syntax_expr.Call) and expr.function.text == "label":
         value = expr.arguments[0].value if len(expr.arguments) == 1 else None
         return env.found.get_text_on_one_line(value.span) if value is not None else None
@@ -202,7 +202,7 @@ def _get_label_key(env: number_reading.NameEnvironment, expr: syntax_expr.Expr) 
 
 
 def _get_unknown_name(env: number_reading.NameEnvironment, expr: syntax_expr.Expr) -> str | None:
-    """Return a name that nothing defines and no function has."""
+    """Return a name that is neither defined nor a function, else None."""
     if not isinstance(expr, syntax_expr.Ref):
         return None
     name = expr.name.text

@@ -1,4 +1,4 @@
-"""Namespaces and sets of pods: what a policy is about, what an affinity or spread counts."""
+"""Check namespaces and pod sets: the scope of a policy, and the pods that a rule counts."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from policysched.lang.words import kubernetes_names, vocabulary
 def check_pod_scope(
     node: syntax.Scope, env: number_reading.NameEnvironment
 ) -> checked_selector.PolicyPodScope | None:
-    """Return the pods or resources that a policy is about; None if something was reported."""
+    """Return the pods or resources to which a policy applies; None if an error was reported."""
     namespaces = None
     if node.keyword == "resources" and node.namespaces and node.namespaces.selector is not None:
         env.found.add_error(
@@ -38,9 +38,9 @@ def check_pod_scope(
 def check_pod_selection(
     node: syntax.PodSet | None, own: clauses.ClauseSet
 ) -> checked_selector.PodSelection | None:
-    """Return the pods that an affinity or spread counts; None if something was reported.
+    """Return the pods that an affinity or spread rule counts; None if an error was reported.
 
-    Without a set of its own a statement counts `self`.
+    A statement without a pod set counts `self`.
     """
     env = own.env
     selector: checked_selector.Selector | None = None
@@ -60,7 +60,7 @@ def check_pod_selection(
 
 
 def check_label_keys(own: clauses.ClauseSet, keyword: str) -> tuple[str, ...] | None:
-    """Return the label keys that a clause lists, sorted; None if something was reported."""
+    """Return the label keys of a clause, sorted; None if an error was reported."""
     clause = own.get_words_clause(keyword)
     if clause is None:
         return ()
@@ -76,7 +76,7 @@ def check_label_keys(own: clauses.ClauseSet, keyword: str) -> tuple[str, ...] | 
 def _check_namespaces_clause(
     own: clauses.ClauseSet,
 ) -> tuple[bool, checked_selector.NamespaceSet | None]:
-    """Return whether all is well and the namespaces of a pod term, None for the pod's own."""
+    """Return whether the clauses are valid, and the namespaces; None for those of the pod."""
     names = own.get_words_clause("namespaces")
     selector = own.get_clause("namespaceSelector", syntax_clause.SelectorClause)
     if names is None and selector is None:

@@ -1,7 +1,7 @@
-"""Selectors: keys, operators, values, fields, taints.
+"""Check selectors: keys, operators, values, fields, taints.
 
-One checker for all kinds of object that a selector can be about (`vocabulary.Domain`): bare
-keys are labels of that object, reserved names are its fields.
+One checker serves all kinds of objects (`vocabulary.Domain`). Unquoted reserved names are fields of
+the object, all other keys are labels.
 """
 
 from __future__ import annotations
@@ -38,10 +38,10 @@ _TAINT_OPERATORS = {None: "Exists", "Exists": "Exists", "=": "Equal", "Gt": "Gt"
 
 
 class SelectorChecker:
-    """Checks selectors about one kind of object.
+    """Checks selectors for one kind of object.
 
     Args:
-        env: what names mean.
+        env: the meaning of names.
         domain: pod, node, namespace, cluster or resource.
     """
 
@@ -55,7 +55,7 @@ class SelectorChecker:
         self._joined_values: list[syntax_expr.Selector] = []
 
     def check_selector(self, selector: syntax_expr.Selector) -> checked_selector.Selector | None:
-        """Return the checked selector; None if something was reported."""
+        """Return the checked selector; None if an error was reported."""
         self._depth, self._nodes, self._is_full = 0, 0, False
         return self._check_subselector(selector)
 
@@ -106,7 +106,7 @@ class SelectorChecker:
                 return self._check_requirement(selector)
 
     def _report_joined_values(self, operands: tuple[syntax_expr.Selector, ...]) -> None:
-        """Report `disk = ssd or nvme`: each operand of `or` is a requirement."""
+        """Report `disk = ssd or nvme`, because each operand of `or` must be a requirement."""
         first, rest = operands[0], operands[1:]
         if not isinstance(first, syntax_expr.Requirement) or first.operator != "=":
             return
@@ -231,7 +231,7 @@ class SelectorChecker:
     def _report_expression_function(
         self, requirement: syntax_expr.Requirement, argument: syntax_expr.Value
     ) -> bool:
-        """Report a function of expressions; return whether it is one."""
+        """Report a function that is only valid in expressions; return whether it is one."""
         name = requirement.subject.name
         if name.text not in vocabulary.FUNCTIONS:
             return False
@@ -256,7 +256,7 @@ class SelectorChecker:
         what: str,
         make: Callable[..., Any],
     ) -> Any | None:  # noqa: ANN401 - whatever `make` makes
-        """Check a requirement on a label or annotation: both have the operators of labels."""
+        """Check a requirement on a label or annotation; both have the operators of labels."""
         good = self._check_name_validity(
             key, f"{what} key", kubernetes_names.find_label_key_problem(key.text)
         )
@@ -273,7 +273,11 @@ class SelectorChecker:
         return make(key.text, operator, values, requirement.span) if good else None
 
     def _check_bound(self, requirement: syntax_expr.Requirement) -> tuple[str, str | None] | None:
-        """Return Gt or Lt and the whole number; None for other operators."""
+        """Return Gt or Lt and the whole number; None for other operators.
+
+        The number is None if it is invalid or beyond int64.
+        """
+        # Kubernetes compares integers only by Gt and Lt, so `>= n` becomes Gt n - 1.
         shift = {"Gt": 0, "Lt": 0, ">": 0, "<": 0, ">=": -1, "<=": 1}.get(requirement.operator)
         if shift is None:
             return None
@@ -344,7 +348,7 @@ class SelectorChecker:
     def _check_amount_requirement(
         self, requirement: syntax_expr.Requirement, argument: syntax_expr.Value
     ) -> checked_selector.Selector | None:
-        """requests(R), limits(R)."""
+        """Check a requirement on `requests(R)` or `limits(R)`."""
         problem = kubernetes_names.find_resource_name_problem(argument.text)
         if problem:
             report_invalid_resource(self._env, argument, problem)
@@ -382,7 +386,7 @@ class SelectorChecker:
 def report_invalid_resource(
     env: number_reading.NameEnvironment, name: syntax_expr.Value, problem: str
 ) -> None:
-    """Report a name that is no resource."""
+    """Report a name that is not a resource."""
     meant = foreign_words.RESOURCES.get(name.text.lower())
     near = spelling.find_nearest_names(name.text, ("cpu", "memory", "ephemeral-storage", "pods"))
     near = [meant] if meant else near
@@ -398,13 +402,13 @@ def report_invalid_resource(
 def check_whole_number(
     env: number_reading.NameEnvironment, value: syntax_expr.Value, operator: str
 ) -> int | None:
-    """Return the int64 that Gt, Lt and their signs compare with; None if that was reported."""
+    """Return the int64 for Gt, Lt and their signs; None if an error was reported."""
     if _WHOLE.match(value.text) and (number := int64.parse_int64(value.text)) is not None:
         return number
     literal = numerals.parse_numeral(value.text)
     natural = literal.get_natural_reading() if literal is not None else None
     fix, near = None, 0
-    if natural is not None and abs(natural[0]) < 2**53:  # beyond, a float is no exact whole number
+    if natural is not None and abs(natural[0]) < 2**53:  # above this, a float is not exact
         near = math.ceil(natural[0]) if operator in (">=", "<", "Lt") else math.floor(natural[0])
         fix = fixes.make_replacement_fix(value.span, str(near))
     env.found.add_error(
@@ -421,7 +425,7 @@ def check_whole_number(
 def _report_value_as_effect(
     env: number_reading.NameEnvironment, pattern: syntax_expr.Toleration, effect: syntax_expr.Value
 ) -> None:
-    """Report `dedicated:web`."""
+    """Report `dedicated:web`, where the value of the taint is in place of the effect."""
     effects = spelling.join_alternatives(f"`{each}`" for each in vocabulary.TAINT_EFFECTS)
     if pattern.key.text in _PARTS_OF_TOLERATIONS:
         env.found.add_error(
@@ -449,7 +453,7 @@ def check_taint_pattern(
     pattern: syntax_expr.Toleration,
     effects: tuple[str, ...],
 ) -> checked_selector.TaintPattern | None:
-    """Check a pattern for taints; `effects` are meant where none is written."""
+    """Return a checked taint pattern, with `effects` if it has none; None if reported."""
     found = env.found
     good = True
     if pattern.value is None:

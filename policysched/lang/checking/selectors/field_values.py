@@ -1,4 +1,4 @@
-"""Values that a field can never have: globs, and names that Kubernetes would refuse."""
+"""Report values that a field can never have: wildcards, and names invalid in Kubernetes."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ _CHECKS: dict[str, Callable[[str], str]] = {
     "kind": _find_kind_problem,
     "apiVersion": _find_api_version_problem,
 }
-"""Field -> the check of its values; other fields take any printable text."""
+"""Field -> the check of its values; other fields accept any printable text."""
 
 
 def report_impossible_values(
@@ -71,7 +71,7 @@ def report_impossible_values(
 def warn_of_owner_kind(
     found: diagnostic_collector.DiagnosticCollector, requirement: syntax_expr.Requirement
 ) -> None:
-    """Warn of a kind that never controls pods by itself, or is written in another case."""
+    """Warn of a kind that never controls pods directly, or that is in the wrong case."""
     for value in requirement.values if requirement.subject.name.text == "ownerKind" else ():
         meant = _CONTROLLERS.get(value.text.lower(), value.text)
         if meant == value.text:
@@ -119,7 +119,7 @@ def _report_impossible_value(
 def _make_correction_edit(
     requirement: syntax_expr.Requirement, value: syntax_expr.Value
 ) -> diagnostics.TextEdit | None:
-    """Return the edit to values that the field can have; None if they are unknown."""
+    """Return the edit that corrects the values, or None if no correction is known."""
     name, operator = requirement.subject.name.text, requirement.operator
     if name == "image" and "?" in value.text:
         return diagnostics.TextEdit(value.span, '"' + re.sub(r"\?+", "*", value.text) + '"')

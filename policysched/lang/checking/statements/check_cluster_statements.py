@@ -1,4 +1,4 @@
-"""Statements of a clusterPolicy that are no rules: groups, spread, division of replicas."""
+"""Check statements of a clusterPolicy other than rules: groups, spread, division of replicas."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ _S = TypeVar("_S", bound=syntax_expr.SyntaxNode)
 def check_cluster_placement(
     policy: syntax.Policy, rules: Iterable[checked.Rule], env: number_reading.NameEnvironment
 ) -> checked_cluster.ClusterPlacement:
-    """Return what the policy says besides its rules, without what is wrong.
+    """Return the valid statements of a clusterPolicy other than rules.
 
     Args:
         policy: a clusterPolicy.
-        rules: those of the policy that are sound, by whose score replicas may be divided.
-        env: what names mean.
+        rules: the valid rules of the policy, whose scores may divide replicas.
+        env: the meaning of names.
     """
     groups = [
         _check_cluster_group(node, env) for node in _list_statements(policy, syntax.ClusterGroup)
@@ -157,7 +157,7 @@ def _find_division_score(
     rules: Sequence[checked.Rule],
     env: number_reading.NameEnvironment,
 ) -> tuple[bool, str | None]:
-    """Return whether all is well and the one score to divide by, None for the sum of all."""
+    """Return whether the division is valid, and its score; None for the sum of all scores."""
     written = [s for s in policy.statements if isinstance(s, syntax.Score | syntax.ClusterAffinity)]
     if not written:
         env.found.add_error(

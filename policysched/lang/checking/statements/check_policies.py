@@ -1,4 +1,4 @@
-"""Whole policies: description, scope, rules, what they disable."""
+"""Check whole policies: description, scope, rules, disabled rules."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ def check_policy(
     names: symbols.PolicySymbols,
     parsed: Mapping[str, parser.ParseResult],
 ) -> checked.CheckedPolicy:
-    """Return the policy or clusterPolicy without the rules that are wrong.
+    """Return the policy or clusterPolicy without its invalid rules.
 
     Args:
         policy: as written.
-        env: what names mean under one set of params.
+        env: the meaning of names under one set of params.
         names: all definitions.
-        parsed: parse results by name of the text: a damaged policy may lack what it cannot lack.
+        parsed: parse results by name of the text; a damaged policy may lack required statements.
     """
     is_cluster = policy.keyword == "clusterPolicy"
     env = dataclasses.replace(env, target="cluster" if is_cluster else "node")

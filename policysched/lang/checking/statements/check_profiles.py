@@ -1,4 +1,4 @@
-"""Profiles: which policies and plugins decide under a scheduler name."""
+"""Check profiles: the policies and plugins that decide for a scheduler name."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ class ProfileChecker:
 
     Attributes:
         profile: as written.
-        env: what names mean under the profile's params.
+        env: the meaning of names under the profile's params.
         names: all definitions.
-        plugins: names of the plugins that are installed; None if that is not known here.
+        plugins: names of the installed plugins; None if they are not known.
     """
 
     profile: syntax.Profile
@@ -39,7 +39,7 @@ class ProfileChecker:
 
     @property
     def found(self) -> diagnostic_collector.DiagnosticCollector:
-        """Where findings go."""
+        """The collector of diagnostics."""
         return self.env.found
 
     def check_profile(
@@ -47,12 +47,11 @@ class ProfileChecker:
         policies: Mapping[str, checked.CheckedPolicy],
         metrics: tuple[checked.CheckedMetric, ...],
     ) -> checked.CheckedProfile:
-        """Return the profile.
+        """Return the checked profile.
 
         Args:
-            policies: this profile's policies by name, checked under its params, clusterPolicies
-                too.
-            metrics: those that they read.
+            policies: the profile's policies and clusterPolicies by name, checked under its params.
+            metrics: the metrics that they read.
         """
         told_apart = partition_policies(policies.values(), metrics)
         disabled, scores, all_scores = self._check_disabled_plugins()
@@ -73,7 +72,7 @@ class ProfileChecker:
         )
 
     def check_policy_names(self) -> tuple[str, ...]:
-        """Return the policies that the profile lists, those that do not exist reported."""
+        """Return the names of the policies that the profile lists, and report unknown names."""
         listed: dict[str, syntax_expr.Value] = {}
         for statement in self._list_statements(syntax.ProfilePolicies):
             for name in statement.names:
@@ -218,7 +217,7 @@ class ProfileChecker:
 
 
 def _convert_word_to_json(text: str) -> checked.JsonValue:
-    """Return what an unquoted word means in JSON: a constant, a number, else the word itself."""
+    """Return the JSON value of an unquoted word: a constant, a number, or the word itself."""
     if text in _JSON_WORDS:
         constant: checked.JsonValue = _JSON_WORDS[text]
         return constant
@@ -234,7 +233,7 @@ def warn_about_unused_policies(
     profiles: Iterable[checked.CheckedProfile],
     found: diagnostic_collector.DiagnosticCollector,
 ) -> None:
-    """Warn of policies that none of the profiles uses."""
+    """Warn of policies that no profile uses."""
     used = {
         policy.name
         for profile in profiles
@@ -253,7 +252,7 @@ def warn_about_unused_policies(
 
 
 class PartitionedPolicies(NamedTuple):
-    """Policies about pods and nodes, those about resources and clusters, and what each read."""
+    """Policies for pods and policies for clusters, and the metrics of each."""
 
     policies: tuple[checked.CheckedPolicy, ...]
     metrics: tuple[checked.CheckedMetric, ...]
@@ -264,7 +263,7 @@ class PartitionedPolicies(NamedTuple):
 def partition_policies(
     policies: Iterable[checked.CheckedPolicy], metrics: Iterable[checked.CheckedMetric]
 ) -> PartitionedPolicies:
-    """Tell policies and metrics apart by what they are about."""
+    """Separate policies and metrics for nodes from those for clusters."""
     all_policies, all_metrics = tuple(policies), tuple(metrics)
     return PartitionedPolicies(
         tuple(each for each in all_policies if each.clusters is None),

@@ -1,6 +1,6 @@
-"""Statements of a policy that filter, tolerate or attract: one function for each.
+"""Check the rules of a policy, with one function for each kind of statement.
 
-Each returns the checked rule, or None if something was reported.
+Each function returns the checked rule, or None if an error was reported.
 """
 
 from __future__ import annotations
@@ -27,11 +27,12 @@ _EVICTION: dict[bool, tuple[str, str, str]] = {
     False: ("pod", "pod", "kubelet and taint eviction read"),
     True: ("resource", "placement", "Karmada's taint manager reads"),
 }
-"""Whether it is about clusters -> what tolerates, what holds its tolerations, who reads them."""
+"""Whether the rule is about clusters -> the object that tolerates, the holder of its
+tolerations, and the readers of these."""
 
 
 class RuleStatement(NamedTuple):
-    """A statement with what the functions below need of it.
+    """A statement with the context for checking it.
 
     Attributes:
         policy: name of the policy.
@@ -46,7 +47,7 @@ class RuleStatement(NamedTuple):
     own: clauses.ClauseSet
 
     def make_rule_head(self) -> checked.RuleHead:
-        """Return name, text, message and times of the rule."""
+        """Return the rule's head: name, text, message and times."""
         text = printing.format_statement(kept_parentheses.strip_parentheses_marks(self.node))
         given = self.own.get_clause("as", syntax_clause.WordClause)
         name = given.word.text if given is not None else f"{self.kind}@{_hash_statement(text)}"
@@ -69,7 +70,7 @@ def _hash_statement(text: str) -> str:
 def check_rule(
     policy: str, node: syntax.Statement, env: number_reading.NameEnvironment
 ) -> checked.Rule | None:
-    """Return the rule of a statement; None if it is wrong (reported) or makes no rule."""
+    """Return the rule of a statement; None if it is invalid (reported) or is not a rule."""
     match node:
         case syntax.NodeAffinity(strength=strength):
             own = clauses.ClauseSet(env, f"nodeAffinity {strength}", node.clauses)
@@ -99,7 +100,7 @@ def check_rule(
 
 
 def _check_term_weight(strength: str, own: clauses.ClauseSet) -> tuple[bool, int | None]:
-    """Return whether all is well and the weight of a preferred term, None for a required one."""
+    """Return whether the weight is valid, and the weight; None for a required term."""
     if strength == "required":
         return True, None
     weight = own.read_weight()
@@ -290,7 +291,7 @@ def _check_until_condition(
     window: checked_expr.MetricWindow | None,
     condition: checked_expr.TypedExpr | None,
 ) -> tuple[bool, checked_expr.TypedExpr | None]:
-    """Return whether all is well and the condition that lets a node go, None if not written."""
+    """Return whether `until` is valid, and its condition; None if it was not written."""
     clause = own.get_clause("until", syntax_clause.ExprClause)
     if clause is None:
         return True, None
@@ -318,7 +319,7 @@ def _check_until_condition(
 def _check_missing_action(
     condition: checked_expr.TypedExpr | None, node: syntax.Reject, own: clauses.ClauseSet
 ) -> tuple[bool, Literal["allow", "reject"] | None]:
-    """Return whether all is well and what missing data means, None where none can be missing."""
+    """Return whether missing data is handled, and the action; None if no data can be missing."""
     clause = own.get_clause("missing", syntax_clause.MissingClause)
     if clause is not None:
         action = check_metrics.check_missing_action(own.env, clause)
@@ -340,7 +341,7 @@ def _get_missing_action_of_metrics(
     node: syntax.Reject,
     env: number_reading.NameEnvironment,
 ) -> Literal["allow", "reject"] | None:
-    """Return what the metrics say; None if they do not say it or not the same (reported)."""
+    """Return the action on which all metrics agree; None if there is none, which is reported."""
     only_metrics, read = check_missing_data.collect_metric_keys(parts)
     actions = {metric.missing_action for metric in env.metrics.values() if metric.key in read}
     if only_metrics and len(actions) == 1 and (action := actions.pop()) is not None:

@@ -1,4 +1,4 @@
-"""`score`: a number over nodes, a condition, or a resource strategy."""
+"""Check `score`: a number for each node, a condition, or a resource strategy."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ _MIN_SHAPE_POINTS = 2
 
 
 def is_resource_strategy(node: syntax.Score) -> bool:
-    """Return whether a score is `LeastAllocated(…)` or one of its like."""
+    """Return whether a score is a resource strategy, such as `LeastAllocated(…)`."""
     return _get_strategy_call(node.value) is not None
 
 
 def _get_strategy_call(value: syntax_expr.Expr) -> syntax_expr.Call | None:
-    """Return the call of a strategy; its bare name is a call without resources."""
+    """Return the call of a resource strategy, or None; a bare name is a call without resources."""
     if isinstance(value, syntax_expr.Ref):
         value = syntax_expr.Call(value.span, value.name, ())
     if isinstance(value, syntax_expr.Call) and value.function.text in vocabulary.STRATEGIES:
@@ -37,7 +37,7 @@ def _get_strategy_call(value: syntax_expr.Expr) -> syntax_expr.Call | None:
 def check_score(
     node: syntax.Score, head: checked.RuleHead, own: clauses.ClauseSet
 ) -> checked.ExpressionScoreRule | checked.ResourceScoreRule | None:
-    """Return the rule of a score; None if something was reported."""
+    """Return the rule of a score; None if an error was reported."""
     strategy = _get_strategy_call(node.value)
     if strategy is not None:
         return _check_resource_strategy(strategy, head, own)
@@ -59,7 +59,7 @@ def check_score(
 
 
 def _check_condition_clauses(own: clauses.ClauseSet) -> bool:
-    """A condition gives 100 or 0; report what would shape a number."""
+    """Report clauses for numbers in a score of a condition; return whether there are none."""
     fine = True
     for keyword in ("prefer", "normalize"):
         clause = own.get_clause(keyword, syntax_clause.WordClause) or own.get_clause(
@@ -117,7 +117,10 @@ def _report_missing_direction(node: syntax.Score, own: clauses.ClauseSet) -> Non
 
 
 def _check_normalization(own: clauses.ClauseSet, unit: units.Unit) -> checked.Normalization | None:
-    """Return how values become points; ratios by themselves, other numbers by min and max."""
+    """Return the normalization, or None if an error was reported.
+
+    The default is linear from 0 to 1 for ratios, and minmax for other numbers.
+    """
     clause = own.get_clause("normalize", syntax_clause.NormalizeClause)
     if clause is None:
         return (
@@ -158,7 +161,7 @@ def _make_simple_normalization(
     match clause.method.text:
         case "linear":
             low, high = numbers
-            if low / 2 < high / 2:  # which may not overflow as their difference does
+            if low / 2 < high / 2:  # the kernel uses halves against overflow
                 return checked.LinearNormalization(low, high)
             own.env.found.add_error(
                 "PS111",
@@ -192,7 +195,7 @@ def _check_shape_points(
     span: source.Span,
     unit: units.Unit,
 ) -> tuple[tuple[float, int], ...] | None:
-    """Return the points of a shape; None if something was reported."""
+    """Return the points of a shape; None if an error was reported."""
     found = own.env.found
     if len(given) < _MIN_SHAPE_POINTS or any(each.key is None for each in given):
         found.add_error(
@@ -227,7 +230,7 @@ def _check_shape_points(
 def _check_missing_points(
     node: syntax.Score, own: clauses.ClauseSet, value: checked_expr.TypedExpr
 ) -> tuple[bool, int | None]:
-    """Return whether all is well and the points of a node without a value."""
+    """Return whether missing data is handled, and the points of a node without a value."""
     clause = own.get_clause("missing", syntax_clause.MissingClause)
     if clause is not None:
         points = check_metrics.check_missing_points(own.env, clause)
@@ -254,7 +257,7 @@ def _check_missing_points(
 
 
 def check_window_clause(own: clauses.ClauseSet) -> tuple[bool, checked_expr.MetricWindow | None]:
-    """Return whether all is well and the window of the statement, None if not written."""
+    """Return whether `over` is valid, and its window; None if it was not written."""
     over = own.get_clause("over", syntax_clause.OverClause)
     if over is None:
         return True, None
@@ -263,7 +266,7 @@ def check_window_clause(own: clauses.ClauseSet) -> tuple[bool, checked_expr.Metr
 
 
 def check_window_has_metric(own: clauses.ClauseSet, value: checked_expr.TypedExpr) -> bool:
-    """Return whether a window has a metric to be over; report it if not."""
+    """Return whether a statement with `over` reads a metric, and report it if not."""
     over = own.get_clause("over", syntax_clause.OverClause)
     if checked_expr.list_read_metrics(value) or over is None:
         return True
@@ -322,7 +325,7 @@ def _suggest_resource_weight(
 def _check_resource_weight(
     argument: syntax_expr.Argument, own: clauses.ClauseSet
 ) -> tuple[str, int] | None:
-    """Return one `resource: weight`; the weight is 1 if not written."""
+    """Return a resource and its weight, which is 1 if it was not written; None if reported."""
     found = own.env.found
     word_expr = argument.value if argument.key is None else argument.key
     if isinstance(word_expr, syntax_expr.Ref):
@@ -356,7 +359,7 @@ def _check_resource_weight(
 def _check_utilization_shape(
     call: syntax_expr.Call, shapes: Sequence[syntax_expr.Argument], own: clauses.ClauseSet
 ) -> tuple[tuple[int, int], ...] | None:
-    """Return the shape over the utilization in percent; None if something was reported."""
+    """Return the shape over the utilization in percent; None if an error was reported."""
     if len(shapes) != 1:
         own.env.found.add_error(
             "PS109",

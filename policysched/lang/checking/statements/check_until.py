@@ -1,9 +1,9 @@
-"""Hysteresis that cannot work: `until` conditions that do not fit their `when`.
+"""Report hysteresis that cannot work: `until` conditions that do not fit their `when`.
 
-Both conditions are evaluated at a finite number of points: what they compare with constants takes
-each constant, a value between any two neighbours, and one below and one above all; everything else
-that they read is true or false. Quantities count as independent of each other, so that what holds
-at none of the points holds nowhere.
+Both conditions are evaluated at a finite number of points. A quantity that is compared with
+constants takes each constant, the middle between any two neighbours, one value below all of them
+and one above, limited to the range of the metric. Every other condition is true or false.
+Quantities count as independent, so a result that holds at none of the points holds nowhere.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ _Point: TypeAlias = Sequence[float]
 
 _DATE = re.compile(r"\d{4}-\d\d-\d\d")
 _MAX_POINTS = 10_000
-"""Conditions over more are not looked at."""
+"""Conditions with more combinations of values are not checked."""
 
 
 def report_until_date(
     clause: syntax_clause.ExprClause, env: number_reading.NameEnvironment
 ) -> bool:
-    """Report `until 2099-01-01`, the end of a rule; say whether it is a date."""
+    """Report `until 2099-01-01`, which should be `expires`; return whether it is a date."""
     date = env.found.get_text_on_one_line(clause.expr.span).strip('"')
     if not _DATE.fullmatch(date):
         return False
@@ -45,7 +45,7 @@ def report_until_date(
 
 
 def check_until_conditions(when: Typed, until: Typed, env: number_reading.NameEnvironment) -> bool:
-    """Return whether nothing is wrong with a pair of conditions, or only a warning was given."""
+    """Return whether a pair of conditions has no error; some valid pairs get a warning."""
     quantities = _ConditionQuantities(env.metrics)
     for condition in (when, until):
         quantities.collect_quantities(condition)
@@ -99,7 +99,7 @@ def _warn_of_until_direction(
 
 
 class _ConditionQuantities:
-    """What two conditions read, and the values that it may have.
+    """The quantities that two conditions read, and values to test for each.
 
     Args:
         metrics: by name, for their ranges.
@@ -116,7 +116,7 @@ class _ConditionQuantities:
         self._has_single_values = False
 
     def collect_quantities(self, condition: Typed) -> None:
-        """Note what a condition reads."""
+        """Add the quantities of a condition."""
         match condition:
             case checked_expr.And(operands=operands) | checked_expr.Or(operands=operands):
                 for operand in operands:
@@ -133,24 +133,24 @@ class _ConditionQuantities:
                     self._limits[self._read.index(expr)].add(limit)
 
     def count_value_combinations(self) -> int:
-        """Return how many points there are; 0 if no metric can have a value."""
+        """Return the number of combinations of values; 0 if no metric can have a value."""
         count = 1
         for index in range(len(self._read)):
             count *= len(self._list_test_values(index))
         return count
 
     def iterate_value_combinations(self) -> Iterator[_Point]:
-        """Yield every combination of values; the lowest ones first."""
+        """Yield all combinations of values, the lowest first."""
         yield from itertools.product(
             *(self._list_test_values(index) for index in range(len(self._read)))
         )
 
     def does_single_number_decide(self) -> bool:
-        """Return whether a single number decides, by being below or above others."""
+        """Return whether the conditions only compare one number, without `=` and `!=`."""
         return len(self._limits) == 1 and not self._has_single_values
 
     def is_true(self, condition: Typed, point: _Point) -> bool:
-        """Evaluate a condition where everything has a value."""
+        """Evaluate a condition under the assumption that no value is missing."""
         match condition:
             case checked_expr.And(operands=operands):
                 return all(self.is_true(each, point) for each in operands)
