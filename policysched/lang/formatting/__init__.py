@@ -1,1 +1,1 @@
-"""Canonical policy text, and texts rewritten to the current language version."""
+"""Canonical policy text, and the migration of texts to the current language version."""

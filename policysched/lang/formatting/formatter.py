@@ -1,12 +1,12 @@
-"""Canonical text of a policy: one layout, all comments kept, never another meaning.
+"""Format a policy text canonically: one layout, all comments kept, the same meaning.
 
-Statements stand on a line of their own, two blanks in; what is longer than a line goes on eight
-blanks in. A comment on its own line stays before what follows it, one at the end of a line stays
-there; one inside of a statement moves in front of it. One blank line is kept where there was at
-least one.
+Each statement begins on its own line, indented by two blanks in a block. Continuation lines are
+indented by six blanks more. A comment on its own line stays before the element that follows it, a
+comment at the end of a line stays there, and a comment inside a statement moves before it. One
+blank line is kept where the text has one or more.
 
-Every result is proven before it is returned: it parses to an equal tree with the same comments, and
-formatting it again changes nothing.
+Every changed text is verified before it is returned: it must parse to an equal tree with the same
+comments, and formatting it again must change nothing.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ _BLOCKS = (syntax.Policy, syntax.Profile, syntax.Metric)
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class FormatResult:
-    """Canonical text, or why there is none.
+    """Canonical text, or the reason why there is none.
 
     Attributes:
-        text: None if the text has syntax errors or the result could not be proven.
+        text: None if the text has syntax errors or the verification of the result failed.
         diagnostics: the syntax errors.
         problem: a defect of the formatter, or "".
     """
@@ -44,12 +44,12 @@ def format_text(text: source.SourceText) -> FormatResult:
 
 
 def format_parsed(parsed: parser.ParseResult) -> FormatResult:
-    """Return the canonical form of a policy text that has been read."""
+    """Return the canonical form of a parsed policy text."""
     if parsed.diagnostics:
         return FormatResult(None, parsed.diagnostics)
     formatted = _PolicyFormatter(parsed).run()
     if formatted == parsed.text.text:
-        return FormatResult(formatted)  # there is nothing to prove
+        return FormatResult(formatted)  # unchanged: nothing to verify
     again = parser.parse_policy_text(source.SourceText(parsed.text.name, formatted))
     if again.diagnostics or again.file != parsed.file:
         return FormatResult(None, problem="the formatted text would mean something else")
@@ -66,13 +66,14 @@ def _list_comments(file: syntax.SyntaxTree) -> list[str]:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class _FormattedPiece:
-    """Something to print, in the order of the text.
+    """An item or statement to print, in the order of the text.
 
     Attributes:
         start: offset of its first character.
-        end: offset behind its last character.
-        lines: without the indentation of the block.
-        inner: it is a block, printed by itself.
+        end: offset after its last character.
+        lines: without the indentation of the block; empty for a block.
+        block: a policy or profile, of which each statement is printed as a piece.
+        is_spacious: whether blank lines separate it from its neighbours.
     """
 
     start: int
@@ -83,7 +84,7 @@ class _FormattedPiece:
 
 
 class _PolicyFormatter:
-    """Formats one parsed text."""
+    """The formatter of one parsed text."""
 
     def __init__(self, parsed: parser.ParseResult) -> None:
         self.text = parsed.text.text
@@ -156,7 +157,7 @@ class _PolicyFormatter:
         return taken
 
     def _add_comment_lines(self, comments: Iterable[syntax.Comment], end: int, indent: str) -> None:
-        """Print comments on lines of their own, with the blank lines between and behind them."""
+        """Print comments on their own lines, with the blank lines between and after them."""
         previous = -1
         for comment in comments:
             if previous >= 0 and self._has_blank_line(previous, comment.span.start):
@@ -167,7 +168,7 @@ class _PolicyFormatter:
             self.lines.append("")
 
     def _add_trailing_comment(self, offset: int) -> None:
-        """Print a comment that stands behind `offset` on the same line."""
+        """Print a comment that follows `offset` on the same line."""
         if not self.comments:
             return
         comment = self.comments[0]
@@ -177,7 +178,7 @@ class _PolicyFormatter:
             self.comments.pop(0)
 
     def _add_or_keep_blank_line(self, start: int, *, is_first: bool, wanted: bool) -> None:
-        """Print a blank line before `start` if one is wanted or was there."""
+        """Print a blank line before `start` if it is wanted or the text has one."""
         if is_first:
             return
         before = self.text[:start].rstrip(" \t\r")

@@ -1,4 +1,4 @@
-"""Lines of items and statements in canonical form (see policysched.lang.formatting.formatter)."""
+"""Lay out items and statements canonically (see policysched.lang.formatting.formatter)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def format_item(
     | syntax.LetSelector
     | syntax.Metric,
 ) -> list[str]:
-    """Return the lines of a top-level item that is no block."""
+    """Return the lines of a top-level item that is not a block."""
     match item:
         case syntax.Version(number=number):
             return [f"version {number.text}"]
@@ -67,7 +67,7 @@ def format_statement(node: syntax.Statement | syntax.ProfileStatement) -> list[s
 
 
 def _fill_lines(pieces: Sequence[str], indent: int) -> list[str]:
-    """Put pieces on lines up to the width; further lines are indented."""
+    """Join pieces into lines up to the maximum width; continuation lines are indented."""
     lines = [pieces[0]]
     for piece in pieces[1:]:
         if indent + len(lines[-1]) + 1 + len(piece) <= WIDTH:
@@ -78,7 +78,7 @@ def _fill_lines(pieces: Sequence[str], indent: int) -> list[str]:
 
 
 def _split_statement(node: syntax.Statement) -> Iterator[str]:
-    """Yield the stretches of a statement between which a line may end."""
+    """Yield the parts of a statement between which a line break is allowed."""
     head, *clauses = printing.split_statement(node)
     match node:
         case syntax.NodeAffinity(selector=selector) | syntax.ClusterAffinity(selector=selector):
@@ -154,9 +154,9 @@ def _format_profile_statement(node: syntax.ProfileStatement) -> list[str]:
 
 
 def _format_args(node: syntax.ArgsValue, prefix: str, indent: int) -> list[str]:
-    """Return plugin arguments on one line if they fit, else on several."""
+    """Return plugin arguments on one line if they fit, else on several lines."""
     line = prefix + printing.format_args_value(node)
-    if indent + len(line) < WIDTH or isinstance(node, syntax.ArgsScalar):  # a comma follows
+    if indent + len(line) < WIDTH or isinstance(node, syntax.ArgsScalar):  # leaves room for a comma
         return [line]
     return _format_args_on_lines(node, prefix, indent)
 
@@ -164,7 +164,7 @@ def _format_args(node: syntax.ArgsValue, prefix: str, indent: int) -> list[str]:
 def _format_args_on_lines(
     node: syntax.ArgsObject | syntax.ArgsList, prefix: str, indent: int
 ) -> list[str]:
-    """Return an object or list with each part on a line of its own."""
+    """Return an object or list with each entry on its own line."""
     if isinstance(node, syntax.ArgsObject):
         opening, closing = "{", "}"
         parts = [(f"{value(key)}: ", inner) for key, inner in node.entries]

@@ -1,9 +1,8 @@
-"""Policy texts of a former version of the language, rewritten to the current one.
+"""Migrate policy texts from a former version of the language to the current one.
 
-There is one step from each version to the next. It works on words and signs, not on a tree: the
-grammar of a former version is gone by the time that somebody migrates. It says which stretches of
-text to replace, so that layout and comments stay as they are; what it gives is proven before it is
-returned.
+There is one step from each version to the next. A step works on lexemes, not on a tree, because the
+grammar of a former version no longer exists. It returns the ranges of text to replace, so layout
+and comments are kept. The result is verified before it is returned.
 """
 
 from __future__ import annotations
@@ -19,11 +18,11 @@ from policysched.lang.syntax import syntax
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class MigrationStep:
-    """From one version to the next.
+    """The migration from one version to the next.
 
     Attributes:
-        to_version: the version that comes of it.
-        edits: returns what to replace in a text of the version before; edits do not overlap and
+        to_version: the version after the step.
+        edits: returns the edits of a text in the version before; they must not overlap and must
             keep comments.
     """
 
@@ -32,15 +31,15 @@ class MigrationStep:
 
 
 STEPS: tuple[MigrationStep, ...] = ()
-"""One for each version after the first, in order; there is only one version so far."""
+"""One step for each version after the first, in order; there is only one version so far."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class MigrationResult:
-    """A text of the current version, or why there is none.
+    """A text of the current version, or the reason why there is none.
 
     Attributes:
-        text: None if the text has errors or the result could not be proven.
+        text: None if the text has errors or the verification of the result failed.
         diagnostics: the errors.
         problem: a defect of a step, or "".
     """
@@ -53,7 +52,7 @@ class MigrationResult:
 def migrate_policy_text(
     text: source.SourceText, steps: Sequence[MigrationStep] = STEPS
 ) -> MigrationResult:
-    """Return a text in the current version, which it then says; unchanged if it does already."""
+    """Return the text in the current version, with its `version` statement added or updated."""
     current = versions.FIRST + len(steps)
     scan = scanner.LexemeScan(text)
     newer = versions.diagnose_newer_version(scan, current)
@@ -76,13 +75,14 @@ def migrate_policy_text(
 def _verify_migration(
     text: source.SourceText, migrated: source.SourceText, current: int
 ) -> MigrationResult:
-    """Return the result if it can be read and has all comments."""
+    """Return the result if it parses and has all comments, else its errors or its problem."""
     if _list_comment_texts(migrated) != _list_comment_texts(text):
         return MigrationResult(None, problem="the migrated text would lose or reorder comments")
     if current == versions.CURRENT:
         parsed = parser.parse_policy_text(migrated)
         if parsed.diagnostics:
-            # Without a step in between they are those of the text as it was.
+            # Without a step in between, the original text has the same errors. Its diagnostics have
+            # the right places.
             found = parser.parse_policy_text(text).diagnostics
             return MigrationResult(None, found or parsed.diagnostics)
         if any(isinstance(item, syntax.Version) for item in parsed.file.items[1:]):
@@ -107,9 +107,10 @@ def _set_text_version(text: source.SourceText, current: int) -> source.SourceTex
 
 
 def _find_end_of_header(text: str) -> int:
-    """Return where the first statement goes: behind a comment that is about the whole text.
+    """Return the offset for the `version` statement: after a header comment, else 0.
 
-    Such a one starts the text and is followed by a blank line; any other belongs to what follows.
+    A header comment starts the text and is followed by a blank line. Any other comment belongs to
+    the item that follows it.
     """
     end = 0
     lines = text.splitlines(keepends=True)
@@ -124,7 +125,7 @@ def _find_end_of_header(text: str) -> int:
 def _apply_edits(
     text: source.SourceText, edits: Iterable[diagnostics.TextEdit]
 ) -> source.SourceText:
-    """Return a text with edits, the last one first, so that the places of the others hold."""
+    """Return the text with the edits; the last one is applied first, so that offsets stay valid."""
     content = text.text
     for edit in sorted(edits, key=lambda each: each.span.start, reverse=True):
         content = content[: edit.span.start] + edit.replacement + content[edit.span.end :]
