@@ -1,7 +1,7 @@
-"""What nodes of the syntax tree are called outside of this program, and which fields they have.
+"""The public names of syntax tree nodes and their fields.
 
-The words are those of the language where it has one. They are promised: schemas/ast.schema.json is
-made of them, docs/ast.md explains them.
+They are the words of the language where it has one. The names are a stable interface:
+schemas/ast.schema.json is generated from them, and docs/ast.md explains them.
 """
 
 from __future__ import annotations
@@ -42,17 +42,17 @@ _NAMES = {
 }
 _HIDDEN = ("SyntaxTree", "Comment", "SyntaxNode", "Operation")
 MIN_ITEMS = {"operands": 2}
-"""Fewest items of fields that are lists, where it is not 0."""
+"""Fewest items of list fields, if not 0."""
 
 
 def get_syntax_node_kind(node_type: type) -> str:
-    """Return what nodes of a type are called."""
+    """Return the public name of a node type."""
     name = node_type.__name__
     return _NAMES.get(name) or name[0].lower() + name[1:]
 
 
 def get_json_field_name(name: str) -> str:
-    """Return what a field is called: `scores_only` is `scoresOnly`; `kind` is taken already."""
+    """Return the public name of a field: `scoresOnly` for `scores_only`, `keyword` for `kind`."""
     if name == "kind":
         return "keyword"
     return re.sub(r"_(\w)", lambda found: found[1].upper(), name)
@@ -68,7 +68,7 @@ def get_syntax_node_fields(node_type: type) -> dict[str, Any]:
 
 @functools.cache
 def list_syntax_node_types() -> tuple[type, ...]:
-    """Return the types of all nodes that a tree has, in the order of their modules."""
+    """Return all node types of a tree, in the order of their modules."""
     found = []
     for module in (syntax, syntax_clause, syntax_expr):
         for each in vars(module).values():
@@ -85,6 +85,6 @@ def list_type_alternatives(hint: Any) -> tuple[Any, ...]:  # noqa: ANN401 - hint
 
 
 def may_field_be_absent(hint: Any) -> bool:  # noqa: ANN401 - as above
-    """Return whether a field is left out where it says nothing: None, no items, or false."""
+    """Return whether a field is left out if it is empty: None, no items, or false."""
     is_list = typing.get_origin(hint) is tuple and typing.get_args(hint)[-1] is Ellipsis
     return types.NoneType in list_type_alternatives(hint) or is_list or hint is bool

@@ -1,8 +1,8 @@
-"""Syntax trees as values that JSON has, and back.
+"""Convert syntax trees to JSON values and back.
 
-A node is an object with its `kind`, its place (`at`) and its fields. What says nothing is left out:
-no items, false, null. On the way back every wrong value is refused with its JSON path; places are
-not read, because a tree that something else has made has none.
+A node is an object with its `kind`, its place (`at`) and its fields. Empty fields are left out: no
+items, false, null. Decoding refuses every wrong value with its JSON path. It ignores places,
+because a tree that another program has made has none.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from policysched.lang.syntax import syntax_expr
 
 Json: TypeAlias = dict[str, Any]
 MAX_NODES = text_limits.MAX_DEPTH + 16
-"""Deepest nesting of nodes: statements and words stand around what the language limits."""
+"""Deepest nesting of nodes: the language's limit, plus the statements and words around it."""
 MAX_NESTING = 3 * MAX_NODES
-"""Deepest nesting of objects and lists; a node has at most two lists around it."""
+"""Deepest nesting of objects and lists; a node is inside at most two lists."""
 
 _NOWHERE = source.Span("", 0, 0, 1, 1)
 
 
 class InvalidSyntaxTreeError(Exception):
-    """A value that is no syntax tree.
+    """A value that is not a syntax tree.
 
     Attributes:
         path: of the value, such as `$.items[0].name`.
@@ -39,7 +39,7 @@ class InvalidSyntaxTreeError(Exception):
 
 
 def encode_tree(node: syntax_expr.SyntaxNode, place: Callable[[source.Span], Json]) -> Json:
-    """Return a node as an object; `place` says what `at` holds."""
+    """Return a node as an object; `place` converts its span to the value of `at`."""
     found: Json = {
         "kind": syntax_node_kinds.get_syntax_node_kind(type(node)),
         "at": place(node.span),
@@ -58,11 +58,11 @@ def _encode_value(value: object, place: Callable[[source.Span], Json]) -> object
     return [_encode_value(each, place) for each in value] if isinstance(value, tuple) else value
 
 
-def decode_tree(hint: Any, value: object, path: str) -> Any:  # noqa: ANN401 - what it returns is what the hint says
-    """Return what a value stands for, where something of the type `hint` is expected.
+def decode_tree(hint: Any, value: object, path: str) -> Any:  # noqa: ANN401 - the result has the type of the hint
+    """Return the node, tuple or scalar of type `hint` that a JSON value encodes.
 
     Raises:
-        TreeError: it stands for nothing of that type.
+        InvalidSyntaxTreeError: the value does not encode this type.
     """
     given = syntax_node_kinds.list_type_alternatives(hint)
     members = [each for each in given if each is not types.NoneType]
@@ -79,10 +79,10 @@ def decode_tree(hint: Any, value: object, path: str) -> Any:  # noqa: ANN401 - w
 
 
 def refuse_deep_nesting(value: object, path: str) -> None:
-    """Refuse what is nested deeper than any policy, before something recurses into it.
+    """Refuse values that are nested deeper than any policy, before other code recurses into them.
 
     Raises:
-        TreeError: it is.
+        InvalidSyntaxTreeError: the value is nested too deeply.
     """
     waiting = [(value, 0, 0)]
     while waiting:
@@ -148,7 +148,7 @@ def _decode_syntax_node(members: list[type], value: object, path: str) -> syntax
     return node
 
 
-def _decode_field(hint: Any, fields: Json, name: str, path: str) -> object:  # noqa: ANN401 - as in decode
+def _decode_field(hint: Any, fields: Json, name: str, path: str) -> object:  # noqa: ANN401 - as in decode_tree
     if name in fields:
         return decode_tree(hint, fields[name], path)
     if not syntax_node_kinds.may_field_be_absent(hint):
@@ -163,7 +163,7 @@ def refuse_unknown_fields(fields: Json, known: Mapping[str, object], path: str) 
     """Refuse fields that a node does not have.
 
     Raises:
-        TreeError: there is one, or `at` is no object.
+        InvalidSyntaxTreeError: there is an unknown field, or `at` is not an object.
     """
     _make_expected_error(dict, "an object", fields.get("at", {}), f"{path}.at")
     for name in fields:

@@ -1,8 +1,9 @@
-"""Policy texts as documents that JSON has, comments and blank lines included, and back.
+"""Convert policy texts, with comments and blank lines, to JSON documents and back.
 
-Comments belong to what they stand at in the canonical text: `before` are the lines between the
-former item or statement and this one, `behind` is what follows on its last line, `opening` on the
-line of `{`, and `end` are the lines before `}` or the end of the text. Blank lines are empty.
+Comments are stored with the element next to them in the canonical text. `before` contains the lines
+between the previous item or statement and this one, `behind` the comment after it on its last line,
+`opening` the comment on the line of `{`, and `end` the lines before `}` or the end of the text.
+Blank lines are empty strings.
 """
 
 from __future__ import annotations
@@ -27,12 +28,13 @@ _TRAILING = ("behind", "opening")
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class EncodedText:
-    """A text as a document, or why there is none.
+    """A text as a document, or the reason why there is none.
 
     Attributes:
-        document: `name` and `items`; None if the text has errors.
+        document: `name` and `items`, and `end` if there are lines at the end; None if the text has
+            errors.
         diagnostics: the errors.
-        problem: a defect of our own, or "".
+        problem: a defect of policysched, or "".
     """
 
     document: Json | None
@@ -44,7 +46,11 @@ class EncodedText:
 
 
 def encode_policy_text(text: source.SourceText) -> EncodedText:
-    """Return a text as a document; places are those in the text, or the file around it."""
+    """Return a text as a document.
+
+    Lines and columns are those of the text's file, offsets those of the text. They do not refer to
+    the canonical form of the text.
+    """
     formatted = formatter.format_text(text)
     if formatted.text is None:
         return EncodedText(None, formatted.diagnostics, formatted.problem)
@@ -63,14 +69,14 @@ def encode_policy_text(text: source.SourceText) -> EncodedText:
 
 
 class _CanonicalText:
-    """A text in canonical form: comments stand on lines of their own, or behind what is whole."""
+    """A text in canonical form: each comment has its own line or follows a complete element."""
 
     def __init__(self, text: source.SourceText) -> None:
         self._text = text
         self._file = parser.parse_policy_text(text).file
 
     def add_layout(self, items: list[Json]) -> list[str]:
-        """Add comments and blank lines to the objects of items; return those at the end."""
+        """Add comments and blank lines to the objects of items; return the lines after the last."""
         last_line = 0
         for item, found in zip(self._file.items, items, strict=True):
             self._add_layout_around(found, last_line, item.span)
@@ -97,7 +103,7 @@ class _CanonicalText:
         )
 
     def _list_lines_between(self, first: int, behind: int) -> list[str]:
-        """Return the lines between two others."""
+        """Return the lines between the lines `first` and `behind`, without both."""
         return [self._text.line(number).strip() for number in range(first + 1, behind)]
 
     def _get_rest_of_line(self, offset: int) -> str:
@@ -117,7 +123,7 @@ def decode_policy_text(document: object, path: str = "$") -> source.SourceText:
     """Return the canonical text of a document.
 
     Raises:
-        TreeError: it is none, or no text means what it says.
+        InvalidSyntaxTreeError: the document is invalid, or no policy text has this meaning.
     """
     if not isinstance(document, dict):
         raise tree_json.InvalidSyntaxTreeError(
@@ -143,7 +149,7 @@ def decode_policy_text(document: object, path: str = "$") -> source.SourceText:
 
 
 def _decode_item(value: object, path: str) -> tuple[syntax.Item, Json, list[Json]]:
-    """Return an item, the layout around it, and that around its statements."""
+    """Return an item, the layout around it, and the layout around each of its statements."""
     fields, around = _split_off_layout(value, path, is_item=True)
     inner: list[Json] = []
     if isinstance(fields, dict) and isinstance(fields.get("statements"), list):
@@ -158,7 +164,7 @@ def _decode_item(value: object, path: str) -> tuple[syntax.Item, Json, list[Json
 
 
 def _split_off_layout(value: object, path: str, *, is_item: bool) -> tuple[object, Json]:
-    """Return the fields of a node without its layout, and its layout."""
+    """Return the fields of a node without its layout, and the layout."""
     if not isinstance(value, dict):
         return value, {}
     is_block = is_item and value.get("kind") in ("policy", "profile")
@@ -213,7 +219,7 @@ def _append_trailing_comment(lines: list[str], comment: str | None) -> list[str]
 def _make_unwritable_part_error(
     items: Sequence[syntax.Item], formatted: formatter.FormatResult, path: str
 ) -> tree_json.InvalidSyntaxTreeError:
-    """Return which part no policy text could say."""
+    """Return the error for the first part that no policy text can express."""
     for at, item in enumerate(items):
         if _find_item_problem(item):
             return _make_unwritable_item_error(item, f"{path}.items[{at}]")
@@ -232,7 +238,7 @@ def _make_unwritable_item_error(item: syntax.Item, path: str) -> tree_json.Inval
 
 
 def _find_item_problem(item: syntax.Item) -> str:
-    """Return why an item cannot stand in a text, or ""."""
+    """Return why a policy text cannot contain an item, or ""."""
     lines = "".join(f"{line}\n" for line in _format_item_with_layout(item, {}, ()))
     parsed = parser.parse_policy_text(source.SourceText("", lines))
     if parsed.diagnostics:
