@@ -1,1 +1,1 @@
-"""PromQL: tokens, trees, functions, labels, units, samples, faults, times and text of queries."""
+"""PromQL: tokens, trees, functions, labels, units, samples, problems and freshness of queries."""

@@ -1,28 +1,30 @@
-"""When the samples behind a query's answer were measured, asked in the same query.
+"""Request the measurement times of a query's samples in the same query.
 
-An instant query answers with the time of its evaluation, so that `rate(x[5m])` looks new for five
-minutes after the exporter died. `add_freshness` therefore writes a second expression, T, beside
-the query. T has one series for each series of the query, whose value is the time of the last sample
-that went into it:
+The answer to an instant query has the time of its evaluation. `rate(x[5m])` therefore looks new for
+five minutes after the exporter has died. `add_freshness` adds a second expression, T, to the query.
+T has one series for each series of the query; its value is the time of the last sample that
+contributed to it:
 
     T(selector)         = timestamp(selector)
-    T(f(selector[r]))   = timestamp(selector), or the largest in a subquery over the window where
-                          that is gone (the target is down and marked stale)
-    T(f(e[r:s]))        = likewise, of T(e)
-    T(aggregation of e) = the largest T(e) of the group: a disk or a veth that is gone must not age
-                          its node, whose other series are still scraped
-    T(a op b)           = the smaller one, matched as `a op b` is
+    T(f(selector[r]))   = timestamp(selector), or the largest in a subquery over the window if
+                          that is missing (the target is down and marked stale)
+    T(f(e[r:s]))        = the same, of T(e)
+    T(aggregation of e) = the largest T(e) of the group: a disk or veth that has disappeared must
+                          not age its node, whose other series are still scraped
+    T(a op b)           = the smaller one, matched like `a op b`
     T(a op scalar)      = T(a); T(f(e)) = T(e) for functions of instant vectors
-    T(a and b)          = T(a) where `a and b` has a series, likewise `unless`, topk and comparisons
-    T(absent(x)), T(vector(1)), T(time()) = time of the evaluation: nothing is measured there
+    T(a and b)          = T(a) for the series of `a and b`; the same for `unless`, topk and
+                          comparisons
+    T(absent(x)), T(vector(1)), T(time()) = time of the evaluation, because no sample is read
 
-`offset` and `@` count from the time that they ask for: `x offset 1h` is as fresh as it was then,
-for whoever writes it asks for old samples. Samples older than maxAge count as missing, so T looks
-back no further; it is 0 where there is none within that time.
+With `offset` and `@`, freshness is relative to the requested time: `x offset 1h` is as fresh as it
+was an hour ago, because the query requests old samples. Samples older than maxAge count as missing,
+so T looks back no further. If there is no sample within that time, T is 0.
 
-Where T comes from a window its error is at most a tenth of maxAge (the step of the subquery), and
-always to the old side. T is evaluated by Prometheus' own rules (promql/engine.go: `timestamp` of a
-selector is the sample's time, of anything else the time of the evaluation).
+If T comes from a window, it may be too old, but never too new. The error of each window is at most
+the step of its subquery: a tenth of maxAge, or one second if that is more. T relies on the
+evaluation rules of Prometheus (promql/engine.go: `timestamp` of a selector is the sample's time, of
+any other expression the time of the evaluation).
 """
 
 from __future__ import annotations
@@ -36,26 +38,26 @@ import promql_parser
 from policysched.promql import functions, query_labels, query_samples, query_text, query_tree
 
 MARK = "policysched"
-"""The label that tells T from the query's own series."""
+"""The label that distinguishes T from the query's own series."""
 MEASURED_AT = "measured_at"
-"""Its value."""
+"""The value of this label."""
 
 _STEPS = 10
 _MIN_STEP_SECONDS = 1.0
 _MAX_CHARACTERS = 100_000
-"""Servers and proxies refuse requests beyond some size; queries of people stay far below."""
+"""Longest text of T. Servers and proxies refuse large requests; written queries are far shorter."""
 
 _Kind = query_tree.QueryResultKind
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class FreshnessQuery:
-    """What is sent for a metric.
+    """The query that is sent for a metric.
 
     Attributes:
-        promql: the query, with T or without.
-        has_freshness: whether T is in it.
-        problem: why not, or "".
+        promql: the query, with T if possible.
+        has_freshness: whether it contains T.
+        problem: the reason why it does not, or "".
     """
 
     promql: str
@@ -64,9 +66,9 @@ class FreshnessQuery:
 
 
 def add_freshness(query: str, label: str, max_age_seconds: float) -> FreshnessQuery:
-    """Return `query` with the time of measurement of each series, by the label of nodes.
+    """Return `query` with the newest measurement time for each value of `label`.
 
-    A query that cannot be extended comes back as it is: its samples count as measured when it was
+    A query that cannot be extended is returned unchanged; its samples count as measured when it was
     evaluated.
     """
     try:
@@ -82,16 +84,17 @@ def add_freshness(query: str, label: str, max_age_seconds: float) -> FreshnessQu
 
 
 class _FreshnessWriter:
-    """Writes T for one metric."""
+    """Renders T for one metric."""
 
     def __init__(self, max_age_seconds: float) -> None:
         self._max_age_seconds = max_age_seconds
 
     def render_vector_freshness(self, expr: promql_parser.Expr) -> str:
-        """Return T of an instant vector; its series are those of `expr`, without their names.
+        """Return T of an instant vector; it has the series of `expr`, without their names.
 
         Raises:
-            UnknownSyntaxError: it cannot be written, or is too long: it doubles with each window.
+            UnwritableQueryError: T cannot be expressed, or is too long. It doubles with each
+                window.
         """
         text = self._render_any(expr)
         if len(text) > _MAX_CHARACTERS:
@@ -115,12 +118,13 @@ class _FreshnessWriter:
                 raise query_text.UnwritableQueryError(f"a {type(expr).__name__} as its result")
 
     def render_scalar_freshness(self, expr: promql_parser.Expr) -> str | None:
-        """Return T of a scalar, None where no sample goes into it."""
+        """Return T of a scalar, None if no sample contributes to it."""
         match query_text.strip_parentheses(expr):
             case promql_parser.UnaryExpr() as found:
                 return self.render_scalar_freshness(found.expr)
             case promql_parser.BinaryExpr() as found:
-                # A scalar has no clamp; `min` of two vectors without labels is the smaller one.
+                # `clamp_max` takes a vector, so the smaller of two scalars is computed through
+                # `vector`.
                 parts = [
                     self.render_scalar_freshness(found.lhs),
                     self.render_scalar_freshness(found.rhs),
@@ -168,9 +172,9 @@ class _FreshnessWriter:
         return text
 
     def _render_smaller_time(self, expr: promql_parser.BinaryExpr) -> str:
-        """Return the smaller T of two vectors, with the labels that the operation gives.
+        """Return the smaller T of two vectors, with the labels of the operation's result.
 
-        Each T is multiplied by ones that stand for the other side, matched as the operands are.
+        Each T is multiplied by ones with the labels of the other side, matched like the operands.
         """
         times = f"*{query_text.render_vector_matching(expr)}"
         left = f"({self.render_vector_freshness(expr.lhs)} {times} {_render_ones(expr.rhs)})"
@@ -202,7 +206,7 @@ class _FreshnessWriter:
             return f"max without ({query_labels.BUCKET_LABEL}) ({freshness})"
         if name not in functions.ELEMENTWISE_FUNCTIONS:
             raise query_text.UnwritableQueryError(f"the function `{name}`")
-        if not vectors:  # hour() and its like: the time itself
+        if not vectors:  # such as hour(): the evaluation time
             return f"timestamp({query_text.render_query(expr)})"
         scalars = [arg for arg in args if query_tree.find_result_kind(arg) == _Kind.SCALAR]
         return self._render_limited(self.render_vector_freshness(vectors[0]), scalars)
@@ -239,11 +243,12 @@ class _FreshnessWriter:
         lookback = self._render_lookback(window) + query_text.render_modifiers(at, offset)
         past = f"max_over_time({then}{lookback})"
         last = f"({now} or {past})" if now else past
+        # The query's own series limit T; those without a sample within maxAge get 0.
         value = query_text.render_query(call)
         return f"(({last}{_render_shift(at, offset)}) and {value} or (timestamp({value}) * 0))"
 
     def _render_lookback(self, window: datetime.timedelta) -> str:
-        """Return the range and the step of a subquery that looks for the last sample."""
+        """Return the range and step of a subquery that searches for the last sample."""
         seconds = min(window.total_seconds(), self._max_age_seconds)
         step_seconds = max(_MIN_STEP_SECONDS, seconds / _STEPS)
         range_seconds = max(seconds, step_seconds)  # holds at least one step
@@ -251,15 +256,15 @@ class _FreshnessWriter:
 
 
 def _render_ones(expr: promql_parser.Expr) -> str:
-    """Return 1 for each series of a vector, whatever its value: NaN and histograms too."""
+    """Return 1 for each series of a vector with any value, including NaN and histograms."""
     return f"(timestamp({query_text.render_query(expr)}) ^ 0)"
 
 
 def _render_shift(at: promql_parser.AtModifier | None, offset: datetime.timedelta | None) -> str:
-    """Return what brings a time in the past that a selector asks for to now, as ` + …`."""
+    """Return the term that shifts the time requested by `@` and `offset` to now, as ` + …`."""
     text = ""
     if at is not None and at.type == promql_parser.AtModifierType.At:
-        assert at.at is not None  # noqa: S101 - the parser's types say less than it does
+        assert at.at is not None  # noqa: S101 - the declared types of the parser are wider
         text = f" + (time() - {at.at.timestamp():.3f})"
     if offset is not None:
         text += f" + {query_text.render_number(offset.total_seconds())}"

@@ -1,7 +1,7 @@
-"""Sets of PromQL's functions, aggregations and operators, by what they do to series.
+"""PromQL's functions, aggregations and operators, grouped by their effect on series.
 
 https://prometheus.io/docs/prometheus/latest/querying/functions/ and .../operators/ define them.
-Sets that look alike stay apart if they differ in one name; their comments give the difference.
+Sets that differ in only one name are separate on purpose; their docstrings explain the difference.
 `query_words` has the words that editors propose, with their documentation.
 """
 
@@ -58,7 +58,7 @@ BUCKET_FUNCTIONS = frozenset({"histogram_quantile", "histogram_fraction"})
 ABSENCE_FUNCTIONS = frozenset({"absent", "absent_over_time"})
 """They return a series, with the labels of the matchers, if there is none."""
 VALUE_IGNORING_FUNCTIONS = frozenset({"absent", "count", "group", "present_over_time", "timestamp"})
-"""Functions and aggregations that ignore the values of an instant vector."""
+"""Functions and aggregations that do not use the values of an instant vector."""
 UNIT_KEEPING_FUNCTIONS = LABEL_FUNCTIONS | {
     *("increase", "delta", "idelta", "avg_over_time", "min_over_time", "max_over_time"),
     *("sum_over_time", "last_over_time", "first_over_time", "quantile_over_time"),
@@ -92,8 +92,8 @@ SPELLING_CANDIDATES = (
     *("avg", "bottomk", "count", "count_values", "group", "max", "min", "quantile", "stddev"),
     *("stdvar", "sum", "topk"),
 )
-"""Functions and aggregations that replace a misspelt one, those that queries about nodes use.
+"""Functions and aggregations proposed for a misspelt name: those useful in queries about nodes.
 
-`query_words.FUNCTIONS` has more of them for editors, and no `count_values`, which makes labels of
-values.
+`query_words.FUNCTIONS`, the table for editors, has more of them, but not `count_values`, which
+turns values into labels.
 """

@@ -1,4 +1,4 @@
-"""The place of a cursor in a query, from the text before it: a range, a string or an expression."""
+"""The context of a cursor in a query, from the text before it: a range, string or expression."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _NO_EXPRESSION = re.compile(rf"\[[^\]]*\Z|\{{[^}}]*\Z|\"[^\"]*\"?\Z|{_GROUPING.p
 
 
 def is_inside_grouping(before: str) -> bool:
-    """Return whether names of labels follow, as in `sum by (`."""
+    """Return whether label names follow, as in `sum by (`."""
     return _GROUPING.search(before) is not None
 
 
@@ -21,13 +21,13 @@ def is_inside_range(before: str) -> bool:
 
 
 def is_inside_string(before: str) -> bool:
-    """Return whether the last double quote is an opening one."""
+    """Return whether the last double quote opens a string."""
     return _STRING.search(before) is not None
 
 
 def accepts_expression(before: str) -> bool:
-    """Return whether series and functions are worth proposing.
+    """Return whether series and functions are useful proposals.
 
-    They are not in ranges, matchers and groupings, nor anywhere after a double quote.
+    They are not useful in ranges, matchers and groupings, or anywhere after a double quote.
     """
     return _NO_EXPRESSION.search(before) is None

@@ -1,8 +1,8 @@
-"""Where in a query the parser of PromQL stopped, and what to say of it.
+"""The place at which the PromQL parser refuses a query, and a message for it.
 
-`promql_parser` tells what is wrong, or only that something is, and never where. The place is found
-by parsing parts: the call that is refused for the same reason when it stands alone, or the first
-word after which no continuation is left.
+`promql_parser` reports at most what is wrong, and never where. The place is found by parsing parts
+of the query. It is either the call that is refused for the same reason on its own, or the first
+token after which no query can continue.
 """
 
 from __future__ import annotations
@@ -21,25 +21,25 @@ _UNSPECIFIC = "invalid promql query"
 _QUOTED = re.compile(r"'([^']*)'")
 _TEMPLATE = re.compile(r"\{\{[^{}\n]*\}\}")
 _OF_CALLS = re.compile("function|call|argument|aggregat")
-"""What the parser only says once it has read a call to its end."""
+"""Problems that the parser reports only after it has read a whole call."""
 _MAX_TOKENS = 300
-"""Of longer queries the place is not looked for."""
+"""Largest query in tokens for which the place is located."""
 
-# What could follow a prefix of a query: within its open brackets, and behind them.
+# Possible continuations of a prefix of a query: inside its open brackets, and after them.
 _INNER = ("", " x", "(x)", " 5m", " 1", '="a"', '"a"')
 _OUTER = ("", " x", " (x)", " (a) (x)")
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class QuerySyntaxProblem:
-    """Why a query does not parse.
+    """The reason why a query does not parse, with its place.
 
     Attributes:
         start: offset of the place in the query.
-        end: offset behind it.
+        end: offset after it.
         message: a sentence for a diagnostic.
         label: a few words under the place, or "".
-        help: what to write, or "".
+        help: the recommended text, or "".
     """
 
     start: int
@@ -52,7 +52,7 @@ class QuerySyntaxProblem:
 def explain_parse_failure(
     query: str, tokens: Sequence[query_tokens.QueryToken], problem: str
 ) -> QuerySyntaxProblem:
-    """Return why and where a query does not parse, `problem` being what the parser says of it."""
+    """Return why and where a query does not parse; `problem` is the message of the parser."""
     template = _TEMPLATE.search(query)
     if template is not None:
         message = "`{{ … }}` is a template of Helm, not of PromQL"
@@ -82,7 +82,7 @@ def explain_parse_failure(
 
 
 def _describe_parser_problem(problem: str) -> tuple[str, str, str]:
-    """Return message, label and help for what the parser says."""
+    """Return message, label and help for a problem that the parser reports."""
     label, advice = "", ""
     name = _QUOTED.search(problem)
     if problem.startswith("unknown function") and name:
@@ -123,7 +123,7 @@ def _locate_problem(
 def _find_refused_call(
     query: str, tokens: Sequence[query_tokens.QueryToken], problem: str
 ) -> query_tokens.QueryToken | None:
-    """Return the innermost call that is refused for this reason by itself."""
+    """Return the innermost call that the parser refuses for the same reason on its own."""
     ends = {call: _find_call_end(tokens, call) for call in query_tokens.find_call_words(tokens)}
     refused = [
         call
@@ -134,7 +134,7 @@ def _find_refused_call(
 
 
 def _find_call_end(tokens: Sequence[query_tokens.QueryToken], call: query_tokens.QueryToken) -> int:
-    """Return where the arguments of a function or aggregation end."""
+    """Return the end of the arguments of a function or aggregation."""
     start = tokens.index(call)
     for end in range(start + 1, len(tokens)):
         token, following = tokens[end], tokens[end + 1 : end + 2]
@@ -149,7 +149,7 @@ def _find_call_end(tokens: Sequence[query_tokens.QueryToken], call: query_tokens
 def _find_first_refused_token(
     query: str, tokens: Sequence[query_tokens.QueryToken]
 ) -> query_tokens.QueryToken:
-    """Return the first word or sign after which no query is left; the last one if none is."""
+    """Return the first token after which no query can continue; the last one if there is none."""
     fine, wrong = 0, len(tokens)  # tokens[:fine] can be continued, tokens[:wrong] cannot
     while wrong - fine > 1:
         middle = (fine + wrong) // 2
@@ -161,8 +161,9 @@ def _find_first_refused_token(
 
 
 def _is_viable_prefix(prefix: str) -> bool:
-    """Return whether a query can begin so."""
+    """Return whether some query can start with this prefix."""
     closing = _list_closing_brackets(query_tokens.scan_tokens(prefix))
+    # Only the unspecific message is about the grammar; others do not rule out the prefix.
     return any(
         _find_parse_problem(f"{prefix}{inner}{closing}{outer}") != _UNSPECIFIC
         for inner, outer in itertools.product(_INNER, _OUTER)
@@ -175,7 +176,7 @@ def _list_closing_brackets(tokens: Sequence[query_tokens.QueryToken]) -> str:
 
 
 def _find_parse_problem(query: str) -> str:
-    """Return what the parser says of a text, or ""."""
+    """Return the parser's message about a text, or "" if it parses."""
     try:
         promql_parser.parse(query)
     except ValueError as error:

@@ -1,4 +1,4 @@
-"""Labels that the series and the answer of a query can have, where the query itself says so."""
+"""Labels of the series and of the result of a query, if the query itself determines them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _VECTORS = (query_tree.QueryResultKind.VECTOR, query_tree.QueryResultKind.MATRIX
 
 
 def find_possible_labels(expr: promql_parser.Expr) -> frozenset[str] | None:
-    """Return labels; no series of the answer has any other. None if that is not known."""
+    """Return a superset of the labels of the result's series; None if it is not known."""
     match expr:
         case promql_parser.ParenExpr() | promql_parser.UnaryExpr() | promql_parser.SubqueryExpr():
             return find_possible_labels(expr.expr)
@@ -79,7 +79,7 @@ def _find_call_labels(expr: promql_parser.Call) -> frozenset[str] | None:
 
 
 def find_pinned_labels(expr: promql_parser.Expr) -> frozenset[str]:
-    """Return labels that every selector of an expression asks to have one value."""
+    """Return the labels for which every selector of an expression has an equality matcher."""
     found = [
         {
             matcher.name
@@ -92,7 +92,7 @@ def find_pinned_labels(expr: promql_parser.Expr) -> frozenset[str]:
 
 
 def find_source_labels(expr: promql_parser.Expr, label: str) -> frozenset[str]:
-    """Return labels that `label` is written from: a value of theirs may well mean one of it."""
+    """Return the labels from which `label` is made; their values may determine its value."""
     found: set[str] = set()
     for each in query_tree.find_calls(expr, functions.LABEL_FUNCTIONS):
         written, *others = (arg.val for arg in each.args[1:])
@@ -105,7 +105,7 @@ def find_source_labels(expr: promql_parser.Expr, label: str) -> frozenset[str]:
 def find_required_matchers(
     selector: promql_parser.VectorSelector,
 ) -> Iterator[tuple[str, str | None]]:
-    """Yield labels that series must have, with the value if only one matches."""
+    """Yield the labels that series must have, with the value if only one matches."""
     for matcher in selector.matchers.matchers:
         if matcher.op == promql_parser.MatchOp.Equal and matcher.value:
             yield matcher.name, matcher.value
@@ -114,9 +114,9 @@ def find_required_matchers(
 
 
 def _matches_empty_value(pattern: str) -> bool:
-    """Return whether series without the label match, whose value is ""; true if unsure.
+    """Return whether a pattern matches series without the label, whose value is ""; true if unsure.
 
-    Prometheus has Go's regular expressions: what Python refuses may be valid there.
+    Prometheus uses Go's regular expressions, so a pattern that Python refuses may be valid there.
     """
     try:
         return re.fullmatch(pattern, "") is not None

@@ -1,8 +1,8 @@
-"""PromQL trees back to text.
+"""Convert PromQL trees back to text.
 
-The `promql_parser` package can print its trees, but loses the colon of a subquery without step
-and the escapes of label values, so that its text may mean something else. This one is explicit:
-every operation stands in parentheses, every duration in milliseconds.
+The `promql_parser` package can print its trees, but it loses the colon of a subquery without a step
+and the escapes of label values, so its text may have another meaning. This module is explicit:
+every operation is in parentheses, every duration in milliseconds.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ _ESCAPES = str.maketrans({"\\": "\\\\", '"': '\\"', "\n": "\\n"})
 
 
 class UnwritableQueryError(Exception):
-    """A part of a query that this module cannot write; its text says which."""
+    """A part of a query that this module cannot render; the message names it."""
 
 
 def render_query(expr: promql_parser.Expr) -> str:
     """Return PromQL that parses to `expr`.
 
     Raises:
-        UnknownSyntaxError: it has a part that is not Prometheus' own.
+        UnwritableQueryError: the expression contains a part that Prometheus does not have.
     """
     match expr:
         case promql_parser.NumberLiteral():
@@ -66,14 +66,14 @@ def _render_selection(expr: promql_parser.Expr) -> str:
 
 
 def strip_parentheses(expr: promql_parser.Expr) -> promql_parser.Expr:
-    """Return an expression without the parentheses around it."""
+    """Return an expression without its outer parentheses."""
     while isinstance(expr, promql_parser.ParenExpr):
         expr = expr.expr
     return expr
 
 
 def render_selector(expr: promql_parser.VectorSelector) -> str:
-    """Return name and matchers of a selector, without offset and @."""
+    """Return name and matchers of a selector, without `offset` and `@`."""
     if expr.matchers.or_matchers:
         raise UnwritableQueryError("`or` between matchers")
     matchers = [
@@ -88,10 +88,10 @@ def render_selector(expr: promql_parser.VectorSelector) -> str:
 
 
 def render_name_as_selector(name: str) -> str:
-    """Return a selector of the series with a name, which may come from another system.
+    """Return a selector of the series with this name, which may come from another system.
 
     Quotes and backslashes become `_`, as do backticks, which end a query in a policy. Names with
-    `:`, as recording rules have, are quoted, too.
+    `:`, such as those of recording rules, are quoted too.
     """
     return name if _LABEL.match(name) else f'{{__name__="{_UNSAFE.sub("_", name)}"}}'
 
@@ -111,7 +111,7 @@ def render_modifiers(at: promql_parser.AtModifier | None, offset: datetime.timed
 
 
 def render_grouping(expr: promql_parser.AggregateExpr) -> str:
-    """Return `by (…)` or `without (…)`, or nothing."""
+    """Return `by (…)` or `without (…)` with a blank after it, or ""."""
     if expr.modifier is None:
         return ""
     is_by = expr.modifier.type == promql_parser.AggModifierType.By
@@ -119,13 +119,13 @@ def render_grouping(expr: promql_parser.AggregateExpr) -> str:
 
 
 def render_operator(expr: promql_parser.BinaryExpr) -> str:
-    """Return an operator with `bool` and how its operands are matched."""
+    """Return an operator with `bool` and the matching of its operands."""
     is_bool = expr.modifier is not None and expr.modifier.return_bool
     return f"{expr.op}{' bool' if is_bool else ''}{render_vector_matching(expr)}"
 
 
 def render_vector_matching(expr: promql_parser.BinaryExpr) -> str:
-    """Return `on`, `ignoring`, `group_left` and `group_right`, after a blank; nothing if none."""
+    """Return `on`, `ignoring`, `group_left` and `group_right`, after a blank, or ""."""
     modifier = expr.modifier
     if modifier is None:
         return ""
@@ -152,7 +152,7 @@ def render_duration(length: datetime.timedelta) -> str:
 
 
 def render_number(value: float) -> str:
-    """Return a number."""
+    """Return a number; a negative one is in parentheses."""
     if math.isnan(value):
         return "NaN"
     text = ("Inf" if value > 0 else "-Inf") if math.isinf(value) else repr(value)

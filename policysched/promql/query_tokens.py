@@ -1,4 +1,4 @@
-"""Words and signs of PromQL with their places, which `promql_parser` does not tell."""
+"""Tokens of PromQL with their offsets, which `promql_parser` does not report."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ _TIME_OF_RANGE_QUERY = re.compile(r"@\s*(start|end)\s*\(")
 
 
 class QueryToken(NamedTuple):
-    """A word or sign.
+    """A word, number, string or sign of PromQL.
 
     Attributes:
         kind: word, number, string or sign.
-        text: as it stands in the query.
+        text: as written in the query.
         start: offset of its first character.
     """
 
@@ -47,12 +47,12 @@ class QueryToken(NamedTuple):
 
     @property
     def end(self) -> int:
-        """Offset behind its last character."""
+        """Offset after the last character."""
         return self.start + len(self.text)
 
 
 def scan_tokens(query: str) -> list[QueryToken]:
-    """Return the words and signs of a query, without blanks and comments."""
+    """Return the tokens of a query, without blanks and comments."""
     return [
         QueryToken(str(match.lastgroup), match.group(), match.start())
         for match in _TOKEN.finditer(query)
@@ -74,7 +74,7 @@ def find_unclosed_brackets(found: Sequence[QueryToken]) -> list[QueryToken]:
 
 
 def find_call_words(found: Sequence[QueryToken]) -> list[QueryToken]:
-    """Return the names of functions and aggregations, and `on` and `ignoring`, in their order."""
+    """Return the names of functions and aggregations, and `on` and `ignoring`, in order."""
     return [
         token
         for token, following in itertools.pairwise(found)
@@ -89,14 +89,14 @@ def _is_call_name(word: str, following: str) -> bool:
 
 
 def find_series_names(query: str) -> Iterator[str]:
-    """Yield words that are surely names of series: matchers or a range follow them."""
+    """Yield words that are certainly names of series, because matchers or a range follow."""
     for word, following in itertools.pairwise(scan_tokens(query)):
         if word.kind == "word" and following.text in ("{", "["):
             yield word.text
 
 
 def find_or_between_matchers(found: Sequence[QueryToken]) -> QueryToken | None:
-    """Return the first `or` of a selector as in `x{a="b" or c="d"}`; only MetricsQL has it."""
+    """Return the first `or` in a selector such as `x{a="b" or c="d"}`; only MetricsQL allows it."""
     is_inside = False
     for token, following in itertools.pairwise(found):
         if token.kind == "sign" and token.text in {"{", "}"}:
@@ -107,10 +107,9 @@ def find_or_between_matchers(found: Sequence[QueryToken]) -> QueryToken | None:
 
 
 def has_experimental_syntax(found: Sequence[QueryToken]) -> bool:
-    """Return whether a query has what Prometheus has as an experiment and the parser lacks.
+    """Return whether a query uses experimental syntax of Prometheus that the parser does not know.
 
-    These are `anchored` and `smoothed`, and durations that are computed, as in `[5m + 1m]` and
-    `offset (1m)`.
+    This is `anchored`, `smoothed`, and computed durations such as `[5m + 1m]` and `offset (1m)`.
     """
     texts = [token.text for token in found]
     if any(token.kind == "word" and token.text in _NEWER_WORDS for token in found):
@@ -126,7 +125,7 @@ def has_experimental_syntax(found: Sequence[QueryToken]) -> bool:
 
 
 def _is_computed_duration(inside: Sequence[QueryToken]) -> bool:
-    """Return whether what stands between brackets is arithmetic on durations, and no duration."""
+    """Return whether the text between brackets is arithmetic on durations, not a plain duration."""
     signs = {token.text for token in inside if token.kind == "sign"} - {":", ","}
     words = {token.text for token in inside if token.kind == "word"} - {":"}
     is_known = signs <= _LENGTH_SIGNS and words <= _LENGTH_WORDS
@@ -134,5 +133,5 @@ def _is_computed_duration(inside: Sequence[QueryToken]) -> bool:
 
 
 def depends_on_range_query_bounds(query: str) -> bool:
-    """Return whether `@ start()` or `@ end()` gives a range query other values."""
+    """Return whether a range query has different values because of `@ start()` or `@ end()`."""
     return _TIME_OF_RANGE_QUERY.search(query) is not None

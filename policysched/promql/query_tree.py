@@ -1,4 +1,4 @@
-"""What a PromQL expression evaluates to, and which labels its series can have."""
+"""Types, parts and labels of PromQL expressions."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from policysched.promql import functions
 
 
 class QueryResultKind(enum.Enum):
-    """What an expression evaluates to."""
+    """The type of an expression's result."""
 
     VECTOR = "ValueType.Vector"
     SCALAR = "ValueType.Scalar"
@@ -20,7 +20,7 @@ class QueryResultKind(enum.Enum):
 
 
 def find_result_kind(expr: promql_parser.Expr) -> QueryResultKind:
-    """Return what an expression evaluates to."""
+    """Return the type of an expression's result."""
     match expr:
         case promql_parser.NumberLiteral():
             return QueryResultKind.SCALAR
@@ -42,7 +42,7 @@ def find_result_kind(expr: promql_parser.Expr) -> QueryResultKind:
 
 
 def list_children(expr: promql_parser.Expr) -> tuple[promql_parser.Expr, ...]:
-    """Return the expressions that an expression is made of, in the order of the text."""
+    """Return the direct operands of an expression, in the order of the text."""
     match expr:
         case promql_parser.BinaryExpr():
             return (expr.lhs, expr.rhs)
@@ -58,7 +58,7 @@ def list_children(expr: promql_parser.Expr) -> tuple[promql_parser.Expr, ...]:
 
 
 def measure_depth(expr: promql_parser.Expr) -> int:
-    """Return how deep an expression is nested; does not recurse."""
+    """Return the nesting depth of an expression, without recursion."""
     deepest, left = 0, [(expr, 1)]
     while left:
         part, level = left.pop()
@@ -68,9 +68,9 @@ def measure_depth(expr: promql_parser.Expr) -> int:
 
 
 def walk_call_parts(expr: promql_parser.Expr) -> Iterator[promql_parser.Expr]:
-    """Yield functions, aggregations and operations with `on` or `ignoring`, as they are written.
+    """Yield functions, aggregations and operations with `on` or `ignoring`, in text order.
 
-    They are in the order in which `query_tokens.find_call_words` finds their words.
+    `query_tokens.find_call_words` returns their words in the same order.
     """
     match expr:
         case promql_parser.BinaryExpr():
@@ -88,7 +88,7 @@ def walk_call_parts(expr: promql_parser.Expr) -> Iterator[promql_parser.Expr]:
 
 
 def find_label_loss(expr: promql_parser.Expr, label: str) -> promql_parser.Expr | None:
-    """Return the part of a vector for which no series has `label`; None if one may have it."""
+    """Return the part because of which no series of the result has `label`, or None."""
     match expr:
         case promql_parser.ParenExpr() | promql_parser.UnaryExpr() | promql_parser.SubqueryExpr():
             return find_label_loss(expr.expr, label)
@@ -107,7 +107,7 @@ def find_label_loss(expr: promql_parser.Expr, label: str) -> promql_parser.Expr 
 
 
 def _excludes_label(selector: promql_parser.VectorSelector, label: str) -> bool:
-    """Return whether a selector asks for series without the label: `{label=""}`."""
+    """Return whether a selector requires series without the label: `{label=""}`."""
     return any(
         each.name == label and each.op == promql_parser.MatchOp.Equal and not each.value
         for each in selector.matchers.matchers
@@ -140,7 +140,7 @@ def _find_loss_in_operation(
     if operator == "unless":
         return left
     if _is_matched_label(modifier, label):
-        return left or right  # equal on both sides, so that both need it
+        return left or right  # equal on both sides, so both need it
     if operator == "and":
         return left
     if modifier is None or modifier.card == promql_parser.VectorMatchCardinality.OneToOne:
@@ -163,7 +163,7 @@ def _find_loss_in_call(expr: promql_parser.Call, label: str) -> promql_parser.Ex
     if name == "info" or (name in functions.LABEL_ADDING_FUNCTIONS and label in strings):
         return None
     if name in functions.ABSENCE_FUNCTIONS:
-        return None  # it takes labels from the matchers that it is asked about
+        return None  # its labels come from the matchers
     for arg in expr.args:
         if find_result_kind(arg) in {QueryResultKind.VECTOR, QueryResultKind.MATRIX}:
             return find_label_loss(arg, label)
@@ -171,7 +171,7 @@ def _find_loss_in_call(expr: promql_parser.Call, label: str) -> promql_parser.Ex
 
 
 def walk_query(expr: promql_parser.Expr) -> Iterator[promql_parser.Expr]:
-    """Yield an expression and all that it is made of, selectors of ranges too."""
+    """Yield an expression and all its parts, including the selectors of ranges."""
     yield expr
     if isinstance(expr, promql_parser.MatrixSelector):
         yield expr.vector_selector
@@ -180,26 +180,26 @@ def walk_query(expr: promql_parser.Expr) -> Iterator[promql_parser.Expr]:
 
 
 def find_calls(expr: promql_parser.Expr, names: Collection[str]) -> Iterator[promql_parser.Call]:
-    """Yield the calls of functions with one of the names, outer ones first."""
+    """Yield the calls of functions with one of the names, outer calls first."""
     for part in walk_query(expr):
         if isinstance(part, promql_parser.Call) and part.func.name in names:
             yield part
 
 
 def list_selectors(expr: promql_parser.Expr) -> list[promql_parser.VectorSelector]:
-    """Return the selectors of a query, those of ranges too, in the order of the text."""
+    """Return the selectors of a query, including those of ranges, in the order of the text."""
     return [each for each in walk_query(expr) if isinstance(each, promql_parser.VectorSelector)]
 
 
 def normalise_query(expr: promql_parser.Expr) -> str:
-    """Return a text that is the same for queries that differ in blanks and outer brackets only."""
+    """Return a text that is equal for queries that differ only in blanks and outer brackets."""
     while isinstance(expr, promql_parser.ParenExpr):
         expr = expr.expr
     return str(expr.prettify())
 
 
 def get_part_name(part: promql_parser.Expr) -> str | None:
-    """Return the word of a selector, a function or an aggregation; None for other parts."""
+    """Return the name of a selector, a function or an aggregation; None for other parts."""
     match part:
         case promql_parser.VectorSelector():
             return part.name or None

@@ -1,8 +1,8 @@
-"""The unit of a query's values, and whether they are in percent, as far as the names in it tell.
+"""The unit of a query's values, and whether they are in percent, derived from the names in it.
 
-Prometheus' conventions (https://prometheus.io/docs/practices/naming/) end names in base units:
-`_bytes`, `_seconds`, `_ratio`, and counters in `_total`. What a name does not tell is not known,
-and nothing is claimed of what is made of it.
+By Prometheus' conventions (https://prometheus.io/docs/practices/naming/), names end in base units:
+`_bytes`, `_seconds`, `_ratio`, and names of counters in `_total`. If a name has no such suffix, its
+unit and the unit of every value computed from it are unknown.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from policysched.promql import functions, query_tree
 _NONE = units.NUMBER
 _BY_SUFFIX = {"_bytes": units.BYTES, "_seconds": units.SECONDS, "_ratio": _NONE}
 _NAMED_OTHERWISE = {"node_network_speed_bytes": units.BYTES.multiply_unit(units.SECONDS, -1)}
-"""Series of node_exporter whose names do not say their unit."""
+"""Series of node_exporter whose names do not contain their full unit."""
 _SCALES = frozenset(map(float, [10**power for power in range(19)] + [2**10, 2**20, 2**30, 2**40]))
-"""Factors that people write values in: percent, kilo, mebi."""
+"""Usual factors between scales of one unit: percent, kilo, mebi."""
 _PERCENT = 100.0
 _PERCENT_SUFFIXES = ("_percent", "_percentage", "_pct")
 
@@ -44,7 +44,7 @@ def infer_unit(expr: promql_parser.Expr) -> units.Unit | None:
 
 def _infer_name_unit(name: str) -> units.Unit | None:
     if ":" in name:
-        return None  # of a recording rule: nobody knows what it did
+        return None  # of a recording rule, whose operations are unknown
     if name in _NAMED_OTHERWISE:
         return _NAMED_OTHERWISE[name]
     if name.endswith(("_count", "_bucket")):
@@ -71,7 +71,7 @@ def _infer_call_unit(expr: promql_parser.Call) -> units.Unit | None:
 
 
 def _infer_histogram_unit(expr: promql_parser.Expr) -> units.Unit | None:
-    """Return the unit of what a histogram is of."""
+    """Return the unit of the observations of a histogram."""
     for part in query_tree.walk_query(expr):
         if isinstance(part, promql_parser.VectorSelector):
             return _infer_name_unit((part.name or "").removesuffix("_bucket"))
@@ -112,7 +112,7 @@ def _is_number_literal(expr: promql_parser.Expr) -> bool:
 
 
 def _is_unit_keeping_factor(factor: promql_parser.Expr) -> bool:
-    """Whether a factor keeps a unit: `/ 300` may be by seconds, `* 8` makes bits of bytes."""
+    """Return whether a factor keeps the unit; `/ 300` may mean seconds, `* 8` converts to bits."""
     match factor:
         case promql_parser.ParenExpr() | promql_parser.UnaryExpr():
             return _is_unit_keeping_factor(factor.expr)
@@ -123,12 +123,12 @@ def _is_unit_keeping_factor(factor: promql_parser.Expr) -> bool:
 
 
 def is_in_percent(expr: promql_parser.Expr) -> bool:
-    """Return whether a query multiplies shares by 100, or reads names that end in percent."""
+    """Return whether a query multiplies shares by 100, or reads a name that ends in percent."""
     return _infer_scale(expr) == _PERCENT
 
 
 def _infer_scale(expr: promql_parser.Expr) -> float | None:
-    """Return by how much values are larger than shares; None for a number, which has no scale."""
+    """Return the factor by which values exceed shares; None for a literal, which has no scale."""
     match expr:
         case promql_parser.NumberLiteral():
             return None
@@ -163,7 +163,7 @@ def _infer_operation_scale(expr: promql_parser.BinaryExpr) -> float | None:
 
 
 def _infer_factor_scale(side: promql_parser.Expr) -> float:
-    """Return the scale of a factor; of numbers only 100 has another than 1."""
+    """Return the scale of a factor; a literal has scale 1, except 100."""
     if isinstance(side, promql_parser.NumberLiteral):
         return _PERCENT if side.val == _PERCENT else 1.0
     return _infer_scale(side) or 1.0

@@ -1,4 +1,4 @@
-"""Words of PromQL with what they do; those that a query of one value for each node has use for."""
+"""Words of PromQL that are useful in a query for one value per node, with short descriptions."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ FUNCTIONS: dict[str, str] = {
     "topk": "topk(k, v): the k largest; which ones changes from one moment to the next",
     "vector": "vector(s): a number as a series without labels",
 }
-"""Name -> how it is called and what comes of it."""
+"""Name -> its call and its result."""
 
 KEYWORDS = (
     *("by", "without", "on", "ignoring", "group_left", "group_right", "offset", "bool"),
