@@ -1,9 +1,9 @@
-"""Where the files that ship beside the code lie: grammar/, schemas/ and policies/.
+"""The folders that ship beside the code: grammar/, schemas/ and policies/.
 
-A wheel carries them as `policysched/_data/<folder>`, a checkout has them at its root. An editable
+A wheel has them as `policysched/_data/<folder>`, a checkout has them in its root. An editable
 install is a checkout: hatchling does copy the forced files into site-packages then, but the package
-is imported from the checkout, which has no `_data`. So the packaged copy is looked for first and
-the checkout second, both relative to this file.
+is imported from the checkout, which has no `_data`. Therefore the lookup tries the packaged copy
+first and the checkout second, both relative to this file.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ def find_resource_folder(name: str) -> pathlib.Path:
     """Return the folder `grammar`, `schemas` or `policies`.
 
     Raises:
-        MissingResourceError: neither an installed copy nor a checkout has it.
+        MissingResourceError: neither the package nor a checkout has it.
     """
     candidates = (_PACKAGE / "_data" / name, _PACKAGE.parent / name)
     for candidate in candidates:
@@ -32,10 +32,10 @@ def find_resource_folder(name: str) -> pathlib.Path:
 
 
 def find_resource_path(name: str, *parts: str) -> pathlib.Path:
-    """Return the file at `parts` below the folder `name`.
+    """Return the path of the file at `parts` below the folder `name`.
 
     Raises:
-        MissingResourceError: there is no such file.
+        MissingResourceError: the file does not exist.
     """
     file = find_resource_folder(name).joinpath(*parts)
     if not file.is_file():

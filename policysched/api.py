@@ -1,12 +1,12 @@
-"""The public face of policysched, for plugin authors and scripts.
+"""The public API of policysched, for plugin authors and scripts.
 
 docs/plugins.md builds a plugin with these names. They change only with a note in CHANGELOG.md and,
-where that is possible, after a release in which the old name still works. Import everything else at
-your own risk. Importing this module imports NumPy and the plugins; `policysched` itself does not.
+if possible, after a release that still accepts the old name. All other names may change without
+notice. Importing this module imports NumPy and the plugins; importing `policysched` alone does not.
 
-Plugins act at extension points: a Protocol for each says what a method takes and returns. A plugin
-needs no base class. Methods that a plugin may have only to be asked less often are not part of this
-module.
+A plugin implements the Protocols of its extension points, which define the parameters and results
+of each method; it needs no base class. Optional methods that only reduce the number of calls of a
+plugin are not part of this module.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Time as an argument: nothing below `app` asks the operating system what time it is."""
+"""Time as a dependency: code below `app` does not ask the operating system for the time of day."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ import time
 from typing import Protocol
 
 CORRECTION_SECONDS = 1.0
-"""Wall clocks are corrected by less than this all the time; more is a jump."""
+"""Wall clocks are corrected by less than this all the time; a larger change is a jump."""
 
 
 _YEARS = range(1970, 9999)
-"""Calculations with days and time zones stay within what a datetime holds."""
+"""The years within which calculations with days and time zones stay valid datetimes."""
 
 
 def parse_time(text: str) -> datetime.datetime | None:
-    """Return an ISO time, in UTC if it has no offset; None for another text or another age."""
+    """Return an ISO time, in UTC if it has no offset; None if invalid or not in `_YEARS`."""
     try:
         time = datetime.datetime.fromisoformat(text)
     except ValueError:
@@ -26,10 +26,10 @@ def parse_time(text: str) -> datetime.datetime | None:
 
 
 class Clock(Protocol):
-    """Where components learn the time."""
+    """The source of time for all components."""
 
     def monotonic_seconds(self) -> float:
-        """Return seconds on a clock that never goes back; only differences mean something."""
+        """Return seconds on a clock that never goes back; only differences are meaningful."""
         ...
 
     def now(self) -> datetime.datetime:
@@ -38,9 +38,9 @@ class Clock(Protocol):
 
 
 class SystemClock:
-    """The machine's own clocks."""
+    """The clocks of the operating system."""
 
-    monotonic_seconds = staticmethod(time.monotonic)  # a pod's way reads it a dozen times
+    monotonic_seconds = staticmethod(time.monotonic)  # called a dozen times per pod
 
     def now(self) -> datetime.datetime:
         """Return the wall-clock time in UTC."""
@@ -48,21 +48,21 @@ class SystemClock:
 
 
 class ClockJumpDetector:
-    """Tells when the wall clock was set: it moved otherwise than the monotonic one.
+    """Detects that the wall clock was set: it moved differently from the monotonic clock.
 
     A machine that sleeps looks like one whose clock is set forward, since the monotonic clock stops
-    meanwhile; nothing looks like a clock that is set back.
+    during sleep. A clock that is set back cannot be confused with anything.
     """
 
     def __init__(self, clock: Clock) -> None:
-        """Compare with what the clocks of `clock` say now."""
+        """Start with the present difference between the two clocks of `clock`."""
         self._clock = clock
         self._ahead_seconds = self._compute_wall_clock_offset_seconds()
 
     def measure_jump_seconds(self, now_seconds: float | None = None) -> float:
-        """Return by how much it was set since the last call; 0.0 for a mere correction.
+        """Return by how much the wall clock was set since the last call; 0.0 for a mere correction.
 
-        `now_seconds` is what the wall clock says, since 1970, where that is known already.
+        `now_seconds` is the time of the wall clock in seconds since 1970, if the caller has it.
         """
         if now_seconds is None:
             ahead_seconds = self._compute_wall_clock_offset_seconds()
@@ -79,7 +79,7 @@ class ClockJumpDetector:
 
 
 class ManualClock:
-    """A clock that moves only when it is told to: for tests, simulation and `--now`."""
+    """A clock that moves only on request: for tests, simulation and `--now`."""
 
     def __init__(self, now: datetime.datetime) -> None:
         """Start at `now`, which must carry a time zone."""
@@ -106,5 +106,5 @@ class ManualClock:
         self._now += datetime.timedelta(seconds=seconds)
 
     def jump_wall_clock(self, seconds: float) -> None:
-        """Set the wall clock forward, or back where `seconds` is negative."""
+        """Set the wall clock forward, or back if `seconds` is negative."""
         self._now += datetime.timedelta(seconds=seconds)

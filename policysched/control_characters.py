@@ -1,7 +1,7 @@
-"""Control and bidirectional characters, which a reader cannot see.
+"""Control and bidirectional characters, which are invisible to a reader.
 
-Names, messages and policies come from other people. Printed as it is, such a character could end a
-line, move the cursor, set the title of a terminal or change the direction of text.
+Names, messages and policies come from other people. If such a character is printed unescaped, it
+can end a line, move the cursor, set the title of a terminal or change the direction of text.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ _BIDIRECTIONAL = "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"
 """Ranges of a regular expression: characters that change the direction of text."""
 
 UNSEEN = re.compile(f"[{_CONTROL}{_BIDIRECTIONAL}]")
-"""A control or bidirectional character; line ends and tabs are none."""
+"""A control or bidirectional character, except line ends and tabs."""
 _IS_CONTROL = re.compile(f"[{_CONTROL}]")
 _IN_TEXT = re.compile(f"[{_CONTROL}{_BIDIRECTIONAL}\r\u2028\u2029]")
 _IN_LINE = re.compile(f"[{_CONTROL}{_BIDIRECTIONAL}\r\u2028\u2029\t\n]")
 _RUN_IN_LINE = re.compile(f"{_IN_LINE.pattern}+")
 _NOT_XML = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-"""Characters that XML 1.0 cannot write."""
+"""Characters that XML 1.0 cannot represent."""
 _SHORT = {"\t": "\\t", "\n": "\\n", "\r": "\\r"}
 
 
@@ -30,17 +30,17 @@ def is_control_character(character: str) -> bool:
 
 
 def escape_control_characters(text: str) -> str:
-    r"""Return a text of several lines with control characters as `\u001b`.
+    r"""Return a text of several lines with control characters escaped as `\u001b`.
 
-    Line ends and tabs stay. JSON has the same notation, so a JSON text keeps its meaning.
+    Line ends and tabs stay. JSON uses the same notation, so a JSON text keeps its meaning.
     """
-    if text.isprintable():  # a tenth of the time, for much JSON on one line
+    if text.isprintable():  # takes a tenth of the time for a long JSON text on one line
         return text
     return _IN_TEXT.sub(_format_unicode_escape, text)
 
 
 def escape_to_one_line(text: str) -> str:
-    """Return a text on one line: `escape_control_characters`, also of line ends and tabs."""
+    """Return a text on one line, with line ends and tabs escaped like control characters."""
     return _IN_LINE.sub(_format_unicode_escape, text)
 
 
@@ -50,12 +50,12 @@ def escape_unprintable_to_one_line(text: str) -> str:
 
 
 def blank_control_characters(text: str) -> str:
-    """Return a text on one line: a blank for each run of what `escape_to_one_line` escapes."""
+    """Return a text on one line: a blank replaces each run of `escape_to_one_line`'s characters."""
     return _RUN_IN_LINE.sub(" ", text)
 
 
 def replace_non_xml_characters(text: str) -> str:
-    """Return a text with U+FFFD for each character that XML cannot write."""
+    """Return a text with U+FFFD in place of each character that XML 1.0 cannot represent."""
     return _NOT_XML.sub("\N{REPLACEMENT CHARACTER}", text)
 
 

@@ -1,17 +1,17 @@
-"""How many columns of a terminal a text takes."""
+"""The number of terminal columns that a text occupies."""
 
 from __future__ import annotations
 
 import unicodedata
 
 _WIDE = ("W", "F")
-"""East Asian widths of characters that take two columns."""
+"""East Asian widths of characters that occupy two columns."""
 _WITHOUT_WIDTH = ("Mn", "Me")
 """Categories of marks, which are drawn over the character before them."""
 
 
 def count_display_columns(text: str) -> int:
-    """Return the columns of a text without control characters."""
+    """Return the number of columns of a text that has no control characters."""
     return len(text) if text.isascii() else sum(map(_count_character_columns, text))
 
 

@@ -1,16 +1,16 @@
-"""Every exception that policysched raises on purpose.
+"""The exceptions that policysched raises deliberately.
 
     PolicySchedError                 exit 2
-    ├── UsageError                   exit 3: options that make no sense, alone or together
-    ├── InputError                   a file or a text that cannot be read or understood
-    │   └── ConfigurationError       a profile, plugin or argument that does not exist or fit
+    ├── UsageError                   exit 3: options that are invalid, alone or in combination
+    ├── InputError                   a file or a text that cannot be read or parsed
+    │   └── ConfigurationError       a profile, plugin or argument that does not exist or is invalid
     ├── MissingResourceError         a file that ships with policysched was not found
-    ├── PluginFailure                a third-party plugin raised, or answered what makes no sense
-    └── RemoteError                  a server could not be asked, or refused (see kube, promapi)
+    ├── PluginFailure                an external plugin raised, or returned an invalid answer
+    └── RemoteError                  a server was unreachable or refused (see kube, promapi)
 
-Expected outcomes are not exceptions: a pod that fits nowhere is a `Status`, a policy that is wrong
-is a list of `Diagnostic`. The command line turns each of these into one line on stderr and the exit
-code above; anything else that escapes is a bug and shows its traceback.
+Expected outcomes are not exceptions: a pod that fits on no node is a `Status`, an invalid policy is
+a list of `Diagnostic`. The command line prints each of these exceptions on stderr and exits with
+the code above. Any other exception that escapes is a bug and shows its traceback.
 """
 
 from __future__ import annotations
@@ -22,28 +22,28 @@ EXIT_FINDINGS = 1
 EXIT_WRONG_INPUT = 2
 EXIT_USAGE = 3
 EXIT_INTERRUPTED = 130
-"""128 + SIGINT, the shell's convention for a process ended by Ctrl-C."""
+"""128 + SIGINT: the shell's exit code for a process that Ctrl-C ended."""
 
 
 class PolicySchedError(Exception):
-    """The root; its text is one sentence for the person at the terminal."""
+    """The base class; its text is one sentence for the user at the terminal."""
 
     exit_code: ClassVar[int] = EXIT_WRONG_INPUT
 
 
 class UsageError(PolicySchedError):
-    """Options or arguments that make no sense, alone or together."""
+    """Options or arguments that are invalid, alone or in combination."""
 
     exit_code: ClassVar[int] = EXIT_USAGE
 
 
 class InputError(PolicySchedError):
-    """Input that cannot be read or understood.
+    """Input that cannot be read or parsed.
 
     Attributes:
         where: the file, or the file and the place in it (`cluster.json:3`).
-        problem: what is wrong, lowercase and without a final period.
-        help: what to do about it, or "" where that is obvious.
+        problem: what is wrong, in lower case and without a full stop.
+        help: how to fix it, or "" if that is obvious.
     """
 
     def __init__(self, where: str, problem: str, *, help: str = "") -> None:  # noqa: A002 - the word that diagnostics use
@@ -54,15 +54,15 @@ class InputError(PolicySchedError):
 
 
 class ConfigurationError(InputError):
-    """A profile, plugin, plugin argument or source that does not exist or does not fit."""
+    """A profile, plugin, plugin argument or source that does not exist or is invalid."""
 
 
 class MissingResourceError(PolicySchedError):
-    """A file that ships with policysched is not where an installation or a checkout has it."""
+    """A file that ships with policysched is missing from the installation or checkout."""
 
 
 class PluginFailure(PolicySchedError):  # noqa: N818 - the word of the messages that name it
-    """A plugin of another package raised, or its answer is not what its extension point asks for.
+    """A plugin of another package raised, or returned an answer that its extension point forbids.
 
     Attributes:
         plugin: its name.
@@ -76,4 +76,4 @@ class PluginFailure(PolicySchedError):  # noqa: N818 - the word of the messages 
 
 
 class RemoteError(PolicySchedError):
-    """A server could not be asked, or refused; the packages that speak to it derive their own."""
+    """A server was unreachable or refused a request; packages with clients derive their own."""

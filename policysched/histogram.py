@@ -1,4 +1,4 @@
-"""Histograms that cost a search and an addition: the exposition reads them when somebody asks."""
+"""Histograms: an observation costs a search and an addition; only scrapes read them."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from collections.abc import Iterator
 
 
 def make_exponential_buckets(start: float, factor: float, count: int) -> tuple[float, ...]:
-    """Return `count` upper bounds, each `factor` times the one before (ExponentialBuckets)."""
+    """Return `count` upper bounds; each is `factor` times the previous one (ExponentialBuckets)."""
     return tuple(start * factor**power for power in range(count))
 
 
 class Histogram:
-    """How many values lie up to each bound.
+    """The number of observed values per bucket.
 
     Attributes:
-        bounds: upper bounds, included, ascending.
-        counts: values in each bucket alone, with one more for those above all bounds.
+        bounds: upper bounds, inclusive and ascending.
+        counts: values in each bucket (not cumulative), and finally those above all bounds.
         total: the sum of all values.
     """
 
@@ -42,17 +42,17 @@ class LabelledHistograms:
     """
 
     def __init__(self, labels: tuple[str, ...], bounds: tuple[float, ...]) -> None:
-        """Start without any combination; `bounds` are those of all histograms."""
+        """Start without any combination; all histograms share `bounds`."""
         self.labels = labels
         self._bounds = bounds
         self._made: dict[tuple[str, ...], Histogram] = {}
 
     def __iter__(self) -> Iterator[tuple[tuple[str, ...], Histogram]]:
-        """Iterate over the label values and histograms there are."""
+        """Iterate over the combinations of label values so far, each with its histogram."""
         return iter(self._made.items())
 
     def observe(self, value: float, *values: str) -> None:
-        """Count one value under label values, in the order of `labels`."""
+        """Count one value for the label values, which are in the order of `labels`."""
         made = self._made.get(values)
         if made is None:
             made = self._made[values] = Histogram(self._bounds)

@@ -1,4 +1,4 @@
-"""What belongs to the process and not to the scheduler: signals, threads, garbage collection."""
+"""The process around the scheduler: signals, threads, garbage collection."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from typing import TypeVar
 T = TypeVar("T")
 
 _STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
-"""The last one comes when a terminal closes, unless it is ignored (`nohup`)."""
+"""A closing terminal sends SIGHUP; `nohup` makes the process ignore it."""
 _GC_THRESHOLD = (50_000, 25, 100)
-"""Almost everything is freed by reference counts, so looking for cycles may be rare."""
+"""Reference counts free almost everything, so cycle collections can be rare."""
 
 
 def stop_on_signals() -> asyncio.Event:
-    """Return an event that the first of `_STOP_SIGNALS` sets; a second ends the process at once.
+    """Return an event that the first of `_STOP_SIGNALS` sets; a second one ends the process.
 
-    The handler is Python's and not the loop's, so that the second signal is heard even where the
-    loop is busy, or waits for a thread, while it ends.
+    The handlers are Python's own and not those of the event loop. The second signal therefore takes
+    effect even while the loop is busy, or waits for a thread, during shutdown.
     """
     stopping = asyncio.Event()
     loop = asyncio.get_running_loop()
@@ -42,7 +42,7 @@ def stop_on_signals() -> asyncio.Event:
 
 
 async def run_until_stopped(stopping: asyncio.Event, work: Coroutine[None, None, T]) -> T | None:
-    """Return what comes of `work`, None where the process is asked to end before."""
+    """Return the result of `work`, or None if `stopping` is set first."""
     working = asyncio.create_task(work)
     asked = asyncio.create_task(stopping.wait())
     try:
@@ -55,9 +55,9 @@ async def run_until_stopped(stopping: asyncio.Event, work: Coroutine[None, None,
 
 
 async def run_in_thread(work: Callable[[], T]) -> T:
-    """Return what `work` returns, which may take long and is given up when the process ends.
+    """Return the result of `work` from a daemon thread, which the end of the process abandons.
 
-    Threads of `asyncio.to_thread` are waited for then, however long they take.
+    The process would wait for threads of `asyncio.to_thread` at its end, however long they run.
     """
     loop = asyncio.get_running_loop()
     answer: asyncio.Future[T] = loop.create_future()
@@ -78,7 +78,7 @@ async def run_in_thread(work: Callable[[], T]) -> T:
 
 
 def _set_future_result(answer: asyncio.Future[T], result: T) -> None:
-    if not answer.done():  # else nobody waits any more
+    if not answer.done():  # otherwise the waiting task was cancelled
         answer.set_result(result)
 
 
@@ -88,31 +88,31 @@ def _set_future_error(answer: asyncio.Future[T], error: BaseException) -> None:
 
 
 def make_garbage_collection_rare() -> None:
-    """Look for cycles seldom, also while all that there is in a cluster is listed."""
+    """Collect cycles rarely, also while all objects of the cluster are being listed."""
     gc.set_threshold(*_GC_THRESHOLD)
 
 
 def freeze_existing_objects() -> None:
-    """Keep collections out of the hot path: what exists now is long-lived, look at new things."""
+    """Exclude all existing objects from later collections: they are long-lived."""
     gc.collect()
     gc.freeze()
     make_garbage_collection_rare()
 
 
 def collect_garbage_cycles() -> None:
-    """Free what holds itself and nothing else does, such as the policies of a former version.
+    """Free objects that only reference each other, such as the policies of a former version.
 
-    Left alone it would wait for a collection of everything, which `freeze_existing_objects` makes
-    rare. It skips objects of before that freeze; newer ones cost 1.2 ms for each thousand pods.
+    Otherwise they would stay until a full collection, which `freeze_existing_objects` makes rare.
+    Objects from before that freeze are skipped; newer ones cost 1.2 ms per thousand pods.
     """
     gc.collect()
 
 
 @contextlib.contextmanager
 def pause_garbage_collection() -> Iterator[None]:
-    """Build much that lives long without looking for cycles in it again and again.
+    """Build many long-lived objects without repeated cycle collections.
 
-    What makes several such things one after the other collects in between.
+    A caller that builds several such structures in turn must collect between them.
     """
     was_enabled = gc.isenabled()
     gc.disable()

@@ -1,4 +1,4 @@
-"""URLs of servers, as options, configurations and kubeconfigs give them."""
+"""Server URLs from options, configurations and kubeconfigs."""
 
 from __future__ import annotations
 
@@ -14,32 +14,33 @@ _SCHEMES = frozenset({"http", "https"})
 
 
 def split_server_url(url: str) -> urllib.parse.SplitResult | None:
-    """Return the parts of `http[s]://HOST[:PORT][/PATH]`, None for a text that no client can use.
+    """Return the parts of `http[s]://HOST[:PORT][/PATH]`, or None if no client can use the text.
 
-    `urlsplit` drops tabs and line ends and leaves names that DNS cannot hold; clients then raise,
-    each in its own way, when they connect. So these are refused when the text is read.
+    `urlsplit` drops tabs and line ends, and accepts names that are invalid in DNS. Clients then
+    raise, each in its own way, when they connect. Therefore such URLs are refused when they are
+    read.
     """
     if not url.isprintable() or " " in url:
         return None
     try:
         parts = urllib.parse.urlsplit(url)
         is_usable = parts.scheme in _SCHEMES and parts.port != 0 and _is_valid_host(parts)
-    except ValueError:  # of brackets, of the port, or of a name that IDNA has no form for
+    except ValueError:  # invalid brackets, an invalid port, or a name without an IDNA form
         return None
     return parts if is_usable else None
 
 
 def quote_url(url: str) -> str:
-    """Return a URL for a message: in backticks, without a password and control characters."""
+    """Return a URL for a message: in backticks, without credentials and control characters."""
     without_user = _USER.sub("//(hidden)@", url)
     return f"`{control_characters.escape_unprintable_to_one_line(without_user)}`"
 
 
 def _is_valid_host(parts: urllib.parse.SplitResult) -> bool:
-    """Return whether the host is an IP address or a name that DNS can hold.
+    """Return whether the host is an IP address or a valid DNS name.
 
     Raises:
-        ValueError: it is neither.
+        ValueError: the brackets hold no IPv6 address, or the name has no IDNA form.
     """
     host = parts.hostname or ""
     if "[" in parts.netloc:
