@@ -1,1 +1,1 @@
-"""The configuration file and the flags over it: reading, checking, printing."""
+"""The configuration file and the flags that override it: reading, checking, printing."""

@@ -1,4 +1,4 @@
-"""Addresses to listen on: `127.0.0.1:9153`, `[::1]:9153`."""
+"""Addresses to listen on, such as `127.0.0.1:9153` or `[::1]:9153`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _MAX_PORT = 65535
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class ListenAddress:
-    """Where to listen; port 0 lets the system choose one."""
+    """The address of a server socket; port 0 lets the system choose one."""
 
     host: str
     port: int
@@ -23,10 +23,10 @@ class ListenAddress:
 
 
 def parse_listen_address(text: str) -> ListenAddress:
-    """Return the address that `HOST:PORT` says; the host is an IP address or `localhost`.
+    """Return the address `HOST:PORT`; the host is an IP address or `localhost`.
 
     Raises:
-        UsageError: it is no address.
+        UsageError: the text is not such an address.
     """
     host, colon, port = text.rpartition(":")
     host = host.removeprefix("[").removesuffix("]")

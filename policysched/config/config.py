@@ -1,7 +1,7 @@
-"""The configuration of `run`, field by field; schemas/config.schema.json says the same of files.
+"""The fields of the configuration of `run`; schemas/config.schema.json is their schema.
 
-`config_reading` reads it, `config_faults` says what is wrong with one. The defaults are those of
-kube-scheduler where it has the field; docs/configuration.md lists them all.
+`config_reading` reads a configuration, `config_faults` finds its errors. The defaults are those of
+kube-scheduler for the fields that it has; docs/configuration.md lists them all.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from policysched.promapi import settings
 
 
 class PluginConfig(msgspec.Struct, frozen=True, rename="camel"):
-    """A plugin that is switched on, weighted or given arguments."""
+    """A plugin that is enabled, weighted or given arguments."""
 
     name: str
     weight: int | None = None
@@ -23,7 +23,7 @@ class PluginConfig(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class ProfileConfig(msgspec.Struct, frozen=True, rename="camel"):
-    """The plugins of one profile, on top of what the policies say about it."""
+    """The plugins of one profile, in addition to those that the policies configure."""
 
     scheduler_name: str
     plugins: tuple[PluginConfig, ...] = ()
@@ -32,11 +32,11 @@ class ProfileConfig(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class ClientConnection(msgspec.Struct, frozen=True, rename="camel"):
-    """How the API server is spoken to.
+    """Limits for requests to the API server.
 
     Attributes:
-        qps: requests a second, None for no limit of our own.
-        burst: how many may come at once, None for twice as many as in a second.
+        qps: requests a second; None for no limit in the client.
+        burst: requests that may be sent at once; None for twice `qps`.
     """
 
     qps: float | None = None
@@ -44,18 +44,18 @@ class ClientConnection(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class PoliciesConfig(msgspec.Struct, frozen=True, rename="camel"):
-    """Where policies come from and what becomes of versions of them.
+    """The source of the policies, and the treatment of their versions.
 
     Attributes:
         paths: files, folders and manifests, see `policy_sources.read_policy_texts`.
-        config_map: `NAMESPACE/NAME` of the ConfigMap that holds them; "" for none.
-        on_bad_start: `refuse` to start with a bad version, or go by the `lastGood` one.
-        lint_errors: what an error of lint makes of a version: `refuse` it like an error of the
-            language, or `warn`.
+        config_map: `NAMESPACE/NAME` of the ConfigMap that holds the policies; "" for none.
+        on_bad_start: whether to `refuse` to start with a bad version, or use the `lastGood` one.
+        lint_errors: whether to `refuse` a version with lint errors, as if it did not compile, or to
+            `warn`.
         history: `NAMESPACE/NAME` of the ConfigMap that keeps former good versions; "" for
-            `CONFIGMAP-history` beside `config_map`, and for none where policies are files.
-        keep: how many of them.
-        check_every_seconds: how often files are looked at.
+            `CONFIGMAP-history` beside `config_map`, and for no history if the policies are files.
+        keep: the number of former versions in the history.
+        check_every_seconds: the interval between checks of files for changes.
     """
 
     paths: tuple[str, ...] = ()
@@ -68,21 +68,21 @@ class PoliciesConfig(msgspec.Struct, frozen=True, rename="camel"):
 
     @property
     def history_config_map(self) -> str:
-        """The ConfigMap of former versions, as `NAMESPACE/NAME`; "" where none is kept."""
+        """The ConfigMap of former versions, as `NAMESPACE/NAME`; "" if no versions are kept."""
         return self.history or (f"{self.config_map}-history" if self.config_map else "")
 
 
 class AuthenticationConfig(msgspec.Struct, frozen=True, rename="camel"):
-    """Whether the API server says who asks (TokenReview), and how long its answer holds."""
+    """Authentication of requests by the API server (TokenReview), and the cache time."""
 
     enabled: bool = True
     cache_seconds: float = 10.0
 
 
 class AuthorizationConfig(msgspec.Struct, frozen=True, rename="camel"):
-    """Whether the API server says who may ask (SubjectAccessReview), and for how long.
+    """Authorization of requests by the API server (SubjectAccessReview), and the cache time.
 
-    `always_allow_paths` are open to everybody.
+    `always_allow_paths` need no authorization.
     """
 
     enabled: bool = True
@@ -91,13 +91,13 @@ class AuthorizationConfig(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class ServingConfig(msgspec.Struct, frozen=True, rename="camel"):
-    """Where the process answers for itself.
+    """The addresses on which the process serves metrics, health and debug pages.
 
     Attributes:
-        secure_address: `HOST:PORT` served by TLS; "" for nowhere.
-        cert_file: PEM certificates; without them one is signed by itself at the start.
+        secure_address: `HOST:PORT` for TLS; "" to disable it.
+        cert_file: PEM certificates; without them, a self-signed one is made at the start.
         key_file: the key of `cert_file`.
-        metrics_address: `HOST:PORT` of metrics in the clear; "" for nowhere.
+        metrics_address: `HOST:PORT` for metrics without TLS; "" to disable it.
     """
 
     secure_address: str = ""
@@ -109,36 +109,36 @@ class ServingConfig(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class DecisionsConfig(msgspec.Struct, frozen=True, rename="camel"):
-    """How many decisions are remembered."""
+    """The number of recent decisions to keep."""
 
     kept: int = 1000
 
 
 class LoggingConfig(msgspec.Struct, frozen=True, rename="camel"):
-    """The form of logs, and from which level on they are written."""
+    """The format of logs, and the lowest level that is written."""
 
     format: Literal["text", "json"] = "text"
     level: Literal["debug", "info", "warning", "error"] = "info"
 
 
 class TracingConfig(msgspec.Struct, frozen=True, rename="camel"):
-    """Where spans go; `endpoint` is "" for nowhere. Names are those of kube-apiserver's tracing."""
+    """The collector of spans; "" disables tracing. Names are those of kube-apiserver's tracing."""
 
     endpoint: str = ""
     sampling_rate_per_million: int = 0
 
 
 class FeatureGates(msgspec.Struct, frozen=True, rename="pascal"):
-    """Switches under the names of kube-scheduler's feature gates; all are on by default.
+    """Feature gates, named as those of kube-scheduler; all are on by default.
 
-    None of them changes which nodes a pod may go to.
+    None of them changes which nodes are feasible for a pod.
 
     Attributes:
-        scheduler_pop_from_backoff_q: a pod that backs off is tried early when no other waits.
-        scheduler_queueing_hints: plugins look closer at events that may help pods they rejected;
+        scheduler_pop_from_backoff_q: a pod in backoff is tried early if no other pod waits.
+        scheduler_queueing_hints: plugins inspect events that may help pods that they rejected;
             otherwise each such event leads to another attempt.
-        opportunistic_batching: answers of plugins are kept for equal pods; otherwise all plugins
-            are asked about all nodes for each pod.
+        opportunistic_batching: answers of plugins are cached for equal pods; otherwise all plugins
+            are called for all nodes for each pod.
     """
 
     scheduler_pop_from_backoff_q: bool = True
@@ -147,7 +147,7 @@ class FeatureGates(msgspec.Struct, frozen=True, rename="pascal"):
 
 
 class Config(msgspec.Struct, frozen=True, rename="camel"):
-    """A configuration; the defaults are those of kube-scheduler where it has them."""
+    """A configuration; the defaults are those of kube-scheduler for the fields that it has."""
 
     policies: PoliciesConfig = PoliciesConfig()
     params: dict[str, str | int | float] = {}

@@ -1,4 +1,4 @@
-"""What is wrong with a configuration: what its schema forbids, and what makes no sense."""
+"""The errors of a configuration: violations of its schema, and semantic errors."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ _MAX_CHARACTERS = 1000
 
 
 def find_config_faults(document: plain_yaml.YamlDocument) -> list[config_schema.ConfigFault]:
-    """Return everything that is wrong with a configuration, by line.
+    """Return every error of a configuration, by line.
 
-    What a field that does not fit the schema says together with others is not judged: it would be
-    told twice.
+    Fields that violate the schema are excluded from the semantic checks, which would report the
+    same mistake again.
     """
     violations = config_schema.find_schema_violations(document.value)
     faults = [
@@ -32,12 +32,12 @@ def find_config_faults(document: plain_yaml.YamlDocument) -> list[config_schema.
 
 
 def convert_config(value: Mapping[str, Any]) -> config.Config:
-    """Return the configuration of a value that fits the schema."""
+    """Return the configuration from a value that fits the schema."""
     return msgspec.convert(_make_integers(value), config.Config)
 
 
 def _make_integers(value: Any) -> Any:  # noqa: ANN401 - a value of YAML
-    """Return a value with `1.0` as 1, an integer by the schema and by Kubernetes' own reading."""
+    """Return the value with `1.0` as 1, which is an integer in the schema and in Kubernetes."""
     if isinstance(value, Mapping):
         return {key: _make_integers(each) for key, each in value.items()}
     if isinstance(value, list):
@@ -46,19 +46,19 @@ def _make_integers(value: Any) -> Any:  # noqa: ANN401 - a value of YAML
 
 
 def _shorten_to_line(text: str) -> str:
-    """Return a text without what would break a line of a log, and cut; keys may be anything."""
+    """Return a text that is safe in one log line, truncated; keys may be any text."""
     plain = control_characters.escape_unprintable_to_one_line(text)
     return plain if len(plain) <= _MAX_CHARACTERS else f"{plain[:_MAX_CHARACTERS]}…"
 
 
 _Problems: TypeAlias = Iterable[tuple[plain_yaml.Path, str]]
-"""Each with the path of the value that is wrong."""
+"""The path of each wrong value, with the problem."""
 
 
 def _find_semantic_faults(
     document: plain_yaml.YamlDocument, faulty: set[str]
 ) -> Iterable[config_schema.ConfigFault]:
-    """Yield what a schema cannot say, of the fields that fit it."""
+    """Yield the errors that the schema cannot express, in the fields that fit it."""
     said = {key: value for key, value in document.value.items() if key not in faulty}
     given = convert_config(said)
     for fields, check in _CHECKS.items():
@@ -83,7 +83,7 @@ def _find_backoff_faults(given: config.Config) -> _Problems:
     if longest >= given.pod_initial_backoff_seconds:
         return
     problem = "`podMaxBackoffSeconds` is less than `podInitialBackoffSeconds`"
-    if longest == config.Config().pod_max_backoff_seconds:  # nobody has to have written it
+    if longest == config.Config().pod_max_backoff_seconds:  # the file may omit it
         yield ("podInitialBackoffSeconds",), f"{problem}: it is {longest:g} unless it is given"
     else:
         yield ("podMaxBackoffSeconds",), problem
@@ -139,7 +139,7 @@ def _find_serving_faults(given: config.Config) -> _Problems:
 def _find_tracing_faults(given: config.Config) -> _Problems:
     endpoint = given.tracing.endpoint
     parts = server_urls.split_server_url(endpoint)
-    is_url = parts is not None and "@" not in parts.netloc  # it would be printed with a password
+    is_url = parts is not None and "@" not in parts.netloc  # a message would print the password
     if endpoint and not is_url:
         advice = "write http://HOST:4318 or https://HOST, without a user"
         yield ("tracing", "endpoint"), f"`tracing.endpoint` is no URL of a collector; {advice}"
@@ -155,4 +155,4 @@ _CHECKS: Mapping[tuple[str, ...], Callable[[config.Config], _Problems]] = {
     ("serving",): _find_serving_faults,
     ("tracing",): _find_tracing_faults,
 }
-"""Checks by the fields that they are about."""
+"""Semantic checks, by the fields that each of them reads."""

@@ -1,4 +1,4 @@
-"""Plugins that a configuration names: whether they exist, and take their arguments."""
+"""Plugins that a configuration names: whether they exist and accept their arguments."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from policysched.plugins import registry
 def find_plugin_problems(
     profiles: tuple[config.ProfileConfig, ...],
 ) -> Iterator[tuple[plain_yaml.Path, str]]:
-    """Yield what is wrong, with the path of the name or of the arguments.
+    """Yield each problem, with the path of the plugin name or of its arguments.
 
-    Plugins of other packages are not made here: they say what they think when `run` makes them.
+    Plugins of other packages are not created here: `run` reports their errors when it creates them.
     """
     installed = registry.create_installed_registry()
     for path, name in _list_plugin_names(profiles):

@@ -1,4 +1,4 @@
-"""A configuration as a text that can be read again, without what is secret."""
+"""A configuration as a text that can be read again, without secrets."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ import yaml
 from policysched.config import config, config_reading
 
 HIDDEN = "(hidden)"
-"""What stands for a secret. It is a value like any other, so the text still fits the schema."""
+"""The placeholder of a secret. It is a valid string, so the text still fits the schema."""
 
 _SECRET_TEXTS = ("bearerToken", "password")
 _SECRET_VALUES = ("headers", "queryParams")
-"""Mappings whose values may be secret: X-Scope-OrgID is not, an API key is."""
+"""Mappings whose values may be secret: an API key is, X-Scope-OrgID is not."""
 
 
 def format_config_yaml(given: config.Config) -> str:
-    """Return all fields that have a value, in the order of docs/configuration.md."""
+    """Return a YAML text of all fields that have a value, in the order of docs/configuration.md."""
     fields = config_reading.HEAD | _drop_none(msgspec.to_builtins(given))
     fields["prometheus"] = {
         name: _hide_secrets(server) for name, server in fields["prometheus"].items()
@@ -36,7 +36,7 @@ def _drop_none(value: Any) -> Any:  # noqa: ANN401 - a plain value of any kind
 
 
 def _hide_secrets(server: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the settings of a Prometheus with HIDDEN for what may be secret."""
+    """Return the settings of a Prometheus source with HIDDEN in place of possible secrets."""
     shown: dict[str, Any] = {}
     for key, value in server.items():
         if key in _SECRET_TEXTS:

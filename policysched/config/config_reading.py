@@ -1,4 +1,4 @@
-"""Reading a configuration, strictly: schemas/config.schema.json says what may stand in it."""
+"""Reads a configuration and validates it strictly against schemas/config.schema.json."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from policysched.config import config, config_faults, config_schema
 from policysched.inputs import object_lists, plain_yaml
 
 HEAD = {"apiVersion": "policysched.io/v1alpha1", "kind": "PolicySchedulerConfiguration"}
-"""What every configuration begins with."""
+"""The first fields of every configuration."""
 
 
 class FieldOverride(NamedTuple):
-    """What an option of the command line says about a field.
+    """The value of a command-line option for a field of the configuration.
 
     Attributes:
         option: as it is written, such as `--log-level`.
         path: of the field.
-        value: as it would stand in a file; None takes away what the file says.
+        value: as in a file; None removes the value from the file.
     """
 
     option: str
@@ -32,23 +32,23 @@ def read_config(path: str) -> config.Config:
     """Return the configuration in the file `path`.
 
     Raises:
-        ConfigurationError: it does not fit the schema; every fault is named with its line.
+        ConfigurationError: it does not fit the schema; every error is reported with its line.
         InputError: it cannot be read, or is not YAML.
     """
     return _convert_document(_load_checked_document(_read_config_text(path), path))
 
 
 def parse_config(text: str, where: str) -> config.Config:
-    """Return the configuration that a text describes; see `read_config`."""
+    """Return the configuration in a text; see `read_config`."""
     return _convert_document(_load_checked_document(text, where))
 
 
 def read_effective_config(path: str | None, flags: Sequence[FieldOverride] = ()) -> config.Config:
-    """Return the configuration in a file, if there is one, with what the flags say over it.
+    """Return the configuration in a file, if any, with the flags over it.
 
     Raises:
         ConfigurationError, InputError: see `read_config`.
-        UsageError: what the flags say does not fit, alone or with the file.
+        UsageError: the value of a flag is invalid, alone or together with the file.
     """
     value = (
         dict(HEAD) if path is None else _load_checked_document(_read_config_text(path), path).value
@@ -101,7 +101,7 @@ def _merge_flags(value: dict[str, Any], flags: Sequence[FieldOverride]) -> dict[
 
 
 def _find_overriding_flag(path: plain_yaml.Path, flags: Sequence[FieldOverride]) -> str:
-    """Return the flag that is about a field, or else those about the group in which it is."""
+    """Return the flags that set a field or a group around it, or else all flags of its section."""
     about = [flag.option for flag in flags if flag.path == path[: len(flag.path)]]
     near = [flag.option for flag in flags if flag.path[:1] == path[:1]]
     return ", ".join(dict.fromkeys(about or near)) or "options"

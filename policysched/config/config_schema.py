@@ -1,4 +1,4 @@
-"""What the schema of configurations forbids, in words for who wrote the file."""
+"""Violations of the configuration schema, in words for the author of the file."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _FEW_NAMES = 10
 
 
 class ConfigFault(NamedTuple):
-    """What is wrong on a line; `path` is that of the value, or of the mapping around it."""
+    """An error on a line; `path` is that of the value, or of the mapping around it."""
 
     line: int
     problem: str
@@ -36,12 +36,12 @@ def load_config_schema() -> dict[str, Any]:
 
 
 def find_schema_violations(value: plain_yaml.Value) -> list[Violation]:
-    """Return every place at which a configuration does not fit the schema."""
+    """Return every violation of the schema in a configuration."""
     return list(jsonschema.Draft202012Validator(load_config_schema()).iter_errors(value))
 
 
 def find_faulty_fields(found: Iterable[Violation]) -> set[str]:
-    """Return the fields of the document in which something violates the schema."""
+    """Return the top-level fields that contain violations of the schema."""
     faulty: set[str] = set()
     for error in found:
         if error.absolute_path:
@@ -54,7 +54,7 @@ def find_faulty_fields(found: Iterable[Violation]) -> set[str]:
 def describe_violation(
     error: Violation, document: plain_yaml.YamlDocument, whole: str = "the configuration"
 ) -> Iterable[ConfigFault]:
-    """Yield what a violation means, one fault for each unknown field; `whole` is the document."""
+    """Yield the faults of a violation, one for each unknown field; `whole` names the document."""
     path = tuple(error.absolute_path)
     name = f"`{_format_field_path(path)}`" if path else whole
     if error.validator == "additionalProperties":
@@ -129,10 +129,10 @@ _WORDS: Mapping[str, Callable[[Violation], str]] = {
     "maxLength": lambda error: f"has more than {error.validator_value} characters",
     "pattern": lambda error: f"must be {_get_violated_schema(error).get('title')}",
 }
-"""What follows the name of a field, by keyword of the schema; values may be secret."""
+"""The text after the name of a field, by keyword of the schema; values may be secret."""
 
 
 def _format_field_path(path: plain_yaml.Path) -> str:
-    """Return a path as `profiles[0].plugins`."""
+    """Return a path in the form `profiles[0].plugins`."""
     text = "".join(f"[{key}]" if isinstance(key, int) else f".{key}" for key in path)
     return text.removeprefix(".")

@@ -1,4 +1,4 @@
-"""Durations as Kubernetes configuration writes them: `15s`, `1m30s`, `500ms` (metav1.Duration)."""
+"""Durations as Kubernetes configuration has them: `15s`, `1m30s`, `500ms` (metav1.Duration)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _DURATION = re.compile(f"(?:{_PART})+", re.ASCII)
 
 
 def parse_duration_seconds(text: str) -> float | None:
-    """Return the seconds of a duration, None where the text is none."""
+    """Return the seconds of a duration, or None if the text is not one."""
     if not _DURATION.fullmatch(text):
         return None
     return sum(float(number) * _UNIT_SECONDS[unit] for number, unit in re.findall(_PART, text))

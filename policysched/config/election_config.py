@@ -6,7 +6,7 @@ import msgspec
 
 
 class LeaderElectionConfig(msgspec.Struct, frozen=True, rename="camel"):
-    """Whether and how one of several processes is elected; times are as `15s`."""
+    """Whether and how processes elect a leader; times have the form `15s`."""
 
     leader_elect: bool = False
     lease_duration: str = "15s"
@@ -14,4 +14,4 @@ class LeaderElectionConfig(msgspec.Struct, frozen=True, rename="camel"):
     retry_period: str = "2s"
     resource_name: str = "policysched"
     resource_namespace: str = ""
-    """`""` for the namespace of the pod that we run in, else `election.DEFAULT_NAMESPACE`."""
+    """`""` for the namespace of this process's pod, or else `election.DEFAULT_NAMESPACE`."""

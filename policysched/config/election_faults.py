@@ -1,4 +1,4 @@
-"""Times of `leaderElection` that make no sense; the limits are those of client-go.
+"""Invalid times of `leaderElection`; the limits are those of client-go.
 
 Source: `tools/leaderelection`, NewLeaderElector.
 """
@@ -10,13 +10,13 @@ from collections.abc import Iterable
 from policysched.config import durations, election_config
 from policysched.kube.election import leader_election
 
-_SHORTEST_LEASE_SECONDS = 1.0  # `leaseDurationSeconds` is a whole number, and not 0
+_SHORTEST_LEASE_SECONDS = 1.0  # `leaseDurationSeconds` is an integer and must not be 0
 
 
 def find_election_problems(
     config: election_config.LeaderElectionConfig,
 ) -> Iterable[tuple[str, str]]:
-    """Yield what makes no sense: (field as it is written in a file, what is wrong with it)."""
+    """Yield each problem: (field as it is written in a file, description of the problem)."""
     by_field = {
         "leaseDuration": durations.parse_duration_seconds(config.lease_duration),
         "renewDeadline": durations.parse_duration_seconds(config.renew_deadline),

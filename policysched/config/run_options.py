@@ -1,4 +1,4 @@
-"""What `run` is started with besides its configuration."""
+"""The options of `run` that are not part of its configuration."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ import dataclasses
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class RunOptions:
-    """Options of the command line that no configuration has.
+    """Command-line options that no configuration file has.
 
     Attributes:
-        kubeconfig: a path, None for the usual places.
-        context: a context of it, None for the current one.
-        scheduler_name: name of the profile where the policies declare none.
-        metrics_file: see `metrics_source.MetricsFileSource`; it stands for all of Prometheus.
-        dry_run: decide for nobody, write nothing, and compare with the scheduler that does.
+        kubeconfig: a path; None for the default locations.
+        context: a context of the kubeconfig; None for the current one.
+        scheduler_name: name of the profile if the policies declare none.
+        metrics_file: see `metrics_source.MetricsFileSource`; it replaces all Prometheus sources.
+        dry_run: decide pods of another scheduler, compare with its decisions, and write nothing.
     """
 
     kubeconfig: str | None = None
