@@ -1,1 +1,1 @@
-"""Policies and configuration become profiles: plugin sets, needed kinds, the choice for a pod."""
+"""Makes profiles from policies and configuration: plugin sets, needed kinds, choice for a pod."""

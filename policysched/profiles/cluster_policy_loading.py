@@ -1,4 +1,4 @@
-"""Cluster policies from texts: what is put into force."""
+"""Loads the cluster policies in force from policy texts."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class ClusterPolicyInputs:
-    """What is asked for.
+    """The inputs of `load_cluster_policies`.
 
     Attributes:
         paths: see `policy_sources.read_policy_texts`.
@@ -41,14 +41,14 @@ class ClusterPolicyInputs:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class LoadedClusterPolicies:
-    """What the inputs say.
+    """The cluster policies of the inputs, with the findings about them.
 
     Attributes:
-        policies: None where the texts have no cluster policy in force.
-        warnings: rendered findings that are no errors.
-        unmeasured: names of metrics of which no cluster has a sample.
-        metrics: the file of their values, None without one.
-        content_hash: of the texts, "" without any.
+        policies: None if the texts have no cluster policy in force.
+        warnings: rendered findings that are not errors.
+        unmeasured: names of metrics without a sample for any cluster.
+        metrics: the metrics file; None without one.
+        content_hash: of the texts; "" without any.
     """
 
     policies: cluster_policies.ClusterPolicies | None
@@ -63,7 +63,7 @@ def load_cluster_policies(inputs: ClusterPolicyInputs) -> LoadedClusterPolicies:
 
     Raises:
         InputError: a text or a file has errors, or cannot be read.
-        ConfigurationError: it is not said which profile is meant, or there is none of that name.
+        ConfigurationError: the profile is ambiguous, or none has the given name.
     """
     policy_set = policy_sets.load_policy_set(
         inputs.paths,
@@ -94,16 +94,16 @@ def make_cluster_policies(
     clock: clocks.Clock,
     rows: cluster_rows.ClusterRows | None = None,
 ) -> cluster_policies.ClusterPolicies | None:
-    """Return the cluster policies of a profile, ready to be told of samples; None without any.
+    """Return the cluster policies of a profile, ready to receive samples; None without any.
 
     Args:
         policy_set: the policies.
         scheduler_name: the profile; None for the only one with cluster policies.
-        clock: tells their time.
-        rows: what former policies may have used, too; see `ClusterPolicies`.
+        clock: the clock of the policies.
+        rows: rows that former policies may share; see `ClusterPolicies`.
 
     Raises:
-        ConfigurationError: several profiles have some, and no name says which is meant.
+        ConfigurationError: several profiles have cluster policies, and no name selects one.
     """
     program = policy_set.program
     if program is None:
@@ -115,10 +115,10 @@ def make_cluster_policies(
 def require_single_cluster_profile(
     program: checked.CheckedProgram, scheduler_name: str | None
 ) -> None:
-    """Refuse a program of which it is not said which profile is meant.
+    """Refuse a program whose profile is ambiguous.
 
     Raises:
-        ConfigurationError: several profiles have cluster policies, and there is no name.
+        ConfigurationError: several profiles have cluster policies, and no name selects one.
     """
     profiles = [each for each in program.profiles if each.cluster_policies]
     if scheduler_name is None and len(profiles) > 1:

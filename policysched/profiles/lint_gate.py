@@ -1,8 +1,8 @@
-"""Errors of lint: versions of the policies that surely were not meant, though they compile.
+"""The lint gate: refuses versions of the policies that compile and are surely not intended.
 
-Only rules whose findings are errors run, and of these only such that need nothing but the texts: a
-version must not be good or bad by what the cluster has at that moment. Comments silence them as in
-`policysched lint`; settings files are not looked for, since none comes with a version.
+Only rules with severity error run, and only those that need nothing but the texts: the validity of
+a version must not depend on the momentary state of the cluster. Comments suppress them as in
+`policysched lint`. Settings files are not read, since no version contains one.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Judge: TypeAlias = Callable[[checker.CheckResult], checker.CheckResult]
 
 
 def refuse_lint_errors(result: checker.CheckResult) -> checker.CheckResult:
-    """Return the result, without a program where lint has errors."""
+    """Return the result with lint errors added; with any, it has no program."""
     found = _list_lint_errors(result)
     if not found:
         return result
@@ -34,7 +34,7 @@ def refuse_lint_errors(result: checker.CheckResult) -> checker.CheckResult:
 
 
 def downgrade_lint_errors(result: checker.CheckResult) -> checker.CheckResult:
-    """Return the result with errors of lint as warnings."""
+    """Return the result with lint errors added as warnings."""
     lowered = tuple(
         dataclasses.replace(each, severity=diagnostics.Severity.WARNING)
         for each in _list_lint_errors(result)
@@ -43,7 +43,7 @@ def downgrade_lint_errors(result: checker.CheckResult) -> checker.CheckResult:
 
 
 def choose_lint_judge(mode: str) -> Judge:
-    """Return what `policies.lintErrors` of the configuration stands for."""
+    """Return the function for a value of `policies.lintErrors` in the configuration."""
     return {"refuse": refuse_lint_errors, "warn": downgrade_lint_errors}[mode]
 
 
@@ -53,7 +53,7 @@ def _list_lint_errors(result: checker.CheckResult) -> tuple[diagnostics.Diagnost
     try:
         return linter.lint_program(result, _make_error_only_settings()).findings
     except Exception:  # noqa: BLE001 - logged, see below
-        # A fault of a rule must not stand between an operator and a sound version.
+        # A bug in a lint rule must not block a valid version.
         _log.exception("the policies could not be linted")
         return ()
 

@@ -1,8 +1,9 @@
-"""Which kinds of objects the plugins of a profile read.
+"""The kinds of objects that the plugins of a profile read.
 
-A kind that nobody reads need not be listed: nothing is decided by it. One that somebody reads must
-be, for an empty collection says something else than one that is not known: that a claim does not
-exist, that nothing is attached, that a budget lets everybody be evicted.
+A kind that no plugin reads need not be listed: no decision depends on it. A kind that a plugin
+reads must be listed, because an empty collection is not the same as an unknown one. An empty one
+means that a claim does not exist, that no volume is attached, or that no budget restricts an
+eviction.
 """
 
 from __future__ import annotations
@@ -25,9 +26,9 @@ BY_PLUGIN: Mapping[str, frozenset[str]] = {
     names.VOLUME_BINDING: _CLAIMED | {"csinodes", "csidrivers", "csistoragecapacities"},
     names.DEFAULT_PREEMPTION: frozenset({"poddisruptionbudgets"}),
 }
-"""What built-in plugins read besides nodes, pods and namespaces; those that are missing, nothing.
+"""The resources that built-in plugins read besides nodes, pods and namespaces.
 
-The resources are named as in an RBAC rule.
+Plugins that are not in it read no others. The resources are named as in an RBAC rule.
 """
 
 _OF_OTHERS = frozenset().union(*BY_PLUGIN.values())
@@ -35,9 +36,9 @@ _BUILT_IN = frozenset({plugin.name for plugin in defaults.DEFAULT_PLUGINS}) | {b
 
 
 def find_plugins_by_resource(profiles: Iterable[profile.Profile]) -> dict[str, list[str]]:
-    """Return the plugins that read each resource, by its name; resources that nobody reads are out.
+    """Return the plugins that read each resource, by its name, without resources that are unread.
 
-    Plugins of other packages may read everything that they are handed.
+    A plugin of another package counts as a reader of every resource.
     """
     found = {resource: [watch_sync.EVERYBODY] for resource in _ALWAYS}
     plugins = {plugin.name for each in profiles for plugin in each.plugins}

@@ -1,7 +1,7 @@
-"""Which plugins a profile has: kube-scheduler's defaults, changed by policies and configuration.
+"""The plugins of a profile: kube-scheduler's defaults, changed by policies and configuration.
 
-Changes come in layers, later ones over earlier ones: what the policy text says of the profile, then
-what the configuration file says of it.
+Changes are applied in layers: first those of the profile in the policy text, then those of the
+configuration file.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ EXTENSION_POINTS = {
     "bind": "Bind",
     "post_bind": "PostBind",
 }
-"""Method of a plugin → the extension point at which it acts, in the order of a pod's way."""
+"""Method of a plugin → its extension point, in the order of a pod's attempt."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class PluginEntry:
-    """A plugin that is switched on, weighted or given arguments; None leaves a value as it is."""
+    """A plugin that is enabled, weighted or given arguments; None leaves a value unchanged."""
 
     name: str
     where: str
@@ -43,14 +43,14 @@ class PluginEntry:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class PluginLayer:
-    """What one source says about the plugins of a profile.
+    """The changes to the plugins of a profile from one source.
 
     Attributes:
         where: names the source in errors.
-        settings: plugins that are on.
-        disabled: plugins that are off.
+        settings: plugins to enable.
+        disabled: plugins to disable.
         disabled_scores: plugins that filter but do not score.
-        disable_all_scores: built-in scores are off, save those of `settings` with a weight.
+        disable_all_scores: disable the built-in scores, except those of `settings` with a weight.
         builtin_weight: multiplies the weight of every built-in score.
     """
 
@@ -64,14 +64,14 @@ class PluginLayer:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class PluginSetFault:
-    """Why a set of plugins cannot be made."""
+    """The reason for which a plugin set cannot be made."""
 
     where: str
     problem: str
     help: str = ""
 
     def __str__(self) -> str:
-        """Return it on one line."""
+        """Return the fault on one line."""
         return f"{self.where}: {self.problem}" + (f" ({self.help})" if self.help else "")
 
 
@@ -85,7 +85,7 @@ class PluginSet:
 
 @dataclasses.dataclass(slots=True)
 class _PluginChoiceState:
-    """What is known about one plugin so far."""
+    """The choice for one plugin after the layers so far."""
 
     where: str
     weight: int = 1
@@ -97,7 +97,7 @@ class _PluginChoiceState:
 def assemble_plugin_set(
     layers: Sequence[PluginLayer], plugins: registry.PluginRegistry, handle: handles.Handle
 ) -> PluginSet | list[PluginSetFault]:
-    """Return the plugins that the layers ask for, or everything that is wrong with them."""
+    """Return the plugins that the layers select, or every fault."""
     faults = [fault for layer in layers for fault in _find_unknown_plugin_faults(layer, plugins)]
     choices = {p.name: _PluginChoiceState("default", p.weight) for p in defaults.DEFAULT_PLUGINS}
     for layer in layers:
@@ -152,7 +152,7 @@ def _find_unknown_plugin_faults(
 def _find_required_plugin_faults(
     found: PluginSet, layers: Sequence[PluginLayer]
 ) -> list[PluginSetFault]:
-    """Return what a profile cannot work without and does not have."""
+    """Return faults for extension points that every profile needs: QueueSort and Bind."""
     where = layers[-1].where if layers else "default"
     faults = []
     sorting = [plugin.name for plugin in found.plugins if hasattr(plugin, "sort_key")]
@@ -171,5 +171,5 @@ def _find_required_plugin_faults(
 
 
 def list_extension_points(plugin: interface.Plugin) -> list[str]:
-    """Return the names of the extension points at which a plugin acts."""
+    """Return the names of the extension points that a plugin implements."""
     return [point for method, point in EXTENSION_POINTS.items() if hasattr(plugin, method)]

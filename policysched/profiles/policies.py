@@ -1,4 +1,4 @@
-"""Policies, configuration and plugins become profiles."""
+"""Makes profiles from policies, configuration and plugins."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _log = logging.getLogger(__name__)
 
 
 class PolicyError(errors.InputError):
-    """Policy texts with errors; the text of the exception shows all of them, as `check` does."""
+    """Policy texts with errors; the exception text shows all of them, as `check` does."""
 
     def __init__(self, result: checker.CheckResult) -> None:
         self.result = result
@@ -40,12 +40,12 @@ class PolicyError(errors.InputError):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class ProfileSpec:
-    """One profile before its plugins are made.
+    """One profile before its plugins are created.
 
     Attributes:
         name: its schedulerName.
-        number: its place among the profiles of the policies, None if they do not name it.
-        layers: what is said about its plugins.
+        number: its index among the profiles of the policies; None if the policies do not name it.
+        layers: changes to its plugins.
     """
 
     name: str
@@ -55,14 +55,14 @@ class ProfileSpec:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class PolicySet:
-    """Everything that is decided before a cluster is known.
+    """The profiles and policies, independent of any cluster.
 
     Attributes:
-        program: the checked policies, None without policies.
+        program: the checked policies; None without policies.
         specs: the profiles, in the order of the text.
-        plugins: where plugins are made.
-        warnings: rendered findings that are no errors.
-        findings: the same as data.
+        plugins: the registry that creates the plugins.
+        warnings: rendered findings that are not errors.
+        findings: the same findings as data.
     """
 
     program: checked.CheckedProgram | None
@@ -73,17 +73,17 @@ class PolicySet:
 
     @property
     def content_hash(self) -> str:
-        """Identifies the policies and params, "" without policies."""
+        """The identity of the policies and params; "" without policies."""
         return self.program.content_hash if self.program else ""
 
     @property
     def node_metrics(self) -> list[checked.CheckedMetric]:
-        """Every metric of nodes that policies declare or that a profile reads, by key."""
+        """The node metrics that policies declare or that a profile reads, one for each key."""
         return [metric for metric in self.all_metrics if metric.target == "node"]
 
     @property
     def all_metrics(self) -> list[checked.CheckedMetric]:
-        """Those of nodes and those of clusters."""
+        """The metrics of nodes and those of clusters."""
         if self.program is None:
             return []
         found = {metric.key: metric for metric in self.program.metrics}
@@ -93,7 +93,7 @@ class PolicySet:
 
     @property
     def metric_source_names(self) -> tuple[str, ...]:
-        """Names of the metric sources that metrics ask for by `source NAME`."""
+        """Names of the metric sources that metrics select by `source NAME`."""
         return self.program.sources if self.program else ()
 
 
@@ -109,16 +109,16 @@ def load_policy_set(
 
     Args:
         paths: see `policy_sources.read_policy_texts`; none means kube-scheduler's default profile.
-        params: values of params, over those of the configuration.
-        scheduler_name: name of the profile where the texts declare none.
-        configuration: further profiles, and plugins of these.
-        now: rules that have expired by then are warned of; None for no such warning.
+        params: values of params; they override those of the configuration.
+        scheduler_name: name of the profile if the texts declare none.
+        configuration: further profiles, and plugins of the profiles.
+        now: warn about rules that have expired at this time; None for no such warning.
         judge: see `make_policy_set_from_texts`.
 
     Raises:
         PolicyError: a text has errors.
         InputError: a path cannot be read.
-        ConfigurationError: params are given, but there are no policies.
+        ConfigurationError: there are params but no policies.
     """
     configuration = configuration or config.Config()
     given = convert_params(configuration) | dict(params)
@@ -137,7 +137,7 @@ def load_policy_set(
 
 
 def convert_params(configuration: config.Config) -> dict[str, str]:
-    """Return the params of a configuration as the checker takes them."""
+    """Return the params of a configuration in the form that the checker accepts."""
     return {name: str(value) for name, value in configuration.params.items()}
 
 
@@ -151,11 +151,11 @@ def make_policy_set_from_texts(
 ) -> PolicySet:
     """Return the profiles that policy texts describe; see `load_policy_set`.
 
-    `judge` has a say in what was found in the texts, such as `lint_gate.refuse_lint_errors`.
+    `judge` may change the result of the check, as `lint_gate.refuse_lint_errors` does.
 
     Raises:
         PolicyError: a text has errors.
-        ConfigurationError: they declare profiles, but none called `scheduler_name`.
+        ConfigurationError: the texts declare profiles, but none called `scheduler_name`.
     """
     plugins = registry.create_installed_registry()
     seconds = now.timestamp() if now else None
@@ -179,7 +179,7 @@ def make_policy_set_from_texts(
 
 
 def make_profile_specs(program: checked.CheckedProgram, implied_name: str) -> list[ProfileSpec]:
-    """Return the profiles of a program; one that the texts only imply is called `implied_name`."""
+    """Return the profiles of a program; an implied profile is called `implied_name`."""
     return [_make_profile_spec(n, each, implied_name) for n, each in enumerate(program.profiles)]
 
 
@@ -202,7 +202,7 @@ def _make_profile_spec(number: int, each: checked.CheckedProfile, implied_name: 
 def _add_configured_plugins(
     specs: Iterable[ProfileSpec], configuration: config.Config
 ) -> list[ProfileSpec]:
-    """Return the profiles with what the configuration says of them, and its own ones."""
+    """Return the profiles with their layers from the configuration, and its additional profiles."""
     by_name = {spec.name: spec for spec in specs}
     for each in configuration.profiles:
         where = f"profile `{each.scheduler_name}` of the configuration"
@@ -225,17 +225,17 @@ def _add_configured_plugins(
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Profiles:
-    """Profiles at work.
+    """Profiles with their plugins.
 
     Attributes:
         by_name: schedulerName → profile.
         annotation_keys: annotations of pods that some policy reads.
-        next_change: returns when a rule next begins or ceases to act, None for never.
-        next_metric_change: returns when verdicts may next change because samples grow old or
-            just-placed pods cease to count, None for never.
-        metric_needs: what is to be kept of metrics.
-        metric_readers: tell people of the metrics that rules read.
-        shadows: schedulerName → what is decided beside its real decisions.
+        next_change: returns the time at which a rule next begins or ceases to act; None for never.
+        next_metric_change: returns the time at which verdicts may next change because samples
+            become stale or recent placements cease to count; None for never.
+        metric_needs: the samples of metrics to keep.
+        metric_readers: report the metrics that rules read.
+        shadows: schedulerName → the candidates that shadow its real decisions.
     """
 
     by_name: Mapping[str, profile.Profile]
@@ -248,7 +248,10 @@ class Profiles:
 
 
 def compile_policy_set(policy_set: PolicySet) -> compiler.CompiledProgram | None:
-    """Return the rules of all profiles, None without policies; it may run in any thread."""
+    """Return the compiled rules of all profiles, or None without policies.
+
+    It may run in any thread.
+    """
     return compiler.compile_program(policy_set.program) if policy_set.program else None
 
 
@@ -257,9 +260,9 @@ def make_profiles(
     handle: handles.Handle,
     compiled: compiler.CompiledProgram | None = None,
 ) -> Profiles | list[plugin_sets.PluginSetFault]:
-    """Return the profiles with plugins of their own, or everything that is wrong with them.
+    """Return the profiles with new plugins, or every fault.
 
-    `compiled` is what `compile_policy_set` made of the set, where that has been done before.
+    `compiled` is the result of `compile_policy_set` for this set, if the caller has it.
     """
     compiled = compiled or compile_policy_set(policy_set)
     faults: list[plugin_sets.PluginSetFault] = []
@@ -328,7 +331,7 @@ def _make_shadow_candidates(
     plugins: registry.PluginRegistry,
     handle: handles.Handle,
 ) -> tuple[shadow.Candidate, ...]:
-    """Return what is decided beside a profile, by plugins of its own that reach nothing outside."""
+    """Return the shadow candidates of a profile; their plugins are isolated from real ones."""
     apart = dataclasses.replace(
         handle,
         preemptions=preemptions.PreemptionsInProgress(),
@@ -337,7 +340,7 @@ def _make_shadow_candidates(
     )
     found = plugin_sets.assemble_plugin_set(spec.layers, plugins, apart)
     if isinstance(found, list):
-        # A plugin that can be made once only serves the real decisions.
+        # A plugin that can be created only once serves the real decisions.
         _log.warning("shadow policies of profile %s are not tried: %s", spec.name, found[0])
         return ()
     return tuple(
@@ -360,7 +363,7 @@ def _find_next_rule_change(
 def _find_queue_order_conflicts(
     made: Mapping[str, profile.Profile],
 ) -> list[plugin_sets.PluginSetFault]:
-    """Return a fault where profiles order the one queue that they share by different plugins."""
+    """Return a fault if profiles order their shared queue by different plugins."""
     sorting = {name: _get_queue_sort_name(each) for name, each in made.items()}
     if len(set(sorting.values())) == 1:
         return []
@@ -377,7 +380,7 @@ def require_profiles(made: Profiles | list[plugin_sets.PluginSetFault]) -> Profi
     """Return the profiles.
 
     Raises:
-        ConfigurationError: there are faults; it tells all of them.
+        ConfigurationError: there are faults; the text lists all of them.
     """
     if isinstance(made, Profiles):
         return made
@@ -388,7 +391,7 @@ def require_profiles(made: Profiles | list[plugin_sets.PluginSetFault]) -> Profi
 
 
 def check_profiles(policy_set: PolicySet) -> None:
-    """Make the profiles once, to see whether they can be made.
+    """Create the profiles once, to verify that this is possible.
 
     Raises:
         ConfigurationError: a profile could not start.
@@ -407,7 +410,7 @@ def describe_profiles(profiles: Profiles) -> Iterator[str]:
             if isinstance(plugin, base.PolicyRule):
                 said = f"rule={plugin.head.name}"
             elif plugin.name == base.PLUGIN_NAME:
-                continue  # it speaks for the rules when pods are requeued
+                continue  # it represents the rules when pods are requeued
             else:
                 said = f"plugin={plugin.name}"
             weight = each.weights.get(scorers.score_name(plugin))

@@ -1,4 +1,4 @@
-"""Which profile decides a pod of a cluster file."""
+"""The choice of the profile for each pod of a cluster file."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ DEFAULT_SCHEDULER_NAME = checked.DEFAULT_SCHEDULER_NAME
 
 
 class ProfileChoice:
-    """Finds the profile of each pod.
+    """Chooses the profile of each pod.
 
-    A pod belongs to the profile that its schedulerName names. Where no profile has that name, the
-    pod is decided by the only profile, or the one called `policysched`: who reads a cluster file
-    asks what policysched would do. Otherwise no profile is his and he is left out, as `run` would
-    leave him to another scheduler. A forced profile stands for all pods.
+    A pod belongs to the profile with its schedulerName. If no profile has that name, the only
+    profile decides the pod, or the one called `policysched`: the reader of a cluster file asks for
+    the decision of policysched. Otherwise the pod is left out, as `run` leaves it to another
+    scheduler. A forced profile decides all pods.
 
     Attributes:
-        left_out: how many pods were left out, by schedulerName.
+        left_out: number of pods that were left out, by schedulerName.
     """
 
     def __init__(
@@ -31,12 +31,12 @@ class ProfileChoice:
         forced: str | None = None,
         leaves_out: Callable[[str], bool] = lambda _: False,
     ) -> None:
-        """Choose among `frameworks` by schedulerName, always the one called `forced` if given.
+        """Choose among `frameworks` by schedulerName, or always `forced` if it is given.
 
-        `leaves_out` names the schedulerNames whose pods no profile decides.
+        `leaves_out` returns whether the pods of a schedulerName have no profile.
 
         Raises:
-            ConfigurationError: there is no such profile.
+            ConfigurationError: the profile does not exist.
         """
         if forced is not None and forced not in frameworks:
             known = ", ".join(f"`{name}`" for name in frameworks)
@@ -58,16 +58,16 @@ class ProfileChoice:
         return sorted({name for each in frameworks for name in each.profile.policies})
 
     def choose_framework(self, info: pod_shape.PodInfo) -> runtime.Framework | None:
-        """Return the framework that decides a pod, None when no profile is the pod's."""
+        """Return the framework that decides a pod; None if no profile serves the pod."""
         found = self._find_framework(info)
         if found is None:
             self.left_out[info.pod.spec.scheduler_name] += 1
         return found
 
     def would_be_queued(self, info: pod_shape.PodInfo) -> bool:
-        """Return whether a scheduler would try to place the pod: a profile does, no gate holds it.
+        """Return whether a scheduler would queue the pod: it has a profile, and no gate.
 
-        A pod that no profile takes is not counted for this.
+        A pod without a profile is not added to `left_out` here.
         """
         framework = self._find_framework(info)
         return framework is not None and framework.pre_enqueue(info).is_success
@@ -82,7 +82,7 @@ class ProfileChoice:
         """Return the framework that decides a pod.
 
         Raises:
-            ConfigurationError: no profile is the pod's.
+            ConfigurationError: no profile serves the pod.
         """
         found = self.choose_framework(info)
         if found is None:
