@@ -1,1 +1,1 @@
-"""`explain`, `simulate` and facts for `lint`, without a running scheduler."""
+"""Offline operation without a scheduler: `explain`, `simulate`, and facts for `lint`."""

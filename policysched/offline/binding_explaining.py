@@ -1,6 +1,6 @@
-"""`explain binding`: where a binding would go, and why.
+"""`explain binding`: the target clusters of a binding, and the reasons.
 
-The form is that of schemas/explain-binding.schema.json.
+The report has the form of schemas/explain-binding.schema.json.
 """
 
 from __future__ import annotations
@@ -31,16 +31,17 @@ if TYPE_CHECKING:
 Report: TypeAlias = dict[str, Any]
 
 _MAX_NAMES_COMPARED = 2000
-"""Looking for a misspelt name among more would take longer than the answer is worth."""
+"""The search for a misspelt name stops here: with more names it takes too long."""
 
 
 def find_binding(plane: karmada_file.KarmadaControlPlane, key: str) -> objects.Binding:
-    """Return the binding called `namespace/name`; without a slash one without a namespace.
+    """Return the binding called `namespace/name`, or `name` for one without a namespace.
 
-    A name of no ClusterResourceBinding is looked for in the namespace `default`.
+    If no ClusterResourceBinding is called `name`, the binding of this name in the namespace
+    `default` is returned.
 
     Raises:
-        InputError: there is no such binding.
+        InputError: the binding does not exist.
     """
     known = {binding.key: binding for binding in plane.bindings}
     found = known.get(key) or known.get(f"default/{key}")
@@ -48,7 +49,7 @@ def find_binding(plane: karmada_file.KarmadaControlPlane, key: str) -> objects.B
         return found
     name = key.rsplit("/", 1)[-1]
     namesakes = [each for each in known if each.rsplit("/", 1)[-1] == name]
-    # Karmada calls a binding by the name and kind of the resource: `web-deployment`.
+    # Karmada names a binding after the name and the kind of its resource: `web-deployment`.
     namesakes = namesakes or [each for each in known if f"/{each}".rfind(f"/{name}-") >= 0]
     if namesakes:
         advice = f"there is {spelling.join_alternatives(f'`{each}`' for each in namesakes[:3])}"
@@ -62,7 +63,7 @@ def report_binding(
     binding: objects.Binding,
     clusters: snapshot.ControlPlaneSnapshot,
 ) -> Report:
-    """Return what is known about a binding in the documented form."""
+    """Return the report about a binding in the documented form."""
     found = explanation.explain_binding(algorithm, binding, clusters)
     return {
         "binding": binding.key,
@@ -86,7 +87,7 @@ def _render_targets(targets: objects.Targets) -> list[Report]:
 
 
 def _render_policy(policy: checked.CheckedPolicy, found: explanation.BindingExplanation) -> Report:
-    """Return what a policy adds to the placement, if it is the one that is heard."""
+    """Return the additions of a policy to the placement, unless another policy provides them."""
     adds = [statement for statement, name in found.added.items() if name == policy.name]
     return {"policy": policy.name, "adds": adds}
 
@@ -124,7 +125,7 @@ def _render_attempt(
 
 
 def _rename_nodes_to_clusters(told: Mapping[str, Any]) -> Report:
-    """Return what is told of metrics with clusters for nodes."""
+    """Return the metric evidence with `clusters` in place of `nodes`."""
     metrics = {
         name: {"clusters" if key == "nodes" else key: value for key, value in metric.items()}
         for name, metric in told.get("metrics", {}).items()
@@ -171,7 +172,7 @@ def _render_candidate(
     seen: cluster_view.BindingView | None,
     names: Sequence[str],
 ) -> Report:
-    """Return how a cluster stands among those that pass: its points, and its room."""
+    """Return the entry of a feasible cluster in the ranking: its points and its free capacity."""
     candidate = made.ranked[place]
     at = names.index(candidate.name)
     return {
@@ -196,9 +197,9 @@ def _render_candidate(
 def _render_raw_score(
     points: explanation.ClusterPoints, seen: cluster_view.BindingView | None, place: int
 ) -> Report:
-    """Return the number that points of the cluster at a place are made of, with its unit.
+    """Return the number behind the points of the cluster at index `place`, with its unit.
 
-    Where they are made of none it is the points.
+    If the rule does not score a number with a unit, the raw score is the points.
     """
     rule = points.rule
     if not isinstance(rule, score.NumberScore) or rule.unit is None or seen is None:
@@ -239,6 +240,6 @@ def report_all_bindings(
     plane: karmada_file.KarmadaControlPlane,
     clusters: snapshot.ControlPlaneSnapshot,
 ) -> Iterator[Report]:
-    """Yield the reports about all bindings, each alone."""
+    """Yield the reports about all bindings, each considered alone."""
     for binding in plane.bindings:
         yield report_binding(algorithm, binding, clusters)

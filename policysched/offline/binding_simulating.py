@@ -1,4 +1,4 @@
-"""`karmada simulate`: where the bindings of a control plane would go, without any server."""
+"""`karmada simulate`: the target clusters of all bindings, computed without a server."""
 
 from __future__ import annotations
 
@@ -20,25 +20,25 @@ if TYPE_CHECKING:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class SimulatedBinding:
-    """A binding and what became of it."""
+    """A binding and the decision about it."""
 
     binding: objects.Binding
     decision: binding_decision.BindingDecision
 
     @property
     def failure(self) -> errors.PlacementFailure | None:
-        """Why the binding goes nowhere, if it does not."""
+        """The reason for which the binding has no target clusters, if it has none."""
         result = self.decision.result
         return result if isinstance(result, errors.PlacementFailure) else None
 
     @property
     def targets(self) -> objects.Targets:
-        """Where the binding goes."""
+        """The target clusters of the binding."""
         result = self.decision.result
         return () if isinstance(result, errors.PlacementFailure) else result
 
     def as_json(self) -> dict[str, Any]:
-        """Return it in the form of schemas/karmada-simulate.schema.json."""
+        """Return the result in the form of schemas/karmada-simulate.schema.json."""
         failure = self.failure
         return {
             "binding": self.binding.key,
@@ -52,10 +52,10 @@ class SimulatedBinding:
 def simulate_bindings(
     algorithm: algorithm.BindingAlgorithm, plane: karmada_file.KarmadaControlPlane
 ) -> Iterator[SimulatedBinding]:
-    """Yield what becomes of each binding when it is scheduled now, in the order of the file.
+    """Yield the decision about each binding if it is scheduled now, in the order of the file.
 
-    Each is considered alone: capacities are what member clusters have told, which no decision
-    changes. A plugin that fails fails one binding, as in a running scheduler.
+    Each binding is considered alone: capacities are those that member clusters reported, and no
+    decision changes them. If a plugin fails, only the one binding fails, as in a running scheduler.
     """
     clusters = snapshot.make_snapshot(plane.clusters, plane.bindings)
     for binding in plane.bindings:

@@ -1,4 +1,4 @@
-"""A cluster, from a file or running, as facts for `policysched lint`."""
+"""A cluster, from a file or a server, as facts for `policysched lint`."""
 
 from __future__ import annotations
 
@@ -30,16 +30,16 @@ def read_cluster_facts(
     now: datetime.datetime,
     told: Callable[[str, int], None] | None = None,
 ) -> cluster_facts.ClusterFacts:
-    """Return what is known of a cluster.
+    """Return the facts about a cluster.
 
     Args:
         named: a file, `-` for standard input, or a running cluster.
-        program: the policies that are compared with it.
+        program: the policies to compare with the cluster.
         now: the time of the comparison.
-        told: is told how many objects of a resource a running cluster has sent.
+        told: receives each resource and the number of its objects from a running cluster.
 
     Raises:
-        InputError: the file cannot be read, or is no cluster file.
+        InputError: the file cannot be read, or is not a cluster file.
         KubeError: the running cluster cannot be read.
     """
     where, found = _read_objects(named, told)
@@ -55,7 +55,7 @@ def make_cluster_facts(
     """Return objects as facts; `annotations` are those of pods and bindings that policies read.
 
     Raises:
-        InputError: an object is there twice, or holds a text that is no quantity.
+        InputError: an object appears twice, or has an invalid quantity.
     """
     cluster = offline_cluster.make_empty_cluster(now)
     own = found.cluster
@@ -78,7 +78,7 @@ def _convert_control_plane_to_facts(
     annotations: frozenset[str],
     now: datetime.datetime,
 ) -> cluster_facts.ClusterFacts:
-    """Return the clusters of a control plane as nodes, its bindings as pods."""
+    """Return the member clusters of a control plane as nodes, and its bindings as pods."""
     cache, shapes = caches.Cache(clocks.ManualClock(now)), pod_shape.PodShapeCache(annotations)
     nodes = tuple(cluster_rows.convert_cluster_to_node(each) for each in plane.clusters)
     for node in nodes:
@@ -105,7 +105,7 @@ def _read_objects(
 
 
 def list_annotation_keys_read(program: checked.CheckedProgram) -> frozenset[str]:
-    """Return the annotations of pods that policies read: others are not kept."""
+    """Return the annotations of pods and bindings that policies read; others are not kept."""
     return frozenset(
         each.key
         for policy in (*program.policies, *program.cluster_policies)

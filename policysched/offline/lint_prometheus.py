@@ -1,4 +1,4 @@
-"""What a Prometheus says about the queries of policies, as facts for `policysched lint`."""
+"""Facts for `policysched lint` from a Prometheus server about the queries of policies."""
 
 from __future__ import annotations
 
@@ -20,24 +20,24 @@ from policysched.promapi import answers, connection, failures, inspection, setti
 from policysched.promql import query_labels, query_text, query_tree
 
 LOOKBACK_DAYS = 7
-"""How far back series count as known: a job that runs weekly is no typing mistake."""
+"""The age up to which series count as known: a metric of a weekly job is not misspelt."""
 MAX_QUERIES = 200
 MAX_SECONDS = 120.0
-"""Metrics beyond these are left out, and that is told."""
+"""Limits of the survey; `PrometheusSurvey.left_out` counts the queries beyond them."""
 
 _T = TypeVar("_T")
 _FAMILY_ENDS = ("_bucket", "_count", "_sum", "_total")
-"""Ends of series names that the metadata of their family may lack."""
+"""Suffixes of series names that are absent from the name of the metric family in the metadata."""
 _DAY_SECONDS = 86_400.0
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class PrometheusSurvey:
-    """What came of asking.
+    """The result of the queries to a Prometheus server.
 
     Attributes:
-        facts: for the rules.
-        left_out: how many metrics were not asked about.
+        facts: for the lint rules.
+        left_out: the number of distinct queries that were not evaluated.
     """
 
     facts: prometheus_facts.PrometheusFacts
@@ -52,18 +52,18 @@ _OPTIONS = {
     "query-params": dict,
     "timeout-seconds": float,
 }
-"""What the table `prometheus` of lint's settings may say, and the type of it."""
+"""The keys of the table `prometheus` in the settings of lint, with the types of their values."""
 
 
 def make_prometheus_source(url: str, table: Mapping[str, Any]) -> settings.PrometheusSource:
-    """Return how to speak to a server.
+    """Return the source for a server.
 
     Args:
-        url: its address.
-        table: what settings say besides, by `_OPTIONS`.
+        url: the address of the server.
+        table: further settings, with the keys of `_OPTIONS`.
 
     Raises:
-        InputError: it is no address, or a setting is none.
+        InputError: the address or a setting is invalid.
     """
     where = "prometheus in the settings of lint"
     given: dict[str, Any] = {}
@@ -95,17 +95,17 @@ def survey_prometheus(
     told: Callable[[int, int], None],
     monotonic_seconds: Callable[[], float] = time.monotonic,
 ) -> PrometheusSurvey:
-    """Ask a server about every query of the policies.
+    """Return the facts from a server about every query of the policies.
 
     Args:
-        server: how to speak to it.
+        server: the source.
         result: the policies.
-        now: up to when series are looked for.
-        told: is told how many queries of how many are done.
-        monotonic_seconds: limits the time that all of it takes.
+        now: the end of the interval for the search of series.
+        told: receives the number of finished queries and of all queries, at most MAX_QUERIES.
+        monotonic_seconds: the clock for the limit of the total time.
 
     Raises:
-        RemoteError: it cannot be asked at all.
+        RemoteError: the server does not answer queries, or becomes unreachable.
     """
     if result.program is None:
         return PrometheusSurvey(prometheus_facts.PrometheusFacts(server.url), 0)
@@ -119,7 +119,7 @@ def survey_prometheus(
 
 
 class _PrometheusSurveyor:
-    """Asks one question after the other; what the server does not offer is not known."""
+    """Sends one query after the other; facts that the server does not offer stay unknown."""
 
     def __init__(
         self, inspector: inspection.PrometheusInspector, name: str, now_seconds: float
@@ -131,7 +131,7 @@ class _PrometheusSurveyor:
         self._known: dict[str, prometheus_facts.SeriesSelectorFacts] = {}
 
     def require_answering_server(self) -> None:
-        """Raise RemoteError unless the server answers the simplest of queries."""
+        """Raise RemoteError unless the server answers the query `vector(1)`."""
         try:
             self._inspector.evaluate_query("vector(1)")
         except failures.QueryError as error:
@@ -143,7 +143,7 @@ class _PrometheusSurveyor:
         told: Callable[[int, int], None],
         monotonic_seconds: Callable[[], float],
     ) -> PrometheusSurvey:
-        """Return what the server says, as far as time and the limits allow."""
+        """Return the facts about queries, up to the limits of time and number."""
         deadline = monotonic_seconds() + MAX_SECONDS
         found: dict[str, prometheus_facts.QueryFacts] = {}
         selectors: dict[str, tuple[prometheus_facts.SeriesSelectorFacts, ...]] = {}
@@ -165,10 +165,10 @@ class _PrometheusSurveyor:
         return PrometheusSurvey(facts, len({each.query.text for each in asked}) - len(found))
 
     def _ask_or_default(self, otherwise: _T, ask: Callable[[], _T]) -> _T:
-        """Return an answer, or something else where the server has none.
+        """Return an answer, or `otherwise` if the server has none.
 
         Raises:
-            RemoteError: the server cannot be asked any more.
+            RemoteError: the server has become unreachable or refuses the credentials.
         """
         try:
             return ask()
@@ -221,7 +221,7 @@ class _PrometheusSurveyor:
     def _find_unknown_series_label(
         self, part: promql_parser.VectorSelector, name: str
     ) -> prometheus_facts.SeriesSelectorFacts:
-        """Return which label or value it is that no series of the name has."""
+        """Return the first label or value of the selector that no series of the name has."""
         labels = self._inspector.list_label_names(name, self._start, self._end)
         for label, value in query_labels.find_required_matchers(part):
             if label not in labels:
@@ -246,7 +246,7 @@ class _PrometheusSurveyor:
             return found
         end = next((end for end in _FAMILY_ENDS if name.endswith(end)), "")
         family = self._inspector.find_metric_type(name.removesuffix(end)) if end else ""
-        # The parts of histograms and summaries count, whatever they are together.
+        # The parts of histograms and summaries are counters, unlike the family as a whole.
         return "counter" if family in {"histogram", "summary"} else family
 
     def _list_recording_rules(self) -> Iterator[tuple[str, str]]:
@@ -257,7 +257,7 @@ class _PrometheusSurveyor:
             try:
                 yield query_tree.normalise_query(promql_parser.parse(query)), name
             except ValueError:
-                continue  # newer syntax than the parser knows
+                continue  # the parser does not know the syntax; it may be newer
 
 
 def _convert_to_query_sample(each: answers.InstantVectorSample) -> prometheus_facts.QuerySample:

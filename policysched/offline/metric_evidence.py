@@ -1,4 +1,4 @@
-"""`explain`: what the rules over metrics that act on a pod saw of each node.
+"""`explain`: the metric evidence of the rules that act on a pod, for each node.
 
 The form is that of schemas/explain.schema.json: each metric once, in the scale of its query, and
 the rules that read it.
@@ -20,7 +20,7 @@ _KINDS = reject.Reject | score.ConditionScore | score.NumberScore
 
 
 class PodMetricEvidence:
-    """What is known of the metrics that count for one pod."""
+    """The evidence from the metrics that are relevant for one pod."""
 
     def __init__(
         self,
@@ -30,9 +30,9 @@ class PodMetricEvidence:
         *,
         measured: str = "node",
     ) -> None:
-        """Look at the rules among `plugins` that act on pods of `shape` now.
+        """Select the rules among `plugins` that act on pods of `shape` now.
 
-        `measured` says what has samples, where these are no nodes.
+        `measured` names the kind of object that has samples, if it is not a node.
         """
         self._measured = measured
         self._snap = snap
@@ -46,7 +46,7 @@ class PodMetricEvidence:
         self._by_ref = {base.rule_ref(rule.head): (rule, told) for rule, told in self._rules}
 
     def as_json(self) -> dict[str, object]:
-        """Return the fields `rules` and `metrics`; nothing where no rule reads metrics."""
+        """Return the fields `rules` and `metrics`; an empty object if no rule reads metrics."""
         if not self._rules:
             return {}
         readers = {reader.name: reader for _, told in self._rules for reader in told.metrics}
@@ -56,11 +56,11 @@ class PodMetricEvidence:
         }
 
     def list_metric_readers(self) -> list[readings.MetricReader]:
-        """Return what reads the metrics, each as often as rules do."""
+        """Return the readers of the metrics, one for each rule that reads a metric."""
         return [reader for _, told in self._rules for reader in told.metrics]
 
     def describe_rule_reading(self, ref: status.RuleRef | None, row: int) -> str | None:
-        """Return what a rule saw when it rejected a node; None if it reads no metric."""
+        """Return the metric evidence of a rule that rejected a node; None if it reads none."""
         known = None if ref is None else self._by_ref.get(ref)
         if known is None:
             return None

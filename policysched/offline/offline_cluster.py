@@ -1,4 +1,4 @@
-"""A cluster file as the scheduler's own state: a cache, and the pods that wait."""
+"""Loads a cluster file into the scheduler's own state: a cache, and the pending pods."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from policysched.inputs import cluster_file
 
 @dataclasses.dataclass(slots=True)
 class OfflineCluster:
-    """What `explain` and `simulate` decide about.
+    """The cluster that `explain` and `simulate` work on.
 
     Attributes:
-        cache: nodes, placed pods and everything else that is not pending.
+        cache: nodes, placed pods and all other objects except pending pods.
         shapes: shapes of all its pods.
         placed: pods on nodes, by `namespace/name`.
-        pending: pods that wait for a node, in the order of the file, which stands for the order of
-            their arrival; pods that have ended or are being deleted do not wait. Those that say
-            so in their status are nominated, as when the queue of a scheduler takes them in.
+        pending: pods that wait for a node, in the order of the file, which counts as the order of
+            arrival; pods that have ended or are being deleted do not wait. Pods are nominated as
+            their status says, as when the queue of a scheduler receives them.
         passed_over: why other pods neither wait nor run, by `namespace/name`.
     """
 
@@ -36,7 +36,7 @@ class OfflineCluster:
 
 
 def make_empty_cluster(now: datetime.datetime) -> OfflineCluster:
-    """Return a cluster without anything in it, at the time `now`."""
+    """Return an empty cluster at the time `now`."""
     return OfflineCluster(caches.Cache(clocks.ManualClock(now)), pod_shape.PodShapeCache())
 
 
@@ -46,10 +46,10 @@ def add_cluster_objects(
     where: str,
     annotation_keys: frozenset[str] = frozenset(),
 ) -> None:
-    """Take in what was found; `annotation_keys` are those of pods that policies read.
+    """Add the objects of a file; `annotation_keys` are the annotations of pods that policies read.
 
     Raises:
-        InputError: an object is there twice, or holds a text that is no quantity.
+        InputError: an object appears twice, or has an invalid quantity.
     """
     _refuse_duplicates(where, "Node", (node.name for node in found.nodes))
     _refuse_duplicates(where, "Pod", (pod.key for pod in found.pods))

@@ -1,6 +1,6 @@
-"""`explain`: what would happen to a pending pod, considered alone, and why.
+"""`explain`: the decision about a pending pod, considered alone, and its reasons.
 
-The form is that of schemas/explain.schema.json.
+The report has the form of schemas/explain.schema.json.
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ OnNode: TypeAlias = Callable[[status.Status, str], tuple[str, ...]]
 """Returns the evidence of each reason for rejecting a node, or no evidence if it is not needed."""
 _Detail: TypeAlias = tuple[str | None, tuple[str, ...]]
 _MAX_NAMES_COMPARED = 2000
-"""Looking for a misspelt name among more would take longer than the answer is worth."""
+"""The search for a misspelt name stops here: with more names it takes too long."""
 
 
 def find_pod(cluster: offline_cluster.OfflineCluster, key: str) -> pod_shape.PodInfo:
     """Return the pod called `namespace/name` (or `name` in `default`), as a pending one.
 
-    A pod that has a node is taken off it, to be decided once more.
+    A pod that has a node is removed from it in the cache, so that it can be decided again.
 
     Raises:
-        InputError: there is no such pod, or it has ended or is being deleted.
+        InputError: the pod does not exist, has ended or is being deleted.
     """
     name = key if "/" in key else f"default/{key}"
     for info in cluster.pending:
@@ -72,10 +72,10 @@ def report_pod(
     candidates: Sequence[shadow.Candidate] = (),
     evidence_of: Collection[str] | None = (),
 ) -> dict[str, object]:
-    """Return what is known about one pod in the documented form, measured values with it.
+    """Return the report about one pod in the documented form, including metric evidence.
 
-    `candidates` are shadow policies that are decided beside, `evidence_of` the nodes of which the
-    numbers and names behind each reason are told, None for all.
+    `candidates` are the shadow policies to evaluate. `evidence_of` are the nodes for which the
+    report contains the numbers and names behind each reason; None for all nodes.
     """
     return report_explanation(
         framework, framework.explain_pod(info, snap), snap, candidates, evidence_of
@@ -89,7 +89,7 @@ def report_explanation(
     candidates: Sequence[shadow.Candidate] = (),
     evidence_of: Collection[str] | None = (),
 ) -> dict[str, object]:
-    """Return the same of an explanation that has been asked for."""
+    """Return the report for an explanation that the caller has; see `report_pod`."""
     info = found.pod
     measured = metric_evidence.PodMetricEvidence(framework.profile.plugins, info.shape, snap)
     evidence = collect_rejection_evidence(framework, info, snap)
@@ -122,7 +122,7 @@ def as_json(
     measured: metric_evidence.PodMetricEvidence,
     evidence: OnNode,
 ) -> dict[str, object]:
-    """Return an explanation in the documented form; `nodes` are those that it is about."""
+    """Return an explanation in the documented form; `nodes` are the nodes of its verdicts."""
     report: dict[str, object] = {"pod": found.pod.key}
     if found.gate is not None:
         report["gated"] = _render_status(found.gate)
@@ -149,7 +149,7 @@ def _render_nodes(
     measured: metric_evidence.PodMetricEvidence,
     evidence: OnNode,
 ) -> dict[str, object]:
-    """Return node → verdict; equal verdicts, which most nodes share, are one."""
+    """Return node → verdict; nodes with equal verdicts, which are most, share one object."""
     made: dict[tuple[object, ...], object] = {}
     found: dict[str, object] = {}
     for verdict in verdicts:
@@ -178,7 +178,7 @@ def _render_verdict(
 
 
 def list_failures(verdict: explanation.NodeVerdict) -> tuple[status.Status, ...]:
-    """Return every failure on a node, the one that decides among them."""
+    """Return every failure on a node, including the one that decides."""
     if verdict.first.is_success or verdict.first in verdict.all_failures:
         return verdict.all_failures
     return (verdict.first, *verdict.all_failures)

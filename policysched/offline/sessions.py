@@ -1,4 +1,4 @@
-"""`explain` and `simulate`: profiles decide pods of cluster files, without any server."""
+"""`explain` and `simulate`: profiles decide pods of cluster files, or of a running cluster."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class OfflineInputs:
-    """What is asked for.
+    """The inputs of a session.
 
     Attributes:
         cluster: a file, `-` for standard input, or a running cluster.
@@ -30,7 +30,7 @@ class OfflineInputs:
         params: values of params.
         metrics: a file, see `metrics_file`.
         now: the time of all decisions.
-        scheduler_name: the profile that stands for all pods, None for each pod's own.
+        scheduler_name: the profile that decides all pods; None for each pod's own.
     """
 
     cluster: str | live_cluster.LiveClusterReference
@@ -43,13 +43,13 @@ class OfflineInputs:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class DeciderFactory:
-    """What decides, whatever the cluster.
+    """Makes deciders for clusters from the inputs that all clusters share.
 
     Attributes:
         policies: the profiles.
         now: the time of all decisions.
         samples: of metrics.
-        scheduler_name: the profile that stands for all pods, None for each pod's own.
+        scheduler_name: the profile that decides all pods; None for each pod's own.
         leaves_out: whether pods of a schedulerName are left to another scheduler.
     """
 
@@ -65,13 +65,13 @@ class DeciderFactory:
         where: str,
         rng: random.Random | None = None,
     ) -> PodDecider:
-        """Return what decides the pods of a cluster; ties are broken by `rng`.
+        """Return the decider of the pods of a cluster; `rng` breaks ties.
 
-        Its plugins are its own: they remember what they have seen. `where` names the cluster in
-        errors.
+        The decider has its own plugins, because plugins keep state. Errors name the cluster by
+        `where`.
 
         Raises:
-            InputError: the cluster makes no sense, or has no such profile.
+            InputError: the cluster is invalid, or the profile does not exist.
         """
         cluster = offline_cluster.make_empty_cluster(self.now)
         cache = cluster.cache
@@ -92,20 +92,20 @@ class DeciderFactory:
 
 
 class OfflineSession:
-    """Answers about each cluster of the input, one after the other.
+    """Deciders for each cluster of the input, one after the other.
 
     Attributes:
         is_lines: whether the input is JSON lines.
-        warnings: what was found in the policies and is no error.
-        unmeasured: names of metrics that the policies read and of which no node has a sample.
-        metrics: the file of their values, None without one.
+        warnings: findings about the policies that are not errors.
+        unmeasured: names of metrics that the policies read and that have no sample for any node.
+        metrics: the metrics file; None without one.
     """
 
     def __init__(self, inputs: OfflineInputs) -> None:
-        """Read everything but the clusters.
+        """Read everything except the clusters.
 
         Raises:
-            InputError: something cannot be read, or is wrong.
+            InputError: something cannot be read, or is invalid.
         """
         policy_set = policies.load_policy_set(
             inputs.policies,
@@ -130,10 +130,10 @@ class OfflineSession:
         self.unmeasured = tuple(sorted(unmeasured))
 
     def make_deciders(self, rng: random.Random | None = None) -> Iterator[PodDecider]:
-        """Yield what decides the pods of each cluster; ties are broken by `rng`.
+        """Yield the decider of each cluster; `rng` breaks ties.
 
         Raises:
-            InputError: a cluster cannot be read, or has no such profile.
+            InputError: a cluster cannot be read, or the profile does not exist.
         """
         with process.pause_garbage_collection():
             for where, found in self._clusters.places:
@@ -158,11 +158,11 @@ class PodDecider:
 
     Attributes:
         cluster: the cluster.
-        choice: whose profile decides.
-        shadows: what is decided beside.
-        policy_set: what the profiles were made from.
+        choice: chooses the profile of each pod.
+        shadows: the shadow policies to evaluate.
+        policy_set: the source of the profiles.
         profiles: the profiles.
-        handle: what their plugins were made with.
+        handle: the handle with which their plugins were created.
     """
 
     cluster: offline_cluster.OfflineCluster
@@ -177,7 +177,7 @@ class PodDecider:
     ) -> Iterator[dict[str, Any]]:
         """Yield the report about each pending pod, considered alone, in the order of the file.
 
-        `evidence_of`: see `explaining.report`.
+        `evidence_of`: see `pod_report.report_pod`.
         """
         for info in self.cluster.pending:
             framework = self.choice.choose_framework(info)
@@ -185,20 +185,20 @@ class PodDecider:
                 yield self.report_pod(framework, info, evidence_of)
 
     def explain_pod(self, pod: str, evidence_of: Collection[str] | None = ()) -> dict[str, Any]:
-        """Return the report about one pod; see `explaining.find_pod`.
+        """Return the report about one pod; see `pod_report.find_pod`.
 
         Raises:
-            InputError: there is no such pod, or no profile decides it.
+            InputError: the pod does not exist, or no profile serves it.
         """
         info = pod_report.find_pod(self.cluster, pod)
         return self.report_pod(self.choice.require_framework(info), info, evidence_of)
 
     def simulate_placements(self) -> Iterator[simulating.SimulatedPlacement]:
-        """Yield where each pending pod goes, in queue order."""
+        """Yield the placement of each pending pod, in queue order."""
         return simulating.simulate_placements(self.cluster, self.choice, self.shadows)
 
     def list_allocations(self) -> list[simulating.ResourceAllocation]:
-        """Return what is requested of each resource by now."""
+        """Return the present requests and capacity of each resource."""
         return simulating.list_allocations(self.cluster.cache)
 
     def report_pod(
@@ -218,7 +218,7 @@ class PodDecider:
         found: explanation.Explanation,
         evidence_of: Collection[str] | None = (),
     ) -> dict[str, Any]:
-        """Return the report about a pod of which `framework` has said everything."""
+        """Return the report about a pod from the explanation by `framework`."""
         candidates = self.shadows.get(framework.profile.scheduler_name, ())
         snap = self.cluster.cache.snapshot()
         return pod_report.report_explanation(framework, found, snap, candidates, evidence_of)

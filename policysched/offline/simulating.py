@@ -1,8 +1,8 @@
-"""`simulate`: all pending pods of a cluster file scheduled one after the other.
+"""`simulate`: all pending pods of a cluster file are scheduled one after the other.
 
 Every pod is assumed on its node before the next one is decided, as in the scheduling cycle of
-`run`; nothing is bound, so PreBind, Bind and PostBind plugins are not asked, and a Permit plugin
-that waits is taken to be satisfied.
+`run`. Nothing is bound, so PreBind, Bind and PostBind plugins do not run, and a Permit plugin that
+delays a pod counts as an approval.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ from policysched.profiles import profile_choice
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class SimulatedPlacement:
-    """Where one pod went.
+    """The simulated decision about one pod.
 
     Attributes:
         pod: `namespace/name`.
-        node: None when it stays pending; then `message` says why.
-        feasible: how many nodes it could have gone to.
+        node: None if the pod stays pending; then `message` has the reason.
+        feasible: number of feasible nodes.
         best: names of the nodes with the highest total, sorted.
-        victims: pods that made room for it and are gone now.
-        nominated: the node from which they are evicted, None without any.
-        gate: what keeps it out of the queue.
-        reasons: the distinct reasons for which nodes do not take it.
-        shadows: what shadow policies would have made of it.
+        victims: pods that preemption removed for it.
+        nominated: the node from which they are evicted; None without victims.
+        gate: the PreEnqueue rejection that keeps the pod out of the queue, if any.
+        reasons: the distinct reasons for which nodes reject the pod.
+        shadows: the decisions of shadow policies about the pod.
     """
 
     pod: str
@@ -50,7 +50,7 @@ class SimulatedPlacement:
 
 
 Shadows: TypeAlias = Mapping[str, Sequence[shadow.Candidate]]
-"""What is decided beside, by schedulerName."""
+"""Shadow policies to evaluate, by schedulerName."""
 
 
 def simulate_placements(
@@ -67,7 +67,7 @@ def simulate_placements(
 def list_pods_in_queue_order(
     cluster: offline_cluster.OfflineCluster, choice: profile_choice.ProfileChoice
 ) -> list[tuple[runtime.Framework, pod_shape.PodInfo]]:
-    """Return the pods as QueueSort orders them, all having arrived in the order of the file."""
+    """Return the pods in the order of QueueSort; they arrived in the order of the file."""
     waiting = []
     for sequence, info in enumerate(cluster.pending):
         framework = choice.choose_framework(info)
@@ -78,17 +78,17 @@ def list_pods_in_queue_order(
 
 
 class SchedulingSimulation:
-    """Scheduling cycles on a cache, each pod with all that follows from it before the next."""
+    """Scheduling cycles on a cache; all effects of one pod are applied before the next pod."""
 
     def __init__(self, cache: caches.Cache, shadows: Shadows) -> None:
-        """Change `cache` with every placement."""
+        """Use `cache`, which changes with every placement."""
         self._cache = cache
         self._shadows = shadows
 
     def place_pod(
         self, framework: runtime.Framework, info: pod_shape.PodInfo, preferred: str | None = None
     ) -> SimulatedPlacement:
-        """Schedule a pod that no gate holds; of equally good nodes it takes the `preferred` one."""
+        """Schedule a pod unless a gate holds it; of equally good nodes the `preferred` one wins."""
         gate = framework.pre_enqueue(info)
         if gate.is_success:
             return self._schedule_pod(framework, info, preferred)
@@ -97,7 +97,7 @@ class SchedulingSimulation:
     def _schedule_pod(
         self, framework: runtime.Framework, info: pod_shape.PodInfo, preferred: str | None
     ) -> SimulatedPlacement:
-        """Decide a pod: assume it on a node, if need be on one that others leave for it."""
+        """Decide a pod and assume it on a node, after preemption if necessary."""
         info = replace_nominated_node(
             info, self._cache.nominated.get_nominated_node(info.uid) or ""
         )
@@ -130,16 +130,16 @@ class SchedulingSimulation:
     def _decide_by_shadow_policies(
         self, framework: runtime.Framework, info: pod_shape.PodInfo, result: runtime.ScheduleResult
     ) -> list[shadow.Verdict]:
-        """Return what shadow policies make of a decision, before any victim has gone."""
+        """Return the decisions of shadow policies, before any victim is removed."""
         candidates = self._shadows.get(framework.profile.scheduler_name, ())
         return shadow.decide_all(candidates, info, self._cache.snapshot(), result)
 
     def _run_preemption(
         self, framework: runtime.Framework, info: pod_shape.PodInfo, result: runtime.ScheduleResult
     ) -> interface.PostFilterResult | None:
-        """Let PostFilter plugins name the pods that go; None where that does not help.
+        """Run PostFilter plugins and evict the victims; return None if that does not help.
 
-        Then the message stays what the filters made it, as in `explain`.
+        In that case the message stays the one from the filters, as in `explain`.
         """
         diagnosis = result.diagnosis
         if diagnosis is None:
@@ -159,7 +159,7 @@ class SchedulingSimulation:
     def _carry_out_preemption(
         self, info: pod_shape.PodInfo, answer: interface.PostFilterResult
     ) -> None:
-        """Let the victims go, and nominations that give way (executor.go, prepareCandidate)."""
+        """Remove the victims, and nominations of lower priority (executor.go, prepareCandidate)."""
         for victim in answer.victims:
             self._cache.remove_pod(victim)
         for other in self._cache.nominated.get_nominated_pods(answer.nominated_node_name or ""):
@@ -169,9 +169,10 @@ class SchedulingSimulation:
     def _count_feasible_nodes(
         self, framework: runtime.Framework, info: pod_shape.PodInfo, result: runtime.ScheduleResult
     ) -> int:
-        """Return how many nodes take the pod, also if it went to its nominated node untried.
+        """Return the number of feasible nodes, even if only the nominated node was tried.
 
-        That node takes it even if nothing can be said of others: no scores are asked for.
+        The nominated node counts even if scoring the other nodes fails: the decision needs no
+        scores.
         """
         if result.node_name != info.pod.status.nominated_node_name:
             return result.feasible_count
@@ -188,7 +189,7 @@ def _add_victims(
 
 
 def replace_nominated_node(info: pod_shape.PodInfo, node_name: str) -> pod_shape.PodInfo:
-    """Return a pod with the status of one that is nominated to a node, "" for none."""
+    """Return the pod with a nominated node in its status; "" for none."""
     if info.pod.status.nominated_node_name == node_name:
         return info
     said = msgspec.structs.replace(info.pod.status, nominated_node_name=node_name)
@@ -211,7 +212,7 @@ def _assume_on_node(
     info: pod_shape.PodInfo,
     result: runtime.ScheduleResult,
 ) -> status.Status | None:
-    """Assume the pod on its node and run Reserve and Permit; return what one of them objects."""
+    """Assume the pod on its node and run Reserve and Permit; return the first rejection."""
     node_name = result.node_name or ""
     cache.assume_pod(info, node_name)
     cache.nominated.remove_nomination(info.uid)
@@ -234,7 +235,7 @@ def _list_best_node_names(result: runtime.ScheduleResult, cache: caches.Cache) -
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class ResourceAllocation:
-    """How much of a resource all pods together request: milli-CPU, bytes or pieces."""
+    """The total requests for a resource and its total capacity: milli-CPU, bytes or counts."""
 
     resource: str
     requested: int
