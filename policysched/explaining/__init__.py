@@ -1,1 +1,1 @@
-"""What `explain pod` works out: changes that would make another node win, or a pod fit."""
+"""Computes the advice of `explain pod`: changes with which another node wins, or a pod fits."""

@@ -1,6 +1,6 @@
-"""`explain pod`: the report about one pod, and what follows from it.
+"""`explain pod`: the report about one pod, with the advice that follows from it.
 
-The form is that of schemas/explain.schema.json; what is in here are its optional keys.
+The report has the form of schemas/explain.schema.json; this module adds its optional keys.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from policysched.offline import pod_report, sessions
 
 _MOST_EDITS = 40
 _MOST_ALIKE = 4
-"""Nodes with the same obstacles as the nearest one that are named."""
+"""The number of further nodes to name that have the same obstacles as the nearest one."""
 
 
 def explain_pod(
@@ -37,11 +37,12 @@ def explain_pod(
 ) -> dict[str, Any]:
     """Return the report about the pod `namespace/name`, which may have a node.
 
-    With `node` it is about what would let the pod fit on that node, unless it does; `evidence_of`
-    are the nodes of which the numbers and names behind each reason are told, None for all.
+    With `node`, the advice is about that node if the pod does not fit on it. `evidence_of` are the
+    nodes for which the report contains the numbers and names behind each reason; None for all
+    nodes.
 
     Raises:
-        InputError: there is no such pod, or no profile decides it.
+        InputError: the pod does not exist, or no profile serves it.
     """
     key = pod if "/" in pod else f"default/{pod}"
     placed = decider.cluster.placed.get(key)
@@ -63,7 +64,7 @@ def _fits_node(found: explanation.Explanation, node: str) -> bool:
 
 
 def _describe_placement(node: str, found: explanation.Explanation) -> dict[str, Any]:
-    """Return where a pod is, and whether it would be put there again."""
+    """Return the node of a placed pod, and whether the pod would be placed there again."""
     verdict = next((each for each in found.verdicts if each.name == node), None)
     return {
         "node": node,
@@ -77,7 +78,7 @@ def _describe_placement(node: str, found: explanation.Explanation) -> dict[str, 
 
 
 def _explain_winner(tried: trials.PodTrials, scores: score_table.ScoreTable) -> dict[str, Any]:
-    """Return how the points of the best nodes came about, and what would make others win."""
+    """Return the points of the best nodes by rule, and changes with which other nodes win."""
     ranked = winner_comparison.compare_winner_and_runner_up(tried, scores)
     runner_up = ranked[1]["node"] if len(ranked) > 1 else None
     found = winner_flips.FlipFinder(tried, scores, runner_up).find_flips()
@@ -92,7 +93,7 @@ def _explain_winner(tried: trials.PodTrials, scores: score_table.ScoreTable) -> 
 
 
 def _explain_rejection(tried: trials.PodTrials, found: explanation.Explanation) -> dict[str, Any]:
-    """Return single edits, the smallest first, and what preemption would do."""
+    """Return single edits, the smallest first, and the effect of preemption."""
     known = rejections.PodRejections.from_explanation(
         found, tried.framework.profile, tried.only_node
     )
@@ -116,7 +117,7 @@ def _explain_rejection(tried: trials.PodTrials, found: explanation.Explanation) 
     nearest = known.find_least_rejected_nodes()
     if not edits and nearest is not None:
         nodes, answers = nearest
-        # Where PreFilter leaves nodes out, a plugin says of each of them why.
+        # The anonymous answer for a node that PreFilter excludes is redundant if plugins answer.
         told = [answer for answer in answers if rejections.get_rejecting_plugin(answer)] or answers
         evidence = pod_report.collect_rejection_evidence(
             tried.framework, tried.info, tried.take_snapshot()
@@ -137,7 +138,7 @@ def _explain_rejection(tried: trials.PodTrials, found: explanation.Explanation) 
 
 
 def _simulate_preemption(tried: trials.PodTrials) -> dict[str, Any] | None:
-    """Return whom preemption would evict, and from where; None where it does not help."""
+    """Return the victims of preemption and their node; None if preemption does not help."""
     snap = tried.take_snapshot()
     result = tried.framework.schedule_pod(tried.info, snap)
     if result.diagnosis is None:

@@ -1,4 +1,4 @@
-"""One rule of a policy as another, or left out, and the pod decided by it."""
+"""Decides the pod with one rule of a policy replaced or left out."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from policysched.lang.checked import checked
 def find_feasible_nodes_with_rule(
     tried: trials.PodTrials, rule: checked.Rule, other: checked.Rule | None
 ) -> tuple[str, ...]:
-    """Return the nodes on which the pod fits if a rule is another, or is not there."""
+    """Return the nodes on which the pod fits if `other` replaces a rule; None removes the rule."""
     program = tried.decider.policy_set.program
     if program is None or tried.is_limit_reached:
         return ()
@@ -22,7 +22,7 @@ def find_feasible_nodes_with_rule(
 def replace_rule(
     program: checked.CheckedProgram, rule: checked.Rule, other: checked.Rule | None
 ) -> checked.CheckedProgram:
-    """Return a program in which one rule, wherever it stands, is another, or none."""
+    """Return a program with `other` in place of every occurrence of a rule; None removes it."""
 
     def policy(each: checked.CheckedPolicy) -> checked.CheckedPolicy:
         rules = (other if known == rule else known for known in each.rules)

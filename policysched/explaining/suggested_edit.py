@@ -1,4 +1,4 @@
-"""A single edit by which a pod that fits nowhere would fit."""
+"""A single edit with which a pod that fits on no node would fit."""
 
 from __future__ import annotations
 
@@ -11,11 +11,14 @@ from policysched import spelling
 
 _SIMILARITY = 0.75
 _MOST_NAMES = 2000
-"""Looking for similar names among more would take longer than the answer is worth."""
+"""The search for similar names stops here: with more names it takes too long."""
 _MOST_SIMILAR = 3
 
 ADJUSTS_POD, DROPS_OF_POD, CHANGES_NODE, RELAXES_RULE, DROPS_RULE = range(1, 6)
-"""How much an edit gives up, in this order; correcting a misspelt name (0) gives up nothing."""
+"""Efforts of edits, in ascending order: how much an edit gives up.
+
+The correction of a misspelt name (0) gives up nothing.
+"""
 CORRECTS = 0
 
 
@@ -24,15 +27,15 @@ class SuggestedEdit:
     """An edit that was tried.
 
     Attributes:
-        target: what is edited.
+        target: the kind of object to edit.
         kind: of edit, see schemas/explain.schema.json.
         what: the field of the pod, the node or the rule.
-        before, after: as they are written, None for nothing.
-        text: all of it for people.
+        before, after: as they are written; None for nothing.
+        text: the whole edit, for users.
         effort: how much it gives up; smaller ones come first.
-        nodes: where the pod would fit; for edits of nodes those on which the edit was tried, each
-            one alone.
-        more: how many further nodes have the same obstacle and were not tried.
+        nodes: the nodes on which the pod would fit; an edit of nodes was tried on each of them
+            separately.
+        more: the number of further nodes with the same obstacle that were not tried.
     """
 
     target: Literal["pod", "node", "policy"]
@@ -46,11 +49,11 @@ class SuggestedEdit:
     more: int = 0
 
     def add_nodes(self, nodes: Iterable[str], more: int = 0) -> SuggestedEdit:
-        """Return the edit with the nodes that it gains."""
+        """Return the edit with the nodes on which the pod fits."""
         return dataclasses.replace(self, nodes=tuple(nodes), more=more)
 
     def as_json(self) -> dict[str, Any]:
-        """Return it in the form of schemas/explain.schema.json."""
+        """Return the edit in the form of schemas/explain.schema.json."""
         return {
             "target": self.target,
             "kind": self.kind,
@@ -64,12 +67,12 @@ class SuggestedEdit:
 
 
 def get_edit_sort_key(edit: SuggestedEdit) -> tuple[int, int, str]:
-    """Return the key by which edits are shown: the smallest first, then those that gain most."""
+    """Return the sort key of edits: the smallest effort first, then the most nodes."""
     return edit.effort, -len(edit.nodes) - edit.more, edit.text
 
 
 def find_similar_words(word: str, known: Iterable[str]) -> list[str]:
-    """Return names that `word` may be meant to be, the nearest first."""
+    """Return names of which `word` may be a misspelling, the nearest first."""
     names = sorted(set(known) - {word})[:_MOST_NAMES]
     name = word.rpartition("/")[2]
     last_parts = {each.rpartition("/")[2] for each in names}

@@ -1,7 +1,8 @@
-"""One pod decided by the engine itself under changed circumstances.
+"""Trial decisions about one pod under changed conditions.
 
-Changes are made to the live columns, asked about, and undone. So whatever is claimed has been
-decided as a scheduler would decide it, and nothing here knows how a plugin decides.
+Changes are applied to the live columns, the engine decides the pod, and the changes are undone.
+Every reported result is therefore a decision of the scheduler itself, and this module needs no
+knowledge of plugins.
 """
 
 from __future__ import annotations
@@ -23,16 +24,17 @@ from policysched.offline import sessions
 from policysched.profiles import policies, profile_choice
 
 PODS = "pods"
-"""The resource that one place for a pod is."""
+"""The pseudo-resource for the number of pods on a node."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class TrialLimits:
-    """How much may be tried.
+    """The limits of the search.
 
     Attributes:
-        trials: decisions at most, so that the same is found however fast the machine is.
-        seconds: an end all the same, for clusters where a decision takes long.
+        trials: the maximum number of decisions; unlike a time limit, it makes the result
+            independent of the speed of the machine.
+        seconds: an additional time limit, for clusters with slow decisions.
     """
 
     trials: int = 400
@@ -40,14 +42,14 @@ class TrialLimits:
 
 
 class PodTrials:
-    """Decides one pod again and again.
+    """Decides one pod repeatedly.
 
     Attributes:
         decider: of the cluster.
         info: the pod.
         framework: the profile that decides it.
-        count: decisions so far.
-        only_node: the node on which the pod is to fit; None for any.
+        count: number of decisions so far.
+        only_node: the node on which the pod must fit; None for any node.
     """
 
     def __init__(
@@ -70,17 +72,21 @@ class PodTrials:
 
     @property
     def is_limit_reached(self) -> bool:
-        """Whether nothing more is to be tried."""
+        """Whether the search must stop."""
         if self.count >= self._limits.trials:
             return True
         return self._clock.monotonic_seconds() >= self._end_seconds
 
     def take_snapshot(self) -> snapshot.Snapshot:
-        """Return the cluster as it is supposed to be at this moment."""
+        """Return the cluster with the changes in effect."""
         return self.decider.cluster.cache.snapshot()
 
     def get_node(self, name: str) -> objects.Node:
-        """Return a node of the cluster."""
+        """Return a node of the cluster.
+
+        Raises:
+            LookupError: the node does not exist.
+        """
         found = self.decider.cluster.cache.get_node(name)
         if found is None:
             raise LookupError(name)
@@ -93,7 +99,7 @@ class PodTrials:
     ) -> tuple[str, ...]:
         """Return the names of the nodes on which the pod fits, by row.
 
-        `pod` stands for an edited form of it, `framework` for other policies.
+        `pod` is an edited form of the pod, `framework` one with other policies.
         """
         self.count += 1
         info = self.info if pod is None else self.decider.cluster.shapes.make_info(pod)
@@ -103,7 +109,7 @@ class PodTrials:
         return tuple(name for name in names if self.only_node in (None, name))
 
     def find_best_nodes(self, framework: runtime.Framework | None = None) -> frozenset[str]:
-        """Return the names of the nodes of which one would be chosen."""
+        """Return the names of the nodes with the highest total."""
         self.count += 1
         snap = self.take_snapshot()
         rows = (framework or self.framework).best_rows(self.info, snap).tolist()
@@ -112,7 +118,7 @@ class PodTrials:
     # --- supposing -------------------------------------------------------------------------------
 
     def compile_framework(self, program: checked.CheckedProgram) -> runtime.Framework | None:
-        """Return what decides the pod under other policies; None where plugins cannot be made."""
+        """Return a framework for the pod with other policies; None if plugins cannot be created."""
         policy_set = dataclasses.replace(self.decider.policy_set, program=program)
         made = policies.make_profiles(policy_set, self.decider.handle)
         if isinstance(made, list):
@@ -122,14 +128,14 @@ class PodTrials:
         return profile_choice.ProfileChoice(frameworks, name).require_framework(self.info)
 
     def make_framework_with_weights(self, weights: Mapping[str, int]) -> runtime.Framework:
-        """Return what decides the pod under other weights, by score name."""
+        """Return a framework for the pod with other weights, by score name."""
         prof = self.framework.profile
         changed = dataclasses.replace(prof, weights={**prof.weights, **weights})
         return runtime.Framework(changed, None, shapes_kept=1)
 
     @contextlib.contextmanager
     def suppose_nodes(self, changed: Sequence[objects.Node]) -> Iterator[None]:
-        """Let nodes be otherwise."""
+        """Replace nodes within the context."""
         cache = self.decider.cluster.cache
         before = [self.get_node(node.name) for node in changed]
         for node in changed:
@@ -142,9 +148,9 @@ class PodTrials:
 
     @contextlib.contextmanager
     def suppose_requests(self, node: str, resource: str, amount: int) -> Iterator[None]:
-        """Let the pods of a node request more of a resource, or less.
+        """Change the requests of the pods on a node within the context; they may also fall.
 
-        The amount is in milli-CPU, bytes or pieces; of `pods` it is how many more there are.
+        The amount is in milli-CPU, bytes or counts; for `pods` it is a number of pods.
         """
         self._add_requests(node, resource, amount)
         try:
@@ -162,7 +168,7 @@ class PodTrials:
 
     @contextlib.contextmanager
     def suppose_sample(self, metric: str, node: str, value: float) -> Iterator[None]:
-        """Let a node have another value of a metric, measured when the real one was."""
+        """Replace the value of a metric on a node within the context, at the time of the sample."""
         table = self.decider.cluster.cache.metrics
         before = dict(table.get_newest_samples(metric))
         sample = metric_windows.Sample(value, before[node].measured_at_seconds)
@@ -174,7 +180,7 @@ class PodTrials:
 
 
 def replace_labels(node: objects.Node, labels: Mapping[str, str | None]) -> objects.Node:
-    """Return a node with other labels; those that are None are removed."""
+    """Return a node with other labels; None removes a label."""
     changed = {**node.metadata.labels, **labels}
     left = {key: value for key, value in changed.items() if value is not None}
     metadata = msgspec.structs.replace(node.metadata, labels=left)

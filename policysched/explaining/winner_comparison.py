@@ -1,4 +1,4 @@
-"""The winner, the runner-up, and how the points of each rule came about there."""
+"""Compares the points of the winner and the runner-up, rule by rule."""
 
 from __future__ import annotations
 
@@ -29,9 +29,10 @@ def compare_winner_and_runner_up(
 def _find_winner_and_runner_up(
     tried: trials.PodTrials, scores: score_table.ScoreTable
 ) -> list[int]:
-    """Return where they are in the table: one of the best, and one of the others if there are any.
+    """Return the indices of the winner and of the runner-up, if there is one, in the table.
 
-    Of nodes with as many points it is the first by name.
+    The runner-up is the best node with fewer points than the winner. Of nodes with equal points,
+    the first by name is chosen.
     """
     names, totals = tried.take_snapshot().nodes.names, scores.totals
     found = []
@@ -63,7 +64,7 @@ def _render_node_points(
 
 
 def _get_raw_score(detail: score_table.Detail, i: int) -> int | float | None:
-    """Return what Score said; points where these are not normalised."""
+    """Return the raw score, or the points if they are not normalised."""
     if detail.raw is detail.final:
         return _convert_to_points(detail, int(detail.final[i]))
     value = detail.raw[i].item()
@@ -77,7 +78,7 @@ def _convert_to_points(detail: score_table.Detail, final: int) -> int | float:
 
 
 def _add_rule_values(tried: trials.PodTrials, found: list[dict[str, Any]]) -> None:
-    """Put the numbers, with their units, that rules over numbers make points of."""
+    """Set the raw numbers, with their units, in the entries of rules that score numbers."""
     snap = tried.take_snapshot()
     rows = np.array([snap.nodes.row_of[each["node"]] for each in found], np.intp)
     nodes = snap.view_rows(rows)

@@ -1,7 +1,7 @@
-"""The smallest change by which none of the best nodes of a pod would be among the best any more.
+"""Finds the smallest changes after which none of the best nodes of a pod is among the best.
 
-Every change here was decided by the engine, and the change that is one step smaller as well: that
-one leaves the winner what it is.
+The engine decides the pod with every change, and with the change that is one step smaller, which
+does not flip the winner.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from policysched.framework import score_table
 from policysched.offline import metric_evidence
 
 MAX_WEIGHT = 100
-"""Of rules and plugins, as in the language."""
+"""The largest weight of rules and plugins, as in the language."""
 _MOST_WEIGHTS = 3
 _MOST_STEPS = 100_000
 _REQUEST_STEPS = (("cpu", 10), ("memory", 16 * 1024 * 1024))
@@ -31,15 +31,15 @@ _REQUEST_STEPS = (("cpu", 10), ("memory", 16 * 1024 * 1024))
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class WinnerFlip:
-    """A change by which other nodes win.
+    """A change with which other nodes win.
 
     Attributes:
         kind: weight, metric or requests.
         what: score name, name of the metric, or the resource.
-        node: whose value it is; None for weights.
+        node: the node whose value changes; None for weights.
         before, after: weights, values in the scale of the query, milli-CPU or bytes.
         winners: the nodes that would be best.
-        text: all of it for people.
+        text: the whole change, for users.
         size: the change as a share of a whole: smaller ones come first.
     """
 
@@ -53,7 +53,7 @@ class WinnerFlip:
     size: float
 
     def as_json(self) -> dict[str, Any]:
-        """Return it in the form of schemas/explain.schema.json."""
+        """Return the flip in the form of schemas/explain.schema.json."""
         return {
             "kind": self.kind,
             "what": self.what,
@@ -66,14 +66,14 @@ class WinnerFlip:
 
 
 class FlipFinder:
-    """Looks for changes that flip the winner of one pod."""
+    """Searches for changes that flip the winner of one pod."""
 
     def __init__(
         self, tried: trials.PodTrials, scores: score_table.ScoreTable, runner_up: str | None
     ) -> None:
-        """Begin with the points as they are, `scores` with details.
+        """Start with the present points, `scores` with details.
 
-        Values are changed on the winner and on `runner_up`, None where all nodes are equal.
+        Values are changed on the winner and on `runner_up`, which is None if all nodes are equal.
         """
         self._trials = tried
         self._scores = scores
@@ -93,13 +93,13 @@ class FlipFinder:
         return sorted(found, key=lambda flip: (flip.size, flip.text))
 
     def _find_new_winners(self, best: frozenset[str]) -> tuple[str, ...]:
-        """Return the new winners, none unless all of the old ones have lost."""
+        """Return the new winners; none unless every old winner has lost."""
         return () if best & self._best else tuple(sorted(best))
 
     # --- weights ---------------------------------------------------------------------------------
 
     def _find_weight_flips(self) -> Iterator[WinnerFlip]:
-        """Yield the smallest changes of weights; as totals are linear in them they are computed."""
+        """Yield the smallest changes of weights, computed because totals are linear in weights."""
         weights = self._trials.framework.profile.weights
         changes = [
             (change, name)
@@ -123,7 +123,7 @@ class FlipFinder:
             nearer != before
             and self._find_new_winners(self._find_best_nodes_by_weight(name, nearer))
         ):
-            return None  # what is computed is only a proposal
+            return None  # the computed change is only a proposal
         text = f"weight of {name} from {before} to {after}"
         return WinnerFlip(
             "weight", name, None, before, after, winners, text, abs(change) / MAX_WEIGHT
@@ -155,7 +155,7 @@ class FlipFinder:
                         yield flip
 
     def _collect_metric_readers(self) -> list[readings.MetricReader]:
-        """Return each metric that a rule on the pod reads; hysteresis remembers, so not those."""
+        """Return the readers of metrics for the pod, except for hysteresis, which keeps state."""
         snap = self._trials.take_snapshot()
         plugins = self._trials.framework.profile.plugins
         found = metric_evidence.PodMetricEvidence(
@@ -228,7 +228,7 @@ class FlipFinder:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class _MetricSteps:
-    """Values of a metric on a node that are written with few digits."""
+    """A grid of values of a metric on a node that have few digits."""
 
     key: str
     name: str
@@ -243,7 +243,7 @@ class _MetricSteps:
     def from_reader(
         cls, reader: readings.MetricReader, tried: trials.PodTrials, node: str
     ) -> _MetricSteps | None:
-        """Return the steps from the value of a node; None where it has none."""
+        """Return the steps from the value of a node; None if it has no valid value."""
         snap = tried.take_snapshot()
         row = np.array([snap.nodes.row_of[node]], np.intp)
         found = reader.read(snap.view_rows(row))
@@ -264,7 +264,7 @@ class _MetricSteps:
 
     @property
     def reference_value(self) -> float:
-        """What a change is compared with."""
+        """The value that relates to a change as the whole to a share."""
         return self.step * 1000
 
     def compute_value(self, sign: int, count: int) -> float:
@@ -277,13 +277,13 @@ class _MetricSteps:
         return float(f"{(start + sign * count) * self.step:.9g}")
 
     def count_steps(self, sign: int) -> int:
-        """Return how many steps there are in a direction."""
+        """Return the number of steps in a direction."""
         room = self.high - self.before if sign > 0 else self.before - self.low
         return max(0, min(_MOST_STEPS, math.floor(room / self.step + 1e-9)))
 
 
 def _round_up_to_power_of_ten(value: float) -> float:
-    """Return the power of ten above a value, by which it has three digits in steps of 1/1000."""
+    """Return the power of ten above a value; in thousandths of it, the value has three digits."""
     return 10.0 ** (math.floor(math.log10(abs(value))) + 1) if value else 1.0
 
 
@@ -296,8 +296,8 @@ def compute_weight_changes(
 ) -> list[int]:
     """Return the smallest increase and decrease of one weight that flip the winner.
 
-    A node with `gap` points less than the best ones needs a weight by which it gains more than
-    that on every one of them, so what counts is the best node that gains most by it.
+    A node that is `gap` points behind the best nodes must gain more than `gap` on every one of
+    them. The smallest gain is the one on the best node that gains most from the change itself.
 
     Args:
         totals: int64 (f,) hundredths.

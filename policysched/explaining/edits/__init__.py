@@ -1,1 +1,1 @@
-"""Edits by which a pod would fit: of the pod, of nodes, of placed pods, of policies."""
+"""Edits with which a pod fits: of the pod, of nodes, of placed pods, of policies."""

@@ -1,4 +1,4 @@
-"""Corrections of the pods that a required podAffinity is about: labels, values, namespaces."""
+"""Corrections of labels, values and namespaces in required podAffinity terms."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _MOST_NAMESPACES = 3
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class _TermCorrection:
-    """A word of a term that may be meant otherwise."""
+    """A proposed replacement of a word in an affinity term."""
 
     text: str
     before: str | None
@@ -28,7 +28,7 @@ class _TermCorrection:
 
 
 class _PlacedPodVocabulary:
-    """The words of the pods on nodes."""
+    """The labels and namespaces of placed pods."""
 
     def __init__(self, tried: trials.PodTrials) -> None:
         placed = [info.pod for info in tried.decider.cluster.placed.values()]
@@ -37,7 +37,7 @@ class _PlacedPodVocabulary:
         self.namespaces = sorted({pod.metadata.namespace for pod in placed})
 
     def correct_label(self, key: str, value: str) -> Iterator[tuple[_TermCorrection, str, str]]:
-        """Yield corrections of a label, with its key and value then."""
+        """Yield corrections of a label, each with the resulting key and value."""
         for near in self.words.find_similar_keys(key):
             text = f"label {key}: did you mean {near}? no pod has the label {key}"
             yield _TermCorrection(text, key, near, suggested_edit.CORRECTS), near, value
@@ -57,7 +57,7 @@ class _PlacedPodVocabulary:
             yield _TermCorrection(text, name, near, suggested_edit.CORRECTS)
 
     def find_other_namespaces(self, labels: Mapping[str, str]) -> Iterator[_TermCorrection]:
-        """Yield namespaces that have pods with the labels."""
+        """Yield namespaces that contain pods with the labels."""
         having = {name for name, each in self._labels if labels.items() <= each.items()}
         for name in sorted(having)[:_MOST_NAMESPACES]:
             yield _TermCorrection(
@@ -71,7 +71,7 @@ class _PlacedPodVocabulary:
 def correct_affinity_term(
     tried: trials.PodTrials, term: objects.PodAffinityTerm
 ) -> Iterator[tuple[suggested_edit.SuggestedEdit, objects.PodAffinityTerm]]:
-    """Yield corrections of a required term of the pod, and the term as it would be."""
+    """Yield corrections of a required term of the pod, each with the resulting term."""
     pods = _PlacedPodVocabulary(tried)
     selector = term.label_selector or objects.LabelSelector()
     for key, value in selector.match_labels.items():
@@ -106,7 +106,7 @@ def _make_pod_edit(said: _TermCorrection) -> suggested_edit.SuggestedEdit:
 def correct_affinity_rule(
     tried: trials.PodTrials, rule: checked.PodAffinityRule
 ) -> Iterator[suggested_edit.SuggestedEdit]:
-    """Yield the corrections of a required podAffinity rule by which the pod fits."""
+    """Yield the corrections of a required podAffinity rule with which the pod fits."""
     for said, pods in _correct_pod_selection(_PlacedPodVocabulary(tried), rule.pods):
         nodes = rule_trials.find_feasible_nodes_with_rule(
             tried, rule, dataclasses.replace(rule, pods=pods)

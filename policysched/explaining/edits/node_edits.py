@@ -1,4 +1,4 @@
-"""Edits of nodes: uncordon, remove a taint, add a label; each node alone."""
+"""Edits of single nodes: uncordon, remove a taint, add a label."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ from policysched.plugins import names, node_unschedulable
 from policysched.plugins.kernels import tolerations
 
 MOST_NODES = 5
-"""On how many nodes an edit is tried; of the others only the number is told."""
+"""An edit is tried on this number of nodes; further nodes are only counted."""
 _MOST_LABELS = 10
 _MOST_VALUES = 3
 _OF_KUBELETS = frozenset(
     {"kubernetes.io", "node.kubernetes.io", "topology.kubernetes.io", "beta.kubernetes.io"}
 )
-"""Prefixes of labels that kubelets and clouds set: nobody gives them other values."""
+"""Prefixes of labels that kubelets and cloud providers set; their values are not changed."""
 _CORDON_TAINT = node_unschedulable.TAINT.key
 
 Supposing = Callable[[str], AbstractContextManager[None]]
-"""Supposes the edit of the node with a name."""
+"""Applies the edit to the named node within the context."""
 
 
 def find_node_edits(
     tried: trials.PodTrials, known: rejections.PodRejections
 ) -> Iterator[suggested_edit.SuggestedEdit]:
-    """Yield the single edits of single nodes by which the pod fits there."""
+    """Yield the edits of single nodes with which the pod fits on the edited node."""
     yield from _try_uncordoning(tried, known)
     yield from _try_untainting(tried, known)
     yield from _try_adding_labels(tried, known)
@@ -44,7 +44,7 @@ def try_node_edit(
     nodes: Sequence[str],
     suppose: Supposing,
 ) -> Iterator[suggested_edit.SuggestedEdit]:
-    """Yield the edit with the nodes on which it lets the pod fit, if there are any."""
+    """Yield the edit with the nodes on which it lets the pod fit, if any."""
     able = []
     for node in nodes[:MOST_NODES]:
         if tried.is_limit_reached:
@@ -67,7 +67,7 @@ def _make_node_edit(
 def _try_uncordoning(
     tried: trials.PodTrials, known: rejections.PodRejections
 ) -> Iterator[suggested_edit.SuggestedEdit]:
-    """Uncordon nodes; the taint that says the same goes with it."""
+    """Yield the edit that uncordons a node and removes the taint of cordoned nodes."""
     cordoned = [
         node
         for node in known.find_nodes_to_edit(names.NODE_UNSCHEDULABLE, names.TAINT_TOLERATION)
@@ -87,7 +87,7 @@ def _try_uncordoning(
 def _try_untainting(
     tried: trials.PodTrials, known: rejections.PodRejections
 ) -> Iterator[suggested_edit.SuggestedEdit]:
-    """Remove the only taint that the pod does not tolerate."""
+    """Yield the edits that remove the only taint of a node that the pod does not tolerate."""
     own = tried.framework.profile.tolerations(tried.info.shape, tried.take_snapshot())
     having: defaultdict[objects.Taint, list[str]] = defaultdict(list)
     for name in known.find_nodes_to_edit(names.TAINT_TOLERATION):
@@ -101,7 +101,7 @@ def _try_untainting(
 def try_removing_taints(
     tried: trials.PodTrials, nodes: Sequence[str], key: str
 ) -> Iterator[suggested_edit.SuggestedEdit]:
-    """Yield the edits that remove one taint with a key of one of the nodes, if they help."""
+    """Yield the edits that remove one taint with the key from a node and let the pod fit."""
     having: defaultdict[objects.Taint, list[str]] = defaultdict(list)
     for name in nodes:
         for taint in tried.get_node(name).spec.taints:
@@ -130,7 +130,7 @@ def _try_removing_taint(
 def _try_adding_labels(
     tried: trials.PodTrials, known: rejections.PodRejections
 ) -> Iterator[suggested_edit.SuggestedEdit]:
-    """Add a label that the pod's node selection or its topologies ask for."""
+    """Yield the labels for single nodes that the pod's node selection or topologies require."""
     alone = known.find_nodes_to_edit(names.NODE_AFFINITY)
     for key, value in list(dict.fromkeys(_list_required_labels(tried.info.pod)))[:_MOST_LABELS]:
         yield from try_label_change(tried, alone, key, value)
@@ -143,7 +143,7 @@ def _try_adding_labels(
 def try_joining_domain(
     tried: trials.PodTrials, nodes: Sequence[str], key: str
 ) -> Iterator[suggested_edit.SuggestedEdit]:
-    """Yield the edits that help of nodes in no domain: a label that puts one into a domain."""
+    """Yield the edits that put a node outside all domains into a domain and let the pod fit."""
     outside = [name for name in nodes if key not in tried.get_node(name).metadata.labels]
     if outside:
         for value in selector_edits.build_label_vocabulary(tried).list_values_by_frequency(key)[
@@ -155,7 +155,7 @@ def try_joining_domain(
 def try_label_change(
     tried: trials.PodTrials, alone: Sequence[str], key: str, value: str | None
 ) -> Iterator[suggested_edit.SuggestedEdit]:
-    """Yield the edits that help of a label of one of the nodes `alone`; None removes it."""
+    """Yield the edits of a label on one node with which the pod fits; None removes the label."""
     if value is not None and value.startswith("-"):
         return  # values of labels begin with a letter or a digit
     having: defaultdict[str | None, list[str]] = defaultdict(list)
@@ -182,7 +182,7 @@ def try_label_change(
 
 
 def choose_satisfying_label_value(operator: str, values: Sequence[str]) -> str | None:
-    """Return a value of a label that satisfies a requirement, None if it must not be there."""
+    """Return a label value that satisfies a requirement; None if the label must be absent."""
     match operator:
         case "In" if values:
             return values[0]
@@ -195,7 +195,7 @@ def choose_satisfying_label_value(operator: str, values: Sequence[str]) -> str |
 
 
 def list_label_values_to_try(operator: str, values: Sequence[str]) -> list[str | None]:
-    """Return values of a label of which one satisfies a requirement and another does not."""
+    """Return label values, both satisfying and violating a requirement; None for no label."""
     present = ["true"] if operator == "DoesNotExist" else []
     return list(
         dict.fromkeys(
@@ -215,7 +215,7 @@ def _collect_topology_keys(pod: objects.Pod) -> list[str]:
 
 
 def _list_required_labels(pod: objects.Pod) -> Iterator[tuple[str, str | None]]:
-    """Yield labels of which each satisfies one requirement of the pod; None for no such label."""
+    """Yield labels that each satisfy one requirement of the pod; None for an absent label."""
     yield from pod.spec.node_selector.items()
     affinity = pod.spec.affinity and pod.spec.affinity.node_affinity
     required = affinity and affinity.required_during_scheduling_ignored_during_execution

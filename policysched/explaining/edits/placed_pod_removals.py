@@ -1,4 +1,4 @@
-"""Placed pods that are removed: they have a host port of the pod, or are kept apart from it."""
+"""Removals of placed pods that use a host port of the pod, or are subject to anti-affinity."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from policysched.lang.checked import checked_expr
 from policysched.plugins import names
 
 _MOST_PODS = 20
-"""How many pods are tried; those of the nodes themselves come first."""
+"""The maximum number of pods to try; those on the blocked nodes come first."""
 
 
 def find_placed_pod_removals(
     tried: trials.PodTrials, known: rejections.PodRejections
 ) -> Iterator[suggested_edit.SuggestedEdit]:
-    """Yield the single placed pods without which the pod fits."""
+    """Yield the removals of single placed pods with which the pod fits."""
     for info, node in _list_pods_to_remove(
         tried, _find_blocked_nodes(tried, known)[: node_edits.MOST_NODES]
     ):
@@ -37,7 +37,7 @@ def find_placed_pod_removals(
 
 
 def _find_blocked_nodes(tried: trials.PodTrials, known: rejections.PodRejections) -> list[str]:
-    """Return the nodes that placed pods make unfit by more than what they request."""
+    """Return the nodes that placed pods block by ports or affinity, and not by requests alone."""
     rules = (
         plugin.head.name
         for plugin in tried.framework.profile.plugins
@@ -52,7 +52,7 @@ def _find_blocked_nodes(tried: trials.PodTrials, known: rejections.PodRejections
 def _list_pods_to_remove(
     tried: trials.PodTrials, nodes: list[str]
 ) -> list[tuple[pod_shape.PodInfo, str]]:
-    """Return pods with their nodes: those of `nodes`, then others, which may share a domain."""
+    """Return pods and their nodes: first on `nodes`, then others, which may share a domain."""
     if not nodes:
         return []
     snap = tried.take_snapshot()

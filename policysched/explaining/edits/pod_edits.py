@@ -22,7 +22,7 @@ _MOST_LABELS = 10
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class ProposedPodEdit:
-    """An edit that is to be tried, and the pod as it would be."""
+    """An edit to try, and the resulting pod."""
 
     said: suggested_edit.SuggestedEdit
     pod: objects.Pod
@@ -31,7 +31,7 @@ class ProposedPodEdit:
 def find_pod_edits(
     tried: trials.PodTrials, known: rejections.PodRejections
 ) -> Iterator[suggested_edit.SuggestedEdit]:
-    """Yield the single edits of the pod by which it fits."""
+    """Yield the single edits of the pod with which it fits."""
     yield from request_edits.find_request_edits(tried, known)
     if known.can_single_edit_suffice(names.POD_TOPOLOGY_SPREAD):
         yield from _relax_spread_constraints(tried)
@@ -47,7 +47,7 @@ def find_pod_edits(
 
 
 def replace_pod_spec(pod: objects.Pod, **changes: object) -> objects.Pod:
-    """Return a pod with another spec."""
+    """Return a pod with changed fields of its spec."""
     return structs.replace(pod, spec=structs.replace(pod.spec, **changes))
 
 
@@ -83,7 +83,7 @@ def _propose_node_selection_changes(
 def _propose_tolerations(
     tried: trials.PodTrials, known: rejections.PodRejections
 ) -> Iterator[ProposedPodEdit]:
-    """Propose tolerations of the taints that most nodes have without another obstacle."""
+    """Propose tolerations for the nodes that only taints reject, the most frequent taints first."""
     pod = tried.info.pod
     own = tried.framework.profile.tolerations(tried.info.shape, tried.take_snapshot())
     several = [
@@ -209,7 +209,7 @@ def _propose_pod_affinity_changes(
 
 
 def _propose_dropping_labels(pod: objects.Pod) -> Iterator[ProposedPodEdit]:
-    """Propose to drop labels, by which placed pods may know the pods that they keep away."""
+    """Propose to drop labels that the anti-affinity of placed pods may select."""
     for key, value in list(pod.metadata.labels.items())[:_MOST_LABELS]:
         others = {each: v for each, v in pod.metadata.labels.items() if each != key}
         metadata = structs.replace(pod.metadata, labels=others)
@@ -226,7 +226,7 @@ def _make_drop_edit(kind: str, what: str, before: str, text: str) -> suggested_e
 
 
 def _relax_spread_constraints(tried: trials.PodTrials) -> Iterator[suggested_edit.SuggestedEdit]:
-    """Yield for each hard spread constraint the fields that let the pod fit."""
+    """Yield the changes of single fields of hard spread constraints that let the pod fit."""
     pod = tried.info.pod
     constraints = pod.spec.topology_spread_constraints
     words = selector_edits.build_label_vocabulary(tried)

@@ -22,7 +22,7 @@ from policysched.plugins import names
 def find_policy_edits(
     tried: trials.PodTrials, known: rejections.PodRejections
 ) -> Iterator[suggested_edit.SuggestedEdit]:
-    """Yield the single edits of policies by which the pod fits."""
+    """Yield the single edits of policies with which the pod fits."""
     program = tried.decider.policy_set.program
     if program is None:
         return
@@ -50,7 +50,7 @@ def find_policy_edits(
 def _find_checked_rule(
     program: checked.CheckedProgram, name: str, profile: str
 ) -> checked.Rule | None:
-    """Return a rule in the form that it has in a profile, or in another if it has none there."""
+    """Return a rule as the profile has it, or as another profile has it."""
     profiles = sorted(program.profiles, key=lambda each: each.name != profile)
     every = (rule for each in profiles for policy in each.policies for rule in policy.rules)
     return next((rule for rule in every if rule.head.name == name), None)

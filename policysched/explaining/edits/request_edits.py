@@ -1,4 +1,4 @@
-"""Requests and limits of the pod that are changed: the amount nearest to the present one."""
+"""Changes of requests and limits of the pod: the fitting amount nearest to the present one."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from policysched.lang.checked import checked_expr, checked_selector
 from policysched.plugins import names
 
 _OTHER_AMOUNT = 1_000_000_000
-"""Of a resource that is not requested, to see how rules follow it."""
+"""The trial amount of a resource without a request, to measure the slope of comparisons."""
 _LARGEST = 2.0**62
 _UNLIMITED = 2**62
 _MOST_CONTAINERS = 3
-"""How many containers are named of which each alone may change."""
+"""The maximum number of containers for which separate edits are proposed."""
 
 _Kind = Literal["requests", "limits"]
 _READERS: dict[_Kind, type[checked_expr.PodRequests | checked_expr.PodLimits]] = {
@@ -39,10 +39,10 @@ class _RequestOrLimit:
     """A request or limit of a container, or of the pod as a whole.
 
     Attributes:
-        pod: that has it.
-        kind: which of both.
-        field: of the spec: `containers`, `init_containers` or `resources`.
-        at: which container.
+        pod: the pod.
+        kind: `requests` or `limits`.
+        field: the field of the spec: `containers`, `init_containers` or `resources`.
+        at: index of the container.
         resource: its name.
     """
 
@@ -64,22 +64,22 @@ class _RequestOrLimit:
 
     @property
     def written_amount(self) -> str | None:
-        """The amount as the pod has it, None for nothing."""
+        """The amount as the pod has it; None if it has none."""
         found = self._get_amounts(self.kind).get(self.resource)
         return None if found is None else str(found)
 
     @property
     def amount(self) -> int:
-        """Milli-CPU, bytes or pieces."""
+        """The amount in milli-CPU, bytes or counts; 0 if the pod has none."""
         return pod_requests.parse_amount(self.resource, self.written_amount or 0)
 
     @property
     def search_start(self) -> int:
-        """The amount from which the search begins: no limit is more than any limit."""
+        """The start of the search; an absent limit counts as larger than every limit."""
         return self.amount or (_UNLIMITED if self.kind == "limits" else 0)
 
     def allows(self, amount: int) -> bool:
-        """Return whether the request does not exceed the limit with another amount."""
+        """Return whether request and limit stay consistent with another amount."""
         if self.kind == "requests":
             limit = self._get_amounts("limits").get(self.resource)
             return limit is None or amount <= pod_requests.parse_amount(self.resource, limit)
@@ -88,13 +88,13 @@ class _RequestOrLimit:
 
     @property
     def owner(self) -> str:
-        """Whose request it is."""
+        """The owner of the request, for texts."""
         if self.field == "resources":
             return "the pod"
         return f"container {getattr(self.pod.spec, self.field)[self.at].name}"
 
     def make_pod_with_amount(self, amount: int) -> objects.Pod:
-        """Return a pod that has another amount."""
+        """Return the pod with another amount."""
         text = amounts.format_quantity(self.resource, amount)
         changes = {self.kind: {**self._get_amounts(self.kind), self.resource: text}}
         resources = structs.replace(self._resources, **changes)
@@ -109,13 +109,13 @@ class _RequestOrLimit:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class _AmountReadingRules:
-    """The rules in the way that read requests, or limits.
+    """The rejecting rules that read requests, or limits.
 
     Attributes:
-        kind: which of both.
+        kind: `requests` or `limits`.
         compares: comparisons of their conditions that read the pod.
-        numbers: requirements of their selectors.
-        nodes: the nodes on which nothing else is in the way.
+        numbers: number requirements of their selectors.
+        nodes: the nodes that no other plugin or rule rejects.
     """
 
     kind: _Kind
@@ -124,7 +124,7 @@ class _AmountReadingRules:
     nodes: list[str]
 
     def reads(self, resource: str) -> bool:
-        """Return whether a rule in the way reads the amount of a resource."""
+        """Return whether a rejecting rule reads the amount of a resource."""
         return resource in self.list_resources_read()
 
     def list_resources_read(self) -> list[str]:
@@ -225,7 +225,7 @@ def _list_editable_amounts(pod: objects.Pod, kind: _Kind, resource: str) -> list
         for field in ("containers", "init_containers")
         for at in range(len(getattr(pod.spec, field)))
     ]
-    if kind == "limits":  # the pod has one only if each container has one
+    if kind == "limits":  # the pod has a limit only if each container has one
         every = [each for each in every if each.amount == 0] or every
     holding = [each for each in every if each.amount > 0] or every[:1]
     return sorted(holding, key=lambda each: -each.amount)
@@ -280,9 +280,10 @@ def _list_free_amounts(tried: trials.PodTrials, nodes: list[str], resource: str)
 def _find_threshold_totals(
     tried: trials.PodTrials, found: _AmountReadingRules, asked: _RequestOrLimit
 ) -> list[int]:
-    """Return the amounts of the whole pod at which comparisons of rules change, by their slope.
+    """Return the amounts of the whole pod near which comparisons of rules change their result.
 
-    A comparison that is linear in the amount turns exactly there, others somewhere near.
+    The amounts are computed from the slopes of the comparisons. They are exact for comparisons that
+    are linear in the amount, and approximate for others.
     """
     start = asked.amount or _OTHER_AMOUNT
     bases = [start, start // 2 if start > 1 else _OTHER_AMOUNT]

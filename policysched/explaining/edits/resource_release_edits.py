@@ -1,4 +1,4 @@
-"""Edits that free the least amount of one resource on a node."""
+"""Edits that free the smallest sufficient amount of one resource on a node."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from policysched.lang.checked import checked_expr
 from policysched.plugins import names
 
 _MOST_SIZES = 3
-"""How many different shortages are looked at, the least ones."""
+"""The number of different shortages to try, the smallest ones."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -27,8 +27,8 @@ class _FreeableResource:
 
     Attributes:
         node: its name.
-        used: milli-CPU, bytes or pieces that placed pods request; of `pods` their number.
-        missing: how much more the pod wants than is left, 0 for nothing.
+        used: milli-CPU, bytes or counts that placed pods request; of `pods` their number.
+        missing: the amount by which the pod's request exceeds the free amount; 0 if it does not.
     """
 
     node: str
@@ -39,7 +39,7 @@ class _FreeableResource:
 def find_resource_release_edits(
     tried: trials.PodTrials, known: rejections.PodRejections
 ) -> Iterator[suggested_edit.SuggestedEdit]:
-    """Yield for each resource the least amount that lets the pod fit once it is free."""
+    """Yield for each resource the smallest amount that lets the pod fit once it is freed."""
     rules = known.find_rules_reading(checked_expr.NodeResource)
     nodes = known.find_nodes_rejected_only_by(
         names.NODE_RESOURCES_FIT, *(rule.head.name for rule in rules)
@@ -75,7 +75,7 @@ def _group_by_missing_amount(
 def _find_smallest_release(
     tried: trials.PodTrials, resource: str, rooms: dict[int, list[_FreeableResource]]
 ) -> tuple[int, int] | None:
-    """Return the nodes with the least missing amount, and that amount."""
+    """Return the missing amount with the smallest release, and that release; None if none helps."""
     best: tuple[int, int] | None = None
     for missing in sorted(rooms)[:_MOST_SIZES]:
         amount = _find_amount_to_free(

@@ -1,4 +1,4 @@
-"""Edits by which a rule about labels, taints and names of nodes lets the pod fit."""
+"""Edits for rules about labels, taints and names of nodes, with which the pod fits."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _Requirement = checked_selector.Requirement
 def find_rule_node_edits(
     tried: trials.PodTrials, rule: _NodeRule, alone: Sequence[str]
 ) -> Iterator[suggested_edit.SuggestedEdit]:
-    """Yield corrections of a rule, and labels and taints of the nodes `alone`."""
+    """Yield corrections of a rule, and edits of labels and taints of the nodes `alone`."""
     words = selector_edits.build_label_vocabulary(tried)
     for each in dict.fromkeys(_list_requirements(rule)):
         for said, corrected in _correct_requirement(tried, rule, each, words):
@@ -40,7 +40,7 @@ def find_rule_node_edits(
 def find_label_number_edits(
     tried: trials.PodTrials, rule: checked.RejectRule, alone: Sequence[str]
 ) -> Iterator[suggested_edit.SuggestedEdit]:
-    """Yield values of labels that a condition reads as numbers, and their removal."""
+    """Yield changes and removals of labels that a condition reads as numbers."""
     nodes = list(alone)
     for compare in checked_expr.walk_expressions(rule.condition) if nodes else ():
         if not isinstance(compare, checked_expr.Compare):
@@ -54,7 +54,7 @@ def find_label_number_edits(
 def _try_label_numbers(
     tried: trials.PodTrials, nodes: Sequence[str], key: str, turns: Sequence[float]
 ) -> Iterator[suggested_edit.SuggestedEdit]:
-    """Yield the nearest whole number as the value of a label that helps, and no label."""
+    """Yield the nearest whole number as label value with which the pod fits, and the removal."""
     present = tried.get_node(nodes[0]).metadata.labels.get(key, "")
     before = label_numbers.parse_decimal(present) or 0.0
     nearest = sorted(turns, key=lambda turn: abs(turn - before))[:_MOST_TURNS]
@@ -81,7 +81,7 @@ def _list_requirements(rule: _NodeRule) -> Iterator[_Requirement]:
 def _edit_labels_and_taints(
     tried: trials.PodTrials, alone: Sequence[str], each: _Requirement
 ) -> Iterator[suggested_edit.SuggestedEdit]:
-    """Yield labels and taints of nodes by which a rule rejects them no more."""
+    """Yield edits of labels and taints on nodes after which a rule no longer rejects them."""
     match each:
         case checked_selector.LabelRequirement(key=key, operator=operator, values=values):
             for value in node_edits.list_label_values_to_try(operator, values):

@@ -1,4 +1,4 @@
-"""Edits of the pod's labels, annotations and priority that rules in the way read."""
+"""Edits of the pod's labels, annotations and priority, which rejecting rules read."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from policysched.lang.checked import checked_expr, checked_selector
 _MOST_KEYS = 10
 _MOST_PRIORITIES = 12
 _HIGHEST_PRIORITY = 1_000_000_000
-"""Of classes that users define; those above are the cluster's own."""
+"""The highest value of user-defined priority classes; higher values are the system's own."""
 
 _Pair = checked_selector.LabelRequirement | checked_selector.AnnotationRequirement
 
@@ -27,7 +27,7 @@ _Pair = checked_selector.LabelRequirement | checked_selector.AnnotationRequireme
 def find_rule_pod_edits(
     tried: trials.PodTrials, known: rejections.PodRejections
 ) -> Iterator[suggested_edit.SuggestedEdit]:
-    """Yield the single edits of what rules read of the pod by which it fits."""
+    """Yield the single edits of labels, annotations and priority with which the pod fits."""
     by_rule = pod_requirements.find_requirements_by_rule(tried, known)
     read = dict.fromkeys(
         each
@@ -54,7 +54,7 @@ def find_rule_pod_edits(
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class _MetadataChange:
-    """Another value of a label or annotation, None to drop it."""
+    """A new value of a label or annotation; None drops it."""
 
     noun: Literal["label", "annotation"]
     key: str
@@ -65,7 +65,7 @@ class _MetadataChange:
         return "labels" if self.noun == "label" else "annotations"
 
     def get_value(self, pod: objects.Pod) -> str | None:
-        """Return the value that a pod has, None for none."""
+        """Return the value that a pod has; None if it has none."""
         having: dict[str, str] = getattr(pod.metadata, self._field)
         return having.get(self.key)
 
@@ -109,7 +109,7 @@ def _list_metadata_changes(pod: objects.Pod, pairs: list[_Pair]) -> Iterator[_Me
 def _find_rule_priority_crossings(
     tried: trials.PodTrials, known: rejections.PodRejections
 ) -> Iterator[float]:
-    """Yield the priorities at which comparisons of conditions change, by their slope."""
+    """Yield the priorities at which comparisons change, computed from their slopes."""
     for rule in known.find_rules_reading(checked_expr.PodPriority):
         nodes = known.find_nodes_rejected_only_by(rule.head.name)
         for compare in checked_expr.walk_expressions(rule.condition.source):
@@ -137,7 +137,7 @@ def _find_priority_crossings(
 def _try_priorities(
     tried: trials.PodTrials, turns: set[float]
 ) -> Iterator[suggested_edit.SuggestedEdit]:
-    """Yield the nearest priority at which the pod fits."""
+    """Yield the nearest priority with which the pod fits."""
     before = tried.info.pod.spec.priority or 0
     wholes = {n for turn in turns for n in (math.floor(turn), math.ceil(turn))}
     priorities = {n + more for n in wholes for more in (-1, 0, 1)} - {before}

@@ -1,4 +1,4 @@
-"""Edits of what a pod says about nodes: nodeSelector and required node affinity."""
+"""Edits of the node selection of a pod: nodeSelector and required node affinity."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def list_node_names(tried: trials.PodTrials) -> frozenset[str]:
 def list_node_selector_edits(
     selector: dict[str, str], words: vocabularies.LabelVocabulary
 ) -> Iterator[tuple[suggested_edit.SuggestedEdit, dict[str, str]]]:
-    """Yield edits of one label each, and the selector as it would be."""
+    """Yield edits of single labels, each with the resulting selector."""
     for key, value in selector.items():
         others = {k: v for k, v in selector.items() if k != key}
         what = f"spec.nodeSelector[{key}]"
@@ -68,7 +68,7 @@ def _make_value_edit(
 def list_required_affinity_edits(
     required: objects.NodeSelector, words: vocabularies.LabelVocabulary, known: Collection[str]
 ) -> Iterator[tuple[suggested_edit.SuggestedEdit, objects.NodeSelector | None]]:
-    """Yield edits of one requirement each, and the affinity as it would be; None for without.
+    """Yield edits of single requirements, each with the resulting affinity; None for no affinity.
 
     `known` are the names of the nodes.
     """
@@ -132,7 +132,7 @@ def _correct_expression(
 def _replace_expression_bound(
     each: objects.SelectorRequirement, words: vocabularies.LabelVocabulary
 ) -> Iterator[tuple[suggested_edit.SuggestedEdit, objects.SelectorRequirement]]:
-    """Yield the bounds that the values of nodes satisfy just so, the nearest first."""
+    """Yield looser bounds that values of nodes barely satisfy, the nearest first."""
     if not each.values or not _INT.fullmatch(each.values[0]):
         return
     step = -1 if each.operator == "Gt" else 1
@@ -175,7 +175,7 @@ def _correct_node_names(
 def find_nearest_bounds(
     operator: str, before: int, words: vocabularies.LabelVocabulary, key: str
 ) -> list[int]:
-    """Return the bounds nearest to `before` at which a value of nodes is just within, or not."""
+    """Return the bounds nearest to `before` that a value of nodes barely satisfies or violates."""
     numbers = [int(value) for value in words.list_values_by_frequency(key) if _INT.fullmatch(value)]
     within = -1 if operator == "Gt" else 1
     bounds = {number + more for number in numbers for more in (0, within)} - {before}
@@ -198,14 +198,17 @@ def _make_drop_edit(each: objects.SelectorRequirement) -> suggested_edit.Suggest
 
 
 def format_label_expression(each: objects.SelectorRequirement) -> str:
-    """Return a requirement as a person would write it."""
+    """Return a requirement as users write it."""
     return f"{each.key} {each.operator}" + (f" ({', '.join(each.values)})" if each.values else "")
 
 
 def _replace_affinity_term(
     required: objects.NodeSelector, at: int, **changes: object
 ) -> objects.NodeSelector | None:
-    """Return the affinity with another term; a term without anything left would match no node."""
+    """Return the affinity with a changed term, or None if the term becomes empty.
+
+    An empty term would match no node.
+    """
     terms = required.node_selector_terms
     term = structs.replace(terms[at], **changes)
     if not term.match_expressions and not term.match_fields:

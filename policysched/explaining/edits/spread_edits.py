@@ -13,26 +13,26 @@ _HONOR, _IGNORE = "Honor", "Ignore"
 
 
 class EffectiveSpreadConstraint(Protocol):
-    """A constraint, with the defaults of Kubernetes for fields that are None."""
+    """A constraint; fields that are None have the defaults of Kubernetes."""
 
     @property
     def max_skew(self) -> int:
-        """The largest difference between domains."""
+        """The largest permitted difference between domains."""
         ...
 
     @property
     def min_domains(self) -> int | None:
-        """How many domains there must be, 1 by default."""
+        """The required number of domains, 1 by default."""
         ...
 
     @property
     def node_affinity_policy(self) -> str | None:
-        """Whether nodes count that the pod does not select, `Honor` by default."""
+        """Whether to exclude nodes that the pod does not select: `Honor` (default) or `Ignore`."""
         ...
 
     @property
     def node_taints_policy(self) -> str | None:
-        """Whether nodes count whose taints the pod does not tolerate, `Ignore` by default."""
+        """Whether to exclude nodes with untolerated taints: `Honor` or `Ignore` (default)."""
         ...
 
 
@@ -42,7 +42,7 @@ Fits: TypeAlias = Callable[[Mapping[str, object]], tuple[str, ...]]
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class SpreadRelaxation:
-    """A field with another value, and the nodes on which the pod fits then."""
+    """A new value of a field, and the nodes on which the pod then fits."""
 
     field: str
     before: str
@@ -53,7 +53,7 @@ class SpreadRelaxation:
 def find_spread_relaxations(
     spread: EffectiveSpreadConstraint, fits: Fits
 ) -> Iterator[SpreadRelaxation]:
-    """Yield single fields that let the pod fit: policies, and the nearest numbers."""
+    """Yield changes of single fields that let the pod fit: policies and the nearest numbers."""
     yield from _relax_spread_number(fits, "maxSkew", "max_skew", spread.max_skew, 1, _MOST_SKEW)
     least = spread.min_domains or 1
     yield from _relax_spread_number(fits, "minDomains", "min_domains", least, -1, least - 1)

@@ -1,4 +1,4 @@
-"""Thresholds of `reject` rules that are relaxed: the nearest number that lets the pod fit."""
+"""Relaxed thresholds of `reject` rules: the nearest number that lets the pod fit."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ _Leaf = checked_expr.Const | checked_expr.NodeLabelNumber
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class _Threshold:
-    """A constant that a condition compares with.
+    """A constant in a comparison of a condition.
 
     Attributes:
-        rule: that has the condition.
+        rule: the rule of the condition.
         constant: as it is.
-        is_term: whether it is compared as it is, or as a summand; a factor need not be whole.
+        is_term: whether it is a side of the comparison or a summand; a factor may be fractional.
     """
 
     rule: checked.RejectRule
@@ -43,7 +43,7 @@ class _Threshold:
         return dataclasses.replace(self.rule, condition=condition)
 
     def get_step(self, value: float) -> float:
-        """Return the distance of numbers of three digits around a value; of counts 1 at least."""
+        """Return the unit of the third digit of a value; at least 1 for counts."""
         step = amounts_text.get_third_digit_step(value, self.constant.unit)
         is_count = self.is_term and value.is_integer() and self.constant.value.is_integer()
         return max(step, 1.0) if is_count and not self.constant.unit.is_ratio else step
@@ -51,13 +51,13 @@ class _Threshold:
     def list_values_near(self, value: float) -> list[float]:
         """Return numbers of three digits around a value, the nearest to the constant first."""
         step = self.get_step(value)
-        count = round(value / step, 6)  # 8Gi in steps of 0.01Gi are 800 of them
+        count = round(value / step, 6)  # absorbs float errors: 8Gi are 800 steps of 0.01Gi
         counts = {math.floor(count) - 1, math.floor(count), math.ceil(count), math.ceil(count) + 1}
         found = [_round_to_written(count * step, self.constant.unit) for count in counts]
         return sorted(found, key=lambda number: abs(number - self.constant.value))
 
     def get_next_nearer_value(self, value: float) -> float:
-        """Return the number next to a threshold that is nearer to the one that there is."""
+        """Return the threshold one step nearer to the present one."""
         step = math.copysign(self.get_step(value), self.constant.value - value)
         return _round_to_written(value + step, self.constant.unit)
 
@@ -94,8 +94,8 @@ def find_crossing_values(
 ) -> list[float]:
     """Return the values of a constant or label at which both sides are equal on nodes.
 
-    The sides differ by a linear function of most constants, also of a factor; of others the
-    values are guesses, which the engine refuses.
+    The difference of the sides is linear in most constants, including factors. For other constants
+    the values are guesses, which the trials reject.
     """
 
     def difference(value: float) -> columns.FloatArray:
@@ -116,7 +116,7 @@ def find_crossing_values(
 def _relax_threshold(
     tried: trials.PodTrials, threshold: _Threshold, values: list[float]
 ) -> Iterator[suggested_edit.SuggestedEdit]:
-    """Yield the nearest threshold, in three digits, that lets the pod fit."""
+    """Yield the nearest threshold, with three digits, that lets the pod fit."""
 
     def fits(value: float) -> tuple[str, ...]:
         return rule_trials.find_feasible_nodes_with_rule(
@@ -141,7 +141,7 @@ def _find_nearest_fitting_value(
     nodes: tuple[str, ...],
     fits: Callable[[float], tuple[str, ...]],
 ) -> tuple[float, tuple[str, ...]]:
-    """Go step by step towards the threshold as it is, as long as the pod fits."""
+    """Move up to `_MOST_CLOSER` steps towards the present threshold while the pod fits."""
     for _ in range(_MOST_CLOSER):
         nearer = threshold.get_next_nearer_value(value)
         found = fits(nearer)
@@ -152,13 +152,13 @@ def _find_nearest_fitting_value(
 
 
 def _round_to_written(value: float, unit: units.Unit) -> float:
-    """Return the number that is read if a value is written out."""
+    """Return a value as it is read back from its written form."""
     scale = amounts_text.get_written_unit_scale(value, unit)
     return float(f"{value / scale:.9g}") * scale
 
 
 def _collect_written_constants(expr: checked_expr.TypedExpr) -> Iterator[checked_expr.Const]:
-    """Yield the constants of the text; those of conversions share the place of their parent."""
+    """Yield the constants in the text; constants of conversions have the span of their parent."""
     for child in checked_expr.list_operands(expr):
         if isinstance(child, checked_expr.Const):
             if child.span != expr.span:
@@ -178,7 +178,7 @@ def _is_constant_term(expr: checked_expr.TypedExpr, constant: checked_expr.Const
 def _replace_constant(
     expr: checked_expr.TypedExpr, old: _Leaf, new: checked_expr.Const
 ) -> checked_expr.TypedExpr:
-    """Return an expression with a constant at the place of `old`."""
+    """Return an expression with a constant in place of `old`."""
 
     def change(each: checked_expr.TypedExpr) -> checked_expr.TypedExpr:
         return new if each == old and each.span == old.span else each

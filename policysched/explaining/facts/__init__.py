@@ -1,1 +1,1 @@
-"""What a decision and the cluster show about a pod: obstacles, requirements, values, labels."""
+"""Facts about a pod from a decision and the cluster: obstacles, requirements, values, labels."""

@@ -1,4 +1,4 @@
-"""The requirements of rules on the pod: `pod(…)`, `for pods where …`, pods that a rule repels."""
+"""Requirements of rules on the pod: `pod(…)`, `for pods where …`, pods that a rule repels."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ from policysched.lang.checked import checked, checked_expr, checked_selector
 def find_requirements_by_rule(
     tried: trials.PodTrials, known: rejections.PodRejections
 ) -> dict[str, tuple[checked_selector.Requirement, ...]]:
-    """Return for each rule in the way its requirements on the pod, if it has any.
+    """Return the requirements of each rejecting rule on the pod, for rules that have any.
 
-    Of the pods that a policy is for only numbers count: labels say which pods they are.
+    From the scope of a policy, only requirements on numbers are included: its labels identify the
+    pods.
     """
     program = tried.decider.policy_set.program
     if program is None:
@@ -47,7 +48,7 @@ def replace_selector_requirement(
     old: checked_selector.Requirement,
     new: checked_selector.Requirement,
 ) -> checked_selector.Selector:
-    """Return a selector with another requirement at the place of `old`."""
+    """Return a selector with another requirement in place of `old`."""
     match selector:
         case (
             checked_selector.SelectorConjunction(operands=operands)

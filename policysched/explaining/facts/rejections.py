@@ -1,4 +1,4 @@
-"""What stands in the way of a pod on each node, by who says so."""
+"""The rejections of a pod on each node, by plugin or rule."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from policysched.plugins import names
 
 
 def get_rejecting_plugin(answer: status.Status) -> str:
-    """Return who rejected a node: a plugin, or `POLICY/RULE`."""
+    """Return the plugin that rejected a node, or the rule as `POLICY/RULE`."""
     return f"{answer.rule.policy}/{answer.rule.rule}" if answer.rule else answer.plugin
 
 
@@ -23,9 +23,9 @@ class PodRejections:
 
     Attributes:
         answers: node → every rejection there.
-        by_node: node → who says so.
-        following: those whose answers follow from what others exclude, so that an edit that is
-            about others may cure them too.
+        by_node: node → the plugins and rules that reject it.
+        following: plugins and rules whose answers depend on the rejections by others, so that an
+            edit for the others may remove their rejections, too.
         rejects: the `reject` rules that reject any node.
         node_readers: rules that read labels, taints or names of nodes.
     """
@@ -40,7 +40,7 @@ class PodRejections:
     def from_explanation(
         cls, found: explanation.Explanation, prof: profile.Profile, node: str | None = None
     ) -> PodRejections:
-        """Return the rejections that an explanation tells of, those of one node if it is given."""
+        """Return the rejections in an explanation, only those of `node` if it is given."""
         failed = (each for each in found.verdicts if not each.first.is_success)
         meant = (each for each in failed if node is None or each.name == node)
         answers = {each.name: pod_report.list_failures(each) for each in meant}
@@ -51,7 +51,8 @@ class PodRejections:
         for name, given in answers.items():
             key = tuple(map(id, given))
             if key not in kept:
-                # What PreFilter says of nodes that it leaves out has no plugin; Filter's has.
+                # PreFilter's answer for a node that it excludes has no plugin; Filter's answers
+                # have one.
                 kept[key] = frozenset(filter(None, map(get_rejecting_plugin, given))) or frozenset(
                     ("",)
                 )
@@ -67,30 +68,30 @@ class PodRejections:
         return cls(answers, by_node, following, rejects, node_readers)
 
     def list_rejecting_plugins(self) -> frozenset[str]:
-        """Return who rejects any node."""
+        """Return the plugins and rules that reject any node."""
         return frozenset().union(*set(self.by_node.values()))
 
     def find_nodes_rejected_only_by(self, *whom: str) -> list[str]:
-        """Return the nodes on which nobody else stands in the way."""
+        """Return the nodes that no other plugin or rule rejects."""
         allowed = self.following.union(whom)
         fine = {each for each in set(self.by_node.values()) if each <= allowed}
         return [node for node, each in self.by_node.items() if each in fine]
 
     def can_single_edit_suffice(self, whom: str) -> bool:
-        """Return whether an edit about one alone may let the pod fit on some node."""
+        """Return whether an edit for this plugin or rule alone may let the pod fit on some node."""
         allowed = self.following | {whom}
         return whom in self.list_rejecting_plugins() and any(
             each <= allowed for each in set(self.by_node.values())
         )
 
     def find_rules_reading(self, *kinds: type[checked_expr.TypedExpr]) -> list[reject.Reject]:
-        """Return the `reject` rules in the way whose condition has an expression of some kind."""
+        """Return the rejecting `reject` rules whose condition has an expression of some kind."""
         return _select_rules_reading(self.rejects, *kinds)
 
     def list_resources_read(
         self, kind: type[checked_expr.NodeResource | checked_expr.PodRequests]
     ) -> list[str]:
-        """Return the resources that the `reject` rules in the way read by expressions of a kind."""
+        """Return the resources that the rejecting `reject` rules read by expressions of a kind."""
         every = (
             each
             for rule in self.rejects
@@ -99,16 +100,20 @@ class PodRejections:
         return list(dict.fromkeys(each.resource for each in every if isinstance(each, kind)))
 
     def find_nodes_to_edit(self, *whom: str) -> list[str]:
-        """Return the nodes whose edits may remove the obstacles of `whom` and of rules.
+        """Return the nodes whose edits may remove the rejections by `whom` and by rules.
 
-        Those on which nobody but `whom` stands in the way, if there are any.
+        Nodes that only `whom` rejects are preferred; without any, those that only `whom` and
+        `node_readers` reject.
         """
         return self.find_nodes_rejected_only_by(*whom) or self.find_nodes_rejected_only_by(
             *whom, *self.node_readers
         )
 
     def find_least_rejected_nodes(self) -> tuple[list[str], Collection[status.Status]] | None:
-        """Return the nodes with the fewest obstacles, which are the same, and these; by name."""
+        """Return the nodes with the fewest obstacles, which have the same answers, and the answers.
+
+        Among nodes with equally few obstacles, the first by name determines the answers.
+        """
         if not self.by_node:
             return None
         node = min(self.by_node, key=lambda name: (len(self.by_node[name]), name))

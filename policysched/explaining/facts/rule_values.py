@@ -1,4 +1,4 @@
-"""Values of expressions of rules on nodes."""
+"""Values of rule expressions on nodes."""
 
 from __future__ import annotations
 

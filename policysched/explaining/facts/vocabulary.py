@@ -1,4 +1,4 @@
-"""The labels that nodes, or pods, have."""
+"""The labels of nodes, or of pods."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from policysched.cluster.objects import objects
 from policysched.explaining import suggested_edit
 
 _MOST_VALUES = 5
-"""Of a label that has more values, such as the host name, none is proposed but similar ones."""
+"""For labels with more values, such as the host name, only similar values are proposed."""
 
 
 class LabelVocabulary:
-    """Keys of labels and their values, by how many nodes or pods have them."""
+    """Keys of labels and their values, with the number of nodes or pods that have them."""
 
     def __init__(self, having: Iterable[objects.Node | objects.Pod]) -> None:
         """Count the labels of nodes or pods."""
@@ -23,21 +23,21 @@ class LabelVocabulary:
                 self._values[key][value] += 1
 
     def find_similar_keys(self, key: str) -> list[str]:
-        """Return keys that `key` may be meant to be; none if nodes have it."""
+        """Return keys of which `key` may be a misspelling; none if nodes or pods have `key`."""
         return [] if key in self._values else suggested_edit.find_similar_words(key, self._values)
 
     def list_values_by_frequency(self, key: str) -> list[str]:
-        """Return the values of a key, those of most nodes first."""
+        """Return the values of a key, the most frequent first."""
         return [value for value, _ in self._values.get(key, Counter()).most_common()]
 
     def find_other_values(self, key: str, value: str) -> list[str]:
-        """Return other values of a key: similar ones first, then all where they are few."""
+        """Return other values of a key: first similar ones, then all if they are few."""
         found = self._values.get(key, Counter())
         near = suggested_edit.find_similar_words(value, found) if value not in found else []
         common = self.list_values_by_frequency(key) if len(found) <= _MOST_VALUES else []
         return [each for each in dict.fromkeys([*near, *common]) if each != value]
 
     def is_probable_misspelling(self, key: str, value: str, other: str) -> bool:
-        """Return whether a value that no node has is probably a misspelt `other`."""
+        """Return whether a value that does not occur is probably a misspelt `other`."""
         found = self._values.get(key, Counter())
         return value not in found and other in suggested_edit.find_similar_words(value, found)

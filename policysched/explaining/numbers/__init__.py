@@ -1,1 +1,1 @@
-"""Find the nearest amount, or the fewest steps, and write amounts exactly."""
+"""Searches for the nearest amount, or the fewest steps, and exact formats of amounts."""

@@ -1,4 +1,4 @@
-"""The amount nearest to the present one that fits, found by asking the engine."""
+"""Searches for the fitting amount nearest to the present one, by trial decisions."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ _MOST_DOUBLINGS = 3
 
 
 def get_amount_search_step(resource: str, amount: int) -> int:
-    """Return how finely an amount is searched: of bytes whole mebibytes, which people write."""
+    """Return the step of the search: whole mebibytes, which users write, for bytes from 1 Mi on."""
     is_large = units.find_resource_unit(resource) == units.BYTES and amount >= _MEBIBYTE
     return _MEBIBYTE if is_large else 1
 
 
 def list_amounts_to_probe(resource: str, present: int) -> list[int]:
-    """Return whole cores, gibibytes or pieces near an amount, and its halves and doubles.
+    """Return whole cores, gibibytes or counts near an amount, and its halves and doubles.
 
-    They are asked about if the answer may change more than once, such as by `floor`.
+    They find amounts if the answer may change more than once, such as with `floor`.
     """
     unit = units.find_resource_unit(resource)
     whole = {units.CORES: _CORE, units.BYTES: _GIBIBYTE}.get(unit, 1)
@@ -40,16 +40,17 @@ def find_nearest_fitting_amount(
     step: int,
     probes: Iterable[int] = (),
 ) -> int | None:
-    """Return an amount that fits, while the one that is a step nearer to `present` does not.
+    """Return a fitting amount such that the amount one step nearer to `present` does not fit.
 
-    Of a lower amount and a higher one it is the nearer one.
+    It is the nearer one of the results below and above `present`.
 
     Args:
-        fits: asked about amounts of 0 or more; `present` itself must not fit.
+        fits: is called with amounts of 0 or more; `present` itself must not fit.
         present: the amount as it is.
-        proposals: amounts near which the answer may change; only the nearest ones are asked about.
-        step: the distance of amounts that are asked about, multiples of it.
-        probes: amounts that are asked about in any case.
+        proposals: amounts near which the answer may change; only the nearest ones, and the farthest
+            one, are tried.
+        step: the tried amounts are multiples of it.
+        probes: amounts that are tried in any case.
     """
     rounded = {each for p in proposals for each in (p - p % step, p + -p % step)}
     probed = {each - each % step for each in probes}
@@ -86,9 +87,9 @@ def _find_fitting_on_side(
 
 
 def _bisect_to_step(fits: Callable[[int], bool], fitting: int, refused: int, step: int) -> int:
-    """Halve the distance between an amount that fits and one that does not, to one step."""
+    """Bisect between an amount that fits and one that does not, down to one step."""
     found = _bisect_amounts(fits, fitting, refused, step)
-    if found < step:  # less than a mebibyte, so that bytes count
+    if found < step:  # less than a mebibyte: search in bytes
         return _bisect_amounts(fits, found, min(refused, step), 1)
     return found
 

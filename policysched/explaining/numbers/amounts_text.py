@@ -1,4 +1,4 @@
-"""Amounts written out so that reading them back gives the same amount."""
+"""Exact formats of amounts: reading them back gives the same amount."""
 
 from __future__ import annotations
 
@@ -28,19 +28,19 @@ def format_exact_amount(value: float, unit: units.Unit) -> str:
 
 
 def format_canonical_value(value: float, unit: units.Unit) -> str:
-    """Return a value in the scale of checked policies: the same but for cores, as thousandths."""
+    """Return a value in the canonical scale with its unit; only cores differ, as milli-CPU."""
     return f"{_format_briefly(value)}m" if unit == units.CORES else format_exact_amount(value, unit)
 
 
 def get_written_unit_scale(value: float, unit: units.Unit) -> float:
-    """Return what the number that is written stands for, once."""
+    """Return the value of 1 in the written unit, such as 1024 for `Ki`."""
     if unit.is_dimensionless:
         return 0.01 if unit.is_ratio else 1.0
     return float(1024 ** _get_binary_prefix_index(value)) if unit == units.BYTES else 1.0
 
 
 def get_third_digit_step(value: float, unit: units.Unit) -> float:
-    """Return the unit of the third digit of a value as it is written."""
+    """Return the value of the third digit of a value as it is written."""
     written = abs(value) / get_written_unit_scale(value, unit)
     place = math.floor(math.log10(written)) if written else 0
     return float(10.0 ** (place - 2)) * get_written_unit_scale(value, unit)

@@ -1,4 +1,4 @@
-"""The smallest number of steps after which something is so, found by asking."""
+"""Searches for the smallest number of steps after which a predicate holds."""
 
 from __future__ import annotations
 
@@ -6,17 +6,18 @@ from collections.abc import Callable
 
 
 def find_fewest_steps(holds: Callable[[int], bool], most: int) -> int | None:
-    """Return a number of steps k in 1..most such that it holds after k and not after k - 1.
+    """Return a number of steps k in 1..most such that `holds(k)` and not `holds(k - 1)`.
 
-    Steps are doubled until it holds, then halved back, so where it holds from some step on that is
-    the fewest; where it holds, ceases to and holds again it is one of the places where it begins.
+    The search doubles k until the predicate holds, then bisects. If the predicate stays true from
+    some k on, the result is the smallest one. If it holds, ceases to hold and holds again, the
+    result is one of the beginnings.
 
     Args:
-        holds: asked about numbers of steps; after none it must not hold.
-        most: how far to look.
+        holds: the predicate; it must not hold for 0.
+        most: the largest k to try.
 
     Returns:
-        None where it holds at none of the steps that were asked about.
+        None if the predicate holds for none of the tried k.
     """
     below, above = 0, 1
     while above <= most and not holds(above):
