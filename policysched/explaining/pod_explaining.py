@@ -89,7 +89,7 @@ def _explain_winner(tried: trials.PodTrials, scores: score_table.ScoreTable) -> 
     }
 
 
-# --- a pod that fits nowhere ---------------------------------------------------------------------
+# --- a pod that fits on no node ------------------------------------------------------------------
 
 
 def _explain_rejection(tried: trials.PodTrials, found: explanation.Explanation) -> dict[str, Any]:

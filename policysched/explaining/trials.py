@@ -92,7 +92,7 @@ class PodTrials:
             raise LookupError(name)
         return found
 
-    # --- asking ----------------------------------------------------------------------------------
+    # --- decisions -------------------------------------------------------------------------------
 
     def find_feasible_nodes(
         self, pod: objects.Pod | None = None, framework: runtime.Framework | None = None
@@ -115,7 +115,7 @@ class PodTrials:
         rows = (framework or self.framework).best_rows(self.info, snap).tolist()
         return frozenset(snap.nodes.names[row] for row in rows)
 
-    # --- supposing -------------------------------------------------------------------------------
+    # --- changes ---------------------------------------------------------------------------------
 
     def compile_framework(self, program: checked.CheckedProgram) -> runtime.Framework | None:
         """Return a framework for the pod with other policies; None if plugins cannot be created."""

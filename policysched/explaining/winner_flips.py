@@ -202,7 +202,7 @@ class FlipFinder:
     def _try_request_change(
         self, resource: str, step: int, node: str, *, sign: int
     ) -> WinnerFlip | None:
-        """Return how much more on the winner, or less on another node, flips the winner."""
+        """Return the smallest increase on the winner, or decrease on another node, for a flip."""
         nodes = self._trials.decider.cluster.cache.nodes
         row, column = nodes.row_of[node], nodes.get_resource_column_index(resource)
         before = int(nodes.requested[row, column])
