@@ -9,12 +9,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class CompletionValues:
-    """What may stand somewhere; nothing of it means that nobody knows.
+    """The completions for one position; empty if none are known.
 
     Attributes:
-        words: these.
-        suffixes: files that end so; "" for any file.
-        has_folders: folders too.
+        words: fixed words.
+        suffixes: suffixes of the files to complete; "" for any file.
+        has_folders: whether folders are completed, too.
     """
 
     words: tuple[str, ...] = ()
@@ -28,8 +28,8 @@ class CompletionOption:
 
     Attributes:
         names: such as `-o` and `--output`.
-        about: what it does.
-        values: what it takes, None for nothing.
+        about: its help text.
+        values: the completions of its value; None if it takes no value.
     """
 
     names: tuple[str, ...]
@@ -42,9 +42,9 @@ class CompletionCommand:
     """A command, or a form of one.
 
     Attributes:
-        path: its words; none for the program itself.
-        values: what it takes besides options.
-        options: those that it has.
+        path: its words; empty for the program itself.
+        values: the completions of its positional arguments.
+        options: its options.
     """
 
     path: tuple[str, ...]

@@ -1,7 +1,7 @@
-"""Ends the process without taking apart what it holds.
+"""Ends the process without freeing its objects one by one.
 
-Freeing a large cluster object by object takes a quarter of the time in which it is read and decided
-about, and the operating system frees all of it at once.
+Freeing a large cluster object by object takes a quarter of the time for reading and deciding it,
+while the operating system frees all memory at once.
 """
 
 from __future__ import annotations
@@ -14,19 +14,19 @@ _held: list[object] | None = None
 
 
 def enable_fast_exit() -> None:
-    """Say that this process will end by `exit_process`; without it nothing is held."""
+    """Declare that `exit_process` ends this process; without the call, nothing is kept."""
     global _held  # noqa: PLW0603 - there is one process, and it ends once
     _held = []
 
 
 def keep_until_exit(thing: object) -> None:
-    """Keep something until the process ends."""
+    """Keep an object until the process ends."""
     if _held is not None:
         _held.append(thing)
 
 
 def exit_process(exit_code: int) -> NoReturn:
-    """End the process, at once where something is held; streams have been flushed by then."""
+    """End the process, immediately if an object is kept; the streams are flushed first."""
     if _held:
         sys.stdout.flush()
         sys.stderr.flush()

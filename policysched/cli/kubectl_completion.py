@@ -1,8 +1,8 @@
-"""`kubectl_complete-policysched`: completes `kubectl policysched`.
+"""`kubectl_complete-policysched`: the completion of `kubectl policysched`.
 
-kubectl runs it with the words behind `policysched`, the last one unfinished. It prints candidates,
-one a line, and in the end a colon with a number: how the shell goes on (ShellCompDirective of
-cobra, which kubectl is made with).
+kubectl runs this program with the words after `policysched`; the last word is incomplete. The
+program prints one candidate a line and finally a colon with a number, the ShellCompDirective of
+cobra, the library of kubectl's command line. The number determines how the shell continues.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ _FOLDERS = 16
 
 
 def run() -> NoReturn:
-    """Print the candidates for the words of the process."""
+    """Print the candidates for the command line of the process."""
     print("\n".join(generate_completions(sys.argv[1:])))
     sys.exit(errors.EXIT_OK)
 
 
 def generate_completions(words: Sequence[str]) -> Iterator[str]:
-    """Yield the candidates for the last word, and the directive."""
+    """Yield the candidates for the last word, and then the directive."""
     *before, begun = words or [""]
     names = [word for word in before if not word.startswith("-")][:1]
     by_path = {

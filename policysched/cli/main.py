@@ -1,6 +1,6 @@
-"""The entry point: finds the command, imports only that one, and turns errors into exit codes.
+"""The entry point: finds the command, imports only its module, and converts errors to exit codes.
 
-Exit codes: 0 fine, 1 findings, 2 unreadable or wrong input, 3 usage, 130 interrupted.
+Exit codes: 0 fine, 1 findings, 2 unreadable or invalid input, 3 usage, 130 interrupted.
 """
 
 from __future__ import annotations
@@ -43,15 +43,15 @@ _HELP = {
 }
 _OWN_OPTIONS = ("-h", "--help", "--version", "--")
 _SERVERS = ("run", "webhook")
-"""Commands of which the last of two values counts: overlays of manifests append flags."""
+"""Commands that use the last value of a repeated option: manifest overlays append flags."""
 _NAMESPACE = frozenset({"-n", "--namespace"})
 _NAMESPACE_HINT = "a namespace is part of a name, as in `policysched explain NAMESPACE/NAME`"
 _CANNOT_WRITE = (errno.EBADF, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.ENOSPC)
-_EXIT_BROKEN_PIPE = 141  # 128 + SIGPIPE, the shell's convention for a reader that went away
+_EXIT_BROKEN_PIPE = 141  # 128 + SIGPIPE: the shell's exit code for a closed pipe
 
 
 class _Command(Protocol):
-    """What a module of `commands` provides."""
+    """The interface of a module of `commands`."""
 
     def configure(self, parser: argparse.ArgumentParser) -> None:
         """Add the options and arguments of the command to its parser."""
@@ -61,7 +61,7 @@ class _Command(Protocol):
 
 
 class _StoreOnceAction(argparse.Action):
-    """Stores the value of an option, and refuses a second one, of which the first would be lost."""
+    """Stores the value of an option; refuses a second value, which would replace the first."""
 
     def __call__(
         self,
@@ -84,10 +84,10 @@ class _StoreOnceAction(argparse.Action):
 
 
 class _Parser(argparse.ArgumentParser):
-    """An argument parser whose errors are one line and exit 3, and that takes no abbreviations.
+    """An argument parser with errors on one line, exit code 3 and no abbreviations.
 
     Attributes:
-        given: options with one value that the words being parsed had so far, by `dest`.
+        given: the single-value options in the words parsed so far, by `dest`.
     """
 
     def __init__(self, **settings: object) -> None:
@@ -99,7 +99,10 @@ class _Parser(argparse.ArgumentParser):
     def parse_known_args(  # type: ignore[override]  # argparse takes namespaces of other types, too
         self, args: Sequence[str] | None = None, namespace: argparse.Namespace | None = None
     ) -> tuple[argparse.Namespace, list[str]]:
-        """Refuse what is left over: argparse has the outermost parser do so, by its own name."""
+        """Parse the words and refuse unrecognised ones.
+
+        argparse would report these from the outermost parser, and under its name.
+        """
         self.given.clear()
         found, rest = super().parse_known_args(args, namespace)
         if rest:
@@ -108,7 +111,7 @@ class _Parser(argparse.ArgumentParser):
         return found, rest
 
     def format_help(self) -> str:
-        """Return the help; commands in it begin as this one was called."""
+        """Return the help text, with the program name as it was called in all commands."""
         self.description = program_name.replace_program_name(self.description or "")
         self.epilog = program_name.replace_program_name(self.epilog or "")
         for action in self._actions:
@@ -120,7 +123,7 @@ class _Parser(argparse.ArgumentParser):
 
 
 def _wrap_help(text: str) -> str:
-    """Return a help folded to the terminal's width; argparse leaves long options whole."""
+    """Return a help text folded to the terminal's width; argparse does not fold long options."""
     from policysched.cli.render import terminal, wrapping  # noqa: PLC0415 - most runs show no help
 
     columns = terminal.get_terminal_width(sys.stdout)
@@ -152,9 +155,9 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _replace_closed_streams() -> None:
-    """Put streams that fail in the place of stdin and stdout where the caller closed them.
+    """Replace stdin and stdout that the caller closed by streams that fail, and stderr by null.
 
-    Python leaves None there, and the next file that is opened would get the number of the stream.
+    Python sets them to None, and the next opened file would get the file descriptor of the stream.
     """
     if sys.stdin is None:
         sys.stdin = os.fdopen(os.open(os.devnull, os.O_WRONLY), "r", encoding="utf-8")
@@ -165,16 +168,16 @@ def _replace_closed_streams() -> None:
 
 
 def _use_utf8(stream: TextIO) -> None:
-    """Write UTF-8 whatever the locale says, as kubectl does: policies and JSON are UTF-8.
+    """Write UTF-8 regardless of the locale, as kubectl does: policies and JSON are UTF-8.
 
-    Names of files that are no UTF-8 are written as the bytes that they are.
+    File names that are not UTF-8 are written as their original bytes.
     """
     if isinstance(stream, io.TextIOWrapper):
         stream.reconfigure(encoding="utf-8", errors="surrogateescape")
 
 
 def _redirect_to_null(stream: TextIO) -> None:
-    """Send a stream nowhere: the interpreter flushes it once more on its way out."""
+    """Redirect a stream to the null device, because the interpreter flushes it again at exit."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
@@ -184,7 +187,7 @@ def _print_problem(problem: object) -> None:
 
     try:
         output.print_error(logs.SECRETS.remove_secrets(str(problem)))
-    except OSError:  # nobody can be told
+    except OSError:  # stderr cannot be written either
         _redirect_to_null(sys.stderr)
 
 
@@ -199,7 +202,7 @@ def _run_command_line(argv: list[str]) -> int:
         command.configure(subparsers[name])
     try:
         args = parser.parse_args(argv)
-    except SystemExit as request:  # --help and --version have printed what they are for
+    except SystemExit as request:  # --help and --version have printed their text
         return int(request.code or 0)
     if command is None:
         parser.error("a command is missing")
@@ -210,7 +213,7 @@ def _run_command_line(argv: list[str]) -> int:
 
 
 def _build_parsers() -> tuple[_Parser, dict[str, _Parser]]:
-    """Return the parser and, by command, the still empty parser of each command."""
+    """Return the main parser, and the parsers of all commands by name, still without options."""
     parser = _Parser(prog=program_name.get_program_name(), description=policysched.__doc__)
     parser.add_argument(
         "--version", action="version", version=f"policysched {policysched.__version__}"
@@ -224,9 +227,9 @@ def _build_parsers() -> tuple[_Parser, dict[str, _Parser]]:
 
 
 def build_command_parsers(wanted: Collection[str] = _HELP) -> dict[str, argparse.ArgumentParser]:
-    """Return the parser of each command by its name; this imports those that are wanted.
+    """Return the parser of each command by its name; only the `wanted` commands are imported.
 
-    The others have no options yet.
+    The parsers of the other commands have no options.
     """
     _, subparsers = _build_parsers()
     for name, parser in subparsers.items():
@@ -241,10 +244,10 @@ def _load_command(name: str) -> _Command:
 
 
 def _refuse_options_before_command(argv: Sequence[str], known: Collection[str]) -> None:
-    """Refuse options before the command: kubectl takes its own there.
+    """Refuse options before the command, the position of kubectl's own options.
 
     Raises:
-        UsageError: the words begin with an option, and one further on is a command.
+        UsageError: the first word is an option, and a later word is a command.
     """
     command = next((word for word in argv if word in known), None)
     option = argv[0].partition("=")[0] if argv else ""

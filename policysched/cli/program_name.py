@@ -1,4 +1,4 @@
-"""How the program was called: by its own name, or as a plugin of kubectl."""
+"""The name under which the program was called: its own, or as a plugin of kubectl."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import sys
 
 NAME = "policysched"
 _PLUGIN_PREFIX = "kubectl-"
-"""Of the file that `kubectl policysched` runs."""
+"""The prefix of the name of the file that `kubectl policysched` runs."""
 
 
 def get_program_name() -> str:
@@ -16,5 +16,5 @@ def get_program_name() -> str:
 
 
 def replace_program_name(text: str) -> str:
-    """Return a text in which commands such as `policysched lint` begin as this one was called."""
+    """Return a text with the name as it was called in commands such as `policysched lint`."""
     return text.replace(f"`{NAME} ", f"`{get_program_name()} ")

@@ -1,1 +1,1 @@
-"""The commands: one module for each, with its name."""
+"""The commands: one module for each, with the name of the command."""

@@ -42,7 +42,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print trees, or texts."""
+    """Print trees, or policy texts."""
     if args.from_json is None:
         if not args.paths:
             raise errors.UsageError("say which policies: a PATH, or --from-json FILE")
@@ -93,7 +93,7 @@ def _print_problems(text: Any, encoded: tree_text.EncodedText) -> None:  # noqa:
 
 
 def _render_tree(document: dict[str, Any]) -> Iterator[str]:
-    """Yield the lines of a tree for people: kinds, words, places; one blank a level."""
+    """Yield the lines of a tree in text form: kinds, words, positions, indented by level."""
     yield document["name"]
     for item in document["items"]:
         yield from _render_tree_node(item, "", "  ")
@@ -127,7 +127,7 @@ def _render_value(value: object, field: str, indent: str) -> Iterator[str]:
 
 
 def _format_tree_scalar(value: object) -> str | None:
-    """Return a value that fits behind its name; None for one that has parts of its own."""
+    """Return a value that fits behind its name; None if it has parts of its own."""
     if isinstance(value, dict) and value["kind"] in ("word", "numeral", "promql"):
         from policysched.lang.syntax import printing  # noqa: PLC0415 - `--help` does without
 
@@ -150,7 +150,8 @@ def _read_texts_from_trees(path: str) -> Iterator[str]:
     """Yield the policy texts of a file of trees.
 
     Raises:
-        InputError: it is no such file, or a tree that no text has; it tells the JSON path.
+        InputError: the file has another form, or a tree has no policy text; the error contains the
+            JSON path.
     """
     from policysched.lang.interchange import tree_json, tree_text  # noqa: PLC0415 - `--help` does without Lark
 

@@ -1,4 +1,4 @@
-"""`policysched check`: every error of policy texts that belong together, at once."""
+"""`policysched check`: report every error in policy texts that belong together."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Check the texts and print what was found."""
+    """Check the texts and print the findings."""
     from policysched.lang.checking import checker  # noqa: PLC0415 - `--help` does without Lark
 
     offline_options.refuse_empty_options(args, "config")
@@ -86,7 +86,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _write_findings(result: checker.CheckResult, form: str) -> None:
-    """Print the errors and warnings as `lint` prints its findings."""
+    """Print the errors and warnings in the format of `lint`."""
     from policysched.lint import linter  # noqa: PLC0415 - most runs do without
 
     report = linter.LintResult(result.diagnostics, result.texts, 0)
@@ -117,7 +117,7 @@ def _print_check_result(texts: Sequence[source.SourceText], result: checker.Chec
 
 
 def _as_json(texts: Sequence[source.SourceText], result: checker.CheckResult) -> dict[str, Any]:
-    """Return the form of schemas/check.schema.json."""
+    """Return the result in the form of schemas/check.schema.json."""
     from policysched.lang.diagnostics import diagnostics, rendering  # noqa: PLC0415 - `--help` does without
 
     severities = [finding.severity for finding in result.diagnostics]

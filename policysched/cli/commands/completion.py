@@ -1,6 +1,6 @@
-"""`policysched completion`: a script that lets a shell complete commands, options and values.
+"""`policysched completion`: a script for the completion of commands, options and values in a shell.
 
-It is made of the parsers of all commands, so that it knows what they know.
+The script is generated from the parsers of all commands, so it has the same options as they do.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def run(args: argparse.Namespace) -> int:
 def describe_commands(
     every: dict[str, argparse.ArgumentParser],
 ) -> list[completion_scripts.CompletionCommand]:
-    """Return the program itself, its commands and their forms."""
+    """Return the completions of the program itself, its commands and their forms."""
     found = [
         completion_scripts.CompletionCommand(
             (), completion_scripts.CompletionValues(words=tuple(every)), ()
@@ -57,7 +57,7 @@ def describe_commands(
 def _describe_command(
     path: tuple[str, ...], parser: argparse.ArgumentParser
 ) -> Iterator[completion_scripts.CompletionCommand]:
-    """Yield a command and its forms."""
+    """Yield the completions of a command and its forms."""
     options = []
     values = completion_scripts.CompletionValues()
     for action in parser._actions:  # noqa: SLF001 - argparse has no other way to ask for them
@@ -80,7 +80,7 @@ def _describe_command(
 def _find_completion_values(
     action: argparse.Action, command: str
 ) -> completion_scripts.CompletionValues:
-    """Return what may stand for the value of an action, as far as that is known."""
+    """Return the completions of the value of an argument; empty if none are known."""
     if action.choices is not None:
         return completion_scripts.CompletionValues(words=tuple(map(str, action.choices)))
     kind = str(action.metavar)

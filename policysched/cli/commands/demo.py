@@ -1,7 +1,8 @@
-"""`demo`: the shipped policies place pods on an embedded cluster, and say why.
+"""`demo`: the shipped policies place pods on an embedded cluster, with explanations.
 
 The scheduler, its queue, cache and policies are those of `run`; only the API server is simulated.
-On a terminal the demo is drawn and paced for people; without one it prints the same as text.
+On a terminal, the demo is drawn and paced for viewers; otherwise it prints the same content as
+text.
 """
 
 from __future__ import annotations
@@ -40,13 +41,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Play the demo; it ends by itself."""
+    """Play the demo, which ends without user input."""
     from rich import console  # noqa: PLC0415 - `--help` does without
 
     from policysched import _resources  # noqa: PLC0415 - as above
     from policysched.cli.demo import embedded_cluster, screen_view  # noqa: PLC0415 - as above
 
-    # FORCE_COLOR makes rich take a pipe for a terminal, whose cursor it moves.
+    # FORCE_COLOR makes rich treat a pipe as a terminal and move its cursor.
     screen = console.Console(highlight=False, force_terminal=sys.stdout.isatty())
     speed = None if args.fast or not screen.is_terminal else args.speed
     with tempfile.TemporaryDirectory(prefix="policysched-demo-") as folder:

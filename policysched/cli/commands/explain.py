@@ -1,11 +1,9 @@
-"""`explain`: why pods fit on nodes or not, and what a diagnostic means.
+"""`explain`: why pods fit on nodes or not, and the meaning of diagnostic codes.
 
-policysched explain --cluster FILE --all
-policysched explain --cluster FILE [pod] NAMESPACE/NAME [--node NODE | --all-nodes]
-policysched explain --kubeconfig FILE pod NAMESPACE/NAME
-policysched explain --decisions URL|FILE --all, or pod NAMESPACE/NAME
-policysched explain --cluster FILE binding [NAMESPACE/]NAME
-policysched explain rule CODE
+policysched explain --cluster FILE --all policysched explain --cluster FILE [pod] NAMESPACE/NAME
+[--node NODE | --all-nodes] policysched explain --kubeconfig FILE pod NAMESPACE/NAME policysched
+explain --decisions URL|FILE --all, or pod NAMESPACE/NAME policysched explain --cluster FILE binding
+[NAMESPACE/]NAME policysched explain rule CODE
 """
 
 from __future__ import annotations
@@ -53,7 +51,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_node_options(parser: argparse.ArgumentParser, *, is_again: bool = False) -> None:
-    """Add the options about nodes of one pod, before or behind its name."""
+    """Add the options about nodes for one pod, before or after its name."""
     parser.add_argument(
         "--node",
         metavar="NODE",
@@ -109,7 +107,7 @@ def _write_reports(
     as_json: bool,
     is_lines: bool,
 ) -> None:
-    """Print reports as they come; one line for a cluster that was a line."""
+    """Print reports as they are made; a cluster that was one line of input gets one line."""
     if not as_json:
         _write_texts(reports, args)
         return
@@ -139,7 +137,7 @@ def _make_reports(
 
 
 def _choose_evidence_nodes(args: argparse.Namespace, *, as_json: bool) -> tuple[str, ...] | None:
-    """Return the nodes whose numbers and names are printed, None for all."""
+    """Return the nodes for which numbers and names are printed; None for all nodes."""
     node = _get_node_argument(args)
     if node is not None:
         return (node,)
@@ -147,7 +145,7 @@ def _choose_evidence_nodes(args: argparse.Namespace, *, as_json: bool) -> tuple[
 
 
 def _limit_report_to_node(report: explain_text.Report, node: str | None) -> explain_text.Report:
-    """Return what the report says about one node; all of it for None."""
+    """Return the part of the report about one node; the whole report for None."""
     if node is None:
         return report
     nodes = {node: report["nodes"][node]}
@@ -179,7 +177,7 @@ def _format_report(report: explain_text.Report, args: argparse.Namespace) -> str
 
 
 def _print_diagnostic_page(code: str) -> int:
-    """Print the page of a diagnostic."""
+    """Print the documentation page of a diagnostic code."""
     from policysched.lang.diagnostics import diagnostic_pages, diagnostics  # noqa: PLC0415 - only this form needs it
 
     name = code.upper()

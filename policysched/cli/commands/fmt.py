@@ -27,7 +27,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Format each file."""
+    """Format each file and return the exit code."""
     from policysched.lang.formatting import formatter  # noqa: PLC0415 - `--help` does without Lark
 
     formatting = rewriting.RewriteCommand(

@@ -1,4 +1,4 @@
-"""`policysched import`: what another scheduler is configured with, as policies."""
+"""`policysched import`: convert the configuration of another scheduler to policies."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Import the input and deliver what comes of it."""
+    """Import the input and write the result."""
     from policysched.importing import importer  # noqa: PLC0415 - `--help` does without Lark
 
     with progress.show_reading_progress("importing", args.input):
@@ -73,7 +73,7 @@ def run(args: argparse.Namespace) -> int:
 def _read_import_sources(
     args: argparse.Namespace,
 ) -> tuple[list[source_detection.DetectedSource], findings.FindingCollector, str]:
-    """Return what is to be imported, what was found on the way, and what it is called."""
+    """Return the sources to import, the collector of findings, and the name of the input."""
     from policysched.importing import input_files, source_detection  # noqa: PLC0415 - as above
     from policysched.importing.result import findings  # noqa: PLC0415 - as above
 
@@ -91,10 +91,10 @@ def _read_import_sources(
 
 
 def _write_files(imported: importer.ImportResult, where: str) -> None:
-    """Write the files into a folder; nothing is overwritten.
+    """Write the files into a folder without overwriting any.
 
     Raises:
-        InputError: a file is there already, or cannot be written.
+        InputError: a file exists, or cannot be written.
     """
     from policysched.importing import importer  # noqa: PLC0415 - `--help` does without Lark
 
@@ -117,7 +117,7 @@ def _write_files(imported: importer.ImportResult, where: str) -> None:
 
 
 def _as_json(imported: importer.ImportResult) -> dict[str, Any]:
-    """Return the form of schemas/import.schema.json."""
+    """Return the result in the form of schemas/import.schema.json."""
     return {
         "policy": imported.policy,
         "config": imported.config,

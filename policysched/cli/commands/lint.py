@@ -1,4 +1,4 @@
-"""`policysched lint`: what policies surely or probably were not meant to say."""
+"""`policysched lint`: report constructs in policies that are surely or probably not intended."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 @dataclasses.dataclass(frozen=True)
 class _LintOptions:
-    """What the options ask for."""
+    """The values of the options."""
 
     form: str
     chosen: settings.RuleSettings
@@ -89,7 +89,7 @@ class _LintOptions:
     prometheus: prom_settings.PrometheusSource | None
 
     def check_texts(self, texts: Sequence[source.SourceText]) -> checker.CheckResult:
-        """Return what the texts mean, or their errors."""
+        """Return the checked texts, or their errors."""
         from policysched.lang.checking import checker  # noqa: PLC0415 - `--help` does without Lark
 
         plugins = plugin_checks.find_installed_plugin_names(texts)
@@ -102,15 +102,15 @@ class _LintOptions:
 
 @dataclasses.dataclass(frozen=True)
 class _LintFacts:
-    """What policies are compared with."""
+    """The facts to compare policies with."""
 
     cluster: cluster_facts.ClusterFacts | None
     prometheus: prometheus_facts.PrometheusFacts | None
 
 
 def run(args: argparse.Namespace) -> int:
-    """Lint the texts, and fix them where that is asked for."""
-    gc.disable()  # a tenth of a short run goes into looking for garbage in what start-up makes
+    """Lint the texts, and fix them if the options say so."""
+    gc.disable()  # collections of start-up objects take a tenth of a short run
     try:
         asked = _read_options(args)
         with progress.show_reading_progress("reading policies", args.paths):
@@ -125,10 +125,10 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _read_options(args: argparse.Namespace) -> _LintOptions:
-    """Return what the options ask for.
+    """Return the values of the options.
 
     Raises:
-        UsageError: they make no sense together.
+        UsageError: the options are inconsistent.
         InputError: the settings cannot be read.
     """
     offline_options.refuse_empty_options(args, "config")
@@ -148,10 +148,10 @@ def _read_options(args: argparse.Namespace) -> _LintOptions:
 
 
 def _read_prometheus_source(args: argparse.Namespace) -> prom_settings.PrometheusSource | None:
-    """Return the server to ask, if one is named.
+    """Return the Prometheus server to query, if one is named.
 
     Raises:
-        InputError: it is no address, or the settings about it are wrong.
+        InputError: its address or the settings about it are invalid.
     """
     if args.prometheus is None:
         return None
@@ -190,7 +190,7 @@ def _read_cluster_facts(
 def _read_prometheus_facts(
     asked: _LintOptions, texts: Sequence[source.SourceText]
 ) -> prometheus_facts.PrometheusFacts | None:
-    """Return what a Prometheus says about the queries, if one is named."""
+    """Return the facts of a Prometheus server about the queries, if one is named."""
     if asked.prometheus is None:
         return None
     from policysched.offline import lint_prometheus  # noqa: PLC0415 - brings HTTP
@@ -200,7 +200,7 @@ def _read_prometheus_facts(
         def tell(done: int, total: int) -> None:
             bar.done, bar.total = done, total
 
-        now = clocks.SystemClock().now()  # what the server has by now, whatever --now says
+        now = clocks.SystemClock().now()  # the server has data up to now, regardless of --now
         found = lint_prometheus.survey_prometheus(
             asked.prometheus, asked.check_texts(texts), now, tell
         )
@@ -217,7 +217,7 @@ def _lint_texts(
     known: _LintFacts,
     stream: TextIO | None = None,
 ) -> int:
-    """Print the findings in texts; return the exit code."""
+    """Print the findings in the texts; return the exit code."""
     from policysched.lint import linter, settings  # noqa: PLC0415 - `--help` does without
 
     with progress.show_progress("linting policies"):
@@ -242,7 +242,7 @@ def _fix_texts(
     known: _LintFacts,
     args: argparse.Namespace,
 ) -> int:
-    """Fix what can be, or show it, and lint what remains; return the exit code."""
+    """Apply fixes, or show them, and lint the result; return the exit code."""
     from policysched.cli.subcommands import lint_fixes  # noqa: PLC0415 - most runs fix nothing
     from policysched.lint import fixing  # noqa: PLC0415 - as above
 
@@ -265,7 +265,7 @@ def _fix_texts(
 
 
 def _print_remaining_errors(asked: _LintOptions, texts: Sequence[source.SourceText]) -> int:
-    """Print the errors that fixes leave, without which nothing is fixed; return the exit code."""
+    """Print the errors that prevent fixes; return the exit code."""
     if asked.check_texts(texts).program is not None:
         return errors.EXIT_OK
     form = asked.form if asked.form in finding_formats.FOR_PEOPLE else finding_formats.FULL
@@ -277,7 +277,7 @@ def _print_remaining_errors(asked: _LintOptions, texts: Sequence[source.SourceTe
 def _choose_lint_settings(
     args: argparse.Namespace,
 ) -> tuple[settings.RuleSettings, diagnostics.Severity]:
-    """Return what is asked for by options, and what is not by the settings."""
+    """Return the settings from the options and, for options that are not given, from the files."""
     from policysched.inputs import lint_settings  # noqa: PLC0415 - `--help` does without
     from policysched.lang.diagnostics import diagnostics  # noqa: PLC0415 - as above
 
@@ -306,7 +306,7 @@ def _parse_lint_codes(option: str | None, name: str) -> tuple[str, ...]:
         return lint_settings.parse_rule_code_prefixes(
             [code.strip() for code in option.split(",")], name
         )
-    except errors.InputError as error:  # of a file of settings it is that, of an option it is not
+    except errors.InputError as error:  # it is an input error only in a settings file
         raise errors.UsageError(str(error)) from None
 
 

@@ -1,4 +1,4 @@
-"""`policysched lsp`: what editors ask about policies, by the Language Server Protocol."""
+"""`policysched lsp`: serve an editor by the Language Server Protocol."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(_args: argparse.Namespace) -> int:
-    """Serve until the editor ends it."""
+    """Serve until the editor ends the session."""
     if importlib.util.find_spec("pygls") is None:
         raise errors.InputError(
             "policysched lsp",

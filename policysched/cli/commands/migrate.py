@@ -27,7 +27,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Migrate each file."""
+    """Migrate each file and return the exit code."""
     from policysched.lang.formatting import migration  # noqa: PLC0415 - `--help` does without Lark
 
     migrating = rewriting.RewriteCommand(

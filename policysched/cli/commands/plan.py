@@ -1,7 +1,7 @@
-"""`plan`: what a change of policies would do to the pods of a cluster, and by which rule.
+"""`plan`: the effects of a change of policies on the pods of a cluster, and the rules behind them.
 
-policysched plan --cluster FILE --from OLD --to NEW
-policysched plan --cluster FILE --to NEW --sweep POLICY/RULE.weight=0,20,50
+policysched plan --cluster FILE --from OLD --to NEW policysched plan --cluster FILE --to NEW --sweep
+POLICY/RULE.weight=0,20,50
 """
 
 from __future__ import annotations
@@ -116,7 +116,7 @@ def _add_cluster_options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print the plan, or what a sweep comes to."""
+    """Print the plan, or the result of a sweep."""
     varied = plan_sweep.read_sweep_axes(args)
     if varied:
         args.old = args.new
@@ -151,7 +151,7 @@ _PHASES = ("running", "pending")
 def _read_plan_inputs(
     args: argparse.Namespace,
 ) -> tuple[two_sided_cluster.PlanInputs, metrics_file.MetricsFile | None]:
-    """Return the options about policies, and the file of --metrics.
+    """Return the inputs from the options about policies, and the file of --metrics.
 
     Raises:
         UsageError: a side is missing, or both are read from standard input.
@@ -185,7 +185,7 @@ def _read_plan_inputs(
 
 
 def _read_cluster(args: argparse.Namespace) -> tuple[str, dump_file.ObjectDump]:
-    """Return what to decide on, and what to call it."""
+    """Return the name of the cluster and its objects."""
     from policysched.inputs import dump_file  # noqa: PLC0415 - as above
 
     named = cluster_options.choose_cluster_source(args)
@@ -194,7 +194,7 @@ def _read_cluster(args: argparse.Namespace) -> tuple[str, dump_file.ObjectDump]:
             "--cluster is missing: a file, or `-` for stdin; --live reads a running cluster"
         )
     if not isinstance(named, str):
-        from policysched.inputs import live_cluster  # noqa: PLC0415 - with all that speaks HTTP
+        from policysched.inputs import live_cluster  # noqa: PLC0415 - brings HTTP
 
         server, found = live_cluster.read_live_cluster(named)
         return server, dump_file.ObjectDump(found)

@@ -54,7 +54,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """List the versions, or go back to one."""
+    """List the versions, or roll back to one."""
     import asyncio  # noqa: PLC0415 - `--help` does without
 
     for option in ("policy_configmap", "history"):

@@ -1,8 +1,8 @@
-"""`simulate`: where the pending pods of a cluster file would go.
+"""`simulate`: the placements of the pending pods of a cluster file.
 
 policysched simulate --cluster FILE [--deterministic | --seed N]
 
-They are scheduled one after the other in queue order, each seeing those before it.
+Pods are scheduled one after the other in queue order, with the earlier ones already placed.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _choose_tie_seed(args: argparse.Namespace) -> int | None:
-    """Return the seed of ties, a new one if none is given; None if names break ties."""
+    """Return the seed for ties, a new one if none is given; None if names break ties."""
     if args.deterministic:
         return None
     given: int | None = args.seed
@@ -74,10 +74,10 @@ def _choose_tie_seed(args: argparse.Namespace) -> int | None:
 
 @dataclasses.dataclass(frozen=True)
 class _SimulationProvenance:
-    """The policies and the seed by which pods are placed.
+    """The policies and the seed behind the placements.
 
     Attributes:
-        seed: of the ties, None if the smallest name wins.
+        seed: for ties; None if the smallest name wins.
         files: the policies, as they are named on the command line.
     """
 
@@ -86,7 +86,7 @@ class _SimulationProvenance:
     decider: sessions.PodDecider
 
     def as_json(self) -> dict[str, object]:
-        """Return it in the form of schemas/simulate.schema.json."""
+        """Return the provenance in the form of schemas/simulate.schema.json."""
         return {
             "seed": self.seed,
             "files": self.files,
@@ -95,7 +95,7 @@ class _SimulationProvenance:
         }
 
     def format_text(self) -> str:
-        """Return it in one line."""
+        """Return the provenance in one line."""
         ties = "by name" if self.seed is None else f"at random, --seed {self.seed} repeats them"
         decided = offline_options.format_policies_in_force(
             self.files, self.decider.choice.policies, self.decider.policy_set.content_hash
@@ -106,7 +106,7 @@ class _SimulationProvenance:
 def _format_placements(
     placements: list[simulating.SimulatedPlacement], deciding: _SimulationProvenance
 ) -> str:
-    """Return a line for each pod, why pods stay pending, and what is allocated in the end."""
+    """Return a line for each pod, the reasons of pending pods, and the allocation at the end."""
     if not placements:
         return "no pods to schedule"
     allocated = [
@@ -125,7 +125,7 @@ def _format_placements(
 
 
 def _format_placement_table(placements: list[simulating.SimulatedPlacement]) -> str:
-    """Return a row for each pod; with a column of evicted pods if there are any."""
+    """Return a row for each pod, with a column of evicted pods if there are any."""
     columns = {
         "POD": [each.pod for each in placements],
         "NODE": [each.node or "-" for each in placements],
@@ -133,7 +133,7 @@ def _format_placement_table(placements: list[simulating.SimulatedPlacement]) -> 
         "EVICTS": [_format_evicted_pods(each) for each in placements],
         "WHY NOT": [
             _format_pending_reason(each) for each in placements
-        ],  # last, for it may be long
+        ],  # last, because it may be long
     }
     if not any(columns["EVICTS"]):
         del columns["EVICTS"]
@@ -143,14 +143,14 @@ def _format_placement_table(placements: list[simulating.SimulatedPlacement]) -> 
 
 
 def _format_evicted_pods(placement: simulating.SimulatedPlacement) -> str:
-    """Return the pods that make room, and the node that they are on."""
+    """Return the pods that are evicted for the pod, and their node."""
     if not placement.victims:
         return ""
     return f"{', '.join(placement.victims)} from {placement.nominated}"
 
 
 def _format_placement_summary(placements: list[simulating.SimulatedPlacement]) -> list[str]:
-    """Return how many pods are placed and evicted, and how many wait for which reasons."""
+    """Return the numbers of placed, evicted and pending pods, the latter by reason."""
     placed = sum(each.node is not None for each in placements)
     evicted = sum(len(each.victims) for each in placements)
     reasons = Counter(", ".join(each.reasons) for each in placements if each.node is None)
@@ -163,7 +163,7 @@ def _format_placement_summary(placements: list[simulating.SimulatedPlacement]) -
 
 
 def _format_shadow_policies(placements: list[simulating.SimulatedPlacement]) -> list[str]:
-    """Return what each shadow policy would have changed, with some of the pods."""
+    """Return the decisions that each shadow policy would have changed, with some of the pods."""
     verdicts: dict[str, list[tuple[str, Mapping[str, Any]]]] = {}
     for placement in placements:
         for each in placement.shadows:
@@ -195,7 +195,7 @@ def _format_allocation(each: simulating.ResourceAllocation) -> tuple[str, str, s
 
 
 def _format_resource_amount(resource: str, number: int) -> str:
-    """Return cores, Gi or pieces."""
+    """Return an amount as cores, Gi or a count."""
     if resource == "cpu":
         return f"{number / 1000:,.1f}"
     is_bytes = resource in _BYTES or resource.startswith("hugepages-")

@@ -1,4 +1,4 @@
-"""`test`: policy tests, small clusters and what policies are expected to do on them.
+"""`test`: policy tests, which are small clusters with the expected effects of policies.
 
 policysched test PATH... [--run REGEX] [--coverage --threshold N] [--update] [--watch]
 """
@@ -102,7 +102,7 @@ def _parse_count(text: str) -> int:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run the tests and tell what became of them."""
+    """Run the tests and report the results."""
     args.format = _choose_format(args)
     if args.seed is not None and args.fuzz is None:
         raise errors.UsageError("--seed belongs to --fuzz")
@@ -120,7 +120,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _choose_format(args: argparse.Namespace) -> str:
-    """Return the format; `-o json` is `--format json`, all else of `-o` is text.
+    """Return the format; `-o json` is `--format json`, other values of `-o` are text.
 
     Raises:
         UsageError: the options contradict each other.
@@ -195,7 +195,7 @@ def _write_file(path: str, text: str) -> None:
 
 
 def _update_test_expectations(done: running.PolicyTestRun) -> list[str]:
-    """Write what happened into the files; return those that changed."""
+    """Write the actual results into the files; return the files that changed."""
     from policysched.cli.policy_files import rewriting  # noqa: PLC0415 - only this option needs it
     from policysched.policytests import updating  # noqa: PLC0415 - as above
 
@@ -223,7 +223,7 @@ def rerun_on_changes(
 ) -> None:
     """Run the tests, and again whenever a file changes, until the user interrupts.
 
-    What an earlier run has read counts too: a file that is away for a moment comes back.
+    Files of earlier runs are watched, too: a file may be absent for a moment while it is saved.
     """
     listed = list(paths)
     inputs: set[str] = set()
@@ -236,7 +236,7 @@ def rerun_on_changes(
 
 
 def _read_modification_times(inputs: set[str], paths: list[str]) -> _Times:
-    """Return when each file was last changed, of tests that have come since too."""
+    """Return the modification time of each file, including tests that are new."""
     from policysched.policytests import suite  # noqa: PLC0415 - as in `_run_tests_once`
 
     try:

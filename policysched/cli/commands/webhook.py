@@ -73,7 +73,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Serve until the process is told to stop."""
+    """Serve until the process receives a signal to stop."""
     import asyncio  # noqa: PLC0415 - `--help` does without all of these
 
     from policysched import clock as clocks  # noqa: PLC0415 - as above

@@ -1,4 +1,4 @@
-"""What the demo tells about one decision, drawn from the JSON form of `explain`."""
+"""The facts of one decision for the demo, extracted from the JSON form of `explain`."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from collections.abc import Mapping
 from typing import Any, TypeAlias
 
 Report: TypeAlias = Mapping[str, Any]
-"""One element of what schemas/explain.schema.json describes."""
+"""One element of the form in schemas/explain.schema.json."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class NodeExclusion:
-    """One reason, who gives it, and the nodes that it excludes.
+    """A reason, its plugin or rule, and the nodes that it excludes.
 
     Attributes:
         rule: the policy rule, or the built-in plugin.
@@ -26,9 +26,9 @@ class NodeExclusion:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class RulePoints:
-    """What one rule gives to the chosen node and to the runner-up, weighted.
+    """The weighted points of one rule for the chosen node and for the runner-up.
 
-    `is_summary` where several rules are taken together.
+    `is_summary` is true if the row summarises several rules.
     """
 
     rule: str
@@ -44,14 +44,14 @@ class DecisionFacts:
     Attributes:
         pod: `namespace/name`.
         profile: the schedulerName.
-        node: None when the pod fits nowhere; then `message` says why.
-        feasible, node_count: nodes that passed the filters, and all nodes.
-        runner_up: the next best node, None when there was one node to choose from.
-        points: rules that tell the feasible nodes apart, the weightiest difference first.
-        same_points: what all other rules together give to each of these nodes.
-        excluded: by number of nodes.
-        before_edit: where it would have gone before the latest edit of a policy, "" for nowhere,
-            None when there was no edit.
+        node: None if no node is feasible; then `message` has the reason.
+        feasible, node_count: number of feasible nodes, and of all nodes.
+        runner_up: the next best node; None if only one node was feasible.
+        points: rules whose points differ between feasible nodes, the largest difference first.
+        same_points: the sum of the points of all other rules, equal for each of these nodes.
+        excluded: the exclusions, by number of nodes.
+        before_edit: the node before the latest edit of a policy, "" for none; None if there was no
+            edit.
     """
 
     pod: str
@@ -69,14 +69,14 @@ class DecisionFacts:
 
     @property
     def edit_effect(self) -> str:
-        """What the latest edit of a policy changed about it, "" for nothing."""
+        """The effect of the latest edit of a policy on the decision; "" for none."""
         if self.before_edit is None or self.before_edit == self.node:
             return ""
         return f"before the edit: {self.before_edit or 'nowhere'}"
 
 
 def extract_decision_facts(report: Report, profile: str, node: str | None) -> DecisionFacts:
-    """Return the facts of a report about a pod that went to `node`."""
+    """Return the facts of a report about a pod that was placed on `node`."""
     scores: Mapping[str, Mapping[str, int | float]] = report["scores"]
     others = sorted((n for n in scores if n != node), key=lambda n: (-scores[n]["total"], n))
     runner_up = others[0] if others else None
@@ -102,7 +102,7 @@ def extract_decision_facts(report: Report, profile: str, node: str | None) -> De
 
 
 def select_rule_points_rows(found: DecisionFacts, lines: int) -> list[RulePoints]:
-    """Return the rows of a table of points that has so many lines: rules, the rest, the total."""
+    """Return the rows for `lines` lines of a points table: rules, the rest, the total."""
     rest = []
     if found.same_points:
         title = "rules that tell no nodes apart"
@@ -119,7 +119,7 @@ def select_rule_points_rows(found: DecisionFacts, lines: int) -> list[RulePoints
 
 
 def format_exclusions(found: DecisionFacts) -> str:
-    """Return who excludes how many nodes, as `2 TaintToleration, 1 web-tier/fast-disk`."""
+    """Return the number of excluded nodes by rule: `2 TaintToleration, 1 web-tier/fast-disk`."""
     count: Counter[str] = Counter()
     for excluded in found.excluded:
         count[excluded.rule] += len(excluded.nodes)

@@ -34,13 +34,13 @@ class PolicyLineEdit:
 
 
 class DemoCluster:
-    """A cluster, and what happened on it since somebody last looked."""
+    """A simulated cluster that collects the decisions of each step."""
 
     def __init__(self, folder: pathlib.Path) -> None:
         """Start the scheduler with the policies in `folder` on a cluster without pods.
 
         Raises:
-            InputError: a policy cannot be read or is wrong.
+            InputError: a policy cannot be read or is invalid.
         """
         self._folder = folder
         self._time = virtual_time.VirtualTime(clocks.ManualClock(_START))
@@ -67,7 +67,7 @@ class DemoCluster:
         return self._server.events
 
     def list_nodes(self) -> list[node_state.NodeState]:
-        """Return the nodes as they are now."""
+        """Return the current state of the nodes."""
         busy = self._samples.get(node_load.CPU_BUSY, {})
         return node_state.compute_node_states(self._server.nodes, self._server.pods, busy)
 
@@ -76,17 +76,17 @@ class DemoCluster:
         return [pod.metadata.name for pod in self._server.pods if not pod.spec.node_name]
 
     async def create_pod(self, pod: objects.Pod) -> list[decision_facts.DecisionFacts]:
-        """Create a pod and return what was decided thereupon."""
+        """Create a pod and return the decisions that follow."""
         self._server.pods.create(pod)
         return await self._run_until_idle()
 
     async def edit_policy(
         self, edit: PolicyLineEdit
     ) -> tuple[list[str], list[decision_facts.DecisionFacts]]:
-        """Edit a policy file and load it; return the diff and what was decided thereupon.
+        """Edit a policy file and load it; return the diff and the decisions that follow.
 
         Raises:
-            InputError: the policy does not say any more what is to be changed.
+            InputError: the policy does not contain the text to change.
         """
         file = self._folder / edit.file
         old = file.read_text(encoding="utf-8")
@@ -99,7 +99,10 @@ class DemoCluster:
         return _diff_lines(old, new), await self._run_until_idle()
 
     def _load_policies(self) -> None:
-        """Go by what is in the folder; without a random generator the first name wins a tie."""
+        """Load the policies in the folder into new profiles.
+
+        The profiles have no random generator, so the first node name wins a tie.
+        """
         self._policies = policies.load_policy_set([str(self._folder)], {})
         cache = self._scheduler.cache
         handle = handles.Handle(
@@ -118,7 +121,7 @@ class DemoCluster:
         )
 
     async def _run_until_idle(self) -> list[decision_facts.DecisionFacts]:
-        """Let everything happen that can, and a little time go by."""
+        """Advance the virtual time by two seconds and return the decisions since the last call."""
         await self._driver.advance_time(2.0)
         self._refresh_metrics()
         decided, self._decided = self._decided, []
@@ -130,7 +133,7 @@ class DemoCluster:
             {
                 metric.key: self._samples[metric.name]
                 for metric in self._policies.node_metrics
-                if metric.name in self._samples  # those of other policies have no source here
+                if metric.name in self._samples  # metrics of other policies have no source here
             }
         )
 
@@ -140,7 +143,7 @@ class DemoCluster:
         _result: runtime.ScheduleResult,
         snap: snapshot.Snapshot,
     ) -> None:
-        """Explain a decision while the snapshot that it was made on is still there."""
+        """Explain a decision while its snapshot is still valid."""
         info = self._scheduler.events.pods.current(decision.uid)
         if info is None:
             return
@@ -154,6 +157,6 @@ class DemoCluster:
 
 
 def _diff_lines(old: str, new: str) -> list[str]:
-    """Return the changed lines with one line around them, without the head of a unified diff."""
+    """Return the changed lines with one line of context, without the header of a unified diff."""
     lines = difflib.unified_diff(old.splitlines(), new.splitlines(), n=1, lineterm="")
     return [line for line in lines if line.strip() and not line.startswith(("---", "+++", "@@"))]

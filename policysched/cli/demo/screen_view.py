@@ -1,4 +1,4 @@
-"""The demo on a terminal: nodes with their load above, the latest decision and why below."""
+"""The demo on a terminal: nodes and their load above, the latest decision below."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ _MIN_WIDTH, _MIN_HEIGHT = 80, 24
 _WIDE = 120
 _LOG_LINES = 4
 _FRAME_LINES = 3
-"""Of a table of points: two lines above it and one below."""
+"""The frame of a table of points: two lines above it and one below."""
 _WARM, _HOT = 0.6, 0.85
 _FULL, _EMPTY = "█", "░"
 
 
 def can_draw_on_screen(screen: console.Console) -> bool:
-    """Return whether there is a terminal with a cursor, with UTF-8 and large enough."""
+    """Return whether the output is a terminal with a cursor, UTF-8 and a sufficient size."""
     is_large_enough = screen.width >= _MIN_WIDTH and screen.height >= _MIN_HEIGHT
     has_cursor = screen.is_terminal and not terminal.is_plain_terminal()
     return has_cursor and screen.encoding.lower().startswith("utf") and is_large_enough
@@ -34,7 +34,7 @@ class ScreenView:
     """Draws on a terminal of at least 80 x 24; wide ones show the log beside the decision."""
 
     def __init__(self, screen: console.Console, speed: float | None) -> None:
-        """Draw on `screen`; pause for people `speed` times as fast as usual, or not at all."""
+        """Draw on `screen`; `speed` divides the pauses for viewers, None omits them."""
         self._console = screen
         self._speed = speed
         self._title = text.Text()
@@ -46,7 +46,7 @@ class ScreenView:
         self._live = live.Live(console=screen, screen=True, auto_refresh=False)
 
     def __enter__(self) -> Self:
-        """Take the terminal over."""
+        """Switch the terminal to the alternate screen."""
         self._live.start()
         return self
 
@@ -56,11 +56,11 @@ class ScreenView:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        """Give it back."""
+        """Restore the terminal."""
         self._live.stop()
 
     def show_chapter(self, number: int, title: str, explanation: str) -> None:
-        """Show the headline."""
+        """Show the title and the explanation of a chapter."""
         self._title = text.Text.assemble(
             (" policysched demo ", "reverse"),
             (f" {number}. {title}", "bold"),
@@ -71,12 +71,12 @@ class ScreenView:
         self._draw()
 
     def show_cluster(self, nodes: Sequence[node_state.NodeState], pending: Sequence[str]) -> None:
-        """Show the nodes and who waits."""
+        """Show the nodes and the pending pods."""
         self._nodes, self._pending = nodes, pending
         self._draw()
 
     def show_decision(self, found: decision_facts.DecisionFacts) -> None:
-        """Show where a pod went and why."""
+        """Show the node of a pod and the reasons."""
         self._placed_last = found.pod.rsplit("/", 1)[-1]
         self._log.append(self._render_log_line(found))
         self._why = (
@@ -84,7 +84,7 @@ class ScreenView:
         )
 
     def show_edit(self, file: str, diff: Sequence[str]) -> None:
-        """Show the diff."""
+        """Show the diff of a policy file."""
         styles = {"+": "green", "-": "red"}
         lines = [
             text.Text(line, styles.get(line[:1], "dim"), no_wrap=True, overflow="ellipsis")
@@ -95,12 +95,12 @@ class ScreenView:
         self._draw()
 
     async def pause(self, seconds: float) -> None:
-        """Wait, as far as people want to."""
+        """Wait for `seconds` divided by the speed, or not at all."""
         if self._speed is not None:
             await asyncio.sleep(seconds / self._speed)
 
     def show_end(self, lines: Sequence[str]) -> None:
-        """Leave the last picture and the last words on the terminal."""
+        """Leave the last picture and the closing lines on the terminal."""
         self._live.stop()
         self._console.print(self._title, "", self._render_nodes(), "", *self._log, sep="\n")
         self._console.print("\n".join(["", *lines]), markup=False)
@@ -135,7 +135,7 @@ class ScreenView:
 
     @property
     def _line_count_below(self) -> int:
-        """Lines under the nodes."""
+        """The number of lines below the nodes."""
         return max(_LOG_LINES, self._console.height - len(self._nodes) - 5)
 
     def _count_log_lines(self) -> int:

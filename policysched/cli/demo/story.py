@@ -1,4 +1,4 @@
-"""What happens in the demo, chapter by chapter; how it looks is the view's business."""
+"""The chapters of the demo, independent of their presentation."""
 
 from __future__ import annotations
 
@@ -17,30 +17,30 @@ _PER_THOUGHT_SECONDS = 1.8
 
 
 class DemoView(Protocol):
-    """Who shows it."""
+    """A presentation of the demo."""
 
     def show_chapter(self, number: int, title: str, text: str) -> None:
         """Begin a chapter."""
 
     def show_cluster(self, nodes: Sequence[node_state.NodeState], pending: Sequence[str]) -> None:
-        """Show the nodes, and the pods that wait."""
+        """Show the nodes and the pending pods."""
 
     def show_decision(self, found: decision_facts.DecisionFacts) -> None:
-        """Show where a pod went and why, or why it fits nowhere."""
+        """Show the node of a pod and the reasons, or why no node is feasible."""
 
     def show_edit(self, file: str, diff: Sequence[str]) -> None:
         """Show the edit of a policy."""
 
     async def pause(self, seconds: float) -> None:
-        """Give people time to read."""
+        """Pause, so that viewers can read."""
 
     def show_end(self, lines: Sequence[str]) -> None:
-        """Say how it ended and what to try next."""
+        """Show the summary and suggestions of further commands."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Chapter:
-    """Pods that arrive one after the other, after an edit if there is one."""
+    """Pods that arrive one after the other, after an optional edit of a policy."""
 
     title: str
     text: str
@@ -100,7 +100,7 @@ CHAPTERS = (
 
 
 async def play_demo_story(stage: embedded_cluster.DemoCluster, view: DemoView) -> None:
-    """Play all chapters on a fresh stage."""
+    """Play all chapters on a new cluster."""
     for number, chapter in enumerate(CHAPTERS, start=1):
         view.show_chapter(number, chapter.title, chapter.text)
         view.show_cluster(stage.list_nodes(), stage.list_pending_pods())

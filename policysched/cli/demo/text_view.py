@@ -16,17 +16,17 @@ _INDENT = "    "
 
 
 class TextView:
-    """Prints as it happens; nodes are printed once a chapter."""
+    """Prints each step as it happens; nodes are printed once in each chapter."""
 
     def __init__(self, speed: float | None = None) -> None:
-        """Pause for people, `speed` times as fast as usual; None does not pause at all."""
+        """Print with pauses for viewers, divided by `speed`; None omits them."""
         self._speed = speed
         self._nodes: Sequence[node_state.NodeState] = ()
         self._pending: Sequence[str] = ()
         self._has_begun = False
 
     def show_chapter(self, number: int, title: str, text: str) -> None:
-        """Print the nodes as the last chapter left them, then the headline."""
+        """Print the nodes at the end of the last chapter, and then the title."""
         if self._has_begun:
             self._print_nodes()
         else:
@@ -37,11 +37,11 @@ class TextView:
         output.write_report(f"\n{number}. {title}: {text}\n")
 
     def show_cluster(self, nodes: Sequence[node_state.NodeState], pending: Sequence[str]) -> None:
-        """Remember the nodes and who waits."""
+        """Store the nodes and the pending pods for the next print."""
         self._nodes, self._pending = nodes, pending
 
     def show_decision(self, found: decision_facts.DecisionFacts) -> None:
-        """Print where a pod went and why."""
+        """Print the node of a pod and the reasons."""
         output.write_report(_format_decision_headline(found))
         if found.node is None:
             output.write_report(_format_exclusion_reasons(found))
@@ -56,12 +56,12 @@ class TextView:
         )
 
     async def pause(self, seconds: float) -> None:
-        """Wait, unless nobody watches."""
+        """Wait for `seconds` divided by the speed, or not at all."""
         if self._speed is not None:
             await asyncio.sleep(seconds / self._speed)
 
     def show_end(self, lines: Sequence[str]) -> None:
-        """Print the nodes once more, and the last words."""
+        """Print the nodes once more, and the closing lines."""
         self._print_nodes()
         output.write_report("\n".join(["", *lines]))
 
@@ -91,7 +91,7 @@ def render_bar(share: float, width: int = _BAR_WIDTH, full: str = "#", empty: st
 
 
 def format_cordon_and_taints(state: node_state.NodeState) -> list[str]:
-    """Return what keeps pods off a node."""
+    """Return the marks of a node that repel pods: cordon and taints."""
     cordoned = ["(cordoned)"] if state.is_cordoned else []
     return cordoned + [f"(taint {taint.rsplit('/', 1)[-1]})" for taint in state.taints]
 

@@ -1,4 +1,4 @@
-"""Options that name a cluster: a file of its objects, stdin, or a running one."""
+"""Options that select a cluster: a file of its objects, stdin, or a running cluster."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 def add_cluster_options(
     group: argparse._ActionsContainer, file_help: str, default: str | None = None
 ) -> None:
-    """Add `--cluster`, and the options of a running one; `file_help` tells about the file."""
+    """Add `--cluster`, with `file_help` as its help, and the options of a running cluster."""
     group.add_argument("--cluster", metavar="FILE", help=file_help, default=default)
     group.add_argument(
         "--live",
@@ -41,10 +41,10 @@ def add_cluster_options(
 def choose_cluster_source(
     args: argparse.Namespace,
 ) -> str | live_cluster.LiveClusterReference | None:
-    """Return the file, `-` for stdin, or the running cluster; None where none is named.
+    """Return the file, `-` for stdin, or the running cluster; None if no cluster is named.
 
     Raises:
-        UsageError: both are named, or an option is empty.
+        UsageError: both a file and a running cluster are named, or an option is empty.
     """
     for name in ("cluster", "kubeconfig", "context"):
         if getattr(args, name) == "":

@@ -16,19 +16,19 @@ else:
 
 _POD = "pod"
 _KINDS = {"po": _POD, "pod": _POD, "pods": _POD, "binding": "binding", "rule": "rule"}
-"""Words before a `/` that may be meant as a kind, as kubectl writes TYPE/NAME, and their form."""
+"""Words before a `/` that may be a kind, as in kubectl's TYPE/NAME, with their form."""
 
 
 class AnyWordParsers(dict[str, Any]):
-    """Parsers by form in which argparse finds every word, for `ExplainFormAction` to choose."""
+    """Parsers by form; it contains every word, so that `ExplainFormAction` chooses the parser."""
 
     def __contains__(self, word: object) -> bool:
-        """Return True; keys are words."""
+        """Return True for every word."""
         return True
 
 
 class ExplainFormAction(_SubParsersAction):
-    """Chooses the parser of a form, that of `pod` for NAMESPACE/NAME."""
+    """Selects the parser of a form; for NAMESPACE/NAME that of `pod`."""
 
     def __call__(
         self,

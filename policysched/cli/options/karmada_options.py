@@ -1,4 +1,4 @@
-"""Options of Karmada's scheduler that change decisions, with its names."""
+"""Options of Karmada's scheduler that change decisions, under the same names."""
 
 from __future__ import annotations
 
@@ -48,10 +48,10 @@ def add_karmada_options(parser: argparse.ArgumentParser) -> None:
 def make_binding_algorithm(
     args: argparse.Namespace, policies: cluster_policies.ClusterPolicies | None = None
 ) -> algorithms.BindingAlgorithm:
-    """Return what decides as the options and cluster policies say.
+    """Return the algorithm for the options and cluster policies.
 
     Raises:
-        UsageError: an option makes no sense.
+        UsageError: an option is invalid.
         ConfigurationError: a plugin of another package cannot be used.
     """
     from policysched.karmada import gates  # noqa: PLC0415 - the same
@@ -78,7 +78,7 @@ def make_binding_algorithm(
 
 
 def find_plugin_name_warnings(args: argparse.Namespace) -> list[str]:
-    """Return what is said of names in `--plugins` that change nothing, as in Karmada.
+    """Return warnings about names in `--plugins` that have no effect, as in Karmada.
 
     Raises:
         ConfigurationError: a plugin of another package has the name of a built-in one.
@@ -99,11 +99,11 @@ def _split_plugins(plugins: str) -> list[str]:
 
 
 def load_cluster_policies(args: argparse.Namespace) -> texts.LoadedClusterPolicies:
-    """Return the cluster policies that the options name, at the time that they name.
+    """Return the cluster policies from the options, at the time of `--now`.
 
     Raises:
-        InputError: a policy or a value of a metric is wrong.
-        UsageError: an option makes no sense.
+        InputError: a policy or a value of a metric is invalid.
+        UsageError: an option is invalid.
     """
     from policysched.profiles import cluster_policy_loading as texts  # noqa: PLC0415 - slow
 
@@ -133,7 +133,7 @@ def read_control_planes(
     args: argparse.Namespace,
     loaded: texts.LoadedClusterPolicies,
 ) -> Iterator[karmada_file.KarmadaControlPlane]:
-    """Yield each control plane; warn of unknown clusters in --metrics."""
+    """Yield each control plane; warn about unknown clusters in --metrics."""
     found = progress.iterate_with_progress(inputs.places, "reading the input", [args.cluster])
     return offline_options.iterate_warning_of_unknown_names(
         (plane for _, plane in found),

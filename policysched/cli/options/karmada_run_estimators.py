@@ -1,4 +1,4 @@
-"""Options of `karmada run` about estimators of member clusters, named as by karmada-scheduler."""
+"""Options of `karmada run` for the estimators of member clusters, named as in karmada-scheduler."""
 
 from __future__ import annotations
 
@@ -41,11 +41,11 @@ def add_estimator_options(parser: argparse.ArgumentParser) -> None:
 
 
 def read_estimator_options(args: argparse.Namespace) -> options.EstimatorOptions | None:
-    """Return what the options say, None where estimators are not asked.
+    """Return the values of the options; None if estimators are disabled.
 
     Raises:
-        UsageError: one makes no sense.
-        InputError: what asks them is not installed.
+        UsageError: an option is invalid.
+        InputError: the package for the estimators' protocol is not installed.
     """
     from policysched.karmada_loop import options  # noqa: PLC0415 - `--help` does without
 
@@ -72,7 +72,7 @@ def read_estimator_options(args: argparse.Namespace) -> options.EstimatorOptions
 
 
 def find_estimator_warnings(args: argparse.Namespace) -> list[str]:
-    """Return what is said of how estimators are believed."""
+    """Return warnings about the encryption and authentication of estimators."""
     if not args.enable_scheduler_estimator:
         return []
     if args.insecure_skip_estimator_verify:

@@ -1,4 +1,4 @@
-"""Options of `karmada run` that say which cluster policies it follows, and where metrics are."""
+"""Options of `karmada run` that select its cluster policies and the sources of metrics."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from policysched.config import config
 
 _FIELDS = ("policies", "params", "prometheus")
-"""What a configuration says to `karmada run`; all else is about pods, or an option here."""
+"""The fields of a configuration for `karmada run`; others are about pods, or are options here."""
 
 
 def add_policy_options(parser: argparse.ArgumentParser) -> None:
@@ -36,11 +36,11 @@ def add_policy_options(parser: argparse.ArgumentParser) -> None:
 
 
 def read_policy_configuration(args: argparse.Namespace) -> config.Config:
-    """Return what the options, and the file that they name, say of policies.
+    """Return the configuration of policies from the options and the file that they name.
 
     Raises:
-        UsageError: an option makes no sense.
-        InputError: the file cannot be read or is wrong.
+        UsageError: an option is invalid.
+        InputError: the file cannot be read or is invalid.
     """
     from policysched.config import config, config_reading  # noqa: PLC0415 - `--help` does without
 

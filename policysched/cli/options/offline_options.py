@@ -34,7 +34,7 @@ profile N. Without policies, and for policies without a profile, there is one pr
 
 
 def add_offline_options(parser: argparse.ArgumentParser, *, is_again: bool = False) -> None:
-    """Add the options; `is_again` for a form of a command that has them already."""
+    """Add the options; `is_again` is for a form of a command that already has them."""
     parser.epilog = _PROFILES
     group = parser.add_argument_group("what to decide on")
     default = argparse.SUPPRESS if is_again else None
@@ -62,7 +62,7 @@ def add_policy_options(
     group: argparse._ActionsContainer,
     default: str | None = None,
 ) -> None:
-    """Add the options that say which policies act."""
+    """Add the options that select the policies."""
     group.add_argument(
         "--policies",
         metavar="PATH",
@@ -81,7 +81,7 @@ def add_policy_options(
 
 
 def add_now_option(group: argparse._ActionsContainer, default: str | None = None) -> None:
-    """Add the option that stands for the clock."""
+    """Add the option that replaces the clock."""
     group.add_argument(
         "--now",
         metavar="TIME",
@@ -92,10 +92,10 @@ def add_now_option(group: argparse._ActionsContainer, default: str | None = None
 
 
 def read_offline_inputs(args: argparse.Namespace) -> sessions.OfflineInputs:
-    """Return what the options ask for.
+    """Return the inputs from the options.
 
     Raises:
-        UsageError: an option is missing or has no such form.
+        UsageError: an option is missing or invalid.
     """
     from policysched.offline import sessions  # noqa: PLC0415 - `--help` does without NumPy
 
@@ -120,7 +120,7 @@ def read_offline_inputs(args: argparse.Namespace) -> sessions.OfflineInputs:
 
 
 def refuse_empty_options(args: argparse.Namespace, *names: str) -> None:
-    """Refuse options with an empty value: it comes from an unset variable, not from a wish.
+    """Refuse empty option values, which come from unset variables in scripts.
 
     Raises:
         UsageError: one of the options is empty.
@@ -136,7 +136,7 @@ def _warn_about_large_yaml(cluster: str) -> None:
         try:
             megabytes = path.stat().st_size / 1e6
         except OSError:
-            return  # reading it says why
+            return  # reading the file reports the error
         if megabytes > _MUCH_YAML_MEGABYTES:
             output.print_note_to_stderr(
                 f"{megabytes:,.0f} MB of YAML; JSON (`-o json`) is read much faster"
@@ -144,23 +144,23 @@ def _warn_about_large_yaml(cluster: str) -> None:
 
 
 def print_session_warnings(session: sessions.OfflineSession) -> None:
-    """Tell what was found in the policies and is no error."""
+    """Print the findings about the policies that are not errors."""
     print_finding_warnings(session.warnings)
 
 
 def print_finding_warnings(warnings: Sequence[str]) -> None:
-    """Tell rendered findings that are no errors."""
+    """Print rendered findings that are not errors."""
     for warning in warnings:
         output.write_findings(warning, sys.stderr)
 
 
 def print_missing_samples_note(session: sessions.OfflineSession) -> None:
-    """Tell of metrics without any value: rules over them act as in an outage."""
+    """Print a note about metrics without any value: rules over them act as in an outage."""
     print_unmeasured_metrics_note(session.unmeasured)
 
 
 def print_unmeasured_metrics_note(unmeasured: Sequence[str], what: str = "node") -> None:
-    """Tell of metrics without any value, by name."""
+    """Print a note about metrics without any value, by name."""
     if unmeasured:
         names = ", ".join(f"`{name}`" for name in unmeasured)
         output.print_note_to_stderr(
@@ -177,9 +177,9 @@ def iterate_warning_of_unknown_names(
     *,
     are_lines: bool,
 ) -> Iterator[_ClusterT]:
-    """Yield clusters; warn of nodes in a file of metrics that no cluster has.
+    """Yield clusters; warn about nodes in a metrics file that no cluster has.
 
-    Of JSON lines that is known in the end.
+    For JSON lines, the warning follows after the last cluster.
     """
     known: set[str] = set()
     for cluster in clusters:
@@ -194,7 +194,7 @@ def iterate_warning_of_unknown_names(
 def warn_about_unknown_names(
     metrics: metrics_file.MetricsFile | None, what: str, known: Collection[str]
 ) -> None:
-    """Warn of nodes, or clusters, in a file of metrics that are not known."""
+    """Warn about unknown nodes, or clusters, in a metrics file."""
     named = frozenset() if metrics is None else metrics.named.get(what, frozenset())
     unknown = sorted(named - set(known))
     if metrics is not None and unknown:
@@ -207,7 +207,7 @@ def warn_about_unknown_names(
 def iterate_pod_deciders(
     session: sessions.OfflineSession, args: argparse.Namespace, rng: random.Random | None = None
 ) -> Iterator[sessions.PodDecider]:
-    """Yield the decider of each cluster; warn of unknown nodes in --metrics."""
+    """Yield the decider of each cluster; warn about unknown nodes in --metrics."""
     found = progress.iterate_with_progress(
         session.make_deciders(rng), "reading the cluster", [args.cluster]
     )
@@ -220,7 +220,7 @@ def iterate_pod_deciders(
 
 
 def print_unserved_pods_note(decider: sessions.PodDecider) -> None:
-    """Tell of pods that no profile serves."""
+    """Print a note about pods that no profile serves."""
     left_out = decider.choice.left_out
     if left_out:
         names = ", ".join(f"`{name}` ({count:,})" for name, count in sorted(left_out.items()))
@@ -241,7 +241,7 @@ def format_policies_in_force(
 
 
 def parse_param_values(given: list[str] | tuple[str, ...]) -> dict[str, str]:
-    """Return `name=value` texts as a mapping; several may stand in one, joined by commas.
+    """Return `name=value` texts as a mapping; one text may hold several, joined by commas.
 
     Raises:
         UsageError: one of them has no `=`, or a name is given twice.

@@ -1,6 +1,6 @@
-"""Options of `run` that stand over fields of the configuration, each with its field.
+"""Options of `run` that override fields of the configuration, each with its field.
 
-Names that kube-scheduler has too mean what they mean there.
+Options that kube-scheduler also has mean the same there.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ def parse_boolean(text: str) -> bool:
     """Return the value of a boolean flag.
 
     Raises:
-        argparse.ArgumentTypeError: the text is no boolean.
+        argparse.ArgumentTypeError: the text is not a boolean.
     """
     value = booleans.parse_boolean(text)
     if value is None:
@@ -35,9 +35,9 @@ class ConfigurationOption:
     """An option for one field.
 
     Attributes:
-        name: without dashes; an alias may follow a blank.
+        name: without dashes; an alias may follow after a blank.
         path: of the field in a configuration.
-        help: what `--help` says.
+        help: the text in `--help`.
         parsing: further arguments of `add_argument`.
     """
 
@@ -48,12 +48,12 @@ class ConfigurationOption:
 
     @property
     def dest(self) -> str:
-        """The attribute under which argparse keeps the value."""
+        """The attribute in which argparse stores the value."""
         return self.name.split()[0].replace("-", "_")
 
     @property
     def flag_text(self) -> str:
-        """The option as people write it."""
+        """The option as users write it."""
         return f"--{self.name.split()[0]}"
 
 
@@ -184,7 +184,7 @@ OPTIONS: dict[str, list[ConfigurationOption]] = {
         ),
     ],
 }
-"""By group of `--help`."""
+"""The options by group of `--help`."""
 
 
 _OF_POLICIES = "policies"
@@ -207,7 +207,7 @@ def add_run_options(parser: argparse.ArgumentParser) -> None:
 
 
 def add_policy_source_options(group: argparse._ActionsContainer) -> None:
-    """Add those options that say which policies are followed, and how."""
+    """Add the options that select the policies and their treatment."""
     offline_options.add_policy_options(group)
     _add_options(group, OPTIONS[_OF_POLICIES])
 
@@ -219,7 +219,7 @@ def _add_options(group: argparse._ActionsContainer, options: Iterable[Configurat
 
 
 def add_prometheus_option(group: argparse._ActionsContainer) -> None:
-    """Add the option that says where metrics come from."""
+    """Add the option that names the sources of metrics."""
     group.add_argument(
         "--prometheus",
         metavar="[NAME=]URL",
@@ -230,10 +230,10 @@ def add_prometheus_option(group: argparse._ActionsContainer) -> None:
 
 
 def read_run_flags(args: argparse.Namespace) -> list[config_reading.FieldOverride]:
-    """Return what the options say.
+    """Return the overrides from the options.
 
     Raises:
-        UsageError: an option is empty, or its form is wrong.
+        UsageError: an option is empty or invalid.
     """
     from policysched.config import config_reading  # noqa: PLC0415 - `--help` does without
 
@@ -248,7 +248,7 @@ def read_run_flags(args: argparse.Namespace) -> list[config_reading.FieldOverrid
 
 
 def read_policy_flags(args: argparse.Namespace) -> list[config_reading.FieldOverride]:
-    """Return what the options say of policies, params and metrics; see `read_run_flags`."""
+    """Return the overrides of policies, params and metrics; see `read_run_flags`."""
     from policysched.config import config_reading  # noqa: PLC0415 - `--help` does without
     from policysched.promapi import settings  # noqa: PLC0415 - as above
 
@@ -279,7 +279,7 @@ def _read_options(
 
 
 def _split_feature_gates(given: Iterable[str]) -> Iterable[tuple[str, str]]:
-    """Yield names and values of switches, as they are joined by commas.
+    """Yield the names and values of feature gates, which commas join.
 
     Raises:
         UsageError: one has no value.
@@ -300,7 +300,7 @@ def _parse_feature_gate(name: str, text: str) -> bool:
 
 
 def _read_policy_source(args: argparse.Namespace) -> list[config_reading.FieldOverride]:
-    """Return what takes the place of the policies that a file names.
+    """Return the overrides that replace the policy source of the configuration file.
 
     Raises:
         UsageError: two sources are given.

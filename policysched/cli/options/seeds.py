@@ -1,4 +1,4 @@
-"""`--seed`: chance that can be repeated."""
+"""`--seed`: reproducible randomness."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _LARGEST = 2**32 - 1
 
 
 def add_seed_option(parser: argparse._ActionsContainer, help: str) -> None:  # noqa: A002 - argparse's own word
-    """Add the option; left out it is None."""
+    """Add the option; the default is None."""
     parser.add_argument("--seed", metavar="N", type=_parse_seed, help=f"{help} (0 to {_LARGEST})")
 
 
@@ -21,7 +21,7 @@ def draw_random_seed() -> int:
 
 
 def _parse_seed(text: str) -> int:
-    """Return a seed; Python's generator takes -1 for 1, so no other numbers are allowed."""
+    """Return a seed; negative ones are invalid, because Python's generator treats -1 like 1."""
     seed = int64.parse_unsigned_digits(text)
     if seed is None or seed > _LARGEST:
         problem = f"`{text}` is not a seed; write a number from 0 to {_LARGEST}"

@@ -1,4 +1,4 @@
-"""Checking plugins of profiles: their names, and their arguments as `run` would take them."""
+"""Checks the plugins of profiles: their names, and their arguments as `run` receives them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def find_installed_plugin_names(texts: Sequence[source.SourceText]) -> Collection[str] | None:
-    """Return the names of installed plugins, if any text has a profile that could name one."""
+    """Return the names of installed plugins; None if no text can have a profile."""
     if not any("profile" in text.text for text in texts):
         return None
     from policysched.plugins import registry  # noqa: PLC0415 - only profiles need the plugins

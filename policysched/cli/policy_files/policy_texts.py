@@ -1,4 +1,4 @@
-"""Policy files that a command line names; reading them is left until a command does so."""
+"""Policy files on the command line; the modules that read them are imported on first use."""
 
 from __future__ import annotations
 

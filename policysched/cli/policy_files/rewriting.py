@@ -1,4 +1,4 @@
-"""What commands that rewrite policy files have in common: refusing, comparing, showing, writing."""
+"""Shared steps of commands that rewrite policy files: refuse, compare, show, write."""
 
 from __future__ import annotations
 
@@ -23,33 +23,33 @@ if TYPE_CHECKING:
 
 
 class RewriteResult(Protocol):
-    """What became of a text, or why nothing did."""
+    """The result of rewriting a text, or the reason for its failure."""
 
     @property
     def text(self) -> str | None:
-        """None if it has errors, or the result could not be proven."""
+        """The new text; None if the text has errors, or the result could not be verified."""
         ...
 
     @property
     def diagnostics(self) -> tuple[diagnostics.Diagnostic, ...]:
-        """The errors."""
+        """The errors in the text."""
         ...
 
     @property
     def problem(self) -> str:
-        """A defect of our own, or ""."""
+        """A defect of the rewriter itself, or ""."""
         ...
 
 
 @dataclasses.dataclass(frozen=True)
 class RewriteCommand:
-    """A command that makes one text of another.
+    """A command that rewrites texts.
 
     Attributes:
         command: its name.
-        done: what it has done to a text, in a word.
-        rewrite: does it.
-        is_in_place: whether files are changed; else the result is printed, as that of stdin is.
+        done: the past participle for messages, such as `formatted`.
+        rewrite: the function that rewrites a text.
+        is_in_place: whether files are changed; otherwise the result is printed, as for stdin.
     """
 
     command: str
@@ -59,13 +59,13 @@ class RewriteCommand:
 
 
 def add_comparison_options(mode: argparse._MutuallyExclusiveGroup) -> None:
-    """Add the options that change and print nothing."""
+    """Add the options that only report changes."""
     mode.add_argument("--check", action="store_true", help="name the files that would change")
     mode.add_argument("--diff", action="store_true", help="show what would change")
 
 
 def rewrite_policy_files(rewriting: RewriteCommand, args: argparse.Namespace) -> int:
-    """Rewrite each file; one that cannot be rewritten does not keep the others from it."""
+    """Rewrite each file and return the highest exit code; a failure does not stop other files."""
     with progress.show_reading_progress("reading policies", args.paths):
         files = policy_texts.read_policy_files(args.paths)
     with progress.show_progress(f"{rewriting.command}: files", len(files)) as bar:
@@ -85,7 +85,7 @@ def rewrite_policy_files(rewriting: RewriteCommand, args: argparse.Namespace) ->
 def _print_rewrite_problems(
     file: policy_sources.PolicySourceFile, outcomes: Sequence[RewriteResult]
 ) -> int:
-    """Tell why texts are left as they are."""
+    """Print the reasons for which texts are not rewritten; return the exit code."""
     from policysched.lang.diagnostics import rendering  # noqa: PLC0415 - `--help` does without
 
     exit_code = errors.EXIT_OK
@@ -101,7 +101,7 @@ def _print_rewrite_problems(
 
 
 def print_unchanged_text_error(name: str, reason: str) -> None:
-    """Tell why a text is left as it is."""
+    """Print the reason for which a text is not changed."""
     output.print_error(f"`{name}` is left as it is: {reason}")
 
 
@@ -111,7 +111,7 @@ def _output_rewritten_file(
     outcomes: Sequence[RewriteResult],
     args: argparse.Namespace,
 ) -> int:
-    """Compare, print or write the file with its new texts."""
+    """Compare, print or write the file with its new texts; return the exit code."""
     pairs = zip(file.texts, outcomes, strict=True)
     new = {text.name: outcome.text for text, outcome in pairs if outcome.text is not None}
     if not new:
@@ -139,7 +139,7 @@ def replace_policy_texts(
 ) -> tuple[str, bool]:
     """Return a file with new texts, and whether it has all of them.
 
-    Of a manifest those that are no literal blocks stay as they are, and it is told why.
+    Texts in a manifest that are not literal blocks stay unchanged, with an error message for each.
     """
     try:
         return file.replace_texts(new), True
@@ -160,7 +160,7 @@ def replace_policy_texts(
 
 
 def make_unified_diff(file: policy_sources.PolicySourceFile, content: str, how: str) -> list[str]:
-    """Return the lines of a unified diff; `how` says in a word what was done to the file."""
+    """Return the lines of a unified diff; `how` names the change, such as `fixed`."""
     import difflib  # noqa: PLC0415 - most runs do without
 
     lines = difflib.unified_diff(
@@ -174,23 +174,23 @@ def make_unified_diff(file: policy_sources.PolicySourceFile, content: str, how: 
 
 
 def replace_file_atomically(name: str, before: str, content: str) -> None:
-    """Replace a file at once: whoever reads it meanwhile sees the old or the new text whole.
+    """Replace a file atomically: a concurrent reader gets the old or the new text, complete.
 
-    `before` is what was read, without a byte order mark, which stays.
+    `before` is the text as it was read, without a byte order mark. A mark in the file is kept.
 
     Raises:
-        InputError: it cannot be written, or is not what it was when it was read.
+        InputError: the file cannot be written, or has changed since it was read.
     """
     import tempfile  # noqa: PLC0415 - most runs do without
 
-    target = pathlib.Path(name).resolve()  # a link stays a link
+    target = pathlib.Path(name).resolve()  # a symbolic link stays a link
     try:
         mark = _read_byte_order_mark(target, name, before)
         descriptor, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
         try:
             _write_copying_owner_and_mode(descriptor, mark + content, target.stat())
             pathlib.Path(temporary).replace(target)
-        except BaseException:  # an interrupt leaves nothing behind either
+        except BaseException:  # an interrupt must not leave the temporary file either
             pathlib.Path(temporary).unlink()
             raise
     except OSError as error:
@@ -198,10 +198,10 @@ def replace_file_atomically(name: str, before: str, content: str) -> None:
 
 
 def _read_byte_order_mark(target: pathlib.Path, name: str, before: str) -> str:
-    """Return the byte order mark that a file begins with, or "".
+    """Return the byte order mark at the beginning of a file, or "".
 
     Raises:
-        InputError: somebody has edited the file since it was read.
+        InputError: the file has changed since it was read.
     """
     now = target.read_bytes().decode("utf-8", errors="replace")
     for mark in ("", "\ufeff"):
@@ -214,7 +214,7 @@ def _write_copying_owner_and_mode(descriptor: int, content: str, like: os.stat_r
     """Write a new file that has the owner and mode of the one it replaces.
 
     Raises:
-        OSError: among others, for someone who may not give the file to its owner.
+        OSError: among others, if the process may not change the owner of the file.
     """
     with os.fdopen(descriptor, "w", encoding="utf-8", newline="") as file:
         own = os.fstat(file.fileno())
@@ -223,4 +223,4 @@ def _write_copying_owner_and_mode(descriptor: int, content: str, like: os.stat_r
         os.fchmod(file.fileno(), stat.S_IMODE(like.st_mode))  # last: chown clears setuid bits
         file.write(content)
         file.flush()
-        os.fsync(file.fileno())  # a crash of the machine leaves the old text or the new one
+        os.fsync(file.fileno())  # after a machine crash, the file has the old or the new text

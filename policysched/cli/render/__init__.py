@@ -1,1 +1,1 @@
-"""How commands print: streams, styles, tables, folding, findings, progress."""
+"""The output of commands: streams, styles, tables, folding, findings, progress."""

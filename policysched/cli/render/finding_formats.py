@@ -1,4 +1,4 @@
-"""Findings in the forms that people, editors and continuous integration read."""
+"""Findings in formats for users, editors and continuous integration."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _HELP = (
 
 
 def add_format_option(parser: argparse.ArgumentParser) -> None:
-    """Add `--format` and, as every command has it, `-o`."""
+    """Add `--format`, and `-o`, which every command has."""
     parser.add_argument("--format", choices=FORMATS, metavar="FORMAT", help=_HELP)
     output.add_output_option(parser)
 

@@ -14,7 +14,7 @@ _MARKED = re.compile(r"(?<= \| )(\s*)(\^+.*|-+.*)$")
 
 
 def apply_finding_styles(text: str) -> str:
-    """Return the text with the styles of findings; other lines stay as they are."""
+    """Return the text with the styles of findings; other lines stay unchanged."""
     lines = []
     severity = styles.BAD
     for line in text.split("\n"):

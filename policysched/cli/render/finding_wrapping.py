@@ -1,4 +1,4 @@
-"""Rendered findings on a narrow terminal, with marks below what they mark."""
+"""Folds rendered findings for a narrow terminal, with the marks still below their source."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def _wrap_finding_line(line: str, room: int) -> list[str]:
 
 
 def _count_snippet_lines(lines: Sequence[str]) -> int:
-    """Return how many lines a source line takes that comes first, with its marks; 0 for none."""
+    """Return the number of lines of a leading source line and its marks; 0 if there is none."""
     gutter = _GUTTER.match(lines[0])
     if gutter is None or not gutter[0].strip(" |"):
         return 0
@@ -69,7 +69,7 @@ def _wrap_snippet(lines: Sequence[str], room: int) -> list[str]:
 
 
 def _render_mark_lines(mark: re.Match[str], start: int, end: int, width: int) -> list[str]:
-    """Return the signs of a mark between two columns, with the label behind the last of them."""
+    """Return the signs of a mark between two columns, with the label after the last of them."""
     signs = mark["signs"][start:end]
     if not signs.strip():
         return []

@@ -1,4 +1,4 @@
-"""How commands print: reports for people, JSON for programs, notes on stderr."""
+"""The output of commands: reports for users, JSON for programs, notes on stderr."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ _indent_columns = 0
 
 
 def add_output_option(parser: argparse.ArgumentParser, *, is_again: bool = False) -> None:
-    """Add `-o`; left out it is None, so that a command can choose by its input.
+    """Add `-o`; the default is None, so that a command can choose by its input.
 
-    `is_again` is for a form of a command that has the option already.
+    `is_again` is for a form of a command that already has the option.
     """
     parser.add_argument(
         "-o",
@@ -37,15 +37,15 @@ def add_output_option(parser: argparse.ArgumentParser, *, is_again: bool = False
 
 
 def set_report_width(form: str | None) -> None:
-    """Fold reports to the terminal's width from now on, unless `form` is `wide`."""
+    """Fold later reports to the terminal's width, unless `form` is `wide`."""
     global _is_wide  # noqa: PLW0603 - the tables of a command are made in many places
     _is_wide = form == WIDE
 
 
 def write_text(text: str, stream: TextIO | None = None) -> None:
-    """Print a text and hand it on at once: a reader may wait for each line.
+    """Print a text and flush it: a reader may wait for each line.
 
-    Control characters are written out, as JSON does; styles are colours on a terminal.
+    Control characters are escaped as in JSON; styles become colours on a terminal.
     """
     stream = stream or sys.stdout
     text = control_characters.escape_control_characters(text)
@@ -58,7 +58,7 @@ def write_text(text: str, stream: TextIO | None = None) -> None:
 
 
 def write_report(text: str, stream: TextIO | None = None) -> None:
-    """Print a text for people, its lines folded to the terminal's width."""
+    """Print a text for users, with its lines folded to the terminal's width."""
     room = _find_width_limit(stream)
     write_text(text if room is None else wrapping.wrap_text(text, room), stream)
 
@@ -81,9 +81,10 @@ def write_findings(text: str, stream: TextIO | None = None) -> None:
 
 
 def write_text_exactly(text: str) -> None:
-    """Print the text of a file, ended as it is: to pipes and files exactly, for `patch` or `fmt`.
+    """Print the text of a file without an added line end, unchanged unless to a terminal.
 
-    A terminal gets control characters written out.
+    Pipes and files, such as for `patch` or `fmt`, get the exact text. On a terminal, control
+    characters are escaped.
     """
     if sys.stdout.isatty():
         text = "\n".join(map(_escape_source_line, text.split("\n")))
@@ -95,7 +96,7 @@ def _escape_source_line(line: str) -> str:
 
 
 def write_diff(lines: Sequence[str]) -> None:
-    """Print the lines of a unified diff, each with its line end."""
+    """Print the lines of a unified diff, which include their line ends."""
     if lines and terminal.supports_colours(sys.stdout):
         plain = [line.removesuffix("\n").removesuffix("\r") for line in lines]
         write_text(
@@ -108,7 +109,7 @@ def write_diff(lines: Sequence[str]) -> None:
 
 
 def print_error(text: str) -> None:
-    """Print an error on stderr, behind the name of the program."""
+    """Print an error on stderr, after the name of the program."""
     head = styles.mark_text_style(f"{program_name.get_program_name()}:", styles.BAD)
     write_findings(f"{head} {program_name.replace_program_name(text)}", sys.stderr)
 
@@ -119,7 +120,7 @@ def print_warning(text: str) -> None:
 
 
 def print_note_to_stderr(text: str) -> None:
-    """Print something on the side, on stderr."""
+    """Print a note on stderr."""
     _write_to_stderr(styles.mark_text_style("note:", styles.NOTE), text)
 
 
@@ -129,7 +130,7 @@ def _write_to_stderr(kind: str, text: str) -> None:
 
 
 def encode_json(value: object) -> str:
-    """Return a value as one line of JSON; a name of a file that is no UTF-8 has `?` in it."""
+    """Return a value as one line of JSON; a file name that is not UTF-8 gets `?` characters."""
     import orjson  # noqa: PLC0415 - `--help` does without
 
     try:
@@ -143,7 +144,7 @@ def encode_json(value: object) -> str:
 
 
 def write_json_array(values: Iterable[object]) -> None:
-    """Print values as one JSON array, each on a line of its own as soon as it is known."""
+    """Print values as one JSON array, each on its own line as soon as it is available."""
     before = "["
     for value in values:
         print(before, encode_json(value), sep="", end="", flush=True)
@@ -157,16 +158,16 @@ def format_table(
     indent: str = "",
     styles_of_rows: Sequence[str] = (),
 ) -> str:
-    """Return aligned columns, folded to the terminal's width; without a line for an empty header.
+    """Return aligned columns, folded to the terminal's width; an empty header gets no line.
 
-    Columns of numbers alone, or of nothing, are aligned to the right.
+    Columns that contain only numbers and empty cells are aligned to the right.
     """
     return tables.format_table(header, rows, indent, _find_width_limit(), styles_of_rows)
 
 
 @contextlib.contextmanager
 def reserve_table_indent(indent: str) -> Iterator[None]:
-    """Leave room for an indent in front of the tables that are made in the block."""
+    """Reserve room for an indent before the tables that are made within the context."""
     global _indent_columns  # noqa: PLW0603 - as in `set_report_width`
     _indent_columns += len(indent)
     try:
@@ -176,13 +177,13 @@ def reserve_table_indent(indent: str) -> Iterator[None]:
 
 
 def _find_width_limit(stream: TextIO | None = None) -> int | None:
-    """Return how many columns reports may take, None for any number."""
+    """Return the number of columns for reports; None for no limit."""
     columns = None if _is_wide else terminal.get_terminal_width(stream or sys.stdout)
     return None if columns is None else max(columns - _indent_columns, 1)
 
 
 def join_names_briefly(listed: Sequence[str]) -> str:
-    """Return names joined by commas, many of them cut short."""
+    """Return names joined by commas, shortened if there are many."""
     return spelling.join_some_names(listed, _MAX_NAMES)
 
 

@@ -1,10 +1,11 @@
-"""Progress of what takes longer than a second: for people at a terminal, gone at the end.
+"""Progress of work that takes longer than a second, on a terminal; it is erased at the end.
 
-with progress.shown("scheduling pods", total=len(pods)) as bar:
-    placements = [place(pod) for pod in bar.track(pods)]
+with progress.show_progress("scheduling pods", total=len(pods)) as bar:
+    placements = [place(pod) for pod in bar.track_items(pods)]
 
-It is on stderr, and nothing may be written there meanwhile, so print before or after. Where stderr
-is no terminal, or one that cannot erase a line (TERM=dumb), nothing is shown at all.
+The bar is on stderr. Print other output before or after the bar, because no other output may go to
+stderr meanwhile. There is no bar if stderr is not a terminal, or one that cannot erase a line
+(TERM=dumb).
 """
 
 from __future__ import annotations
@@ -23,12 +24,12 @@ DELAY_SECONDS = 1.0
 
 
 class ProgressBar:
-    """How far something is; a thread reads it, so that work never waits for a terminal.
+    """The state of some work; a thread reads it, so that the work never waits for a terminal.
 
     Attributes:
-        what: is going on, such as "scheduling pods".
-        total: how many steps there are, None if nobody knows.
-        done: how many are done.
+        what: the current work, such as "scheduling pods".
+        total: the number of steps; None if it is unknown.
+        done: the number of finished steps.
     """
 
     def __init__(self, what: str, total: int | None = None) -> None:
@@ -37,15 +38,15 @@ class ProgressBar:
         self.done = 0
 
     def advance(self, steps: int = 1) -> None:
-        """Count steps that are done."""
+        """Count finished steps."""
         self.done += steps
 
     def begin_part(self, what: str, total: int | None = None) -> None:
-        """Go over to another part of the work."""
+        """Begin another part of the work."""
         self.what, self.total, self.done = what, total, 0
 
     def track_items(self, items: Iterable[_Item]) -> Iterator[_Item]:
-        """Yield the items and count each when the next one is asked for."""
+        """Yield the items, and count each one when the next one is requested."""
         for item in items:
             yield item
             self.advance()
@@ -55,10 +56,10 @@ class ProgressBar:
 def show_progress(
     what: str, total: int | None = None, *, unless_printing: bool = False
 ) -> Iterator[ProgressBar]:
-    """Show a bar from the first second on until the block ends, however it ends.
+    """Show a bar after the first second until the block ends, also by an exception.
 
-    `unless_printing` is for blocks that print to stdout as they go: no bar then if that is a
-    terminal, where the output itself shows how far it is.
+    `unless_printing` is for blocks that print to stdout continually: if stdout is a terminal, there
+    is no bar, since the output itself shows the progress.
     """
     bar = ProgressBar(what, total)
     if not can_show_progress() or (unless_printing and sys.stdout.isatty()):
@@ -77,7 +78,7 @@ def show_progress(
 def show_reading_progress(
     what: str, paths: Iterable[str] = ()
 ) -> contextlib.AbstractContextManager[ProgressBar]:
-    """Show that input is read, but for what somebody types at the same terminal."""
+    """Show that input is being read, unless the user types it at the same terminal."""
     if can_show_progress() and "-" in paths and sys.stdin.isatty():
         return contextlib.nullcontext(ProgressBar(what))
     return show_progress(what)
@@ -86,7 +87,7 @@ def show_reading_progress(
 def iterate_with_progress(
     items: Iterable[_Item], what: str, paths: Iterable[str] = ()
 ) -> Iterator[_Item]:
-    """Yield items; show what is going on while one of them is awaited, and only then."""
+    """Yield items; show progress only while an item is awaited."""
     listed = tuple(paths)
     iterator = iter(items)
     while True:
@@ -99,7 +100,7 @@ def iterate_with_progress(
 
 
 def can_show_progress() -> bool:
-    """Return whether progress can be shown: somebody looks, and a line can be erased again."""
+    """Return whether progress can be shown: stderr is a terminal that can erase a line."""
     return sys.stderr.isatty() and not terminal.is_plain_terminal()
 
 

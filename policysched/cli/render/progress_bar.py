@@ -1,4 +1,4 @@
-"""How a progress bar looks: what is done, a bar, how many of how many, how long it took so far."""
+"""The progress bar: the current work, a bar, the finished and all steps, the elapsed time."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _REDRAW_SECONDS = 0.1
 
 
 class ProgressState(Protocol):
-    """What is drawn; see `policysched.cli.render.progress.ProgressBar`."""
+    """The state to draw; see `policysched.cli.render.progress.ProgressBar`."""
 
     what: str
     total: int | None
@@ -20,14 +20,14 @@ class ProgressState(Protocol):
 
 
 class _CursorKeepingConsole(console.Console):
-    """A console that leaves the cursor alone: a process that is killed could not bring it back."""
+    """A console that does not hide the cursor: a killed process could not restore it."""
 
     def show_cursor(self, show: bool = True) -> bool:  # noqa: FBT001, FBT002 - the signature is rich's
         return False
 
 
 class _ProgressBarColumn(progress.BarColumn):
-    """A bar; nothing where nobody knows the total."""
+    """A bar; empty if the total is unknown."""
 
     def render(self, task: progress.Task) -> progress_bar.ProgressBar:
         found = super().render(task)
@@ -36,7 +36,7 @@ class _ProgressBarColumn(progress.BarColumn):
 
 
 class _StepCountColumn(progress.ProgressColumn):
-    """`120/3,000`, or `120` where nobody knows the total; empty before the first step."""
+    """`120/3,000`, or `120` if the total is unknown; in that case empty before the first step."""
 
     def render(self, task: progress.Task) -> str:
         if task.total is None:
@@ -45,8 +45,8 @@ class _StepCountColumn(progress.ProgressColumn):
 
 
 def draw_progress_bar(work: ProgressState, over: threading.Event) -> None:
-    """Draw a bar until it is `over`, then erase it."""
-    with contextlib.suppress(OSError), _make_rich_progress() as drawn:  # a terminal that goes away
+    """Draw a bar until `over` is set, then erase it."""
+    with contextlib.suppress(OSError), _make_rich_progress() as drawn:  # the terminal may disappear
         task = drawn.add_task(work.what, total=work.total)
         while True:
             if drawn.tasks[0].description != work.what:
@@ -66,6 +66,6 @@ def _make_rich_progress() -> progress.Progress:
         console=_CursorKeepingConsole(stderr=True, highlight=False),
         auto_refresh=False,
         transient=True,
-        redirect_stdout=False,  # it would send stdout to the terminal, wherever it really goes
+        redirect_stdout=False,  # rich would send stdout to the terminal, even if it is redirected
         redirect_stderr=False,
     )

@@ -1,7 +1,8 @@
-"""Styles of texts for people: marks in a text that become colours when it is printed.
+"""Styles of texts: marks in a text that become colours when it is printed.
 
-Marks are noncharacters of Unicode, which no exchanged text contains. So a text can be built,
-folded and aligned before it is known where it goes; `output.write_text` shows or drops them.
+Marks are noncharacters of Unicode, which no exchanged text contains. A text can therefore be built,
+folded and aligned before its destination is known; `output.write_text` converts or removes the
+marks.
 """
 
 from __future__ import annotations
@@ -42,5 +43,5 @@ def convert_styles_to_colours(text: str) -> str:
 
 
 def escape_style_marks(text: str) -> str:
-    """Return a JSON text that means the same and has no character that is taken for a mark."""
+    """Return an equivalent JSON text in which no character can be taken for a mark."""
     return text if text.isascii() else _MARKS.sub(lambda mark: f"\\u{ord(mark[0]):04x}", text)

@@ -16,9 +16,9 @@ def is_plain_terminal() -> bool:
 
 
 def supports_colours(stream: TextIO) -> bool:
-    """Return whether a stream gets colours.
+    """Return whether to write colours to a stream.
 
-    NO_COLOR forbids them. FORCE_COLOR and CLICOLOR_FORCE ask for them anywhere. Otherwise a
+    NO_COLOR disables them. FORCE_COLOR and CLICOLOR_FORCE enable them for every stream. Otherwise a
     terminal gets them, unless CLICOLOR is 0.
     """
     variable = os.environ.get

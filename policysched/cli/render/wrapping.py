@@ -1,4 +1,4 @@
-"""Folds long lines at blanks, and words that are too long at signs within them."""
+"""Folds long lines at blanks, and long words at punctuation marks within them."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ _HANGING = 2
 
 
 def count_text_columns(text: str) -> int:
-    """Return how many columns of a terminal a text takes."""
+    """Return the number of terminal columns that a text occupies."""
     return display_width.count_display_columns(styles.remove_style_marks(text))
 
 
 def wrap_text(text: str, room: int) -> str:
-    """Return a text whose lines take no more than `room` columns; further lines are set in."""
+    """Return a text with lines of at most `room` columns; continuation lines are indented."""
     return "\n".join(line for long in text.split("\n") for line in _wrap_line(long, room))
 
 
@@ -34,7 +34,7 @@ def _wrap_line(line: str, room: int) -> list[str]:
 
 
 def wrap_into_lines(text: str, room: int) -> list[str]:
-    """Return a text as lines of at most `room` columns, without losing anything but blanks."""
+    """Return a text as lines of at most `room` columns; only blanks are lost."""
     lines: list[str] = []
     line = ""
     for word in text.split(" "):
@@ -50,7 +50,7 @@ def wrap_into_lines(text: str, room: int) -> list[str]:
 
 
 def _break_word(word: str, room: int) -> list[str]:
-    """Return a word in parts that fit, ended behind a sign or before a capital if possible."""
+    """Return a word in parts that fit, preferably split after punctuation or at capitals."""
     parts = [""]
     for piece in _split_word(word, room):
         if count_text_columns(parts[-1] + piece) <= room:
@@ -75,7 +75,7 @@ def split_at_columns(text: str, room: int) -> Iterator[str]:
 
 
 def _count_fitting_characters(text: str, room: int) -> int:
-    """Return how many characters from the beginning fit into `room` columns."""
+    """Return the number of leading characters that fit into `room` columns."""
     taken = 0
     for number, character in enumerate(text):
         taken += count_text_columns(character)
@@ -85,6 +85,6 @@ def _count_fitting_characters(text: str, room: int) -> int:
 
 
 def measure_longest_unbreakable_part(text: str) -> int:
-    """Return the columns of the longest part of a text that folding leaves whole."""
+    """Return the columns of the longest part of a text that folding does not split."""
     pieces = (piece for word in text.split(" ") for piece in _PIECE.findall(word))
     return max(map(count_text_columns, pieces), default=0)

@@ -1,6 +1,6 @@
-"""The report of `explain binding`, for people.
+"""The report of `explain binding`, as text.
 
-Everything is drawn from the JSON form (schemas/explain-binding.schema.json), so both say the same.
+The text is made from the JSON form only (schemas/explain-binding.schema.json), so the two agree.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ Report: TypeAlias = dict[str, Any]
 
 _INDENT = "  "
 _SHOWN_CLUSTERS = 5
-"""Columns of the table of points; the best clusters, as many as fit on a screen."""
+"""The maximum number of columns of the table of points, for the best clusters."""
 _UNITS = {str(unit): unit for unit in units.NAMES}
 _NO_LIMIT = 2**31 - 1
 _ADDED = {
@@ -29,7 +29,7 @@ _ADDED = {
 
 
 def format_binding_report(report: Report) -> str:
-    """Return where a binding goes, what every cluster is told, and the steps."""
+    """Return the target clusters of a binding, the verdict on every cluster, and the steps."""
     parts = [
         *_format_placement_result(report),
         *_format_current_clusters(report),
@@ -66,7 +66,7 @@ def _format_current_clusters(report: Report) -> list[str]:
 
 
 def _format_selecting_policies(report: Report) -> list[str]:
-    """Return a line about each policy that is about the binding."""
+    """Return a line about each policy that applies to the binding."""
     lines = []
     for policy in report["policies"]:
         adds = [_ADDED[statement] for statement in policy["adds"]]
@@ -123,7 +123,7 @@ def _format_refusal_reasons(rejected: Mapping[str, Any]) -> str:
 
 
 def _format_cluster_points(ranking: Sequence[Report]) -> str:
-    """Return points by rule and the room; clusters as columns, the best first."""
+    """Return the points by rule and the free capacity; clusters are columns, the best first."""
     shown = ranking[:_SHOWN_CLUSTERS]
     rows: list[Sequence[object]] = []
     for at, rule in enumerate(shown[0]["rules"]):
@@ -146,7 +146,7 @@ def _format_cluster_points(ranking: Sequence[Report]) -> str:
 
 
 def _format_rule_points(rule: Report) -> str:
-    """Return the points of a rule, weighted, and the number that they are made of."""
+    """Return the weighted points of a rule, and the number behind them."""
     told = f"{rule['weighted']:,}"
     if "unit" not in rule:
         return told
@@ -194,7 +194,7 @@ def _format_division_weights(division: Report) -> str:
 
 
 def _convert_to_node_report(attempt: Report) -> Report:
-    """Return what is told of metrics in the form of pods and nodes."""
+    """Return the metric evidence of an attempt in the form for pods and nodes."""
     metrics = {
         name: {**metric, "nodes": metric["clusters"]}
         for name, metric in attempt.get("metrics", {}).items()

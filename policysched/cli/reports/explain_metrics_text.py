@@ -1,4 +1,4 @@
-"""The part of `explain`, for people, that is about measured values."""
+"""The part of the text of `explain` about measured values."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _OK = "ok"
 
 
 def format_metric_table(report: Report) -> list[str]:
-    """Return each metric over all nodes, and the rules that an outage takes out."""
+    """Return each metric over all nodes, and the rules that an outage disables."""
     metrics = report.get("metrics", {})
     if not metrics:
         return []
@@ -50,7 +50,7 @@ def format_node_metrics(report: Report, node: str) -> list[str]:
 
 
 def _format_rules_in_outage(report: Report) -> list[str]:
-    """Return a line for each rule that drops out, or for whose sake the pod waits."""
+    """Return a line for each rule that an outage disables, or that keeps the pod pending."""
     waits = report["prefilter"] is not None
     return [
         f"{_INDENT}{'waiting' if waits else 'skipped'}: "
@@ -102,7 +102,7 @@ def _format_added_load(metric: Report) -> str:
 
 
 def _format_recent_placements(readings: Sequence[Reading], unit: units.Unit) -> str:
-    """Return what just-placed pods add at most to a node, and how many they are."""
+    """Return the largest load that recent placements add to a node, and their number."""
     pods = sum(each["addedPods"] for each in readings)
     if not pods:
         return "-"

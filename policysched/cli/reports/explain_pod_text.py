@@ -1,6 +1,6 @@
-"""The report of `explain pod`, for people: what `explain --all` says of a pod, and what follows.
+"""The report of `explain pod`, as text: the one of `explain --all`, with advice.
 
-Everything is drawn from the JSON form (schemas/explain.schema.json), so that both say the same.
+The text is made from the JSON form only (schemas/explain.schema.json), so the two agree.
 """
 
 from __future__ import annotations
@@ -26,9 +26,10 @@ _UNITS = {str(unit): unit for unit in units.NAMES}
 
 
 def format_pod_explanation(report: Report, *, all_nodes: bool = False) -> str:
-    """Return why each node fits or not, why the best one wins and what would change that.
+    """Return why each node fits or not, why the best one wins, and changes of that result.
 
-    It is about a page, whatever the size of the cluster; `all_nodes` adds a line about each node.
+    The length is about a page, regardless of the size of the cluster; `all_nodes` adds a line about
+    each node.
     """
     nodes: Mapping[str, Any] = report["nodes"]
     parts = [explain_text.format_feasible_count(report)]
@@ -60,7 +61,7 @@ def format_pod_explanation(report: Report, *, all_nodes: bool = False) -> str:
 
 
 def format_node_explanation(report: Report, node: str) -> str:
-    """Return everything about one pod on one node, and what would let it fit there."""
+    """Return everything about one pod on one node, and the edits with which it fits there."""
     parts = [explain_text.format_node_report(report, node), *_format_current_node(report)]
     if not report["nodes"][node]["ok"]:
         parts += _format_suggested_edits(report, f"on {node}")
@@ -68,7 +69,10 @@ def format_node_explanation(report: Report, node: str) -> str:
 
 
 def _format_current_node(report: Report) -> list[str]:
-    """Return where a pod is, and whether it would be put there again; its own requests aside."""
+    """Return the node of a placed pod, and whether the pod would be placed there again.
+
+    The pod's own requests on that node do not count.
+    """
     placed = report.get("placed")
     if placed is None:
         return []
@@ -93,11 +97,11 @@ def _format_node_rejection_reasons(report: Report, node: str) -> str:
     return ", ".join(verdict["reasons"]) if verdict else "see its verdict"
 
 
-# --- why there -----------------------------------------------------------------------------------
+# --- scores --------------------------------------------------------------------------------------
 
 
 def _format_points_comparison(ranking: Sequence[Report]) -> str:
-    """Return how the points of the winner and the runner-up came about, side by side."""
+    """Return the points of the winner and the runner-up by rule, side by side."""
     header = ["RULE", "WEIGHT"]
     for each in ranking:
         header += [f"{each['node']}: RAW", "NORMALISED", "POINTS"]
@@ -128,7 +132,7 @@ def _format_raw_score(rule: Report) -> str:
 
 
 def _format_winner_flips(report: Report) -> list[str]:
-    """Return the smallest changes that make other nodes win."""
+    """Return the smallest changes with which other nodes win."""
     if len(report["scores"]) == len(report["best"]):
         return []
     flips = report["flips"]
@@ -151,11 +155,11 @@ def _choose_no_flip_phrase(report: Report) -> str:
     return "flips it" if report["triedAll"] else "was found in time that flips it"
 
 
-# --- what would help -----------------------------------------------------------------------------
+# --- suggested edits -----------------------------------------------------------------------------
 
 
 def _format_suggested_edits(report: Report, where: str = "") -> list[str]:
-    """Return the edits by which the pod would fit, or what stands in the way of all."""
+    """Return the edits with which the pod fits, or the obstacles if there are none."""
     parts: list[str] = []
     edits = report.get("edits", [])
     place = f" {where}" if where else ""
@@ -196,7 +200,7 @@ def _format_suggested_edits(report: Report, where: str = "") -> list[str]:
 
 
 def _format_least_rejected_nodes(nearest: Report) -> str:
-    """Return the node with the fewest obstacles and those like it."""
+    """Return the node with the fewest obstacles, and nodes with the same ones."""
     named = ", ".join([nearest["node"], *nearest["alike"]])
     return f"{named}, and {nearest['more']:,} more like it" if nearest["more"] else named
 

@@ -1,6 +1,6 @@
-"""The report of `explain` about one pod, for people.
+"""The report of `explain` about one pod, as text.
 
-Everything is drawn from the JSON form (schemas/explain.schema.json), so that both say the same.
+The text is made from the JSON form only (schemas/explain.schema.json), so the two agree.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ Report: TypeAlias = Mapping[str, Any]
 Points: TypeAlias = Mapping[str, int | float]
 
 _SHOWN_NODES = 5
-"""Columns of the score table; the best nodes, as many as fit on a screen."""
+"""The maximum number of columns of the score table, for the best nodes."""
 _INDENT = "  "
 
 
@@ -42,7 +42,7 @@ def format_pod_report(report: Report) -> str:
 
 
 def format_feasible_count(report: Report) -> str:
-    """Return on how many nodes a pod fits."""
+    """Return the number of nodes on which a pod fits."""
     text = f"{report['pod']} fits on {report['feasible']:,} of {len(report['nodes']):,} nodes"
     return styles.mark_text_style(text, styles.GOOD if report["feasible"] else styles.BAD)
 
@@ -84,7 +84,7 @@ def format_rejection_reason(failure: Mapping[str, Any]) -> str:
 
 
 def format_shadow_policies(report: Report) -> list[str]:
-    """Return a line about each shadow policy that has a say about the pod."""
+    """Return a line about each shadow policy that applies to the pod."""
     lines = [
         f"{_INDENT}shadow policy {each['policy']}: {format_shadow_verdict(each)}"
         for each in report.get("shadow", ())
@@ -93,7 +93,7 @@ def format_shadow_policies(report: Report) -> list[str]:
 
 
 def format_shadow_verdict(verdict: Mapping[str, Any]) -> str:
-    """Return what a shadow policy would have made of a pod."""
+    """Return the decision of a shadow policy about a pod."""
     node, message = verdict["node"], verdict["message"]
     return {
         "sameNode": "the same node",
@@ -106,7 +106,7 @@ def format_shadow_verdict(verdict: Mapping[str, Any]) -> str:
 
 
 def format_scheduling_gate(report: Report) -> list[str]:
-    """Return what holds a pod back, if anything does."""
+    """Return the scheduling gate of a pod, if it has one."""
     gate = report.get("gated")
     if gate is None:
         return []
@@ -114,13 +114,13 @@ def format_scheduling_gate(report: Report) -> list[str]:
     return [f"{_INDENT}but it is held back by {gate['plugin']}: {reasons}"]
 
 
-# --- why not -------------------------------------------------------------------------------------
+# --- rejections ----------------------------------------------------------------------------------
 
 
 def format_rejection_table(rejected: Mapping[str, Any], most: int | None = None) -> str:
     """Return a table of every reason and the nodes that it excludes, the most frequent first.
 
-    No more than `most` of them are shown, if that is given.
+    With `most`, the table has no more than this number of rows.
     """
     which: dict[tuple[str, str], list[str]] = {}
     for name, verdict in rejected.items():
@@ -137,13 +137,13 @@ def format_rejection_table(rejected: Mapping[str, Any], most: int | None = None)
 
 
 def format_rejecting_plugin(failure: Mapping[str, Any]) -> str:
-    """Return the plugin, for a rule of a policy its name and line."""
+    """Return the plugin, or the name and line of a policy rule."""
     if failure["rule"]:
         return f"{failure['policy']}/{failure['rule']} (line {failure['line']})"
     return failure["plugin"] or "(PreFilter)"
 
 
-# --- why there -----------------------------------------------------------------------------------
+# --- scores --------------------------------------------------------------------------------------
 
 
 def _rank_nodes(report: Report) -> list[str]:
@@ -152,7 +152,7 @@ def _rank_nodes(report: Report) -> list[str]:
 
 
 def format_best_nodes(report: Report) -> list[str]:
-    """Return lines about the best nodes, the runner-up and what makes the difference."""
+    """Return lines about the best nodes, the runner-up and the difference between them."""
     best: Sequence[str] = report["best"]
     scores: Mapping[str, Points] = report["scores"]
     total = scores[best[0]]["total"]
@@ -171,14 +171,14 @@ def format_best_nodes(report: Report) -> list[str]:
 
 
 def format_points_difference(winner: Points, other: Points) -> str:
-    """Return what each rule gives another node more or less, the weightiest first."""
+    """Return the differences of points by rule for another node, the largest first."""
     differences = {rule: round(other[rule] - winner[rule], 2) for rule in winner if rule != "total"}
     ordered = sorted(differences.items(), key=lambda item: (-abs(item[1]), item[0]))
     return ", ".join(f"{rule} {points:+,}" for rule, points in ordered if points)
 
 
 def format_score_table(scores: Mapping[str, Points], ranking: Sequence[str]) -> str:
-    """Return the weighted points rule by rule; nodes as columns, in the order of `ranking`."""
+    """Return the weighted points rule by rule; nodes are columns, in the order of `ranking`."""
     shown = ranking[:_SHOWN_NODES]
     rules = sorted(rule for rule in scores[shown[0]] if rule != "total")
     rows = [(rule, *(scores[name][rule] for name in shown)) for rule in [*rules, "total"]]

@@ -1,4 +1,4 @@
-"""What a plan says of bindings, as text for people and as Markdown."""
+"""The part of a plan about bindings, as text and as Markdown."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ HEADER = ("BINDING", "NOW", "FROM", "TO", "CAUSE")
 
 
 def format_binding_changes(bindings: Report) -> list[str]:
-    """Return the parts of a text about bindings, without the sentence."""
+    """Return the blocks of a text about bindings, without the summary."""
     parts = []
     if bindings["edits"]:
         rows = [
@@ -48,7 +48,7 @@ def format_binding_changes(bindings: Report) -> list[str]:
 
 
 def format_binding_counts(bindings: Report) -> str:
-    """Return what changes for bindings, in numbers."""
+    """Return the summary of the changes of bindings, in numbers."""
     counts = bindings["summary"]
     said = [format_binding_outcome_count(each, counts[each]) for each in _HEADS if counts[each]]
     said = said or ["nothing changes for any binding"]
@@ -60,14 +60,14 @@ def format_binding_counts(bindings: Report) -> str:
 
 
 def group_bindings_by_outcome(bindings: Report) -> list[tuple[str, list[Report]]]:
-    """Return the changes by outcome, the gravest first."""
+    """Return the changes by outcome, the most severe first."""
     changes = bindings["changes"]
     found = ((each, [c for c in changes if c["outcome"] == each]) for each in _HEADS)
     return [(outcome, changed) for outcome, changed in found if changed]
 
 
 def format_binding_outcome_count(outcome: str, number: int) -> str:
-    """Return how many bindings have an outcome, in words."""
+    """Return the number of bindings with an outcome, in words."""
     return f"{number:,} {_HEADS[outcome][number != 1]}"
 
 
@@ -80,7 +80,7 @@ def _format_binding_row(change: Report) -> tuple[str, ...]:
 
 
 def format_binding_cells(change: Report) -> tuple[str, str, str]:
-    """Return where a binding is, and where it goes by the old and the new policies."""
+    """Return the clusters of a binding: now, with the old and with the new policies."""
     places = (change["present"], change["from"]["clusters"], change["to"]["clusters"])
     now, old, new = (explain_binding_text.format_target_clusters(each) or "-" for each in places)
     return now, old, new

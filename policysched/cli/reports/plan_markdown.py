@@ -1,4 +1,4 @@
-"""A plan as Markdown: for a comment on a pull request, whose length GitHub bounds."""
+"""A plan as Markdown, for a comment on a pull request, whose length GitHub limits."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from policysched.cli.reports import plan_bindings_text, plan_text, plan_words
 Report: TypeAlias = dict[str, Any]
 
 MAX_CHARACTERS = 60_000
-"""Below what a comment may have (65,536 characters at GitHub)."""
+"""A limit below that of a comment (65,536 characters at GitHub)."""
 _ROWS = 50
 _COUNTED = {
     "unschedulable": "become unschedulable",
@@ -24,13 +24,13 @@ _COUNTED = {
     "nodes": "other nodes",
     "reason": "other reason",
 }
-"""Outcome → its column; columns of profiles are left out if no pod has the outcome."""
+"""Outcome → its column; columns of profiles are omitted if no pod has the outcome."""
 _FENCES = re.compile("`+")
 _MAX_CELL = 200
 
 
 def format_plan_markdown(report: Report) -> str:
-    """Return what a plan says; the lists of pods are folded, and cut short where they are long."""
+    """Return a plan as Markdown; the lists of pods are folded, and truncated if they are long."""
     counts = report["summary"]
     sides = f"{_format_inline_code(report['from'])} → {_format_inline_code(report['to'])}"
     numbers = ". ".join(plan_text.format_pod_and_binding_counts(report))
@@ -81,7 +81,7 @@ def _format_binding_change(change: Report) -> tuple[str, ...]:
 
 
 def _limit_comment_length(blocks: list[str]) -> str:
-    """Return the blocks that a comment has room for, and how many were left out."""
+    """Return the blocks that fit into a comment, and the number of omitted ones."""
     shown: list[str] = []
     length = 0
     for block in blocks:
@@ -171,7 +171,7 @@ def _format_pod_fate(fate: Report) -> str:
 
 
 def _format_change_cause(cause: Report | None) -> str:
-    """Return a cause; what is told of a node stands on its own line."""
+    """Return a cause, with the text about a node on a separate line."""
     if cause is None:
         return ""
     said = _format_inline_code(plan_words.describe_change_cause({**cause, "how": ""}))
@@ -179,7 +179,7 @@ def _format_change_cause(cause: Report | None) -> str:
 
 
 def _format_inline_code(words: str) -> str:
-    """Return text as code, in which nothing is a link, a mention or a tag, also within a table."""
+    """Return text as code, without links, mentions and tags, also within a table."""
     shown = plan_words.shorten_line(" ".join(words.split()), _MAX_CELL).replace("|", "\\|")
     longest = max((len(run) for run in _FENCES.findall(shown)), default=0)
     fence = "`" * (longest + 1)

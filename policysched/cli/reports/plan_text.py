@@ -1,4 +1,4 @@
-"""A plan as text for people."""
+"""A plan as text."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ LISTED = (
 
 
 def format_plan_text(report: Report) -> str:
-    """Return what a plan says."""
+    """Return a plan as text."""
     parts = [format_plan_summary(report)]
     if report["edits"]:
         rows = [
@@ -62,7 +62,7 @@ def format_plan_summary(report: Report) -> str:
 
 
 def format_pod_and_binding_counts(report: Report) -> list[str]:
-    """Return what changes for pods, and for bindings where the cluster has any of Karmada."""
+    """Return the summaries of pods, and of bindings if the cluster is a Karmada control plane."""
     counts, bindings = report["summary"], report.get("bindings")
     has_pods = counts["running"]["pods"] or counts["pending"]["pods"] or counts["unserved"]
     said = [format_pod_counts(report)] if has_pods or bindings is None else []
@@ -70,7 +70,7 @@ def format_pod_and_binding_counts(report: Report) -> list[str]:
 
 
 def format_pod_counts(report: Report) -> str:
-    """Return what changes, in numbers."""
+    """Return the summary of the changes of pods, in numbers."""
     counts = report["summary"]
     looked_at = (
         f"{output.format_count(counts['running']['pods'], 'running pod')} and "
@@ -93,7 +93,7 @@ def format_pod_counts(report: Report) -> str:
 
 
 def describe_pod_outcome(outcome: str, number: int) -> str:
-    """Return what an outcome is called for a number of pods."""
+    """Return the name of an outcome for a number of pods."""
     return _HEADS[outcome][number != 1]
 
 
@@ -105,7 +105,7 @@ def _count_pods_by_outcome(counts: Report) -> Iterable[tuple[str, int]]:
 
 
 def format_rejecting_plugin(verdict: Report) -> str:
-    """Return who says a verdict."""
+    """Return the plugin or rule of a verdict."""
     if verdict["rule"] is not None:
         return f"{verdict['policy']}/{verdict['rule']}"
     return str(verdict["plugin"]) or "scheduler"

@@ -1,4 +1,4 @@
-"""What texts and tables about plans have in common: edits and causes in a few words."""
+"""Descriptions of edits and causes that all formats of plans share."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from policysched.cli.render import styles
 Report: TypeAlias = dict[str, Any]
 
 SHOWN = 10
-"""Rows of a list for people."""
+"""The maximum number of rows of a list."""
 WIDTH = 78
 STYLES = {
     "unschedulable": styles.BAD,
@@ -18,20 +18,20 @@ STYLES = {
     "victims": styles.WARNING,
     "schedulable": styles.GOOD,
 }
-"""Words for the categories of pods and bindings."""
+"""Outcome → the style of its heading."""
 _ARROW = " → "
 _CONTEXT = 2
-"""Words that are shown before those that differ."""
+"""The number of words to show before those that differ."""
 
 
 def describe_profile_edit(edit: Report, width: int) -> str:
-    """Return what an edit did and in which profiles; what is long is cut."""
+    """Return the change of an edit, and its profiles; long texts are truncated."""
     profiles = shorten_line(_describe_profiles(edit.get("profiles", ())), width // 2)
     return _describe_edit_change(edit, width - len(profiles)) + profiles
 
 
 def _describe_edit_change(edit: Report, width: int) -> str:
-    """Return what an edit did; what is long is cut, but not the words that differ."""
+    """Return the change of an edit; a long one is reduced to the words that differ."""
     if edit["note"]:
         note = shorten_line(f"({edit['note']})", width)
         rule = edit["new"] or edit["old"]
@@ -48,13 +48,13 @@ def _describe_edit_change(edit: Report, width: int) -> str:
 
 
 def _describe_profiles(names: Sequence[str]) -> str:
-    """Return the profiles of an edit that was not made in all of them."""
+    """Return the profiles of an edit, if it was not made in all of them."""
     said = ", ".join(f"`{name}`" for name in names)
     return f" (profile{'s'[: len(names) - 1]} {said})" if names else ""
 
 
 def _find_differing_words(old: str, new: str) -> tuple[str, str]:
-    """Return the words that two texts do not share at their ends, with some before them."""
+    """Return the differing middle parts of two texts, with some words before them."""
     before, after = old.split(), new.split()
     shortest = min(len(before), len(after))
     pairs = zip(before, after, strict=False)
@@ -101,5 +101,5 @@ def describe_evictions(fate: Report) -> str:
 
 
 def shorten_line(line: str, width: int = WIDTH) -> str:
-    """Return a line, a long one cut short."""
+    """Return a line, truncated if it is too long."""
     return line if len(line) <= width else line[: width - 1] + "…"

@@ -1,4 +1,4 @@
-"""The report of `test` as JUnit's XML, which CI servers read."""
+"""The report of `test` as JUnit XML, for CI servers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def render_junit_document(run: running.PolicyTestRun) -> str:
-    """Return a testsuite for each file; one that could not be run is a test in error."""
+    """Return a testsuite for each file; a file that could not be run is a test in error."""
     root = ElementTree.Element("testsuites", _make_count_attributes(run.results, len(run.problems)))
     for file, grouped in itertools.groupby(run.results, key=lambda r: r.case.suite.path):
         results = list(grouped)
@@ -75,5 +75,5 @@ def _add_junit_problem(case: ElementTree.Element, kind: str, message: str, text:
 
 
 def _remove_invalid_characters(text: str) -> str:
-    """Return a text without signs that XML cannot have."""
+    """Return a text without style marks and without characters that XML does not permit."""
     return control_characters.replace_non_xml_characters(styles.remove_style_marks(text))

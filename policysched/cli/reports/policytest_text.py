@@ -1,4 +1,4 @@
-"""The report of `test` for people."""
+"""The report of `test` as text."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _INDENT = "  "
 def format_test_run(
     run: running.PolicyTestRun, *, threshold: float | None, with_coverage: bool
 ) -> str:
-    """Return what failed and why, what was exercised, and how many tests passed."""
+    """Return the failures and their reasons, the coverage, and the number of passed tests."""
     blocks = [
         format_failed_test(result) for result in run.results if result.status in ("fail", "error")
     ]
@@ -42,7 +42,7 @@ def format_failed_test(result: running.CaseResult) -> str:
 
 
 def format_test_details(result: running.CaseResult) -> Iterator[str]:
-    """Yield the difference between what is expected and what happens, and the evaluation."""
+    """Yield the difference between the expected and the actual result, and the evaluation."""
     if result.problem:
         yield from result.problem.splitlines()
     for each in result.mismatches:

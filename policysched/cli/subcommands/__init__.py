@@ -1,1 +1,1 @@
-"""Subcommands, and options that make a command do something else: `karmada run`, `plan --sweep`."""
+"""Subcommands, and options that change the task of a command: `karmada run`, `plan --sweep`."""

@@ -1,4 +1,4 @@
-"""`policysched check --config`: a configuration, and the profiles that it makes."""
+"""`policysched check --config`: check a configuration and its profiles."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def read_checked_configuration(path: str) -> config.Config:
     """Return the configuration in a file.
 
     Raises:
-        ConfigurationError: it has faults; all are named.
+        ConfigurationError: it has faults; all of them are reported.
     """
     from policysched.config import config_reading  # noqa: PLC0415 - `--help` does without
 
@@ -25,21 +25,21 @@ def read_checked_configuration(path: str) -> config.Config:
 
 
 def get_configured_params(configuration: config.Config) -> dict[str, str]:
-    """Return what it says of params of policies."""
+    """Return the params of policies in the configuration."""
     return {name: str(value) for name, value in configuration.params.items()}
 
 
 def apply_lint_gate(
     result: checker.CheckResult, configuration: config.Config
 ) -> checker.CheckResult:
-    """Return what a scheduler with this configuration makes of it: errors of lint count, too."""
+    """Return the result for a scheduler with this configuration, including lint errors."""
     from policysched.profiles import lint_gate  # noqa: PLC0415 - `--help` does without
 
     return lint_gate.choose_lint_judge(configuration.policies.lint_errors)(result)
 
 
 def check_configuration_alone(args: argparse.Namespace, configuration: config.Config | None) -> int:
-    """Check a configuration that names no policies, or a ConfigMap of the cluster.
+    """Check a configuration that has no policies, or those in a ConfigMap of the cluster.
 
     Raises:
         UsageError: there is nothing to check.
@@ -61,7 +61,7 @@ def check_configuration_alone(args: argparse.Namespace, configuration: config.Co
 
 
 def _remove_params(configuration: config.Config) -> config.Config:
-    """Leave params out: the policies that have them are in the cluster."""
+    """Return the configuration without params, whose policies are in the cluster."""
     import msgspec  # noqa: PLC0415 - `--help` does without
 
     return msgspec.structs.replace(configuration, params={})

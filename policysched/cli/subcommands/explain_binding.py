@@ -1,8 +1,8 @@
-"""`explain binding`: where bindings of a Karmada control plane would go, and why.
+"""`explain binding`: the target clusters of bindings of a Karmada control plane, with reasons.
 
 policysched explain binding [NAMESPACE/]NAME --cluster FILE|- [--policies PATH] [--metrics FILE]
-policysched explain binding [NAMESPACE/]NAME --kubeconfig FILE
-policysched explain binding --all --cluster FILE|-
+policysched explain binding [NAMESPACE/]NAME --kubeconfig FILE policysched explain binding --all
+--cluster FILE|-
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ clusters,resourcebindings,clusterresourcebindings -A -o json` prints at the Karm
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Add what this form has besides the options of `explain`."""
+    """Add the options of this form that `explain` itself does not have."""
     parser.description = _DESCRIPTION
     parser.add_argument(
         "binding",
@@ -85,11 +85,11 @@ def run(args: argparse.Namespace) -> int:
 def _read_control_planes(
     args: argparse.Namespace,
 ) -> object_lists.InputLists[karmada_file.KarmadaControlPlane]:
-    """Return the control planes that the options name.
+    """Return the control planes from the options.
 
     Raises:
-        UsageError: none is named.
-        InputError: there is none.
+        UsageError: no control plane is named.
+        InputError: the input contains none.
     """
     from policysched.inputs import karmada_file, object_lists  # noqa: PLC0415 - `--help` does without NumPy
 
@@ -108,7 +108,7 @@ def _read_control_planes(
 def _write_reports(
     reports: Iterator[explain_binding_text.Report], *, as_json: bool, is_lines: bool
 ) -> None:
-    """Print reports as they come; one line for a control plane that was a line."""
+    """Print reports as they are made; a control plane that was one line of input gets one line."""
     if as_json and is_lines:
         output.write_text(output.encode_json(list(reports)))
     elif as_json:

@@ -1,7 +1,7 @@
-"""`explain` of decisions that a running scheduler has made.
+"""`explain` for decisions that a running scheduler has made.
 
-policysched explain --decisions URL|FILE --all
-policysched explain --decisions URL|FILE pod NAMESPACE/NAME
+policysched explain --decisions URL|FILE --all policysched explain --decisions URL|FILE pod
+NAMESPACE/NAME
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _OF_NODES = ("node", "all_nodes")
 
 
 def add_decision_options(parser: argparse.ArgumentParser, *, is_again: bool = False) -> None:
-    """Add the options; `is_again` for a form of a command that has them already."""
+    """Add the options; `is_again` is for a form of a command that already has them."""
     group = parser.add_argument_group("what was decided, in place of --cluster")
     default = argparse.SUPPRESS if is_again else None
     group.add_argument(
@@ -51,8 +51,8 @@ def run(args: argparse.Namespace) -> int:
     """Print the decisions.
 
     Raises:
-        UsageError: other options exclude this.
-        InputError: there are no decisions to be had.
+        UsageError: an option excludes --decisions.
+        InputError: the decisions cannot be read, or there is none about the pod.
     """
     from policysched.observability import decision_source  # noqa: PLC0415 - as for `explain`
 

@@ -1,4 +1,4 @@
-"""`karmada run`: schedule the bindings of a Karmada control plane until told to stop.
+"""`karmada run`: schedule the bindings of a Karmada control plane until SIGTERM or SIGINT.
 
 policysched karmada run --kubeconfig FILE [--scheduler-name N] [--leader-elect-resource-name N]
 """
@@ -48,7 +48,7 @@ _REMOVED = ("bind-address", "secure-port")
 _OF_GO = ("enable-pprof", "profiling-bind-address")
 
 _NAME = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?")
-_MAX_NAME_CHARACTERS = 128  # of an event's source, as far as all versions of the API take it
+_MAX_NAME_CHARACTERS = 128  # of an event's source; every version of the API accepts this length
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -154,7 +154,7 @@ def _add_ignored_options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Schedule until the process is told to stop."""
+    """Schedule until the process receives a signal to stop."""
     import asyncio  # noqa: PLC0415 - `--help` does without all of these
 
     from policysched import clock as clocks  # noqa: PLC0415 - as above
@@ -173,10 +173,10 @@ def run(args: argparse.Namespace) -> int:
 
 
 def read_karmada_run_options(args: argparse.Namespace) -> options.KarmadaSchedulerOptions:
-    """Return what the options say.
+    """Return the values of the options.
 
     Raises:
-        UsageError: one makes no sense.
+        UsageError: an option is invalid.
     """
     from policysched.karmada import gates  # noqa: PLC0415 - as above
     from policysched.karmada_loop import options  # noqa: PLC0415 - `--help` does without
@@ -271,7 +271,7 @@ def _parse_listen_address(option: str, text: str) -> addresses.ListenAddress | N
 
 
 def find_ignored_option_warnings(args: argparse.Namespace) -> list[str]:
-    """Return what is said of options that change nothing, or not what they seem to."""
+    """Return warnings about options that have no effect, or an unexpected one."""
     given = _find_given_options(args)
     said = [
         f"--{name} is ignored: karmada-scheduler has not had it since v1.12"

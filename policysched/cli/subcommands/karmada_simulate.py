@@ -1,4 +1,4 @@
-"""`karmada simulate`: where the bindings of a control plane would go.
+"""`karmada simulate`: the target clusters of the bindings of a control plane.
 
 policysched karmada simulate --cluster FILE|- [--policies PATH] [--metrics FILE] [-o json]
 """
@@ -49,7 +49,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print where each binding goes."""
+    """Print the target clusters of each binding."""
     from policysched.inputs import karmada_file  # noqa: PLC0415 - slow
     from policysched.offline import binding_simulating  # noqa: PLC0415 - slow
 
@@ -75,7 +75,7 @@ def run(args: argparse.Namespace) -> int:
 def _format_binding_outcomes(
     outcomes: Sequence[binding_simulating.SimulatedBinding], decided: str
 ) -> str:
-    """Return a line for each binding, how many are placed, and what decided."""
+    """Return a line for each binding, the number of placed ones, and the policies in force."""
     if not outcomes:
         return "no bindings to schedule"
     placed = sum(outcome.failure is None for outcome in outcomes)
@@ -87,13 +87,13 @@ def _format_binding_outcomes(
 
 
 def _format_outcome_table(outcomes: Sequence[binding_simulating.SimulatedBinding]) -> str:
-    """Return a row for each binding; with its term of clusterAffinities if any has some."""
+    """Return a row for each binding, with its term of clusterAffinities if any binding has one."""
     terms = [each.decision.observed_affinity for each in outcomes]
     columns = {
         "BINDING": [each.binding.key for each in outcomes],
         "CLUSTERS": [_format_targets(each) or "-" for each in outcomes],
         "AFFINITY": [term or "-" for term in terms],
-        "WHY NOT": [_format_failure_reason(each) for each in outcomes],  # last, for it may be long
+        "WHY NOT": [_format_failure_reason(each) for each in outcomes],  # last, it may be long
     }
     if not any(terms):
         del columns["AFFINITY"]

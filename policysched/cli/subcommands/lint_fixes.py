@@ -1,4 +1,4 @@
-"""`policysched lint --fix`: delivers the texts that fixes have changed."""
+"""`policysched lint --fix`: shows or writes the texts that fixes have changed."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ def print_fix_diff(
 def write_fixed_files(
     files: Sequence[policy_sources.PolicySourceFile], fixed: Mapping[str, str]
 ) -> tuple[list[source.SourceText], int]:
-    """Write the files that fixes have changed; return the texts as they are now, and the exit code.
+    """Write the files that fixes have changed; return their new texts and the exit code.
 
     Standard input is printed, changed or not. The exit code is 2 if a text cannot be edited.
 
     Raises:
-        InputError: a file cannot be written; those before it have been.
+        InputError: a file cannot be written; earlier files have been written.
     """
     texts: list[source.SourceText] = []
     exit_code = errors.EXIT_OK
@@ -61,7 +61,7 @@ def write_fixed_files(
 def _parse_texts_again(
     file: policy_sources.PolicySourceFile, content: str
 ) -> tuple[source.SourceText, ...]:
-    """Return the texts of a new content: in a manifest they may stand elsewhere now."""
+    """Return the texts of new content; their positions in a manifest may have changed."""
     from policysched.inputs import policy_sources  # noqa: PLC0415 - `--help` does without
 
     return policy_sources.parse_policy_file(content, file.name).texts

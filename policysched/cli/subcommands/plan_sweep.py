@@ -1,4 +1,4 @@
-"""`plan --sweep`: a table of what becomes of a cluster when weights and params are varied."""
+"""`plan --sweep`: a table of the effects on a cluster when weights and params are varied."""
 
 from __future__ import annotations
 
@@ -43,10 +43,10 @@ def add_sweep_options(parser: argparse.ArgumentParser) -> None:
 
 
 def read_sweep_axes(args: argparse.Namespace) -> list[sweep_axes.SweepAxis]:
-    """Return what is to be varied, before anything is read; nothing without --sweep.
+    """Return the axes to vary, before any input is read; an empty list without --sweep.
 
     Raises:
-        UsageError: options exclude each other, or a --sweep makes no sense.
+        UsageError: options exclude each other, or a --sweep is invalid.
     """
     from policysched.planning import sweep_axes, sweep_plot  # noqa: PLC0415 - `--help` does without NumPy
 
@@ -76,7 +76,7 @@ def run(
     objects: cluster_file.ClusterObjects,
     where: str,
 ) -> int:
-    """Print the table, and draw it if asked to."""
+    """Print the table, and draw it if the options say so."""
     from policysched import process  # noqa: PLC0415 - `--help` does without NumPy
     from policysched.planning import sweep, sweep_axes, sweep_plot  # noqa: PLC0415 - as above
 

@@ -1,4 +1,4 @@
-"""`test --fuzz`: policies on generated clusters."""
+"""`test --fuzz`: run policies on generated clusters."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from policysched.cli.options import seeds
 from policysched.cli.render import output, progress
 
 _OF_TESTS = ("update", "watch", "coverage", "lcov", "cobertura", "run")
-"""Options that say nothing about generated clusters."""
+"""Options that do not apply to generated clusters."""
 
 
 def run(args: argparse.Namespace) -> int:
-    """Try the policies of every file; print the first counterexample of each.
+    """Test the policies of every file; print the first counterexample of each.
 
     Raises:
-        UsageError: an option is given that says nothing about generated clusters.
-        InputError: a file or its policies make no sense.
+        UsageError: an option does not apply to generated clusters.
+        InputError: a file or its policies are invalid.
     """
     from policysched.policytests import fuzzing, suite  # noqa: PLC0415 - `--help` does without NumPy
 
