@@ -148,9 +148,10 @@ class PodTrials:
 
     @contextlib.contextmanager
     def suppose_requests(self, node: str, resource: str, amount: int) -> Iterator[None]:
-        """Change the requests of the pods on a node within the context; they may also fall.
+        """Change the requests of the pods on a node within the context.
 
-        The amount is in milli-CPU, bytes or counts; for `pods` it is a number of pods.
+        The amount is in milli-CPU, bytes or counts, and negative for lower requests. For `pods` it
+        is a number of pods.
         """
         self._add_requests(node, resource, amount)
         try:

@@ -99,7 +99,10 @@ class FlipFinder:
     # --- weights ---------------------------------------------------------------------------------
 
     def _find_weight_flips(self) -> Iterator[WinnerFlip]:
-        """Yield the smallest changes of weights, computed because totals are linear in weights."""
+        """Yield the smallest changes of weights.
+
+        They are computed, because totals are linear in the weights, and then tried.
+        """
         weights = self._trials.framework.profile.weights
         changes = [
             (change, name)
@@ -228,7 +231,7 @@ class FlipFinder:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class _MetricSteps:
-    """A grid of values of a metric on a node that have few digits."""
+    """A grid of metric values with few digits, for one node."""
 
     key: str
     name: str
@@ -264,11 +267,12 @@ class _MetricSteps:
 
     @property
     def reference_value(self) -> float:
-        """The value that relates to a change as the whole to a share."""
+        """The denominator of the relative size of a change."""
         return self.step * 1000
 
     def compute_value(self, sign: int, count: int) -> float:
         """Return the value `count` steps up or down, on the grid of the steps."""
+        # 1e-9 tolerates float errors at points of the grid.
         start = (
             math.floor(self.before / self.step + 1e-9)
             if sign > 0
@@ -315,6 +319,7 @@ def compute_weight_changes(
     for sign, gained in ((1, gains - best.max()), (-1, best.min() - gains)):
         able = gained > 0
         if able.any():
+            # The smallest integer by which the gain exceeds the gap; equality is only a tie.
             change = int((gaps[able] // gained[able]).min()) + 1
             if 1 <= weight + sign * change <= max(MAX_WEIGHT, weight):
                 found.append(sign * change)

@@ -16,7 +16,7 @@ from policysched.plugins import names, node_unschedulable
 from policysched.plugins.kernels import tolerations
 
 MOST_NODES = 5
-"""An edit is tried on this number of nodes; further nodes are only counted."""
+"""The maximum number of nodes on which an edit is tried; further nodes are only counted."""
 _MOST_LABELS = 10
 _MOST_VALUES = 3
 _OF_KUBELETS = frozenset(
@@ -87,7 +87,7 @@ def _try_uncordoning(
 def _try_untainting(
     tried: trials.PodTrials, known: rejections.PodRejections
 ) -> Iterator[suggested_edit.SuggestedEdit]:
-    """Yield the edits that remove the only taint of a node that the pod does not tolerate."""
+    """Yield the edits that remove a taint from nodes with a single untolerated taint."""
     own = tried.framework.profile.tolerations(tried.info.shape, tried.take_snapshot())
     having: defaultdict[objects.Taint, list[str]] = defaultdict(list)
     for name in known.find_nodes_to_edit(names.TAINT_TOLERATION):
@@ -130,7 +130,7 @@ def _try_removing_taint(
 def _try_adding_labels(
     tried: trials.PodTrials, known: rejections.PodRejections
 ) -> Iterator[suggested_edit.SuggestedEdit]:
-    """Yield the labels for single nodes that the pod's node selection or topologies require."""
+    """Yield the edits that add a label which the pod's node selection or topologies require."""
     alone = known.find_nodes_to_edit(names.NODE_AFFINITY)
     for key, value in list(dict.fromkeys(_list_required_labels(tried.info.pod)))[:_MOST_LABELS]:
         yield from try_label_change(tried, alone, key, value)

@@ -54,7 +54,7 @@ def find_label_number_edits(
 def _try_label_numbers(
     tried: trials.PodTrials, nodes: Sequence[str], key: str, turns: Sequence[float]
 ) -> Iterator[suggested_edit.SuggestedEdit]:
-    """Yield the nearest whole number as label value with which the pod fits, and the removal."""
+    """Yield the edit to the nearest whole number that lets the pod fit, and the removal."""
     present = tried.get_node(nodes[0]).metadata.labels.get(key, "")
     before = label_numbers.parse_decimal(present) or 0.0
     nearest = sorted(turns, key=lambda turn: abs(turn - before))[:_MOST_TURNS]

@@ -72,13 +72,13 @@ class PodRejections:
         return frozenset().union(*set(self.by_node.values()))
 
     def find_nodes_rejected_only_by(self, *whom: str) -> list[str]:
-        """Return the nodes that no other plugin or rule rejects."""
+        """Return the nodes that only `whom`, and plugins and rules in `following`, reject."""
         allowed = self.following.union(whom)
         fine = {each for each in set(self.by_node.values()) if each <= allowed}
         return [node for node, each in self.by_node.items() if each in fine]
 
     def can_single_edit_suffice(self, whom: str) -> bool:
-        """Return whether an edit for this plugin or rule alone may let the pod fit on some node."""
+        """Return whether an edit for `whom` alone may let the pod fit on some node."""
         allowed = self.following | {whom}
         return whom in self.list_rejecting_plugins() and any(
             each <= allowed for each in set(self.by_node.values())

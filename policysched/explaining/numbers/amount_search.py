@@ -22,7 +22,7 @@ def get_amount_search_step(resource: str, amount: int) -> int:
 def list_amounts_to_probe(resource: str, present: int) -> list[int]:
     """Return whole cores, gibibytes or counts near an amount, and its halves and doubles.
 
-    They find amounts if the answer may change more than once, such as with `floor`.
+    These are tried if the answer may change more than once, such as with `floor`.
     """
     unit = units.find_resource_unit(resource)
     whole = {units.CORES: _CORE, units.BYTES: _GIBIBYTE}.get(unit, 1)
@@ -52,6 +52,7 @@ def find_nearest_fitting_amount(
         step: the tried amounts are multiples of it.
         probes: amounts that are tried in any case.
     """
+    # The multiples of `step` on both sides of each proposal.
     rounded = {each for p in proposals for each in (p - p % step, p + -p % step)}
     probed = {each - each % step for each in probes}
     found = []
