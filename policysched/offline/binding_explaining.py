@@ -87,7 +87,7 @@ def _render_targets(targets: objects.Targets) -> list[Report]:
 
 
 def _render_policy(policy: checked.CheckedPolicy, found: explanation.BindingExplanation) -> Report:
-    """Return the additions of a policy to the placement, unless another policy provides them."""
+    """Return the statements that this policy, and not another one, adds to the placement."""
     adds = [statement for statement, name in found.added.items() if name == policy.name]
     return {"policy": policy.name, "adds": adds}
 

@@ -229,6 +229,7 @@ class _PrometheusSurveyor:
                     is_there=False, was_there=False, unknown_label=label, known=tuple(labels)
                 )
             values = self._inspector.list_label_values(label, name, self._start, self._end)
+            # A truncated list does not prove that a value is absent.
             is_listed_whole = len(values) < inspection.MAX_LISTED
             if value is not None and value not in values and is_listed_whole:
                 return prometheus_facts.SeriesSelectorFacts(

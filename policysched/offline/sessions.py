@@ -85,6 +85,7 @@ class DeciderFactory:
             cluster.cache.metrics.refresh(metric, samples)
         frameworks = {name: runtime.Framework(prof, rng) for name, prof in profiles.by_name.items()}
         choice = profile_choice.ProfileChoice(frameworks, self.scheduler_name, self.leaves_out)
+        # Only pods that would be queued keep their nomination, as in a running scheduler.
         for info in cluster.pending:
             if not choice.would_be_queued(info):
                 cache.nominated.remove_nomination(info.uid)
@@ -138,6 +139,8 @@ class OfflineSession:
         with process.pause_garbage_collection():
             for where, found in self._clusters.places:
                 yield self._basis.make_decider(found, where, rng)
+                # Automatic collection is paused; collect the garbage of this cluster before the
+                # next one.
                 if self.is_lines:
                     gc.collect()
 

@@ -107,6 +107,7 @@ class SchedulingSimulation:
         )
         if result.node_name is None:
             made_room = self._run_preemption(framework, info, result)
+            # The victims are gone at once here, so the pod is decided again without a new attempt.
             if made_room is not None:
                 info = replace_nominated_node(info, made_room.nominated_node_name or "")
                 placement = _add_victims(placement, made_room)
