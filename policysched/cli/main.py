@@ -111,7 +111,7 @@ class _Parser(argparse.ArgumentParser):
         return found, rest
 
     def format_help(self) -> str:
-        """Return the help text, with the program name as it was called in all commands."""
+        """Return the help text, whose commands start with the program name as it was called."""
         self.description = program_name.replace_program_name(self.description or "")
         self.epilog = program_name.replace_program_name(self.epilog or "")
         for action in self._actions:
@@ -155,7 +155,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _replace_closed_streams() -> None:
-    """Replace stdin and stdout that the caller closed by streams that fail, and stderr by null.
+    """Replace streams that the caller closed: stdin and stdout fail, stderr discards its text.
 
     Python sets them to None, and the next opened file would get the file descriptor of the stream.
     """

@@ -16,5 +16,5 @@ def get_program_name() -> str:
 
 
 def replace_program_name(text: str) -> str:
-    """Return a text with the name as it was called in commands such as `policysched lint`."""
+    """Return a text whose commands (`policysched lint`) start with the name as it was called."""
     return text.replace(f"`{NAME} ", f"`{get_program_name()} ")

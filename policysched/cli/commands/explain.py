@@ -1,9 +1,11 @@
 """`explain`: why pods fit on nodes or not, and the meaning of diagnostic codes.
 
-policysched explain --cluster FILE --all policysched explain --cluster FILE [pod] NAMESPACE/NAME
-[--node NODE | --all-nodes] policysched explain --kubeconfig FILE pod NAMESPACE/NAME policysched
-explain --decisions URL|FILE --all, or pod NAMESPACE/NAME policysched explain --cluster FILE binding
-[NAMESPACE/]NAME policysched explain rule CODE
+policysched explain --cluster FILE --all
+policysched explain --cluster FILE [pod] NAMESPACE/NAME [--node NODE | --all-nodes]
+policysched explain --kubeconfig FILE pod NAMESPACE/NAME
+policysched explain --decisions URL|FILE --all, or pod NAMESPACE/NAME
+policysched explain --cluster FILE binding [NAMESPACE/]NAME
+policysched explain rule CODE
 """
 
 from __future__ import annotations

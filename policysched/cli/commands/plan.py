@@ -1,7 +1,7 @@
 """`plan`: the effects of a change of policies on the pods of a cluster, and the rules behind them.
 
-policysched plan --cluster FILE --from OLD --to NEW policysched plan --cluster FILE --to NEW --sweep
-POLICY/RULE.weight=0,20,50
+policysched plan --cluster FILE --from OLD --to NEW
+policysched plan --cluster FILE --to NEW --sweep POLICY/RULE.weight=0,20,50
 """
 
 from __future__ import annotations

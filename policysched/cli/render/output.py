@@ -81,9 +81,9 @@ def write_findings(text: str, stream: TextIO | None = None) -> None:
 
 
 def write_text_exactly(text: str) -> None:
-    """Print the text of a file without an added line end, unchanged unless to a terminal.
+    """Print the text of a file without an added line end.
 
-    Pipes and files, such as for `patch` or `fmt`, get the exact text. On a terminal, control
+    Pipes and files get the exact text, for programs such as `patch`. On a terminal, control
     characters are escaped.
     """
     if sys.stdout.isatty():

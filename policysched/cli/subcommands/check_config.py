@@ -39,7 +39,7 @@ def apply_lint_gate(
 
 
 def check_configuration_alone(args: argparse.Namespace, configuration: config.Config | None) -> int:
-    """Check a configuration that has no policies, or those in a ConfigMap of the cluster.
+    """Check a configuration that names no policy files, and perhaps a ConfigMap.
 
     Raises:
         UsageError: there is nothing to check.

@@ -1,8 +1,8 @@
 """`explain binding`: the target clusters of bindings of a Karmada control plane, with reasons.
 
 policysched explain binding [NAMESPACE/]NAME --cluster FILE|- [--policies PATH] [--metrics FILE]
-policysched explain binding [NAMESPACE/]NAME --kubeconfig FILE policysched explain binding --all
---cluster FILE|-
+policysched explain binding [NAMESPACE/]NAME --kubeconfig FILE
+policysched explain binding --all --cluster FILE|-
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """`explain` for decisions that a running scheduler has made.
 
-policysched explain --decisions URL|FILE --all policysched explain --decisions URL|FILE pod
-NAMESPACE/NAME
+policysched explain --decisions URL|FILE --all
+policysched explain --decisions URL|FILE pod NAMESPACE/NAME
 """
 
 from __future__ import annotations
