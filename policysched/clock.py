@@ -51,7 +51,7 @@ class ClockJumpDetector:
     """Detects that the wall clock was set: it moved differently from the monotonic clock.
 
     A machine that sleeps looks like one whose clock is set forward, since the monotonic clock stops
-    during sleep. A clock that is set back cannot be confused with anything.
+    during sleep. No other event looks like a clock that is set back.
     """
 
     def __init__(self, clock: Clock) -> None:

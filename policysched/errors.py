@@ -62,7 +62,7 @@ class MissingResourceError(PolicySchedError):
 
 
 class PluginFailure(PolicySchedError):  # noqa: N818 - the word of the messages that name it
-    """A plugin of another package raised, or returned an answer that its extension point forbids.
+    """A plugin of another package raised, or its answer is invalid for its extension point.
 
     Attributes:
         plugin: its name.

@@ -32,6 +32,7 @@ def stop_on_signals() -> asyncio.Event:
     heard = [each for each in _STOP_SIGNALS if each != signal.SIGHUP or not is_without_hangup]
 
     def ask(_number: int, _frame: types.FrameType | None) -> None:
+        # From now on, the next signal has its default effect and ends the process.
         for each in heard:
             signal.signal(each, signal.SIG_DFL)
         loop.call_soon_threadsafe(stopping.set)
@@ -116,6 +117,7 @@ def pause_garbage_collection() -> Iterator[None]:
     """
     was_enabled = gc.isenabled()
     gc.disable()
+    # Explicit collections within the context skip the objects that exist now.
     gc.freeze()
     try:
         yield

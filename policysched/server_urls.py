@@ -44,5 +44,6 @@ def _is_valid_host(parts: urllib.parse.SplitResult) -> bool:
     """
     host = parts.hostname or ""
     if "[" in parts.netloc:
+        # The zone of an address is percent-encoded in a URL (RFC 6874).
         return bool(ipaddress.IPv6Address(host.replace("%25", "%", 1)))
     return bool(_HOST_NAME.fullmatch(host.encode("idna").decode()))
