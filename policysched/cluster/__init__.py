@@ -1,1 +1,1 @@
-"""The cluster as the scheduler sees it: objects, columns, counters, cache and snapshot."""
+"""The scheduler's view of the cluster: objects, columns, counters, cache and snapshot."""

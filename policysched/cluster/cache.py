@@ -1,6 +1,6 @@
-"""The scheduler's picture of the cluster, ahead of the API server by the pods it has assumed.
+"""The scheduler's view of the cluster, which also contains the pods that it has assumed.
 
-States of a pod in the cache, and what moves it (`backend/cache/interface.go`):
+The states of a pod in the cache, and the calls that change them (`backend/cache/interface.go`):
 
                  assume               finish_binding, then ttl          (expired)
     [unknown] ────────────▶ [assumed] ─────────────────────▶ [expired] ──────────▶ [unknown]
@@ -11,10 +11,10 @@ States of a pod in the cache, and what moves it (`backend/cache/interface.go`):
                               │ └────────────────────────────────────────────────────┘
                               └── remove ────────────────────────────────────────────▶ [deleted]
 
-- A pod is assumed as soon as a node is chosen, so that the next pod sees it there; the binding runs
-  in the background. When it fails the pod is forgotten.
-- What the watch says wins: a pod added on another node than assumed is moved there.
-- Pods may be added before their node: the row exists, dead, until the node comes.
+- A pod is assumed as soon as a node is chosen, so that the next scheduling cycle counts it there.
+  The binding runs in the background. If it fails, the pod is forgotten.
+- The watch takes precedence: a pod that is added on another node than assumed is moved there.
+- Pods may be added before their node. The row then exists as a dead row until the node is added.
 """
 
 from __future__ import annotations
@@ -47,14 +47,14 @@ class _CachedPodState:
 class Cache:
     """Nodes, placed and assumed pods, namespaces, storage, budgets and metric samples.
 
-    Not thread-safe: everything happens in the one thread that schedules.
+    Not thread-safe: only the scheduling thread may use it.
     """
 
     def __init__(self, clock: clocks.Clock, assumed_ttl_seconds: float | None = None) -> None:
         """Start empty.
 
-        `assumed_ttl_seconds` after its binding finished an assumed pod that no watch event
-        confirmed expires; None, the default as in kube-scheduler, waits for the watch for ever.
+        An assumed pod that no watch event confirms expires `assumed_ttl_seconds` after its binding
+        finished. With None, the default as in kube-scheduler, it never expires.
         """
         self.nodes = columns.NodeColumns()
         self.counts = pod_counts.PodCounts()
@@ -72,7 +72,11 @@ class Cache:
         self.metrics.listeners.append(self._notify_listeners)
 
     def snapshot(self, now: datetime.datetime | None = None) -> snapshot.Snapshot:
-        """Return what a scheduling cycle beginning now sees; valid until the cache changes."""
+        """Return the snapshot for a scheduling cycle; it is valid until the cache changes.
+
+        `now` replaces the time of the clock, for the snapshot and for the expiry of recent
+        placements.
+        """
         at = self._clock.now() if now is None else now
         placed = self._placed
         seen = snapshot.Snapshot(self.nodes, self.counts, self.metrics, at, placed, self.nominated)
@@ -85,7 +89,7 @@ class Cache:
     # --- metrics ---------------------------------------------------------------------------------
 
     def follow_metric_needs(self, needs: metric_needs.MetricNeeds) -> None:
-        """Keep what policies need of metrics; what is known stays where it is needed still."""
+        """Apply the metric needs of the policies; data that is still needed is kept."""
         self.metrics.keep_histories(needs.histories)
         self._followers = needs.followers
         self.metrics.hysteresis.keep_only({each.hysteresis_key for each in needs.followers})
@@ -96,18 +100,19 @@ class Cache:
                 self._note_placement(state)
 
     def expire_samples(self) -> None:
-        """Go by the time: samples grow old, and just-placed pods cease to count."""
+        """Advance to the current time: age samples and drop recent placements that have expired."""
         now = self._clock.now()
         self._follow_clock(now.timestamp())
         self._placed.recent.expire_placements(now.timestamp())
         self.metrics.set_observation_time(now)
 
     def _follow_clock(self, now_seconds: float) -> None:
-        """Move what is kept by wall-clock time along with a clock that was set."""
+        """Adjust stored wall-clock times after the clock was set."""
         jump_seconds = self._jumps.measure_jump_seconds(now_seconds)
         if not jump_seconds:
             return
         self.metrics.follow_clock(jump_seconds)
+        # After a jump forward the machine may have slept, so placements age by the jump.
         if jump_seconds < 0:
             self._placed.recent.set_times_back(-jump_seconds)
             for state in self._pods.values():
@@ -134,7 +139,8 @@ class Cache:
     ) -> None:
         """Count a pod on the node chosen for it.
 
-        `now_seconds`, since 1970, is when it was chosen, just now by default.
+        `now_seconds` is the time of the choice in seconds since 1970; the default is the current
+        time.
 
         Raises:
             ValueError: the pod is already in the cache, which is a bug of the caller.
@@ -147,14 +153,14 @@ class Cache:
         self._add_placed_pod(info, node_name, is_assumed=True, placed_at_seconds=now_seconds)
 
     def finish_binding(self, info: pod_shape.PodInfo) -> None:
-        """Note that the API server accepted the binding; from now on the pod may expire."""
+        """Record that the API server accepted the binding; the TTL of the assumed pod starts."""
         state = self._pods.get(info.uid)
         if state is not None and state.is_assumed and self._assumed_ttl_seconds is not None:
             now_seconds = self._clock.monotonic_seconds()
             state.expires_at_seconds = now_seconds + self._assumed_ttl_seconds
 
     def forget_pod(self, info: pod_shape.PodInfo) -> bool:
-        """Undo an assumption; False when the pod is not assumed (any more)."""
+        """Undo an assumption; return False if the pod is not, or no longer, assumed."""
         if not self.is_assumed(info):
             return False
         self._remove_placed_pod(info.uid)
@@ -166,12 +172,12 @@ class Cache:
         return state is not None and state.is_assumed
 
     def expire_assumed(self) -> list[pod_shape.PodInfo]:
-        """Drop and return assumed pods whose time is up.
+        """Drop and return the assumed pods whose TTL has ended.
 
-        For whoever gave `assumed_ttl_seconds`. The scheduler gives none and does not call this:
-        kube-scheduler does not let assumed pods expire either (`scheduler.go`,
-        durationToExpireAssumedPod = 0), since a place that is given back while the API server
-        holds the binding is given out twice. The watch confirms or removes them.
+        The scheduler sets no `assumed_ttl_seconds` and does not call this. kube-scheduler does not
+        let assumed pods expire either (`scheduler.go`, durationToExpireAssumedPod = 0): if the
+        cache freed the resources while the API server holds the binding, they would be allocated
+        twice. The watch confirms or removes assumed pods.
         """
         now_seconds = self._clock.monotonic_seconds()
         expired = [
@@ -183,10 +189,10 @@ class Cache:
             self._remove_placed_pod(info.uid)
         return expired
 
-    # --- pods the watch reports on a node ---------------------------------------------------------
+    # --- placed pods from the watch ---------------------------------------------------------------
 
     def add_pod(self, info: pod_shape.PodInfo) -> None:
-        """Take in a pod that has a node, confirming or correcting an assumption."""
+        """Add a pod that has a node, and confirm or correct an assumption."""
         known = self._pods.get(info.uid)
         node_name = info.pod.spec.node_name
         placed_at_seconds = None
@@ -197,7 +203,7 @@ class Cache:
         self._add_placed_pod(info, node_name, is_assumed=False, placed_at_seconds=placed_at_seconds)
 
     def add_pods(self, infos: Iterable[pod_shape.PodInfo]) -> None:
-        """Take in pods that have nodes and are not known yet, faster than one by one."""
+        """Add pods that have nodes and are not in the cache yet; faster than single calls."""
         by_uid = {info.uid: info for info in infos}
         states = []
         for uid, info in by_uid.items():
@@ -211,7 +217,7 @@ class Cache:
                 self._note_placement(state)
 
     def update_pod(self, info: pod_shape.PodInfo) -> None:
-        """Replace a pod that has a node; unknown ones are added."""
+        """Replace a pod that has a node; an unknown pod is added."""
         state = self._pods.get(info.uid)
         if state is not None and _counts_in_same_columns(state, info):
             state.info = info
@@ -222,43 +228,44 @@ class Cache:
         self.add_pod(info)
 
     def remove_pod(self, info: pod_shape.PodInfo) -> bool:
-        """Drop a pod that was deleted or has ended; False when it was not known."""
+        """Remove a pod that was deleted or has ended; return False if it is unknown."""
         if info.uid not in self._pods:
             return False
         self._remove_placed_pod(info.uid)
         return True
 
     def get_pod(self, uid: str) -> pod_shape.PodInfo | None:
-        """Return the placed or assumed pod with this uid."""
+        """Return the placed or assumed pod with this uid, or None."""
         state = self._pods.get(uid)
         return state.info if state else None
 
     def get_node_of_pod(self, uid: str) -> str | None:
-        """Return the node on which a pod is counted."""
+        """Return the name of the node on which a pod is counted, or None."""
         state = self._pods.get(uid)
         return state.node_name if state else None
 
     def get_pods_on_row(self, row: int) -> Iterable[pod_shape.PodInfo]:
-        """Return the pods counted on a row."""
+        """Return the pods that are counted on a row."""
         return self._placed.get_pods(row)
 
     @property
     def pod_count(self) -> int:
-        """How many pods are counted, assumed ones included."""
+        """The number of counted pods, including assumed ones."""
         return len(self._pods)
 
     @property
     def assumed_count(self) -> int:
-        """How many pods are assumed."""
+        """The number of assumed pods."""
         return sum(state.is_assumed for state in self._pods.values())
 
-    # --- everything else --------------------------------------------------------------------------
+    # --- nodes and namespaces ---------------------------------------------------------------------
 
     def set_node(self, node: objects.Node) -> bool:
         """Add or replace a node; return whether anything that scheduling reads changed.
 
-        Another node under the same name begins without metric samples. So does one that got an
-        address: until its next scrape what is told of that address is of whoever had it.
+        A different node under the same name starts without metric samples. A node with a new
+        address does too: until the next scrape, samples of this address may belong to its previous
+        owner.
         """
         old = self.get_node(node.name)
         if old is None or _get_node_identity(old) != _get_node_identity(node):
@@ -270,15 +277,17 @@ class Cache:
         return self.nodes.set_node(node)
 
     def remove_node(self, name: str) -> None:
-        """Forget a node; its pods stay counted until they are removed themselves."""
+        """Remove a node; its pods stay counted until each of them is removed."""
         self.nodes.remove_node(name)
         self.metrics.forget_node(name)
 
     def _get_first_sample_seconds(self, node: objects.Node) -> float:
-        """Return from when on samples are of this node and of no former one of its name.
+        """Return the earliest time at which a sample can belong to this node.
 
-        Times of creation are cut to seconds. Where the clock of the API server is ahead of ours, it
-        is now at the latest.
+        Earlier samples may belong to a former node of the same name. The result is in seconds since
+        1970, or -inf without a creation timestamp. The API server truncates creation timestamps to
+        seconds, so one second is added. The result is never later than now, in case the clock of
+        the API server is ahead.
         """
         created_at = node.metadata.creation_timestamp
         if created_at is None:
@@ -286,12 +295,12 @@ class Cache:
         return min(time_text.parse_rfc3339_seconds(created_at) + 1, self._clock.now().timestamp())
 
     def get_node(self, name: str) -> objects.Node | None:
-        """Return a node by name."""
+        """Return a node by name, or None."""
         row = self.nodes.row_of.get(name)
         return None if row is None else self.nodes.nodes[row]
 
     def set_namespace(self, name: str, labels: Mapping[str, str] | None) -> None:
-        """Set the labels of a namespace; None when it is gone."""
+        """Set the labels of a namespace; None removes it."""
         self.counts.set_namespace(name, labels)
 
     # --- placement --------------------------------------------------------------------------------
@@ -325,7 +334,7 @@ def _get_node_identity(node: objects.Node) -> tuple[str, str | None]:
 
 
 def _counts_in_same_columns(state: _CachedPodState, info: pod_shape.PodInfo) -> bool:
-    """Whether replacing the cached pod by `info` changes no column."""
+    """Return whether replacing the cached pod by `info` changes no column."""
     return (
         state.info.shape is info.shape
         and state.node_name == info.pod.spec.node_name

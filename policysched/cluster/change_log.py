@@ -1,4 +1,4 @@
-"""Which rows, or objects, changed since something was computed from them."""
+"""A log of changed rows or objects, by which cached results are updated."""
 
 from __future__ import annotations
 
@@ -11,31 +11,31 @@ _KEEP = 4096
 
 
 class ChangeLog(Generic[ItemT]):
-    """A numbered list of what changed; a cache remembers a number and asks what came after it.
+    """A numbered list of changes; a cache stores a number and reads the changes after it.
 
-    Only the newest entries are kept, mostly a few thousand: whoever asks about older ones gets None
+    Only the newest entries are kept, by default at least 4,096. A reader of older entries gets None
     and recomputes everything, which is cheaper than patching that many rows.
 
     Attributes:
-        generation: the number that the next change will get.
+        generation: the number of the next change.
     """
 
     def __init__(self, keep: int = _KEEP) -> None:
-        """Start with nothing changed; the newest `keep` entries are kept at least."""
+        """Start without changes; at least the newest `keep` entries are kept."""
         self._items: list[ItemT] = []
         self._keep = keep
         self._first_number = 0
         self.generation = 0
 
     def note_changed_item(self, item: ItemT) -> None:
-        """Note that `item` changed."""
+        """Record that `item` changed."""
         self._items.append(item)
         self.generation += 1
         if len(self._items) > 2 * self._keep:
             self._drop_oldest_changes()
 
     def note_changed_items(self, items: Collection[ItemT]) -> None:
-        """Note that all of `items` changed."""
+        """Record that all of `items` changed."""
         self._items.extend(items)
         self.generation = self._first_number + len(self._items)
         if len(self._items) > 2 * self._keep:
@@ -47,28 +47,29 @@ class ChangeLog(Generic[ItemT]):
         self._first_number += forgotten
 
     def note_everything_changed(self) -> None:
-        """Note that whatever there is changed: everybody recomputes."""
+        """Record that everything changed, so that every reader recomputes."""
         self._items.clear()
         self._first_number = self.generation = self.generation + 1
 
     def list_changes_since(self, generation: int) -> list[ItemT] | None:
-        """Return what changed since `generation`, with repeats; None when unknown by now."""
+        """Return the items changed since `generation`, with repeats; None if entries are gone."""
         if generation < self._first_number:
             return None
         return self._items[generation - self._first_number :]
 
 
 class ChangeLogCursor:
-    """How far somebody has read a log that it does not hold."""
+    """The position up to which a reader has read a log; the cursor does not hold the log."""
 
     __slots__ = ("_generation",)
 
     def __init__(self) -> None:
         """Start with nothing read."""
+        # Older than every log, so that the first read returns None.
         self._generation = -1
 
     def read_changes(self, log: ChangeLog[ItemT]) -> list[ItemT] | None:
-        """Return what changed since the last time, with repeats; None when unknown by now."""
+        """Return the items changed since the last call, with repeats; None if entries are gone."""
         if log.generation == self._generation:
             return []
         found = log.list_changes_since(self._generation)
@@ -77,7 +78,7 @@ class ChangeLogCursor:
 
 
 class ChangeLogReader(Generic[ItemT]):
-    """Reads one log, of which nothing is known at first."""
+    """A cursor with its log; the first read returns None."""
 
     def __init__(self, log: ChangeLog[ItemT]) -> None:
         """Follow `log`."""
@@ -85,5 +86,5 @@ class ChangeLogReader(Generic[ItemT]):
         self._seen = ChangeLogCursor()
 
     def read_changes(self) -> list[ItemT] | None:
-        """Return what changed since the last time, with repeats; None when unknown by now."""
+        """Return the items changed since the last call, with repeats; None if entries are gone."""
         return self._seen.read_changes(self._log)

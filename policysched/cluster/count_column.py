@@ -1,4 +1,4 @@
-"""A number of pods for every node row, kept up to date by single additions."""
+"""The number of pods on every row, updated by single additions."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from policysched.cluster import change_log
 
 _FIRST_CAPACITY = 64
 _CHANGES_KEPT = 64
-"""Beyond so many changes counting anew costs as much, and there may be a thousand columns."""
+"""Beyond this number a recount is as cheap; there may be a thousand columns."""
 
 
 class CountColumn:
-    """Counts by node row.
+    """Counts by row.
 
     Attributes:
-        total: sum over all rows.
-        changes: rows and by how much their counts changed.
-        is_current: False once nobody counts in it any more.
+        total: the sum over all rows.
+        changes: rows and the amounts by which their counts changed.
+        is_current: False if the column is no longer updated.
     """
 
     def __init__(self) -> None:
@@ -40,11 +40,11 @@ class CountColumn:
 
     @property
     def generation(self) -> int:
-        """Grows with every change."""
+        """Increases with every change."""
         return self.changes.generation
 
     def add_to_rows(self, rows: Sequence[int], change: int) -> None:
-        """Add `change` to each of `rows`, as often as a row is named."""
+        """Add `change` to each of `rows`, repeatedly for repeated rows."""
         highest = max(rows)
         if highest >= len(self._counts):
             self._grow(highest + 1)
@@ -53,7 +53,7 @@ class CountColumn:
         self.changes.note_changed_items([(row, change) for row in rows])
 
     def get_counts(self, size: int) -> npt.NDArray[np.int64]:
-        """Return int64 (size,): the counts; a view, not to be written to."""
+        """Return int64 (size,): the counts, as a view that must not be written to."""
         if size > len(self._counts):
             self._grow(size)
         return self._counts[:size]

@@ -1,4 +1,4 @@
-"""What policies need of metrics beyond the newest sample; kept by the cache."""
+"""The metric data that policies need beyond the newest sample; the cache keeps it."""
 
 from __future__ import annotations
 
@@ -11,31 +11,32 @@ from policysched.cluster.metrics import metric_windows
 
 
 class MetricListener(Protocol):
-    """Moves a state of its own whenever a metric is refreshed."""
+    """Updates its own state whenever a metric is refreshed."""
 
     @property
     def hysteresis_key(self) -> str:
-        """Key of its state in `MetricTable.latches`."""
+        """The key of its state in `MetricTable.hysteresis`."""
         ...
 
     @property
     def metrics(self) -> Collection[str]:
-        """Keys of the metrics that it follows."""
+        """The keys of the metrics that it reads."""
         ...
 
     def on_metric_refreshed(self, snap: snapshot.Snapshot) -> None:
-        """Look at the samples as they are now."""
+        """Update the state from the current samples."""
         ...
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class MetricNeeds:
-    """What is to be kept.
+    """The metric data that the cache must keep.
 
     Attributes:
-        histories: samples behind windows, by key of the metric.
-        placed_seconds: for how long just-placed pods count (`cluster.metrics.recent_placements`).
-        followers: told of every refresh.
+        histories: the samples behind windows, by metric key.
+        placed_seconds: the durations for which recent placements count
+            (`cluster.metrics.recent_placements`).
+        followers: notified of every refresh of their metrics.
     """
 
     histories: Mapping[str, metric_windows.HistoryNeed] = dataclasses.field(default_factory=dict)

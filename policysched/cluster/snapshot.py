@@ -1,8 +1,8 @@
-"""What one scheduling cycle sees.
+"""The cluster as one scheduling cycle sees it.
 
-Scheduling is synchronous and the cache changes only between cycles, so a snapshot copies nothing:
-it is a read-only view of columns that are kept up to date row by row, together with the time that
-the whole cycle goes by. It must not be kept beyond its cycle.
+Scheduling is synchronous and the cache changes only between cycles, so a snapshot copies nothing.
+It is a read-only view of columns that are updated row by row, together with the time that the whole
+cycle uses. It must not be used after its cycle.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ class Snapshot:
 
     Attributes:
         nodes: the columns.
-        size: N, rows, dead ones included.
-        node_count: how many nodes exist.
+        size: N, the number of rows, including dead ones.
+        node_count: the number of nodes that exist.
         counts: pods by query and row.
         metrics: samples by metric and node.
-        now: wall-clock time of the cycle; `now_seconds` is the same since 1970.
+        now: wall-clock time of the cycle; `now_seconds` is the same in seconds since 1970.
         is_alive: bool (N,), the rows that are nodes.
         storage: volumes, claims, classes and CSI objects; pods with volumes by row.
         placed: all pods by row.
-        nominated: waiting pods for which room is being made.
+        nominated: pending pods that are nominated to a node.
     """
 
     def __init__(
@@ -48,7 +48,7 @@ class Snapshot:
         placed: placed_pods.PlacedPods | None = None,
         nominated: nominated_pods.NominatedPods | None = None,
     ) -> None:
-        """Look at the given state at the time `now`; what is not given is empty."""
+        """View the given state at the time `now`; omitted parts are empty."""
         self.nodes = nodes
         self.size = nodes.size
         self.node_count = nodes.alive_count
@@ -66,7 +66,7 @@ class Snapshot:
         self._single_rows_of = (-1, -1)
 
     def is_claim_used(self, namespace: str, claim_name: str) -> bool:
-        """Return whether a pod on a known node names the claim (`IsPVCUsedByPods`)."""
+        """Return whether a pod on a live row uses the claim (`IsPVCUsedByPods`)."""
         rows = self.storage.pods.count_claim_uses(namespace, claim_name)
         return any(self.nodes.is_alive[row] for row in rows)
 
@@ -75,7 +75,7 @@ class Snapshot:
         return NodeView(self, slice(0, self.size))
 
     def view_row(self, row: int) -> NodeRow:
-        """Return a row as plain numbers; the same object while no node and no pod changes."""
+        """Return a row as plain numbers; the same object until a node or a pod changes."""
         current = (self.nodes.node_changes.generation, self.nodes.usage_changes.generation)
         if current != self._single_rows_of:
             self._single_rows_of = current
@@ -91,11 +91,11 @@ class Snapshot:
 
 
 class NodeView:
-    """The n nodes that a kernel is asked about.
+    """The n nodes for which a kernel computes.
 
-    Filters and scores are written once against a view; the framework passes all rows, or only
-    those that changed since an equal pod was scheduled. Every attribute has n rows, in the order
-    of `rows`.
+    Filters and scores are written once, against a view. The framework passes all rows, or only
+    those that changed since an equal pod was scheduled. Every attribute has n rows, in the order of
+    `rows`.
     """
 
     def __init__(self, snapshot: Snapshot, rows: columns.RowIndex) -> None:
@@ -130,12 +130,12 @@ class NodeView:
 
     @property
     def requested(self) -> columns.IntArray:
-        """Int64 (n, R): what placed pods request."""
+        """Int64 (n, R): the requests of placed pods."""
         return self._nodes.requested[self.rows]
 
     @property
     def nonzero_requested(self) -> columns.IntArray:
-        """Int64 (n, 2): cpu (milli) and memory (bytes), defaults counted."""
+        """Int64 (n, 2): cpu (milli) and memory (bytes), including defaults."""
         return self._nodes.nonzero_requested[self.rows]
 
     @property
@@ -149,7 +149,7 @@ class NodeView:
         return self._nodes.allowed_pods[self.rows]
 
     def label_ids(self, key: str) -> columns.Int32Array:
-        """Return int32 (n,): value ids of a label, -1 where absent; also the topology domains."""
+        """Return int32 (n,): value ids of a label, -1 if absent; also the topology domains."""
         return self._nodes.get_label_column(key).ids[self.rows]
 
     def matches(self, requirement: selectors.Requirement) -> columns.NodeMask:
@@ -168,13 +168,13 @@ class NodeView:
         return mask
 
     def has_name(self, name: str) -> columns.NodeMask:
-        """Return bool (n,): the node called `name`."""
+        """Return bool (n,): True for the node with this name."""
         row = self._nodes.row_of.get(name, -1)
         found: columns.NodeMask = self.row_numbers == row
         return found
 
     def port_conflicts(self, ports: tuple[pod_shape.HostPort, ...]) -> columns.NodeMask:
-        """Return bool (n,): the nodes on which one of `ports` is taken."""
+        """Return bool (n,): the nodes on which one of `ports` is in use."""
         return self._nodes.ports.find_port_conflicts(ports, self.snapshot.size)[self.rows]
 
     def metric(
@@ -200,18 +200,18 @@ class NodeView:
 
 
 class NodeRow:
-    """A node that a plugin is asked about alone, as plain numbers.
+    """A single node for a plugin call, as plain numbers.
 
-    Where a single row changed, NumPy costs more than it saves.
+    For a single row, NumPy costs more time than it saves.
 
-    Amounts are Python integers, read once. It must not be kept: `Snapshot.at_row` makes another
-    one when anything has changed.
+    Amounts are Python integers and are read once. Do not store the object: `Snapshot.view_row`
+    returns a new one when anything has changed.
 
     Attributes:
         allocatable: R amounts, milli-CPU, bytes or pieces.
-        requested: R amounts, what placed pods request.
-        nonzero_requested: milli-CPU and bytes of memory, defaults counted.
-        pod_count, allowed_pods: placed pods, and allocatable `pods`.
+        requested: R amounts, the requests of placed pods.
+        nonzero_requested: milli-CPU and bytes of memory, including defaults.
+        pod_count, allowed_pods: number of placed pods, and allocatable `pods`.
     """
 
     def __init__(self, snapshot: Snapshot, row: int) -> None:
@@ -228,7 +228,7 @@ class NodeRow:
 
     @property
     def amounts(self) -> tuple[int, ...]:
-        """All amounts of the node, to compare it with others."""
+        """All amounts of the node, for comparison with other nodes."""
         if self._amounts is None:
             counts = (self.pod_count, self.allowed_pods)
             amounts = (*self.allocatable, *self.requested, *self.nonzero_requested, *counts)
@@ -236,20 +236,20 @@ class NodeRow:
         return self._amounts
 
     def allocatable_of(self, resource: str) -> int:
-        """Return the amount of a resource, `pods` too; 0 of one that no node has."""
+        """Return the allocatable amount of a resource or `pods`; 0 if no node has it."""
         if resource == "pods":
             return self.allowed_pods
         column = self._nodes.resources.find(resource)
         return 0 if column is None else self.allocatable[column]
 
     def requested_of(self, resource: str) -> int:
-        """Return what placed pods request of a resource, `pods` too; 0 of one that no node has."""
+        """Return the requests of placed pods for a resource or `pods`; 0 if no node has it."""
         if resource == "pods":
             return self.pod_count
         column = self._nodes.resources.find(resource)
         return 0 if column is None else self.requested[column]
 
     def free_of(self, resource: str) -> int:
-        """Return the difference; beyond 64 bits it overflows as it does for many rows."""
+        """Return allocatable minus requested; it wraps around at int64 as the columns do."""
         free = self.allocatable_of(resource) - self.requested_of(resource)
         return (free + _INT64_END) % _INT64_SPAN - _INT64_END

@@ -1,12 +1,12 @@
-"""What would be if pods came to nodes or left them: done on the live columns, and undone.
+"""Supposed additions and removals of pods, applied to the live columns and then undone.
 
     with what_if.WhatIf(snap) as world:
-        world.take_off([(victim, row)])
-        …ask plugins…
+        world.remove_pods([(victim, row)])
+        …call plugins…
     # everything is as before
 
-Every change is noted in the change logs, the undoing too: what somebody keeps of a row is asked for
-again afterwards and is never a remainder of something that was only supposed.
+Every change is recorded in the change logs, and so is its reversal. So caches of a row are updated
+afterwards and never keep results of a supposed state.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from policysched.cluster.pods import pod_shape
 
 
 class WhatIf:
-    """Changes to the pods of some rows that end with a `with` block."""
+    """Supposed changes to the pods of some rows, undone at the end of a `with` block."""
 
     def __init__(self, snap: snapshot.Snapshot) -> None:
-        """Suppose nothing yet."""
+        """Start without supposed changes."""
         self._placed = snap.placed
         self._ports = snap.nodes.ports
         self._before: dict[int, list[pod_shape.PodInfo]] = {}
@@ -31,7 +31,7 @@ class WhatIf:
         self._free_ports = {key: set(rows) for key, rows in self._ports.supposed_free.items()}
 
     def __enter__(self) -> Self:
-        """Begin."""
+        """Return this object."""
         return self
 
     def __exit__(
@@ -40,23 +40,23 @@ class WhatIf:
         error: BaseException | None,
         traceback: types.TracebackType | None,
     ) -> None:
-        """Undo everything."""
+        """Undo all changes."""
         del kind, error, traceback
         self.undo()
 
     def remove_pods(self, pods: Sequence[tuple[pod_shape.PodInfo, int]]) -> None:
-        """Suppose that pods have left their rows."""
+        """Suppose that pods are removed from their rows."""
         self._suppose_pods(pods, -1)
 
     def add_pods(self, pods: Sequence[tuple[pod_shape.PodInfo, int]]) -> None:
-        """Suppose that pods are on rows."""
+        """Suppose that pods are added to rows."""
         self._suppose_pods(pods, 1)
 
     def undo(self) -> None:
-        """Make everything as it was, the order of the pods on each row included."""
+        """Restore the former state, including the order of the pods on each row."""
         missing, strange = [], []
         for row, infos in self._before.items():
-            now = {id(info): info for info in self._placed.get_pods(row)}  # uids take longer
+            now = {id(info): info for info in self._placed.get_pods(row)}  # faster than by uid
             missing += [(info, row) for info in infos if now.pop(id(info), None) is None]
             strange += [(info, row) for info in now.values()]
         self._placed.suppose_placed_pods(strange, -1)

@@ -1,1 +1,1 @@
-"""All nodes as a struct of arrays, one row for each node."""
+"""All nodes as a struct of arrays, with one row for each node."""

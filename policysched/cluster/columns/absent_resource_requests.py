@@ -1,7 +1,8 @@
-"""What placed pods request of resources that no node has.
+"""Requests of placed pods for resources that no node has.
 
-Anybody who may create pods may invent names of resources, thousands in one pod, and may name the
-pod's node. A column each, over all nodes, would be gigabytes; here they cost what the pods do.
+Every user who may create pods may invent resource names, thousands in one pod, and may set the
+pod's node. One column over all nodes for each name would take gigabytes. Here the memory is
+proportional to the requests of the pods.
 """
 
 from __future__ import annotations
@@ -19,11 +20,11 @@ class AbsentResourceRequests:
         self._requested: dict[str, dict[int, int]] = {}
 
     def __len__(self) -> int:
-        """Return how many resources are requested that no node has."""
+        """Return the number of requested resources that no node has."""
         return len(self._requested)
 
     def change_pod_requests(self, row: int, amounts: Mapping[str, int], sign: int) -> None:
-        """Add what a pod requests on a row (1), or take it back (-1)."""
+        """Add (`sign` 1) or subtract (-1) the requests of one pod on a row."""
         for name, amount in amounts.items():
             by_row = self._requested.setdefault(name, {})
             by_row[row] = by_row.get(row, 0) + sign * amount
@@ -33,15 +34,15 @@ class AbsentResourceRequests:
                 del self._requested[name]
 
     def pop_resource(self, name: str) -> dict[int, int]:
-        """Forget a resource that a node has from now on; return what is requested of it, by row.
+        """Remove a resource that a node has from now on; return its requested amounts by row.
 
-        Sums are cut to int64 as in columns, and in Go.
+        Sums wrap around at int64 as in the columns and in Go.
         """
         found = self._requested.pop(name, {})
         return {row: _as_int64(amount) for row, amount in found.items()}
 
     def get_amounts(self, row: int) -> dict[str, int]:
-        """Return what is requested on one row, by resource."""
+        """Return the requested amounts on one row, by resource."""
         return {name: rows[row] for name, rows in self._requested.items() if row in rows}
 
 

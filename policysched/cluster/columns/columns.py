@@ -1,15 +1,15 @@
-"""All nodes at once: a struct of arrays, one row a node.
+"""All nodes as a struct of arrays, with one row for each node.
 
 Axes, used in every docstring of the engine:
     N  rows in use (`NodeColumns.size`); some rows may be dead, see below
     n  rows of a `NodeView`, all N or a few
     R  resources that a node has or had (`NodeColumns.resources` numbers them: 0 cpu, 1 memory,
-       2 ephemeral-storage, 3 stands for all that no node has, …)
+       2 ephemeral-storage, 3 for every resource that no node has, …)
     D  topology domains (distinct values of one label)
 
-A row is dead (`is_alive` False) when its node was deleted or is not known yet. It stays while pods
-are placed there and is used again afterwards. Kernels compute over dead rows too; the framework
-masks them out once at the end.
+A row is dead (`is_alive` False) if its node was deleted or is not known yet. It is kept while pods
+are placed there, and reused afterwards. Kernels also compute over dead rows; the framework masks
+them out once at the end.
 """
 
 from __future__ import annotations
@@ -37,19 +37,19 @@ IntArray: TypeAlias = npt.NDArray[np.int64]
 Int32Array: TypeAlias = npt.NDArray[np.int32]
 FloatArray: TypeAlias = npt.NDArray[np.float64]
 NodeMask: TypeAlias = BoolArray
-"""bool (n,): one verdict a node."""
+"""bool (n,): one verdict for each node."""
 RowIndex: TypeAlias = "slice | npt.NDArray[np.intp]"
 
 CPU, MEMORY, EPHEMERAL_STORAGE, ABSENT = 0, 1, 2, 3
-"""Resource columns that every cluster has; `ABSENT` is zero everywhere."""
+"""The resource columns that every cluster has; `ABSENT` is zero everywhere."""
 
 _PODS = "pods"
 _NO_NAME = ""
 _FIRST_CAPACITY = 64
 _MAX_REQUEST_VECTORS = 2_000
-"""A bound on memory: shapes of jobs and rollouts come and go."""
+"""Limits memory: jobs and rollouts continually create new shapes."""
 _MAX_LABELS = 512
-"""Far more keys than policies and workloads of a cluster select by; pods may invent others."""
+"""More label keys than policies and workloads of a cluster use; pods may invent others."""
 _SLACK_TAINT_SETS = 256
 
 _PER_ROW = (
@@ -65,20 +65,21 @@ _PER_ROW = (
 
 
 class NodeColumns:
-    """What is known of every node, and what its pods have taken.
+    """The state of every node, and the resources that its pods use.
 
     Attributes (C rows allocated, N in use):
-        alive_count: how many nodes exist.
-        is_alive: bool (C,), the node exists.
+        alive_count: number of nodes that exist.
+        is_alive: bool (C,), whether the node exists.
         is_unschedulable: bool (C,), `spec.unschedulable`.
         taint_set_ids: int32 (C,), index into `taint_sets.values`.
         allowed_pods, pod_count: int64 (C,).
         allocatable, requested: int64 (C, R), milli-CPU, bytes or pieces.
-        nonzero_requested: int64 (C, 2), cpu and memory with defaults for containers without any.
-        taint_sets: another object where sets have got other numbers.
-        absent_resources: what is requested of resources that no node has.
-        node_changes: rows whose node object changed in what scheduling reads.
-        usage_changes: rows on which a pod came or went.
+        nonzero_requested: int64 (C, 2), cpu and memory, with defaults for containers without
+            requests.
+        taint_sets: replaced by a new object whenever taint sets are renumbered.
+        absent_resources: requests for resources that no node has.
+        node_changes: rows whose node object changed in a field that scheduling reads.
+        usage_changes: rows on which a pod was added or removed.
     """
 
     def __init__(self) -> None:
@@ -131,7 +132,7 @@ class NodeColumns:
         return True
 
     def remove_node(self, name: str) -> None:
-        """Forget a node; its row stays, dead, while pods are placed there."""
+        """Remove a node; its row stays as a dead row while pods are placed there."""
         row = self.row_of.get(name)
         if row is None or self.nodes[row] is None:
             return
@@ -144,7 +145,7 @@ class NodeColumns:
         self._free_row_if_unused(row)
 
     def get_or_add_row(self, name: str) -> int:
-        """Return the row of a node, a new dead one when the name is not known."""
+        """Return the row of a node; an unknown name gets a new dead row."""
         known = self.row_of.get(name)
         if known is not None:
             return known
@@ -153,7 +154,7 @@ class NodeColumns:
         self.row_of[name] = row
         self.node_changes.note_changed_item(
             row
-        )  # what is kept by row must grow, or forget the former node
+        )  # Caches by row must grow, or forget the former node.
         return row
 
     # --- pods -------------------------------------------------------------------------------------
@@ -163,15 +164,15 @@ class NodeColumns:
         self._apply_pod_change(row, shape, 1)
 
     def remove_pod(self, row: int, shape: pod_shape.PodShape) -> None:
-        """Take back what `add_pod` counted."""
+        """Subtract a pod that `add_pod` counted."""
         self._apply_pod_change(row, shape, -1)
         self._free_row_if_unused(row)
 
     def _apply_pod_change(self, row: int, shape: pod_shape.PodShape, sign: int) -> None:
         vector = self._get_request_vector(shape)
         change = vector.added if sign > 0 else vector.removed
-        # Sums of arrays, other than those of single numbers, overflow without a warning, like Go's.
-        requested = self.requested[row]  # a view: writing it back would be a copy of itself
+        # Unlike scalar sums, array sums overflow without a warning, as in Go.
+        requested = self.requested[row]  # a view: no assignment back is needed
         requested += change.requested
         nonzero = self.nonzero_requested[row]
         nonzero += change.nonzero
@@ -183,7 +184,7 @@ class NodeColumns:
         self.usage_changes.note_changed_item(row)
 
     def add_pods(self, pods: Sequence[tuple[pod_shape.PodInfo, int]]) -> None:
-        """Count pods on rows, all in one go."""
+        """Count pods on rows in one batch."""
         self._apply_pod_changes(pods, 1)
         for info, row in pods:
             absent = self._get_request_vector(info.shape).absent
@@ -193,16 +194,16 @@ class NodeColumns:
                 self.ports.change_port_claims(row, info.shape.host_ports, 1)
 
     def suppose_pods(self, pods: Sequence[tuple[pod_shape.PodInfo, int]], change: int) -> None:
-        """Count pods on rows that are alive once more (1) or once less (-1), all in one go."""
+        """Count pods on live rows once more (`change` 1) or once less (-1) in one batch."""
         self._apply_pod_changes(pods, change)
         for info, row in pods:
             if info.shape.host_ports:
                 self.ports.suppose_port_claims(row, info.shape.host_ports, change)
 
     def suppose_requests(self, row: int, resource: str, amount: int) -> None:
-        """Suppose that the pods of a row request more of a resource, or less, by `amount`.
+        """Suppose that the pods of a row request `amount` more of a resource; it may be negative.
 
-        Milli-CPU, bytes or pieces. To be undone by supposing the opposite.
+        The unit is milli-CPU, bytes or pieces. The caller undoes it with the opposite amount.
         """
         column = self.get_resource_column_index(resource)
         self.requested[row, column] += amount
@@ -211,7 +212,7 @@ class NodeColumns:
         self.usage_changes.note_changed_item(row)
 
     def suppose_pod_count(self, row: int, count: int) -> None:
-        """Suppose that `count` more pods are on a row that request nothing, fewer below 0."""
+        """Suppose `count` more pods without requests on a row; it may be negative."""
         self.pod_count[row] += count
         self.usage_changes.note_changed_item(row)
 
@@ -244,7 +245,7 @@ class NodeColumns:
     # --- label and resource columns ---------------------------------------------------------------
 
     def get_label_column(self, key: str) -> label_column.LabelColumn:
-        """Return the column of a label key; built when it is first asked for, then kept current."""
+        """Return the column of a label key; it is built on first use, then kept current."""
         column = self._labels.get(key)
         if column is None:
             column = label_column.LabelColumn(key, self._capacity)
@@ -275,15 +276,15 @@ class NodeColumns:
                 self.allocatable[row, column] = pod_requests.parse_amount(name, text)
 
     def get_resource_column_index(self, name: str) -> int:
-        """Return the column of a resource, `ABSENT` when no node had it so far.
+        """Return the column of a resource, or `ABSENT` if no node has had it so far.
 
-        Who keeps it looks again when there are more `resources`.
+        A caller that stores the index must look it up again when `resources` has grown.
         """
         column = self.resources.find(name)
         return ABSENT if column is None else column
 
     def _add_resource(self, name: str) -> int:
-        """Return the column of a resource that a node has."""
+        """Return the column of a resource that a node has; create it if necessary."""
         known = self.resources.find(name)
         if known is not None:
             return known
@@ -297,12 +298,12 @@ class NodeColumns:
             self.usage_changes.note_changed_item(row)
         return column
 
-    # --- forgetting -------------------------------------------------------------------------------
+    # --- cleanup ----------------------------------------------------------------------------------
 
     def forget_label_columns(self) -> None:
-        """Forget the columns of labels when there are very many; to be called between two cycles.
+        """Drop all label columns if there are too many; call it only between two cycles.
 
-        Values have other numbers then, for which `node_changes` stands.
+        New columns number their values differently, which an entry in `node_changes` signals.
         """
         if len(self._labels) > _MAX_LABELS:
             self._labels.clear()
@@ -310,7 +311,7 @@ class NodeColumns:
 
     @property
     def label_column_count(self) -> int:
-        """How many labels have a column."""
+        """The number of labels that have a column."""
         return len(self._labels)
 
     def _set_taints(self, row: int, taints: tuple[objects.Taint, ...]) -> None:
@@ -347,7 +348,10 @@ class NodeColumns:
 
 
 def _are_equal_for_scheduling(old: objects.Node, new: objects.Node) -> bool:
-    """Whether scheduling reads the same of both (a heartbeat changes only condition times)."""
+    """Return whether scheduling reads the same from both.
+
+    A heartbeat changes only times of conditions, which scheduling does not read.
+    """
     return (
         old.spec == new.spec
         and old.metadata.labels == new.metadata.labels
@@ -371,7 +375,7 @@ def _lengthen_array(array: npt.NDArray[np.generic], capacity: int) -> npt.NDArra
 
 
 def _make_taint_set_interner() -> interning.Interner[tuple[objects.Taint, ...]]:
-    """Return numbers of which 0 stands for no taints."""
+    """Return an interner of taint sets in which 0 is the empty set."""
     made: interning.Interner[tuple[objects.Taint, ...]] = interning.Interner()
     made.intern(())
     return made

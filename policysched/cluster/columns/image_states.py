@@ -1,4 +1,4 @@
-"""Which nodes hold which container image."""
+"""The container images that nodes hold."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from policysched.cluster.objects import objects
 class ImageState:
     """An image and the rows that have it.
 
-    `size_bytes` is what the first node reported (`backend/cache/cache.go`, addNodeImageStates):
-    nodes may disagree, one number per image decides.
+    `size_bytes` is the size that the first node reported (`backend/cache/cache.go`,
+    addNodeImageStates). Nodes may report different sizes; only one is kept for each image.
     """
 
     size_bytes: int
@@ -29,7 +29,7 @@ class ImageStates:
         self._names_of: dict[int, frozenset[str]] = {}
 
     def get_image_state(self, name: str) -> ImageState | None:
-        """Return the state of an image name, None when no node has it."""
+        """Return the state of an image name, or None if no node has it."""
         return self._states.get(name)
 
     def set_node(self, row: int, images: Sequence[objects.ContainerImage]) -> None:

@@ -9,7 +9,7 @@ ValueT = TypeVar("ValueT", bound=Hashable)
 
 
 class Interner(Generic[ValueT]):
-    """Numbers values 0, 1, 2, … in the order in which they are first seen."""
+    """Numbers values 0, 1, 2, … in the order of their first occurrence."""
 
     def __init__(self) -> None:
         """Start empty."""
@@ -17,11 +17,11 @@ class Interner(Generic[ValueT]):
         self._ids: dict[ValueT, int] = {}
 
     def __len__(self) -> int:
-        """Return how many values are known."""
+        """Return the number of known values."""
         return len(self.values)
 
     def intern(self, value: ValueT) -> int:
-        """Return the number of `value`, a new one when it was not seen before."""
+        """Return the number of `value`; a new value gets the next number."""
         known = self._ids.get(value)
         if known is None:
             known = self._ids[value] = len(self.values)
@@ -29,5 +29,5 @@ class Interner(Generic[ValueT]):
         return known
 
     def find(self, value: ValueT) -> int | None:
-        """Return the number of `value`, or None when it was never interned."""
+        """Return the number of `value`, or None if it was never interned."""
         return self._ids.get(value)

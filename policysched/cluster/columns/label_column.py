@@ -1,4 +1,4 @@
-"""One node label as a column of small integers, and requirements evaluated on it at once."""
+"""One node label as a column of small integers, and the evaluation of requirements on it."""
 
 from __future__ import annotations
 
@@ -20,43 +20,43 @@ class LabelColumn:
 
     Attributes:
         key: the label key.
-        ids: int32 (C,), index into `values.values`, -1 where the label is absent. These are also
-            the topology domains of `topologyKey: key`.
+        ids: int32 (C,), index into `values.values`, -1 if the label is absent. These are also the
+            topology domains of `topologyKey: key`.
     """
 
     def __init__(self, key: str, capacity: int) -> None:
-        """Make a column of `capacity` rows without the label."""
+        """Create a column of `capacity` rows without the label."""
         self.key = key
         self.ids: npt.NDArray[np.int32] = np.full(capacity, _ABSENT, np.int32)
         self.values: interning.Interner[str] = interning.Interner()
         self._tables: dict[selectors.Requirement, npt.NDArray[np.bool_]] = {}
 
     def set_label_value(self, row: int, value: str | None) -> None:
-        """Set the value on one node; None takes the label away."""
+        """Set the value on one node; None removes the label."""
         self.ids[row] = _ABSENT if value is None else self.values.intern(value)
 
     def fill_label_values(self, values: Sequence[str | None]) -> None:
-        """Set the values on the first nodes; so many at once take a fifth of the time."""
+        """Set the values of the first rows in one batch, in a fifth of the time of single calls."""
         different = dict.fromkeys(values)
         numbers = {v: self.values.intern(v) for v in different if v is not None}
         self.ids[: len(values)] = [_ABSENT if v is None else numbers[v] for v in values]
 
     def grow(self, capacity: int) -> None:
-        """Make room for `capacity` rows."""
+        """Extend the column to `capacity` rows."""
         longer = np.full(capacity, _ABSENT, np.int32)
         longer[: len(self.ids)] = self.ids
         self.ids = longer
 
     def is_bloated(self, size: int) -> bool:
-        """Whether values of long-gone nodes make up most of it, so that a new column is due."""
+        """Return whether most values are no longer in use, so that the column must be rebuilt."""
         return len(self.values) > 2 * size + _SLACK_VALUES
 
     def find_matching_rows(
         self, requirement: selectors.Requirement, rows: slice | npt.NDArray[np.intp]
     ) -> npt.NDArray[np.bool_]:
-        """Return bool (n,): the rows that satisfy `requirement`, whose key must be this one's."""
-        # A requirement depends on the value alone, so it is decided once per distinct value; id -1
-        # indexes the last entry of the table, which is the answer for "absent".
+        """Return bool (n,): the rows that satisfy `requirement`, whose key must be `self.key`."""
+        # A requirement depends only on the value, so it is evaluated once for each distinct value.
+        # The id -1 indexes the last entry of the table, which is the answer for an absent label.
         answers: npt.NDArray[np.bool_] = self._get_match_table(requirement)[self.ids[rows]]
         return answers
 

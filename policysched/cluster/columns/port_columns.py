@@ -1,4 +1,4 @@
-"""Host ports in use, as one count column for each (address, protocol, port) that is claimed."""
+"""Host ports in use, with one count column for each claimed (address, protocol, port)."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ ANY_ADDRESS = "0.0.0.0"  # noqa: S104 - the API's word for any address, nothing 
 
 
 class PortColumns:
-    """How many pods of each node claim a host port.
+    """The number of pods on each node that claim a host port.
 
     Attributes:
-        supposed_free: rows on which an (address, protocol, port) is taken to be free, whoever
-            claims it; see `suppose`.
+        supposed_free: the rows on which an (address, protocol, port) is assumed to be free,
+            regardless of claims; see `suppose_port_claims`.
     """
 
     def __init__(self) -> None:
@@ -27,7 +27,7 @@ class PortColumns:
         self._columns: dict[tuple[str, int], dict[str, count_column.CountColumn]] = {}
 
     def __len__(self) -> int:
-        """Return how many ports are claimed anywhere."""
+        """Return the number of distinct (protocol, port) pairs that are claimed."""
         return len(self._columns)
 
     def change_port_claims(
@@ -46,11 +46,11 @@ class PortColumns:
     def suppose_port_claims(
         self, row: int, ports: Iterable[pod_shape.HostPort], change: int
     ) -> None:
-        """Count for a what-if question.
+        """Change claims in a what-if.
 
-        Of two pods with the same port on a node, kube-scheduler takes the port to be free as soon
-        as one is supposed to leave, until one is supposed to come (`framework/types.go`,
-        HostPortInfo is a set).
+        If two pods on a node have the same port, kube-scheduler treats the port as free once one of
+        them is supposed to leave, until a pod with this port is supposed to be added
+        (`framework/types.go`, HostPortInfo is a set).
         """
         self.change_port_claims(row, ports, change)
         for port in ports:
@@ -60,10 +60,10 @@ class PortColumns:
     def find_port_conflicts(
         self, ports: Iterable[pod_shape.HostPort], size: int
     ) -> npt.NDArray[np.bool_]:
-        """Return bool (N,): the nodes on which one of `ports` is taken.
+        """Return bool (N,): the nodes on which one of `ports` is in use.
 
-        Source: framework/types.go, HostPortInfo.CheckConflict: equal protocol and port, and equal
-        addresses or one of them `0.0.0.0`.
+        Source: framework/types.go, HostPortInfo.CheckConflict. Ports conflict if protocol and port
+        are equal, and the addresses are equal or one of them is `0.0.0.0`.
         """
         taken = np.zeros(size, np.bool_)
         for port in ports:

@@ -1,4 +1,4 @@
-"""What a pod of a shape changes in the columns of its node, made ready once."""
+"""The change of a node's columns by one pod of a shape, computed once for each shape."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from policysched.cluster.pods import pod_requests
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class RequestDelta:
-    """What is added to a row.
+    """The amounts that are added to a row.
 
     Attributes:
         requested: int64 (R,), milli-CPU, bytes or pieces.
-        nonzero: int64 (2,), cpu and memory with defaults for containers without any.
+        nonzero: int64 (2,), cpu and memory, with defaults for containers without requests.
     """
 
     requested: npt.NDArray[np.int64]
@@ -27,10 +27,10 @@ class RequestDelta:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class RequestVector:
-    """What pods of a shape change when they come, and when they leave.
+    """The changes of a row when a pod of a shape is added, and when it is removed.
 
     Attributes:
-        added, removed: the one is the other, negated.
+        added, removed: each is the negation of the other.
         absent: amounts of resources that no node has.
     """
 
@@ -45,7 +45,10 @@ class RequestVector:
         resources: interning.Interner[str],
         width: int,
     ) -> Self:
-        """Return `requests` by the numbers that `resources` have now, R = `width` in all."""
+        """Return the vector of `requests`, with the current column indices of `resources`.
+
+        `width` is the number of resource columns (R).
+        """
         numbers = {name: resources.find(name) for name in requests.amounts}
         requested = np.zeros(width, np.int64)
         for name, number in numbers.items():

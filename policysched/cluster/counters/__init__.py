@@ -1,1 +1,1 @@
-"""Placed pods, counted for each node and each condition in use."""
+"""Counts of placed pods for each node and each condition in use."""

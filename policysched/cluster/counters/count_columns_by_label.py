@@ -1,8 +1,9 @@
-"""Conditions on pods, found by a label that they require.
+"""Conditions on pods, indexed by a label that they require.
 
-There are as many conditions as workloads with affinity or spread, and each is about the pods of a
-few of them. Most require a label with a value, so a pod need not be held to any but those that
-require a label which it has.
+A cluster has about as many conditions as workloads with affinity or spread constraints, and each
+condition concerns the pods of only a few workloads. Most conditions require a label with a given
+value. So a pod is checked only against the conditions that require one of its labels, and against
+those that require none.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ _Label: TypeAlias = tuple[str, str]
 
 
 class CountColumnsByRequiredLabel(Generic[ConditionT]):
-    """Conditions and the columns that count by them, by one label that each requires."""
+    """Conditions and their count columns, indexed by one label that each condition requires."""
 
     def __init__(self) -> None:
         """Start with none."""
@@ -33,8 +34,9 @@ class CountColumnsByRequiredLabel(Generic[ConditionT]):
         condition: ConditionT,
         selector: selectors.Selector,
     ) -> None:
-        """Keep a condition that no pod meets unless `selector` selects it."""
+        """Add a condition that no pod meets unless `selector` selects it."""
         found = (_list_wanted_labels(r) for r in selector.requirements)
+        # Index by the rarest requirement, so that pods find few candidates.
         labels = min(filter(None, found), key=self._count_columns_requiring, default=())
         self._labels[column] = labels
         if not labels:
@@ -43,7 +45,7 @@ class CountColumnsByRequiredLabel(Generic[ConditionT]):
             self._by_label.setdefault(label, {})[column] = condition
 
     def remove(self, column: count_column.CountColumn) -> None:
-        """Forget the condition of a column."""
+        """Remove the condition of a column."""
         labels = self._labels.pop(column)
         if not labels:
             del self._others[column]
@@ -56,7 +58,7 @@ class CountColumnsByRequiredLabel(Generic[ConditionT]):
     def find_candidate_columns(
         self, labels: Mapping[str, str]
     ) -> Iterator[tuple[count_column.CountColumn, ConditionT]]:
-        """Return all conditions that a pod with these labels may meet, each with its column."""
+        """Yield each column, with its condition, that a pod with these labels may meet."""
         yield from self._others.items()
         for label in labels.items():
             found = self._by_label.get(label)
@@ -64,12 +66,12 @@ class CountColumnsByRequiredLabel(Generic[ConditionT]):
                 yield from found.items()
 
     def _count_columns_requiring(self, labels: tuple[_Label, ...]) -> int:
-        """Return how many conditions require one of these labels already."""
+        """Return the number of conditions that are already indexed by one of these labels."""
         return sum(len(self._by_label.get(label, ())) for label in labels)
 
 
 def _list_wanted_labels(requirement: selectors.Requirement) -> tuple[_Label, ...]:
-    """Return the labels of which a requirement wants one, none where others will do."""
+    """Return the labels of which a requirement demands one; empty if it is not an `In`."""
     if requirement.operator is not selectors.LabelOperator.IN:
         return ()
     return tuple((requirement.key, value) for value in sorted(requirement.values))

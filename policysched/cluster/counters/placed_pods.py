@@ -1,7 +1,7 @@
-"""Pods on rows, and everything that is counted of them.
+"""Pods on rows, and everything that is counted from them.
 
-The one place where a pod comes onto a row or leaves it: columns, counters and the pods with volumes
-follow from here, for pods of the cache as for those of a what-if question.
+This is the only place that adds pods to rows or removes them. It updates columns, counters and the
+pods with volumes, for pods of the cache and for pods of a what-if.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ class PlacedPods:
     """Placed and assumed pods by row.
 
     Attributes:
-        recent: those that came a short time ago; what is only supposed does not count there.
+        recent: recent placements; supposed pods are not counted there.
     """
 
     def __init__(
@@ -28,7 +28,7 @@ class PlacedPods:
         counts: pod_counts.PodCounts,
         stored: storage.Storage,
     ) -> None:
-        """Start without pods; what is counted of them goes into the three."""
+        """Start without pods; `nodes`, `counts` and `stored` receive the counts."""
         self.nodes = nodes
         self.counts = counts
         self.storage = stored
@@ -36,7 +36,7 @@ class PlacedPods:
         self._on: dict[int, dict[str, pod_shape.PodInfo]] = {}
 
     def get_pods(self, row: int) -> Collection[pod_shape.PodInfo]:
-        """Return the pods of a row, in the order in which they came."""
+        """Return the pods of a row in the order of their addition."""
         return self._on.get(row, {}).values()
 
     def add(self, info: pod_shape.PodInfo, row: int) -> None:
@@ -47,7 +47,7 @@ class PlacedPods:
         self.storage.pods.add(info, row)
 
     def add_all(self, pods: Sequence[tuple[pod_shape.PodInfo, int]]) -> None:
-        """Count pods on rows, all in one go."""
+        """Count pods on rows in one batch."""
         if not pods:
             return
         for info, row in pods:
@@ -58,12 +58,12 @@ class PlacedPods:
             self.storage.pods.add(info, row)
 
     def replace(self, info: pod_shape.PodInfo, row: int) -> None:
-        """Take a newer version of a pod that counts the same."""
+        """Replace a pod by a newer version that has the same counts."""
         self._on[row][info.uid] = info
         self.storage.pods.replace(info, row)
 
     def remove(self, info: pod_shape.PodInfo, row: int) -> None:
-        """Take back what `add` counted for the same `info`."""
+        """Subtract a pod that `add` counted with the same `info`."""
         pods = self._on[row]
         del pods[info.uid]
         if not pods:
@@ -76,7 +76,10 @@ class PlacedPods:
     def suppose_placed_pods(
         self, pods: Sequence[tuple[pod_shape.PodInfo, int]], change: int
     ) -> None:
-        """Let pods be on rows (1) or not (-1), until the opposite is supposed."""
+        """Suppose that pods are added to rows (`change` 1) or removed (-1).
+
+        The caller undoes it with the opposite change.
+        """
         if not pods:
             return
         for info, row in pods:
@@ -93,7 +96,7 @@ class PlacedPods:
         self.counts.suppose(pods, change)
 
     def reorder(self, row: int, infos: Collection[pod_shape.PodInfo]) -> None:
-        """Put the pods of a row into the order of `infos`, which are all of them."""
+        """Put the pods of a row into the order of `infos`, which must be the same pods."""
         self.storage.pods.reorder(row, infos)
         if infos:
             self._on[row] = {info.uid: info for info in infos}

@@ -1,15 +1,15 @@
-"""How many placed pods of some kind each node holds, kept incrementally.
+"""The number of placed pods of some kind on each node, updated incrementally.
 
-Affinity, anti-affinity and spread all ask the same question: how many pods that satisfy some
-condition lie in each topology domain? kube-scheduler walks all pods for every pod it schedules;
-here each condition in use has a `CountColumn` that follows single additions and removals, and a
-cycle sums it by domain. Two kinds of columns:
+Affinity, anti-affinity and spread constraints need the same number: the pods in each topology
+domain that satisfy a condition. kube-scheduler walks all pods for every pod that it schedules. Here
+each condition in use has a `CountColumn`, which is updated for each added or removed pod, and a
+cycle sums it by domain. There are two kinds of columns:
 
-- *matching*: pods that a query selects (the terms and constraints of incoming pods, policies);
-- *owned*: pods that carry a term themselves (anti-affinity repels later pods, preferred terms
+- *matching*: pods that a query selects (terms and constraints of incoming pods, policies);
+- *owned*: pods that have a term themselves (anti-affinity repels later pods, preferred terms
   attract or repel them).
 
-Placed pods are grouped by shape: a query is decided once per shape, not once per pod.
+Placed pods are grouped by shape: a query is evaluated once for each shape, not once for each pod.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from policysched.cluster.objects import selectors
 from policysched.cluster.pods import pod_shape
 
 _MAX_QUERIES = 1024
-"""Queries minted by rollouts (matchLabelKeys) are forgotten least recently used first."""
+"""Rollouts create queries (matchLabelKeys); the least recently used ones are dropped."""
 
 NamespaceLabels: TypeAlias = Mapping[str, Mapping[str, str]]
 
@@ -36,17 +36,17 @@ class PodQuery(Hashable, Protocol):
 
     @property
     def counts_terminating(self) -> bool:
-        """Whether pods that are being deleted count."""
+        """Whether terminating pods count."""
         ...
 
     @property
     def reads_namespace_labels(self) -> bool:
-        """Whether the answer depends on labels of namespaces."""
+        """Whether the answer depends on namespace labels."""
         ...
 
     @property
     def selector(self) -> selectors.Selector:
-        """What labels of all counted pods satisfy, `selectors.EVERYTHING` where that is unknown."""
+        """A selector that all counted pods satisfy, `selectors.EVERYTHING` if unknown."""
         ...
 
     def matches(self, shape: pod_shape.PodShape, namespaces: NamespaceLabels) -> bool:
@@ -56,10 +56,10 @@ class PodQuery(Hashable, Protocol):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class PodsMatchingAllTerms:
-    """Pods that match every one of some affinity terms.
+    """Pods that match all of some affinity terms.
 
-    Required affinity counts only pods that match all terms together; anti-affinity and preferred
-    terms are asked one at a time.
+    Required affinity counts only pods that match all terms together. Anti-affinity and preferred
+    terms are queried one at a time.
     """
 
     terms: tuple[pod_shape.AffinityTerm, ...]
@@ -83,7 +83,7 @@ class PodsMatchingAllTerms:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class NonTerminatingPodsInNamespace:
-    """Running pods of one namespace that a selector matches (topology spread)."""
+    """Non-terminating pods of one namespace that a selector matches (topology spread)."""
 
     namespace: str
     selector: selectors.Selector
@@ -98,10 +98,10 @@ class NonTerminatingPodsInNamespace:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class SupposedPodsInNamespace:
-    """Pods of one namespace that are supposed to be on a row, less those supposed to have left.
+    """Pods of one namespace that are supposed to be on a row, minus those supposed to be removed.
 
-    So kube-scheduler counts for a spread constraint with an empty selector: no placed pod counts,
-    but what comes and goes in a what-if question does (`podtopologyspread/common.go`,
+    kube-scheduler counts this way for a spread constraint with an empty selector: no placed pod
+    counts, but pods that a what-if adds or removes do (`podtopologyspread/common.go`,
     countPodsMatchSelector, and `filtering.go`, updateWithPod).
     """
 
@@ -111,13 +111,13 @@ class SupposedPodsInNamespace:
     selector = selectors.EVERYTHING
 
     def matches(self, shape: pod_shape.PodShape, namespaces: NamespaceLabels) -> bool:
-        """Return whether a pod of `shape` counts when it is supposed to come or go."""
+        """Return whether a pod of `shape` counts when it is supposed to be added or removed."""
         del namespaces
         return shape.namespace == self.namespace
 
 
 class TermKind(enum.Enum):
-    """Which terms of placed pods act on later pods."""
+    """The kinds of terms of placed pods that affect later pods."""
 
     REQUIRED_AFFINITY = enum.auto()
     REQUIRED_ANTI_AFFINITY = enum.auto()
@@ -129,9 +129,9 @@ class _PlacedShape:
     """The placed pods of one shape, and the columns in which they count.
 
     Attributes:
-        columns: those that count pods which are being deleted.
-        spread_columns, live_only_columns: those that do not: of `NonTerminatingPodsInNamespace`,
-            and all others.
+        columns: those that count terminating pods.
+        spread_columns, live_only_columns: those that do not, for `NonTerminatingPodsInNamespace`
+            and for all other queries.
         supposed_columns: those of `SupposedPodsInNamespace`.
     """
 
@@ -155,7 +155,7 @@ class _PlacedShape:
                 del by_row[row]
 
     def list_supposed_columns(self, *, is_terminating: bool) -> list[count_column.CountColumn]:
-        """Return the columns in which pods count that are supposed to come or go."""
+        """Return the columns that count pods that are supposed to be added or removed."""
         found = self.columns + self.spread_columns + self.supposed_columns
         return found if is_terminating else found + self.live_only_columns
 
@@ -165,7 +165,7 @@ _TermsByLabel = count_columns_by_label.CountColumnsByRequiredLabel[pod_shape.Wei
 
 
 class PodCounts:
-    """All count columns, and the placed pods they are made of."""
+    """All count columns, and the placed pods from which they are computed."""
 
     def __init__(self) -> None:
         """Start with no pod placed."""
@@ -177,9 +177,9 @@ class PodCounts:
         self._owned_by_label = {kind: _TermsByLabel() for kind in TermKind}
         self._owners: Counter[count_column.CountColumn] = Counter()
         self.owned_generation = 0
-        """Grows when a term appears or disappears (not when its count changes)."""
+        """Increases when a term appears or disappears, not when its count changes."""
         self.namespaces_generation = 0
-        """Grows when labels of a namespace change."""
+        """Increases when labels of a namespace change."""
 
     # --- pods -------------------------------------------------------------------------------------
 
@@ -191,18 +191,18 @@ class PodCounts:
         self._apply_pod_change(placement, row, 1, is_terminating=info.is_terminating)
 
     def remove(self, info: pod_shape.PodInfo, row: int) -> None:
-        """Take back what `add` counted for the same `info`."""
+        """Subtract a pod that `add` counted with the same `info`."""
         placement = self._placements[info.shape.index]
         self._apply_pod_change(placement, row, -1, is_terminating=info.is_terminating)
         self._drop_if_empty(placement)
 
     def suppose(self, pods: Sequence[tuple[pod_shape.PodInfo, int]], change: int) -> None:
-        """Count pods on rows once more (1) or once less (-1), until the opposite is supposed.
+        """Count pods on rows once more (`change` 1) or once less (-1).
 
-        What nobody owns in between stays, so that coming back costs nothing; see `settle`. Pods
-        that are being deleted count for `NonTerminatingPodsInNamespace` here, though they did not
-        before: so do kube-scheduler's extensions of PreFilter (`podtopologyspread/filtering.go`,
-        updateWithPod).
+        The caller undoes it with the opposite change. Terms that no pod owns meanwhile are kept, so
+        that restoring a pod is cheap; see `forget_unplaced_shape`. Here, terminating pods count for
+        `NonTerminatingPodsInNamespace` although they did not before, as in kube-scheduler's
+        PreFilter extensions (`podtopologyspread/filtering.go`, updateWithPod).
         """
         together: dict[tuple[pod_shape.PodShape, bool], list[int]] = {}
         for info, row in pods:
@@ -216,7 +216,7 @@ class PodCounts:
                 column.add_to_rows(rows, change)
 
     def forget_unplaced_shape(self, shape: pod_shape.PodShape) -> None:
-        """Forget a shape if no pod of it is placed, now that nothing is supposed any more."""
+        """Forget a shape without placed pods; call it when no change is supposed any more."""
         placement = self._placements.get(shape.index)
         if placement is not None:
             self._drop_if_empty(placement)
@@ -254,7 +254,7 @@ class PodCounts:
     # --- queries ----------------------------------------------------------------------------------
 
     def get_column(self, query: PodQuery) -> count_column.CountColumn:
-        """Return the column of the pods that `query` selects; counted on first use, then kept."""
+        """Return the column of the pods that `query` selects; built on first use, then updated."""
         column = self._queries.get(query)
         if column is not None:
             self._queries.move_to_end(query)
@@ -282,7 +282,7 @@ class PodCounts:
     # --- terms of placed pods ---------------------------------------------------------------------
 
     def get_terms_of_placed_pods(self, kind: TermKind) -> OwnedTerms:
-        """Return, for each distinct term of placed pods, where the pods that carry it are.
+        """Return the distinct terms of placed pods, each with the counts of its owners by row.
 
         Required terms have weight 1.
         """
@@ -291,7 +291,7 @@ class PodCounts:
     def find_terms_acting_on(
         self, kind: TermKind, shape: pod_shape.PodShape
     ) -> list[tuple[pod_shape.WeightedAffinityTerm, count_column.CountColumn]]:
-        """Return those of `owned` that mean pods of `shape`."""
+        """Return the terms of placed pods that match an incoming pod, with their columns."""
         namespace_labels = self._namespaces.get(shape.namespace, {})
         return [
             (owned, column)
@@ -324,11 +324,14 @@ class PodCounts:
 
     @property
     def namespaces(self) -> NamespaceLabels:
-        """Labels of every known namespace."""
+        """The labels of every known namespace."""
         return self._namespaces
 
     def set_namespace(self, name: str, labels: Mapping[str, str] | None) -> None:
-        """Set the labels of a namespace, None when it is gone; affected columns are recounted."""
+        """Set the labels of a namespace; None removes it.
+
+        Columns that depend on namespace labels are dropped, and rebuilt on their next use.
+        """
         if self._namespaces.get(name) == labels:
             return
         if labels is None:
@@ -366,7 +369,7 @@ def _add_placed_pods_to_column(
 def _list_acting_terms(
     shape: pod_shape.PodShape,
 ) -> list[tuple[TermKind, pod_shape.WeightedAffinityTerm]]:
-    """Return the terms with which placed pods of `shape` act on later pods, with repeats."""
+    """Return the terms through which placed pods of `shape` affect later pods, with repeats."""
     weighted = pod_shape.WeightedAffinityTerm
     required = [(TermKind.REQUIRED_AFFINITY, weighted(t, 1)) for t in shape.affinity_terms]
     repelling = [

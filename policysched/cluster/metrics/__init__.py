@@ -1,1 +1,1 @@
-"""Samples of metrics for each node, their windows, hysteresis, and recently placed pods."""
+"""Metric samples for each node, their windows, hysteresis, and recent placements."""

@@ -1,6 +1,6 @@
-"""What hysteresis remembers: by rule, the nodes that stay rejected until they are let go.
+"""The state of hysteresis: for each rule, the nodes that stay rejected until they are released.
 
-It lives beside the samples, so that it outlives the plugins of one version of the policies.
+It is stored with the samples, so that it outlives the plugins of one policy version.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ _Bools = npt.NDArray[np.bool_]
 
 
 class HysteresisState:
-    """Names of nodes by key; what the keys are is the business of whoever moves them."""
+    """Names of held nodes by key; the callers that update them choose the keys."""
 
     def __init__(self) -> None:
         """Start with no node held."""
@@ -23,9 +23,10 @@ class HysteresisState:
         self._columns: dict[str, tuple[tuple[int, int], _Bools]] = {}
 
     def find_held_nodes(self, key: str, names: Sequence[str], nodes_generation: int) -> _Bools:
-        """Return bool (N,): which of the nodes are held.
+        """Return bool (N,): the nodes that are held; the caller must not write to it.
 
-        `nodes_generation` says when the meaning of rows last changed; not to be written to.
+        `nodes_generation` identifies the assignment of nodes to rows; a new value invalidates the
+        cached array.
         """
         version = (self._generation, nodes_generation)
         kept = self._columns.get(key)
@@ -38,19 +39,19 @@ class HysteresisState:
     def update_held_nodes(
         self, key: str, names: Sequence[str], holds: _Bools, lets_go: _Bools
     ) -> None:
-        """Hold and let go; all (N,). A node that neither names stays as it is."""
+        """Release, then hold nodes; masks are (N,). Nodes in neither mask keep their state."""
         held = self._held.setdefault(key, set())
         held.difference_update(names[row] for row in np.flatnonzero(lets_go).tolist())
         held.update(names[row] for row in np.flatnonzero(holds).tolist())
         self._generation += 1
 
     def forget_node(self, name: str) -> None:
-        """Hold a node no longer: it is gone, and another may come under its name."""
+        """Release a node that was removed; a new one may get its name."""
         for held in self._held.values():
             held.discard(name)
         self._generation += 1
 
     def keep_only(self, keys: Collection[str]) -> None:
-        """Forget all other keys: their rules are gone."""
+        """Forget all keys except `keys`; the rules of the others no longer exist."""
         self._held = {key: held for key, held in self._held.items() if key in keys}
         self._columns.clear()

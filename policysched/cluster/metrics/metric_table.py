@@ -1,4 +1,4 @@
-"""The samples of every metric on every node: a column per metric, and one per window over it."""
+"""The samples of every metric on every node: one column for each metric and each window."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ class MetricColumn:
     """One metric on N nodes.
 
     Attributes:
-        values: float64 (N,), undefined where there is no sample.
-        measured_at_seconds: float64 (N,), -inf where there is no sample, so that age tells
-            missing data and no value ever has to.
+        values: float64 (N,), undefined for a missing sample.
+        measured_at_seconds: float64 (N,), seconds since 1970, -inf for a missing sample. The time
+            alone marks missing samples, so no value is reserved for this.
     """
 
     values: npt.NDArray[np.float64]
@@ -35,14 +35,14 @@ class MetricColumn:
 
 
 class MetricTable:
-    """Samples by metric and node name; replaced a metric at a time by whoever refreshes them.
+    """Samples by metric and node name; each refresh replaces all samples of one metric.
 
     Attributes:
-        generation: grows with every refresh of any metric.
-        moment: when samples, or what they mean by their age, were last looked at; None for never.
-        looks: grows with every such look, refreshes included.
-        latches: what hysteresis remembers.
-        listeners: told the key of a metric after each of its refreshes.
+        generation: increases with every change of the samples of any metric.
+        moment: the last time at which the age of samples was evaluated, or None.
+        looks: the number of such evaluations, including those after refreshes.
+        hysteresis: the state of hysteresis.
+        listeners: called with the key of a metric after each of its refreshes.
     """
 
     def __init__(self) -> None:
@@ -61,7 +61,8 @@ class MetricTable:
     def keep_histories(self, needs: Mapping[str, metric_windows.HistoryNeed]) -> None:
         """Keep the samples behind windows over these metrics and no others.
 
-        What is known of a metric stays if the same samples count; else it begins with the newest.
+        A known history is kept if its bounds for valid samples are unchanged. Otherwise it starts
+        with the newest samples.
         """
         known = self._histories
         self._histories = {}
@@ -77,7 +78,8 @@ class MetricTable:
     def refresh(self, metric: str, samples: Mapping[str, Sample]) -> None:
         """Replace all samples of `metric`; values that are not finite count as missing.
 
-        So do samples from before their node was there: they are of another one of that name.
+        Samples from before the start of their node are dropped too: they belong to a former node of
+        that name.
         """
         samples = {node: s for node, s in samples.items() if self._is_sample_of_node(node, s)}
         self._samples[metric] = {n: s for n, s in samples.items() if math.isfinite(s.value)}
@@ -89,13 +91,13 @@ class MetricTable:
             self._forget_metric(metric)
 
     def _forget_metric(self, metric: str) -> None:
-        """Keep nothing of a metric without samples: policies that come and go leave no trace."""
+        """Drop all state of a metric without samples, so that removed policies leave no trace."""
         del self._samples[metric], self._refreshes[metric]
         self._columns.pop((metric, None), None)
 
     @property
     def metric_count(self) -> int:
-        """How many metrics something is kept of."""
+        """The number of metrics for which any state is kept."""
         return len(self._samples.keys() | self._refreshes.keys())
 
     def get_newest_samples(self, metric: str) -> Mapping[str, Sample]:
@@ -103,9 +105,9 @@ class MetricTable:
         return self._samples.get(metric, {})
 
     def restart_metric(self, metric: str, samples: Mapping[str, Sample]) -> None:
-        """Replace all samples of a metric, those behind windows too, as if there had been no other.
+        """Replace all samples of a metric, including those behind windows.
 
-        What hysteresis remembers goes by every refresh, so it is not as if nothing had been.
+        Hysteresis state is not reset, because it depends on every earlier refresh.
         """
         history = self._histories.get(metric)
         if history is not None:
@@ -113,7 +115,7 @@ class MetricTable:
         self.refresh(metric, samples)
 
     def backfill(self, metric: str, older: metric_windows.OlderSamples) -> None:
-        """Take in older samples of a metric, for windows over it."""
+        """Add older samples of a metric to the history behind its windows."""
         known = self._histories.get(metric)
         if known is not None:
             first_seconds = [self._first_seconds.get(name, -math.inf) for name in older.names]
@@ -122,10 +124,11 @@ class MetricTable:
             self._notify_metric_change(metric)
 
     def follow_clock(self, jump_seconds: float) -> None:
-        """Take note that the wall clock was set, forward or back.
+        """Adjust to a wall clock that was set forward or back by `jump_seconds`.
 
-        Set back, samples keep their age: all times move along, and windows stay whole. Set forward,
-        samples age by as much: the machine may have slept. Nodes begin when they did either way.
+        If it was set back, samples keep their age: all their times move with it, and windows stay
+        whole. If it was set forward, samples age by the jump, because the machine may have slept.
+        The start times of nodes move with the clock in both cases.
         """
         first_seconds = self._first_seconds.items()
         self._first_seconds = {node: first + jump_seconds for node, first in first_seconds}
@@ -141,26 +144,26 @@ class MetricTable:
             history.set_times_back(-jump_seconds)
 
     def begin_node_samples(self, name: str, first_seconds: float) -> None:
-        """Let samples of a node count that were measured at `first_seconds` or later.
+        """Accept only samples of a node that were measured at `first_seconds` or later.
 
-        What is known of former nodes of that name is for `forget_node`.
+        Earlier samples are dropped; `forget_node` drops all state of a former node of that name.
         """
         self._first_seconds[name] = first_seconds
         self._drop_node_samples(name, first_seconds)
 
     def forget_node(self, name: str) -> None:
-        """Forget samples and latches of a node that is gone; another may come under its name."""
+        """Drop samples and hysteresis state of a removed node; a new one may get its name."""
         self._first_seconds.pop(name, None)
         self._drop_node_samples(name, math.inf)
         self.hysteresis.forget_node(name)
 
     def set_observation_time(self, moment: datetime.datetime) -> None:
-        """Note that the age of samples is looked at."""
+        """Record that the age of samples is evaluated at `moment`."""
         self.moment = moment
         self.looks += 1
 
     def get_newest_sample(self, metric: str, node: str) -> Sample | None:
-        """Return the newest sample of one node."""
+        """Return the newest sample of one node, or None."""
         return self._samples.get(metric, {}).get(node)
 
     def get_metric_column(
@@ -172,8 +175,9 @@ class MetricTable:
     ) -> MetricColumn:
         """Return the samples of `metric` for the rows that `names` (N) labels.
 
-        With `aggregate` values are those of a window that `keep_histories` was told of.
-        `nodes_generation` says when the meaning of rows last changed; columns are kept per it.
+        With `aggregate`, the values are those of a window, and `keep_histories` must have declared
+        the metric. `nodes_generation` identifies the assignment of nodes to rows; a new value
+        invalidates the cached column.
         """
         version = (self._refreshes.get(metric, 0), nodes_generation)
         key = (metric, aggregate)
@@ -190,7 +194,7 @@ class MetricTable:
         return sample.measured_at_seconds >= self._first_seconds.get(node, -math.inf)
 
     def _drop_node_samples(self, node: str, before_seconds: float) -> None:
-        """Drop the samples of a node that were measured before a time; nobody is told."""
+        """Drop a node's samples measured before a time, without notifying listeners."""
         for metric, samples in self._samples.items():
             sample = samples.get(node)
             if sample is not None and sample.measured_at_seconds < before_seconds:

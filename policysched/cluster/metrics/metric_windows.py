@@ -1,8 +1,9 @@
-"""The samples of some time behind a metric's value (`over 10m max`): a ring of refreshes.
+"""The past samples behind a metric's value (`over 10m max`), as a ring of refreshes.
 
-A window reaches back from the newest sample of each node, by the samples' own timestamps: what it
-holds follows from the samples alone and is decided when they come. Whether the newest one is recent
-enough is asked later, as without a window, so that a dead exporter turns missing all the same.
+A window reaches back from the newest sample of each node, by the samples' own timestamps. So its
+content follows from the samples alone and is decided when they arrive. Whether the newest sample is
+recent enough is checked later, as without a window, so that samples of a dead exporter still become
+missing.
 """
 
 from __future__ import annotations
@@ -19,25 +20,25 @@ _Floats = npt.NDArray[np.float64]
 _Bools = npt.NDArray[np.bool_]
 
 _SPARE_NODES = 64
-"""So many nodes that are gone are not worth tidying up."""
+"""The number of removed nodes below which a cleanup is not worthwhile."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Sample:
-    """A value and the time at which it was measured, in seconds since 1970 (its own timestamp)."""
+    """A value and the time of its measurement, in seconds since 1970 (its own timestamp)."""
 
     value: float
     measured_at_seconds: float
 
 
 class WindowAggregate(NamedTuple):
-    """How the samples of a window become one value.
+    """The function that reduces the samples of a window to one value.
 
     Attributes:
-        seconds: how far the window reaches back from a node's newest sample, which is in it; a
-            sample that is exactly so old is not.
+        seconds: the length of the window, back from a node's newest sample. The newest sample is
+            included; a sample of exactly this distance is not.
         function: avg, min, max or quantile.
-        quantile: 0..1, for quantile: between two samples it is interpolated, as PromQL does.
+        quantile: 0..1, only for quantile; it is interpolated between two samples as in PromQL.
     """
 
     seconds: float
@@ -47,14 +48,14 @@ class WindowAggregate(NamedTuple):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class HistoryNeed:
-    """What has to be remembered of a metric.
+    """The part of a metric's history that must be kept.
 
     Attributes:
-        seconds: the longest window over it.
-        max_age_seconds: a sample that is so much older than the newest one of its node means that
-            a clock was set back: the history of the node begins anew.
-        refresh_seconds: how often samples come.
-        low, high: samples outside are no samples; None for no bound.
+        seconds: the longest window over the metric.
+        max_age_seconds: a sample that is older than the newest sample of its node by more than this
+            means that a clock was set back; the history of the node starts again.
+        refresh_seconds: the interval between samples.
+        low, high: samples outside these bounds are discarded; None for no bound.
     """
 
     seconds: float
@@ -64,7 +65,7 @@ class HistoryNeed:
     high: float | None = None
 
     def select_valid_samples(self, times: _Floats, values: _Floats) -> _Bools:
-        """Return which samples count at all, in the form of the arrays."""
+        """Return a mask of the samples that count, in the shape of the arrays."""
         is_taken: _Bools = np.isfinite(times) & np.isfinite(values)
         if self.low is not None:
             is_taken &= values >= self.low
@@ -74,12 +75,13 @@ class HistoryNeed:
 
 
 class OlderSamples(NamedTuple):
-    """Samples of M nodes at K moments, as a range query gives them.
+    """Samples of M nodes at K times, as a range query returns them.
 
     Attributes:
-        names: of the nodes, each once.
-        times: float64 (K, M), of measurement; those of a node do not go back; -inf for no sample.
-        values: float64 (K, M), undefined where there is no time.
+        names: the nodes, each once.
+        times: float64 (K, M), times of measurement in seconds since 1970; those of a node do not
+            decrease; -inf for a missing sample.
+        values: float64 (K, M), undefined if the sample is missing.
     """
 
     names: tuple[str, ...]
@@ -88,12 +90,12 @@ class OlderSamples(NamedTuple):
 
     @property
     def has_any(self) -> bool:
-        """Whether there is any sample."""
+        """Whether any sample is present."""
         return bool(np.isfinite(self.times).any())
 
 
 class _RefreshLayer(NamedTuple):
-    """What one refresh brought for the first m of M nodes; time -inf where it brought nothing."""
+    """The samples of one refresh for the first m of M nodes; time -inf for a missing sample."""
 
     times: _Floats
     values: _Floats
@@ -103,14 +105,17 @@ class SampleHistory:
     """Samples of one metric on M nodes, newest refresh last."""
 
     def __init__(self, need: HistoryNeed) -> None:
-        """Remember what `need` says."""
+        """Start without samples, to keep the history that `need` describes."""
         self.need = need
         self._index: dict[str, int] = {}
         self._layers: list[_RefreshLayer] = []
         self._newest: _Floats = np.zeros(0)
 
     def add(self, samples: Mapping[str, Sample]) -> None:
-        """Take in a refresh; samples that are not newer than those of their node are known."""
+        """Add a refresh; samples that are not newer than the newest of their node are ignored.
+
+        Samples that show a clock set back restart the history of their node (`HistoryNeed`).
+        """
         if samples and len(self._index) > _SPARE_NODES + 2 * len(samples):
             self._drop_nodes_without_samples()
         self._add_nodes(samples)
@@ -127,7 +132,7 @@ class SampleHistory:
         self._drop_old_layers()
 
     def add_older(self, older: OlderSamples) -> None:
-        """Take in samples from before those that are known; a scrape that is seen twice is one."""
+        """Add samples that are older than the known ones; repeated scrapes count once."""
         self._add_nodes(older.names)
         places = np.array([self._index[name] for name in older.names], np.intp)
         is_older = self.need.select_valid_samples(older.times, older.values) & (
@@ -144,12 +149,12 @@ class SampleHistory:
         self._drop_old_layers()
 
     def set_times_back(self, seconds: float) -> None:
-        """Move all times back: the clock was set back by so much."""
+        """Move all times back by `seconds`, because the clock was set back."""
         self._newest = self._newest - seconds
         self._layers = [layer._replace(times=layer.times - seconds) for layer in self._layers]
 
     def forget(self, name: str, before_seconds: float) -> bool:
-        """Drop the samples of a node that were measured before a time; return whether any was."""
+        """Drop a node's samples measured before a time; return whether any was dropped."""
         place = self._index.get(name)
         if place is None:
             return False
@@ -165,12 +170,13 @@ class SampleHistory:
     def aggregate_by_node(
         self, aggregate: WindowAggregate, names: Sequence[str]
     ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
-        """Return for each of N nodes the value and when its newest sample was measured.
+        """Return for each of N nodes the value and the time of its newest sample.
 
-        Both are float64 (N,), the time -inf where there is no sample.
+        Both are float64 (N,). The time is in seconds since 1970, -inf for a missing sample.
         """
         size = len(self._newest)
         times, values = self._stack_layers()
+        # The extra last node, without samples, is the place of all unknown names.
         newest = np.append(self._newest, -np.inf)
         found = aggregate_window(aggregate, values, times > newest - aggregate.seconds)
         places = np.array([self._index.get(name, size) for name in names], np.intp)
@@ -180,19 +186,19 @@ class SampleHistory:
 
     @property
     def _max_layers(self) -> int:
-        """A bound on memory: twice what comes in time, for a source that is faster than it says."""
+        """A bound on memory: twice the expected layers, for sources faster than declared."""
         need = self.need
         return 8 + 2 * math.ceil((need.seconds + need.max_age_seconds) / need.refresh_seconds)
 
     @property
     def _oldest_times(self) -> _Floats:
-        """Float64 (M,): when the oldest sample of each node was measured, inf for none."""
+        """Float64 (M,): the time of the oldest sample of each node, inf if it has none."""
         times, _ = self._stack_layers()
         oldest: _Floats = np.where(np.isfinite(times), times, np.inf).min(axis=0, initial=np.inf)
         return oldest[:-1]
 
     def _add_nodes(self, names: Iterable[str]) -> None:
-        """Make room for nodes."""
+        """Add nodes that are not known yet, without samples."""
         for name in names:
             self._index.setdefault(name, len(self._index))
         new = len(self._index) - len(self._newest)
@@ -213,7 +219,7 @@ class SampleHistory:
             layer.times[is_reset[: len(layer.times)]] = -np.inf
 
     def _drop_old_layers(self) -> None:
-        """Drop the oldest refreshes while no window reaches them."""
+        """Drop the oldest refreshes if no window reaches them or if there are too many."""
         while len(self._layers) > 1:
             times = self._layers[0].times
             is_needed = (times > self._newest[: len(times)] - self.need.seconds).any()
@@ -222,7 +228,7 @@ class SampleHistory:
             del self._layers[0]
 
     def _drop_nodes_without_samples(self) -> None:
-        """Forget nodes without samples in any refresh that is kept."""
+        """Drop nodes that have no sample in any stored refresh."""
         places = np.flatnonzero(np.isfinite(self._newest))
         self._layers = [self._select_nodes(layer, places) for layer in self._layers]
         is_kept = np.isfinite([layer.times for layer in self._layers]).any(axis=0)
@@ -238,7 +244,7 @@ class SampleHistory:
         return _RefreshLayer(times[places], np.append(layer.values, np.zeros(missing))[places])
 
     def _stack_layers(self) -> tuple[_Floats, _Floats]:
-        """Return times and values of all refreshes, (K, M + 1), the last node without any."""
+        """Return times and values of all refreshes, (K, M + 1); the last node has no samples."""
         times, values = _make_empty_arrays(len(self._layers), len(self._newest) + 1)
         for number, layer in enumerate(self._layers):
             times[number, : len(layer.times)] = layer.times
@@ -251,13 +257,14 @@ def _make_empty_arrays(*shape: int) -> tuple[_Floats, _Floats]:
 
 
 def aggregate_window(aggregate: WindowAggregate, values: _Floats, is_in: _Bools) -> _Floats:
-    """Return float64 (M,): one value for the samples (K, M) of each node that are in its window.
+    """Return float64 (M,): one value from the samples (K, M) of each node in its window.
 
-    Undefined for a node without any. Example: the 0.5-quantile of 1, 2, 3, 4 is 2.5.
+    The value is undefined for a node without samples. Example: the 0.5-quantile of 1, 2, 3, 4 is
+    2.5.
     """
     if len(values) == 0:
         return np.zeros(values.shape[1])
-    with np.errstate(all="ignore"):  # what is not finite counts as missing
+    with np.errstate(all="ignore"):  # values that are not finite count as missing
         match aggregate.function:
             case "avg":
                 count = np.maximum(is_in.sum(axis=0), 1)
@@ -274,7 +281,7 @@ def aggregate_window(aggregate: WindowAggregate, values: _Floats, is_in: _Bools)
 
 
 def _compute_quantile(values: _Floats, is_in: _Bools, quantile: float) -> _Floats:
-    """Return the quantile as PromQL's quantile_over_time has it (promql/quantile.go)."""
+    """Return the quantile as PromQL's quantile_over_time computes it (promql/quantile.go)."""
     ordered = np.sort(np.where(is_in, values, np.inf), axis=0)
     last = np.maximum(is_in.sum(axis=0) - 1, 0)
     rank = quantile * last

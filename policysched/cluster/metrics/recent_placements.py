@@ -1,8 +1,9 @@
-"""Pods that were placed a short time ago: their load is not in the samples yet.
+"""Recent placements: pods placed so recently that samples do not contain their load.
 
-For each time in use (`placed adds … for 2m`) the pods on each row that still count. A pod counts
-from when it was scheduled until that time is over; its row is then noted as one whose usage
-changed, as when a pod goes, so that whatever is kept of the row is asked for again.
+For each duration in use (`placed adds … for 2m`), this holds the pods on each row that still count.
+A pod counts from the time when it was scheduled until the duration has passed. Its row is then
+recorded in the usage changes, as if a pod had left, so that cached results of the row are
+recomputed.
 """
 
 from __future__ import annotations
@@ -16,9 +17,10 @@ from policysched.cluster.pods import pod_shape
 
 
 def get_scheduled_at_seconds(pod: objects.Pod) -> float:
-    """Return when a placed pod was scheduled, in seconds since 1970; -inf if nothing says.
+    """Return the time when a placed pod was scheduled, in seconds since 1970; -inf if unknown.
 
-    That is when its PodScheduled condition turned true, else `status.startTime`, else its creation.
+    This is the transition of its PodScheduled condition to True, else `status.startTime`, else its
+    creation.
     """
     scheduled = (
         c.last_transition_time
@@ -30,20 +32,23 @@ def get_scheduled_at_seconds(pod: objects.Pod) -> float:
 
 
 class RecentPlacements:
-    """The pods that count, by how long they do and by row."""
+    """The pods that still count, by duration and by row."""
 
     def __init__(self, usage_changes: change_log.ChangeLog[int]) -> None:
-        """Note rows on which a pod ceases to count in `usage_changes`; follow no time yet."""
+        """Start without durations.
+
+        A row on which a pod stops counting is recorded in `usage_changes`.
+        """
         self._changes = usage_changes
         self._counting: dict[float, _PlacementWindow] = {}
 
     @property
     def has_followed_durations(self) -> bool:
-        """Whether anybody asks."""
+        """Whether any policy uses a duration."""
         return bool(self._counting)
 
     def follow_durations(self, seconds: Collection[float]) -> None:
-        """Follow these times and no others, beginning without pods."""
+        """Follow these durations and no others, starting without pods."""
         for counting in self._counting.values():
             self._changes.note_changed_items(counting.rows)
         self._counting = {each: _PlacementWindow(each) for each in seconds}
@@ -51,49 +56,49 @@ class RecentPlacements:
     def add(
         self, info: pod_shape.PodInfo, row: int, placed_at_seconds: float, now_seconds: float
     ) -> None:
-        """Let a pod count that came to a row."""
+        """Count a pod that was placed on a row, for each duration that has not passed."""
         for counting in self._counting.values():
             if placed_at_seconds + counting.seconds > now_seconds:
                 counting.add(info, row, placed_at_seconds)
 
     def remove(self, info: pod_shape.PodInfo) -> None:
-        """Let a pod no longer count; its row is noted by whoever takes it away."""
+        """Stop counting a pod; the caller that removes it from the row records the change."""
         for counting in self._counting.values():
             counting.remove(info.uid)
 
     def expire_placements(self, now_seconds: float) -> None:
-        """Let pods no longer count whose time is over."""
+        """Stop counting pods whose duration has passed."""
         for counting in self._counting.values():
             self._changes.note_changed_items(counting.expire_placements(now_seconds))
 
     def set_times_back(self, seconds: float) -> None:
-        """Let pods count as long as they would have if the clock had not been set back."""
+        """Move all times back by `seconds`, because the clock was set back."""
         for counting in self._counting.values():
             counting.set_times_back(seconds)
 
     def next_change_seconds(self) -> float | None:
-        """Return when the next pod ceases to count, None if none does."""
+        """Return the time when the next pod stops counting, or None."""
         ends = [counting.next_end for counting in self._counting.values()]
         return min((end for end in ends if end is not None), default=None)
 
     def get_rows(self, seconds: float) -> Iterable[int]:
-        """Return the rows on which pods count for a time."""
+        """Return the rows with pods that count for a duration."""
         counting = self._counting.get(seconds)
         return counting.rows if counting else ()
 
     def get_pods(self, seconds: float, row: int) -> Mapping[str, pod_shape.PodShape]:
-        """Return the pods that count on a row for a time: uid → shape."""
+        """Return the pods on a row that count for a duration: uid → shape."""
         counting = self._counting.get(seconds)
         return counting.get_pods(row) if counting else {}
 
     def count_shapes(self, seconds: float, row: int) -> Mapping[pod_shape.PodShape, int]:
-        """Return how many pods of each shape count on a row for a time."""
+        """Return the number of pods of each shape on a row that count for a duration."""
         counting = self._counting.get(seconds)
         return counting.count_shapes(row) if counting else {}
 
 
 class _PlacementWindow:
-    """The pods that count for one length of time."""
+    """The pods that count for one duration."""
 
     def __init__(self, seconds: float) -> None:
         self.seconds = seconds
@@ -108,6 +113,7 @@ class _PlacementWindow:
 
     @property
     def next_end(self) -> float | None:
+        # The heap may contain entries of pods that were removed or added again.
         while self._ends and not self._is_current(*self._ends[0]):
             heapq.heappop(self._ends)
         return self._ends[0][0] if self._ends else None

@@ -1,1 +1,1 @@
-"""Kubernetes objects as on the wire, and what is read from them: selectors, names, times."""
+"""Kubernetes objects in wire format, and values read from them: selectors, names, times."""

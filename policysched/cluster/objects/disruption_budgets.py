@@ -1,4 +1,4 @@
-"""How many pods may be evicted: PodDisruptionBudgets, which preemption goes by."""
+"""PodDisruptionBudgets: the number of pods that preemption may evict."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class BudgetSpec(wire.WireStruct, frozen=True):
 
 
 class BudgetStatus(wire.WireStruct, frozen=True):
-    """`status` of a PodDisruptionBudget; pods by name, with the time of their eviction."""
+    """`status` of a PodDisruptionBudget; `disrupted_pods` maps pod names to eviction times."""
 
     disruptions_allowed: wire.Int32 = 0
     disrupted_pods: dict[str, str | None] = {}
@@ -31,13 +31,13 @@ class PodDisruptionBudget(wire.WireStruct, frozen=True):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class DisruptionBudget:
-    """A budget as preemption reads it.
+    """A budget in the form that preemption reads.
 
     Attributes:
-        selector: the pods it guards; one that is absent, empty or malformed guards none
+        selector: selects the guarded pods. An absent, empty or malformed selector guards none
             (`defaultpreemption/default_preemption.go`, filterPodsWithPDBViolation).
-        disruptions_allowed: how many of them may be evicted now.
-        disrupted_pods: names of pods whose eviction has been counted already.
+        disruptions_allowed: the number of guarded pods that may be evicted now.
+        disrupted_pods: the names of pods whose eviction is already counted.
     """
 
     namespace: str
@@ -48,10 +48,10 @@ class DisruptionBudget:
 
 
 class DisruptionBudgets:
-    """All budgets, fed by watch events.
+    """All budgets, updated by watch events.
 
     Attributes:
-        generation: grows with every change.
+        generation: increases with every change.
     """
 
     def __init__(self) -> None:
@@ -60,19 +60,19 @@ class DisruptionBudgets:
         self._by_namespace: dict[str, dict[str, DisruptionBudget]] = {}
 
     def __len__(self) -> int:
-        """Return how many budgets there are."""
+        """Return the number of budgets."""
         return sum(len(by_name) for by_name in self._by_namespace.values())
 
     def __iter__(self) -> Iterator[DisruptionBudget]:
-        """Iterate over all budgets; they must not change meanwhile."""
+        """Iterate over all budgets; they must not change during the iteration."""
         return (budget for by_name in self._by_namespace.values() for budget in by_name.values())
 
     def get(self, namespace: str, name: str) -> DisruptionBudget | None:
-        """Return a budget, None when there is none of that name."""
+        """Return a budget by name, or None."""
         return self._by_namespace.get(namespace, {}).get(name)
 
     def list_in_namespace(self, namespace: str) -> Collection[DisruptionBudget]:
-        """Return the budgets of a namespace; they guard pods of no other."""
+        """Return the budgets of a namespace; they guard only pods of this namespace."""
         return tuple(self._by_namespace.get(namespace, {}).values())
 
     def set(self, budget: PodDisruptionBudget) -> None:
@@ -89,7 +89,7 @@ class DisruptionBudgets:
         self.generation += 1
 
     def remove(self, namespace: str, name: str) -> bool:
-        """Forget a budget; False when it was not known."""
+        """Remove a budget; return False if it is unknown."""
         by_name = self._by_namespace.get(namespace, {})
         if name not in by_name:
             return False

@@ -1,8 +1,8 @@
-"""Fields of member clusters and of propagated resources, kept where labels are.
+"""Fields of member clusters and of propagated resources, stored as labels.
 
-The columns of nodes hold clusters, too, one row a cluster, and a resource that is to be placed has
-the shape of a pod. What such objects have besides labels stands among their labels under keys that
-no label has: they begin with a character that Kubernetes refuses there.
+The columns of nodes also hold member clusters, one row for each, and a resource to be placed has
+the shape of a pod. Their other fields are stored among their labels, under keys that cannot be
+label keys: they begin with a character that Kubernetes does not allow there.
 """
 
 from __future__ import annotations
@@ -13,20 +13,20 @@ _MARK = "\0"
 
 
 def make_field_label_key(field: str) -> str:
-    """Return the key of a field that has one value, "" where it is unset."""
+    """Return the key of a field with a single value; the label is "" if the field is unset."""
     return f"{_MARK}{field}"
 
 
 def make_field_value_label_key(field: str, value: str) -> str:
-    """Return the key of one value of a field that has several; an object that has it has the key.
+    """Return the key of one value of a multi-valued field; objects with this value have the key.
 
-    An object without any has that of the value "".
+    An object without any value has the key of the value "".
     """
     return f"{_MARK}{field}{_MARK}{value}"
 
 
 def list_field_values(field: str, known: Iterable[str]) -> frozenset[str]:
-    """Return the values of a field that has several, of objects with these keys."""
+    """Return the values of a multi-valued field that occur in `known`, a set of label keys."""
     beginning = make_field_value_label_key(field, "")
     return frozenset(each.removeprefix(beginning) for each in known if each.startswith(beginning))
 
@@ -34,7 +34,7 @@ def list_field_values(field: str, known: Iterable[str]) -> frozenset[str]:
 def make_field_labels(
     own: Mapping[str, str], fields: Mapping[str, str], several: Mapping[str, Iterable[str]]
 ) -> dict[str, str]:
-    """Return the labels of an object with its fields: `several` are those with several values."""
+    """Return the labels of an object with its fields; `several` are the multi-valued ones."""
     members = [
         make_field_value_label_key(field, value)
         for field, values in several.items()

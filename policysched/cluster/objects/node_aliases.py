@@ -1,15 +1,16 @@
-"""Which node a text names: what exporters and their scrape configurations call nodes varies.
+"""Finds the node that a text names; exporters and scrape configurations name nodes differently.
 
-Prometheus' own node discovery gives `instance` the node's address and port, charts put the node's
-name there or into `node`, cloud discovery the private DNS name. In this order, the first that any
-node answers to decides:
+Prometheus' own node discovery sets `instance` to the node's address and port. Charts set `instance`
+or `node` to the node's name, and cloud discovery uses the private DNS name. The first of these
+steps that finds any node decides:
 
 1. the node's name;
 2. an address of its status or its label kubernetes.io/hostname;
-3. the same after a port is taken off: `10.0.0.7:9100`, `[fd00::7]:9100`, `node-7:9100`;
-4. its name without the domain, or without one where the node has one: `node-7.example.com`.
+3. the same after removing a port: `10.0.0.7:9100`, `[fd00::7]:9100`, `node-7:9100`;
+4. its name, if one of text and name has a domain and the other has none: `node-7.example.com`.
 
-Only the first can not be of several nodes: names are unique, addresses need not be.
+Step 1 always finds exactly one node, because names are unique. Addresses need not be unique. From
+step 2 on, case and surrounding spaces of the text are ignored.
 """
 
 from __future__ import annotations
@@ -25,16 +26,16 @@ HOSTNAME_LABEL = "kubernetes.io/hostname"
 _ADDRESS_TYPES = {"InternalIP", "ExternalIP", "Hostname", "InternalDNS", "ExternalDNS"}
 _FEWEST_COLONS_OF_IPV6 = 2
 _MAX_REMEMBERED_PER_NODE = 8
-"""Texts whose nodes are remembered; exporters of a node may give it several names, not many."""
+"""Bounds the cached texts; exporters may name one node in a few different ways."""
 
 _WITH_PORT = re.compile(r"(?:\[(?P<ipv6>[^\]]+)\]|(?P<host>[^:\[\]]+)):[0-9]{1,5}")
 
 
 class NodeAliasIndex:
-    """Finds nodes by what they are called; follows the nodes of a cluster."""
+    """Finds nodes by the names in use for them; follows the nodes of a cluster."""
 
     def __init__(self, nodes: Iterable[objects.Node] = ()) -> None:
-        """Start with some nodes."""
+        """Start with `nodes`."""
         self._nodes: dict[str, objects.Node] = {}
         self._aliases: dict[str, set[str]] = {}
         self._short_names: dict[str, set[str]] = {}
@@ -42,20 +43,20 @@ class NodeAliasIndex:
         self.follow_nodes(nodes)
 
     def __len__(self) -> int:
-        """Return how many nodes there are."""
+        """Return the number of nodes."""
         return len(self._nodes)
 
     def __contains__(self, name: object) -> bool:
-        """Return whether there is a node of this name."""
+        """Return whether a node has this name."""
         return name in self._nodes
 
     def get_node_uid(self, name: str) -> str | None:
-        """Return the uid of a node: a node that was replaced under its name has another."""
+        """Return the uid of a node, or None; a replaced node of the same name has a new uid."""
         node = self._nodes.get(name)
         return None if node is None else node.metadata.uid
 
     def follow_nodes(self, nodes: Iterable[objects.Node]) -> None:
-        """Take in all nodes that there are now; those that are the same object cost nothing."""
+        """Update the index to `nodes`; nodes that are the same object cost nothing."""
         now = {node.name: node for node in nodes}
         for name, old in list(self._nodes.items()):
             if now.get(name) is not old:
@@ -65,7 +66,7 @@ class NodeAliasIndex:
                 self._add(node)
 
     def find_nodes(self, text: str) -> frozenset[str]:
-        """Return the nodes that `text` may mean: none, one, or several, which is ambiguous."""
+        """Return the nodes that `text` may name: none, one, or several if it is ambiguous."""
         found = self._found.get(text)
         if found is None:
             if len(self._found) >= _MAX_REMEMBERED_PER_NODE * (1 + len(self._nodes)):
@@ -92,7 +93,7 @@ class NodeAliasIndex:
         return frozenset(self._aliases.get(_normalise_host(host), ()))
 
     def _find_by_short_name(self, host: str) -> frozenset[str]:
-        """Compare a name with a domain with names without one; two different domains differ."""
+        """Match a name that has a domain to names without one, and the reverse."""
         short = host.partition(".")[0]
         if not short or _is_ip(host):
             return frozenset()
@@ -128,7 +129,7 @@ def _discard_node_alias(index: dict[str, set[str]], key: str, name: str) -> None
 
 
 def _normalise_host(host: str) -> str:
-    """Return the one spelling of an IPv6 address; anything else as it is."""
+    """Return the canonical spelling of an IPv6 address, and any other text unchanged."""
     if host.count(":") < _FEWEST_COLONS_OF_IPV6:
         return host
     try:

@@ -1,9 +1,8 @@
-"""Kubernetes objects, shaped as on the wire, holding only the fields that scheduling reads.
+"""Kubernetes objects in wire format, with only the fields that scheduling reads.
 
-One definition serves for both: `msgspec` decodes watch bytes straight into these structs (unknown
-fields are skipped while parsing) and the engine reads them. They are frozen; a change of an object
-is a new object. Quantities stay text here and become integers in `cluster.pods.pod_shape` and
-`cluster.columns.columns`.
+`msgspec` decodes watch bytes directly into these structs and skips unknown fields while parsing;
+the engine reads the same structs. They are frozen, so a changed object is a new object. Quantities
+stay text here and become integers in `cluster.pods.pod_shape` and `cluster.columns.columns`.
 """
 
 from __future__ import annotations
@@ -57,14 +56,14 @@ class SelectorRequirement(WireStruct, frozen=True):
 
 
 class LabelSelector(WireStruct, frozen=True):
-    """`metav1.LabelSelector`: None selects nothing, an empty one selects everything."""
+    """`metav1.LabelSelector`: an absent selector selects nothing, an empty one everything."""
 
     match_labels: dict[str, str] = {}
     match_expressions: tuple[SelectorRequirement, ...] = ()
 
 
 class NodeSelectorTerm(WireStruct, frozen=True):
-    """Requirements that are ANDed; a term without any matches no node."""
+    """Requirements that are ANDed; a term without requirements matches no node."""
 
     match_expressions: tuple[SelectorRequirement, ...] = ()
     match_fields: tuple[SelectorRequirement, ...] = ()
@@ -91,7 +90,7 @@ class NodeAffinity(WireStruct, frozen=True):
 
 
 class PodAffinityTerm(WireStruct, frozen=True):
-    """Pods (by selector and namespaces) and the topology in which they are looked for."""
+    """Pods (by selector and namespaces) and the topology key of their domains."""
 
     topology_key: str = ""
     label_selector: LabelSelector | None = None
@@ -153,7 +152,7 @@ class Taint(WireStruct, frozen=True):
 
 
 class Toleration(WireStruct, frozen=True):
-    """`spec.tolerations[]` of a pod; an empty effect tolerates all effects."""
+    """`spec.tolerations[]` of a pod; an empty effect matches all effects."""
 
     key: str = ""
     operator: str = ""
@@ -206,7 +205,7 @@ class PersistentVolumeClaimSource(WireStruct, frozen=True):
 
 
 class EphemeralVolumeSource(WireStruct, frozen=True):
-    """`volumes[].ephemeral`: the claim is called `<pod>-<volume>`."""
+    """`volumes[].ephemeral`: its claim is named `<pod>-<volume>`."""
 
 
 class CSIVolume(WireStruct, frozen=True):
@@ -222,7 +221,7 @@ class ImageVolume(WireStruct, frozen=True):
 
 
 class Volume(WireStruct, frozen=True):
-    """A volume, as far as scheduling reads it."""
+    """A volume with the fields that scheduling reads."""
 
     name: str = ""
     persistent_volume_claim: PersistentVolumeClaimSource | None = None
@@ -296,7 +295,7 @@ class Condition(WireStruct, frozen=True):
 
 
 class ContainerStatus(WireStruct, frozen=True):
-    """What a running container was granted (in-place resize)."""
+    """The resources granted to a running container (in-place resize)."""
 
     name: str = ""
     resources: ResourceRequirements | None = None
@@ -325,16 +324,16 @@ class Pod(WireStruct, frozen=True):
 
     @property
     def key(self) -> str:
-        """`namespace/name`, as users write it."""
+        """`namespace/name`."""
         return f"{self.metadata.namespace}/{self.metadata.name}"
 
     @property
     def is_terminal(self) -> bool:
-        """Whether the pod has ended and holds no resources any more."""
+        """Whether the pod has ended and no longer holds resources."""
         return self.status.phase in ("Succeeded", "Failed")
 
 
-# --- nodes and the rest --------------------------------------------------------------------------
+# --- nodes and namespaces ------------------------------------------------------------------------
 
 
 class NodeSpec(WireStruct, frozen=True):
@@ -383,6 +382,6 @@ class Node(WireStruct, frozen=True):
 
 
 class Namespace(WireStruct, frozen=True):
-    """A v1 Namespace; its labels answer namespace selectors."""
+    """A v1 Namespace; namespace selectors match its labels."""
 
     metadata: ObjectMeta

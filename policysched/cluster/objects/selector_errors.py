@@ -1,7 +1,7 @@
-"""What is wrong with a selector, in the words of Kubernetes: kube-scheduler tells pods with them.
+"""Errors of selectors in the words of Kubernetes, as kube-scheduler reports them for pods.
 
-The API server refuses most such selectors; it lets through numbers that are none, and keeps what
-older versions let through. Keys are taken to be valid.
+The API server rejects most such selectors. It accepts values of Gt and Lt that are not integers,
+and it keeps objects that older versions accepted. Keys are assumed to be valid.
 
 Sources: apimachinery `pkg/labels/selector.go` (NewRequirement), `meta/v1/helpers.go`
 (LabelSelectorAsSelector), component-helpers `scheduling/corev1/nodeaffinity/nodeaffinity.go`.
@@ -29,7 +29,7 @@ _NO_VALUE = (
 
 
 def find_requirement_errors(requirement: objects.SelectorRequirement, where: str = "") -> list[str]:
-    """Return all errors of one label requirement with a known operator, found at `where`."""
+    """Return all errors of a label requirement with a known operator; `where` is its field path."""
     path = f"{where}.values" if where else "values"
     return [
         *_find_value_count_errors(requirement.operator, requirement.values, path),
@@ -38,7 +38,7 @@ def find_requirement_errors(requirement: objects.SelectorRequirement, where: str
 
 
 def find_label_selector_error(selector: objects.LabelSelector | None) -> str:
-    """Return the first error of a selector of pods or namespaces, "" for none."""
+    """Return the first error of a selector of pods or namespaces, or ""."""
     if selector is None:
         return ""
     for key, value in selector.match_labels.items():
@@ -55,7 +55,7 @@ def find_label_selector_error(selector: objects.LabelSelector | None) -> str:
 
 
 def find_node_term_errors(term: objects.NodeSelectorTerm, where: str = "") -> list[str]:
-    """Return all errors of a node selector term, found at `where`."""
+    """Return all errors of a node selector term; `where` is its field path."""
     errors = []
     for i, expression in enumerate(term.match_expressions):
         path = f"{where}.matchExpressions[{i}]"
@@ -75,7 +75,7 @@ def find_node_term_errors(term: objects.NodeSelectorTerm, where: str = "") -> li
 
 
 def aggregate_errors(errors: Iterable[str]) -> str:
-    """Return several errors as Kubernetes tells them: one alone, more in brackets."""
+    """Join errors as Kubernetes does: a single one alone, several in brackets, without repeats."""
     unique = list(dict.fromkeys(errors))
     return unique[0] if len(unique) == 1 else f"[{', '.join(unique)}]"
 
@@ -113,7 +113,7 @@ def _find_label_value_errors(key: str, values: Sequence[str], path: str) -> Iter
 
 
 def _format_invalid_value(path: str, value: str | Sequence[str], detail: str) -> str:
-    """Spell an error as `field.Invalid` does; an empty list is Go's nil."""
+    """Format an error like `field.Invalid`; an empty list is printed as Go's nil."""
     bad = value if isinstance(value, str) else (list(value) or None)
     shown = json.dumps(bad, ensure_ascii=False, separators=(",", ":"))
     return f"{path}: Invalid value: {shown}: {detail}"

@@ -1,7 +1,7 @@
-"""Label selectors in canonical, hashable form, with Kubernetes' semantics on one object.
+"""Label selectors in canonical, hashable form, with Kubernetes' semantics for one object.
 
 Sources: apimachinery `pkg/labels/selector.go` (`Requirement.Matches`), component-helpers
-`scheduling/corev1/nodeaffinity`. NotIn and DoesNotExist match an absent key; Gt and Lt need an
+`scheduling/corev1/nodeaffinity`. NotIn and DoesNotExist match an absent key. Gt and Lt need an
 integer on both sides (int64, decimal) and are false otherwise.
 """
 
@@ -35,12 +35,12 @@ class Requirement:
     values: frozenset[str] = frozenset()
 
     def __str__(self) -> str:
-        """Return the requirement as a manifest has it: `disk In (ssd)`."""
+        """Return the requirement in readable form: `disk In (ssd)`."""
         values = f" ({', '.join(sorted(self.values))})" if self.values else ""
         return f"{self.key} {self.operator}{values}"
 
     def matches_value(self, value: str | None) -> bool:
-        """Return whether a label with this value (None: the label is absent) satisfies it."""
+        """Return whether a label with this value satisfies it; None if the label is absent."""
         match self.operator:
             case LabelOperator.IN:
                 return value is not None and value in self.values
@@ -62,7 +62,7 @@ class Requirement:
 
     @property
     def threshold(self) -> int | None:
-        """The integer that Gt and Lt compare with; None when there is not exactly one."""
+        """The integer that Gt and Lt compare with, or None if there is not exactly one."""
         if len(self.values) != 1:
             return None
         return int64.parse_int64(next(iter(self.values)))
@@ -70,7 +70,7 @@ class Requirement:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Selector:
-    """Requirements that are ANDed; without any it matches everything."""
+    """Requirements that are ANDed; without requirements it matches everything."""
 
     requirements: tuple[Requirement, ...] = ()
     matches_nothing: bool = False
@@ -96,9 +96,9 @@ NOTHING = Selector(matches_nothing=True)
 
 
 def from_label_selector(selector: objects.LabelSelector | None) -> Selector:
-    """Return the canonical form (`metav1.LabelSelectorAsSelector`): None selects nothing.
+    """Return the canonical form (`metav1.LabelSelectorAsSelector`); None selects nothing.
 
-    A requirement that Kubernetes would refuse makes the selector match nothing.
+    A selector with a requirement that Kubernetes would reject matches nothing.
     """
     if selector is None:
         return NOTHING
@@ -123,7 +123,7 @@ def from_match_labels(labels: Mapping[str, str]) -> Selector:
 
 
 def from_requirement(requirement: objects.SelectorRequirement) -> Requirement | None:
-    """Return the canonical requirement, or None when Kubernetes would refuse it."""
+    """Return the canonical requirement, or None if Kubernetes would reject it."""
     try:
         operator = LabelOperator(requirement.operator)
     except ValueError:

@@ -1,8 +1,9 @@
-"""Volumes, claims and what says where they can be used, shaped as on the wire.
+"""Volumes, claims and the objects that restrict their use to some nodes, in wire format.
 
-Only what kube-scheduler's volume plugins read is kept (`framework/plugins/volumebinding`,
-`volumezone`, `volumerestrictions`, `nodevolumelimits`; component-helpers `storage/volume`).
-None stands for a field that is absent where that differs from being empty.
+They have only the fields that kube-scheduler's volume plugins read
+(`framework/plugins/volumebinding`, `volumezone`, `volumerestrictions`, `nodevolumelimits`;
+component-helpers `storage/volume`). None means that a field is absent, if this differs from an
+empty field.
 """
 
 from __future__ import annotations
@@ -13,17 +14,17 @@ from typing import TypeAlias
 from policysched.cluster.objects import objects, volume_sources, wire
 
 BETA_STORAGE_CLASS = "volume.beta.kubernetes.io/storage-class"
-"""Annotation: the class, stronger than the field (core/v1 BetaStorageClassAnnotation)."""
+"""Annotation: the class; it overrides the field (core/v1 BetaStorageClassAnnotation)."""
 BIND_COMPLETED = "pv.kubernetes.io/bind-completed"
-"""Annotation of a claim: it has been bound for good."""
+"""Annotation of a claim whose binding is complete."""
 BOUND_BY_CONTROLLER = "pv.kubernetes.io/bound-by-controller"
-"""Annotation: bound by a program; without it a binding is the user's own."""
+"""Annotation of a binding made by a controller; without it, the user made the binding."""
 SELECTED_NODE = "volume.kubernetes.io/selected-node"
-"""Annotation of a claim: the node for which its volume shall be provisioned."""
+"""Annotation of a claim: the node for which its volume must be provisioned."""
 MIGRATED_PLUGINS = "storage.alpha.kubernetes.io/migrated-plugins"
-"""Annotation of a CSINode: in-tree plugins, separated by commas, that are CSI drivers there."""
+"""Annotation of a CSINode: the in-tree plugins, comma-separated, that are migrated to CSI there."""
 NO_PROVISIONER = "kubernetes.io/no-provisioner"
-"""Provisioner of classes whose volumes are made by hand."""
+"""The provisioner of classes whose volumes are created manually."""
 WAIT_FOR_FIRST_CONSUMER = "WaitForFirstConsumer"
 READ_WRITE_ONCE_POD = "ReadWriteOncePod"
 
@@ -39,7 +40,7 @@ class CSIVolumeSource(wire.WireStruct, frozen=True):
 
 
 class VolumeNodeAffinity(wire.WireStruct, frozen=True):
-    """`spec.nodeAffinity`: from which nodes a volume can be reached."""
+    """`spec.nodeAffinity`: the nodes that can access a volume."""
 
     required: objects.NodeSelector | None = None
 
@@ -90,7 +91,7 @@ class PersistentVolume(wire.WireStruct, frozen=True):
 
     @property
     def class_name(self) -> str:
-        """Name of its class, "" for none (`storage/volume/helpers.go`)."""
+        """The name of its class, or "" (`storage/volume/helpers.go`)."""
         return self.metadata.annotations.get(BETA_STORAGE_CLASS, self.spec.storage_class_name)
 
 
@@ -118,17 +119,17 @@ class PersistentVolumeClaim(wire.WireStruct, frozen=True):
 
     @property
     def class_name(self) -> str:
-        """Name of its class, "" for none (`storage/volume/helpers.go`)."""
+        """The name of its class, or "" (`storage/volume/helpers.go`)."""
         annotated = self.metadata.annotations.get(BETA_STORAGE_CLASS)
         return (self.spec.storage_class_name or "") if annotated is None else annotated
 
     @property
     def is_fully_bound(self) -> bool:
-        """Whether it has a volume and binding is over (`volumebinding`, isPVCFullyBound)."""
+        """Whether it has a volume and binding is complete (`volumebinding`, isPVCFullyBound)."""
         return bool(self.spec.volume_name) and BIND_COMPLETED in self.metadata.annotations
 
     def is_owned_by(self, pod_uid: str) -> bool:
-        """Return whether it was made for an ephemeral volume of the pod with this uid.
+        """Return whether it was created for an ephemeral volume of the pod with this uid.
 
         Source: component-helpers `storage/ephemeral/ephemeral.go`, VolumeIsForPod.
         """
@@ -140,7 +141,7 @@ class PersistentVolumeClaim(wire.WireStruct, frozen=True):
 
 
 class TopologyRequirement(wire.WireStruct, frozen=True):
-    """`matchLabelExpressions[]`: one of the values."""
+    """`matchLabelExpressions[]`: the label must have one of the values."""
 
     key: str
     values: tuple[str, ...] = ()
@@ -165,7 +166,7 @@ class StorageClass(wire.WireStruct, frozen=True):
 
 
 class VolumeNodeResources(wire.WireStruct, frozen=True):
-    """`allocatable` of a driver on a node: how many volumes, None for no limit."""
+    """`allocatable` of a driver on a node: the number of volumes, None for no limit."""
 
     count: wire.Int32 | None = None
 
@@ -205,7 +206,7 @@ class CSIDriver(wire.WireStruct, frozen=True):
 
 
 class CSIStorageCapacity(wire.WireStruct, frozen=True):
-    """A storage.k8s.io/v1 CSIStorageCapacity: what a class has left for some nodes."""
+    """A storage.k8s.io/v1 CSIStorageCapacity: the free capacity of a class on some nodes."""
 
     metadata: objects.ObjectMeta
     storage_class_name: str = ""
@@ -232,7 +233,7 @@ class VolumeAttachmentSpec(wire.WireStruct, frozen=True):
 
 
 class VolumeAttachment(wire.WireStruct, frozen=True):
-    """A storage.k8s.io/v1 VolumeAttachment: a volume that is, or shall be, on a node."""
+    """A storage.k8s.io/v1 VolumeAttachment: a volume that is, or must be, attached to a node."""
 
     metadata: objects.ObjectMeta
     spec: VolumeAttachmentSpec = VolumeAttachmentSpec()
@@ -259,11 +260,11 @@ API_VERSIONS: Mapping[type[StorageObject], str] = {
 }
 """Type → apiVersion; the kind is the name of the type."""
 NAMESPACED = (PersistentVolumeClaim, CSIStorageCapacity)
-"""The types whose objects live in namespaces."""
+"""The namespaced types."""
 
 
 def list_quantities(item: StorageObject) -> Iterator[wire.Quantity]:
-    """Return all quantities that an object holds."""
+    """Yield all quantities of an object."""
     match item:
         case PersistentVolume():
             yield from item.spec.capacity.values()

@@ -1,4 +1,4 @@
-"""Times as the API server writes them."""
+"""Times in the format of the API server."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import datetime
 
 
 def parse_rfc3339(text: str) -> datetime.datetime | None:
-    """Return an RFC 3339 time; None for a text that is none."""
+    """Return an RFC 3339 time, in UTC if it has no offset; None if the text is invalid."""
     try:
         moment = datetime.datetime.fromisoformat(text)
     except ValueError:
@@ -15,12 +15,12 @@ def parse_rfc3339(text: str) -> datetime.datetime | None:
 
 
 def parse_rfc3339_seconds(text: str) -> float:
-    """Return an RFC 3339 time in seconds since 1970; -inf for a text that is none."""
+    """Return an RFC 3339 time in seconds since 1970; -inf if the text is invalid."""
     moment = parse_rfc3339(text)
     return float("-inf") if moment is None else moment.timestamp()
 
 
 def find_time_problem(text: str | None) -> str:
-    """Return the problem of a time, "" if it is valid."""
+    """Return the problem of a time, or "" if it is valid or absent."""
     is_time = text is None or parse_rfc3339(text) is not None
     return "" if is_time else f"`{text}` is not a time such as `2026-01-31T12:00:00Z`"

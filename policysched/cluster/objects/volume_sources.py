@@ -1,7 +1,7 @@
-"""Where a volume comes from: sources that volumes of pods and PersistentVolumes have in common.
+"""Volume sources that pods and PersistentVolumes have in common.
 
-Only what identifies a disk is read: to keep pods off a node where another one holds it, and to know
-as which CSI volume an in-tree one is attached (csi-translation-lib).
+Only the fields that identify a disk are read. They are needed to detect disks that two pods cannot
+share, and to translate in-tree volumes to CSI volumes (csi-translation-lib).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What all wire structs share."""
+"""Types that all wire structs share."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ Quantity: TypeAlias = str | int | float
 ResourceList: TypeAlias = dict[str, Quantity]
 Int32 = Annotated[int, msgspec.Meta(ge=-(2**31), le=2**31 - 1)]
 Int64 = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
-"""The integers of the API: columns hold no others, and the API server stores no others."""
+"""The integers of the API; columns and the API server store no larger ones."""
 
 UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
-"""What msgspec raises for a body: no JSON or another shape, no UTF-8, nested without end."""
+"""Raised by msgspec for a body: invalid JSON, another schema, invalid UTF-8, excessive nesting."""
 
 
 class WireStruct(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True, kw_only=True):
-    """What all wire structs share: frozen, camelCase names, defaults left out when encoded."""
+    """Base of all wire structs: frozen, camelCase names, defaults omitted when encoded."""

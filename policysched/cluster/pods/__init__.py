@@ -1,1 +1,1 @@
-"""What scheduling knows about pods: shapes, requests, disks, owners, nominations."""
+"""Facts about pods that scheduling uses: shapes, requests, disks, owners, nominations."""

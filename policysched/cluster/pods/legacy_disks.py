@@ -1,8 +1,9 @@
-"""Disks that pods mount without a claim, and which of them two pods cannot share.
+"""Disks that pods mount without a claim, and conflicts between pods that mount the same disk.
 
-Source: `plugins/volumerestrictions/volume_restrictions.go`, isVolumeConflict. GCE disks, iSCSI
-targets and RBD images go together where all mount them read-only; EBS volumes never do. iSCSI
-targets are compared by their qualified name alone, RBD images by pool, name and any one monitor.
+Source: `plugins/volumerestrictions/volume_restrictions.go`, isVolumeConflict. Pods can share GCE
+disks, iSCSI targets and RBD images if all of them mount these read-only; they can never share EBS
+volumes. iSCSI targets are compared by their qualified name alone, RBD images by pool, name and any
+common monitor.
 """
 
 from __future__ import annotations
@@ -19,13 +20,13 @@ from policysched.cluster.objects import objects
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class DiskMount:
-    """A disk and how a pod mounts it; an RBD image is one disk for each of its monitors."""
+    """A disk and the mode of its mount; an RBD image is one disk for each of its monitors."""
 
     identity: tuple[str, ...]
     is_read_only: bool
 
     def conflicts_with(self, other: DiskMount) -> bool:
-        """Return whether pods that mount the two cannot be on one node."""
+        """Return whether pods with these two mounts cannot run on the same node."""
         return self.identity == other.identity and not (self.is_read_only and other.is_read_only)
 
 
@@ -49,7 +50,7 @@ def _list_volume_disks(volume: objects.Volume) -> Iterator[DiskMount]:
 
 
 class DiskColumns:
-    """How many pods of each node mount a disk, for writing and for reading alone."""
+    """The number of pods on each node that mount a disk, read-write and read-only."""
 
     def __init__(self) -> None:
         """Start with no disk mounted."""
@@ -64,7 +65,7 @@ class DiskColumns:
                 del self._columns[disk]
 
     def find_disk_conflicts(self, disks: Iterable[DiskMount], size: int) -> npt.NDArray[np.bool_]:
-        """Return bool (N,): the nodes on which a pod mounts one of `disks` so that no other can."""
+        """Return bool (N,): the nodes with a pod whose mount conflicts with one of `disks`."""
         taken = np.zeros(size, np.bool_)
         for disk in disks:
             for other in (DiskMount(disk.identity, mode) for mode in (True, False)):

@@ -1,4 +1,4 @@
-"""Pods for which room is being made on a node: others of less priority must not take it.
+"""Pods for which preemption makes room on a node; pods of lower priority must not use it.
 
 Source: `backend/queue/nominator.go`. The queue keeps this current; filters read it through the
 snapshot.
@@ -22,20 +22,20 @@ class NominatedPods:
         self._pods_on: dict[str, dict[str, pod_shape.PodInfo]] = {}
 
     def __len__(self) -> int:
-        """Return how many pods are nominated."""
+        """Return the number of nominated pods."""
         return len(self._node_of)
 
     def nominate(self, info: pod_shape.PodInfo, node_name: str) -> None:
-        """Nominate a pod to a node, and to no other any more."""
+        """Nominate a pod to a node instead of any former one; "" only removes the nomination."""
         self.remove_nomination(info.uid)
         if node_name:
             self._node_of[info.uid] = node_name
             self._pods_on.setdefault(node_name, {})[info.uid] = info
 
     def update_nominated_pod(self, old: pod_shape.PodInfo, new: pod_shape.PodInfo) -> None:
-        """Follow an update of a waiting pod.
+        """Follow an update of a pending pod.
 
-        A nomination that only this process knows yet outlives updates that say nothing about one.
+        A nomination that only this process knows survives updates without a nominated node.
         """
         said_before = old.pod.status.nominated_node_name
         says_now = new.pod.status.nominated_node_name
@@ -45,7 +45,7 @@ class NominatedPods:
             self.nominate(new, self._node_of.get(new.uid, ""))
 
     def remove_nomination(self, uid: str) -> str | None:
-        """Drop the nomination of a pod, if it has one; return to which node it was."""
+        """Remove the nomination of a pod; return its node, or None."""
         node_name = self._node_of.pop(uid, None)
         if node_name is not None:
             pods = self._pods_on[node_name]
@@ -55,7 +55,7 @@ class NominatedPods:
         return node_name
 
     def get_nominated_node(self, uid: str) -> str | None:
-        """Return the node to which a pod is nominated."""
+        """Return the node to which a pod is nominated, or None."""
         return self._node_of.get(uid)
 
     def get_nominated_pods(self, node_name: str) -> list[pod_shape.PodInfo]:
@@ -63,9 +63,9 @@ class NominatedPods:
         return list(self._pods_on.get(node_name, {}).values())
 
     def apply_nomination(self, info: pod_shape.PodInfo) -> pod_shape.PodInfo:
-        """Return a waiting pod as it will be once the API server shows its nomination.
+        """Return a pending pod as it will be when the API server shows its nomination.
 
-        Else a pod that is tried again soon would make room for itself on a second node.
+        Otherwise a pod that is retried soon would preempt pods on a second node.
         """
         node_name = self.get_nominated_node(info.uid)
         if node_name is None or node_name == info.pod.status.nominated_node_name:
@@ -76,9 +76,9 @@ class NominatedPods:
     def list_pods_taking_precedence(
         self, info: pod_shape.PodInfo
     ) -> Iterator[tuple[str, list[pod_shape.PodInfo]]]:
-        """Yield the nodes on which others have precedence over a pod, and those others.
+        """Yield the nodes with nominated pods that take precedence over a pod, and these pods.
 
-        They are the nominated pods of the same priority or more, the pod itself aside
+        They are the nominated pods of the same or a higher priority, except the pod itself
         (`runtime/framework.go`, addGENominatedPods).
         """
         priority, uid = info.shape.priority, info.uid

@@ -1,4 +1,4 @@
-"""Services and controllers, shaped as on the wire: only their pod selectors matter."""
+"""Services and controllers in wire format, with only their pod selectors."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Service(objects.WireStruct, frozen=True):
 
     @property
     def selector(self) -> selectors.Selector | None:
-        """Which pods it selects, None for none."""
+        """The selector of its pods, or None."""
         return selectors.from_match_labels(self.spec.selector) if self.spec.selector else None
 
 
@@ -38,7 +38,7 @@ class Workload(objects.WireStruct, frozen=True):
 
     @property
     def selector(self) -> selectors.Selector | None:
-        """Which pods it selects, None for none."""
+        """The selector of its pods, or None."""
         labels = self.spec.selector
         return None if labels is None else selectors.from_label_selector(labels)
 
@@ -49,4 +49,4 @@ WIRE_TYPES: dict[owner_selectors.OwnerKind, type[Service | Workload]] = {
     owner_selectors.OwnerKind.REPLICA_SET: Workload,
     owner_selectors.OwnerKind.STATEFUL_SET: Workload,
 }
-"""How to decode each kind."""
+"""The struct from which each kind is decoded."""

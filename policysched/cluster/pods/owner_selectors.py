@@ -1,7 +1,7 @@
-"""Which pods belong together: the selectors of services and controllers.
+"""The selectors of services and controllers, which determine the pods that belong together.
 
-Default spread constraints have no selector of their own; the pod's services and its controller
-supply one.
+Default spread constraints have no selector of their own; they use those of the pod's services and
+of its controller.
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ _CONTROLLERS = {kind.value: kind for kind in OwnerKind if kind is not OwnerKind.
 
 
 class OwnerSelectors:
-    """The pod selectors of all services and controllers, fed by watch events."""
+    """The pod selectors of all services and controllers, updated by watch events."""
 
     def __init__(self) -> None:
         """Start without any."""
         self.generation = 0
-        """Grows with every change."""
+        """Increases with every change."""
         self._selectors: dict[tuple[OwnerKind, str], dict[str, selectors.Selector]] = {}
 
     def set_selector(
         self, kind: OwnerKind, namespace: str, name: str, selector: selectors.Selector | None
     ) -> None:
-        """Keep the selector of one object; None when the object is gone or selects nothing."""
+        """Set the selector of one object; None if the object was removed or selects nothing."""
         by_name = self._selectors.setdefault((kind, namespace), {})
         if by_name.get(name) == selector:
             return
@@ -47,10 +47,11 @@ class OwnerSelectors:
         self.generation += 1
 
     def get_owner_selector(self, shape: pod_shape.PodShape) -> selectors.Selector:
-        """Return what the services of the pod and its controller select, all of it together.
+        """Return the conjunction of the selectors of the pod's services and of its controller.
 
-        Without any of these it is the selector of everything. What a ReplicationController says of
-        a label stands instead of what services say of it.
+        Without services and controller, it is the selector of everything. Requirements of a
+        ReplicationController replace those of services for the same label key.
+
         Source: `plugins/helper/spread.go`, DefaultSelector.
         """
         services = self._selectors.get((OwnerKind.SERVICE, shape.namespace), {}).values()

@@ -1,12 +1,12 @@
-"""What a pod asks of a node, in the integers that scheduling compares.
+"""The resource requests of a pod, in the integers that scheduling compares.
 
 Sources: component-helpers `resource/helpers.go` (PodRequests, AggregateContainerRequests),
 `pkg/scheduler/framework/types.go` (CalculateResource), KEP-753 (restartable init containers),
 KEP-1287 (in-place resize), KEP-2837 (pod-level resources), with the feature gates that
 kube-scheduler 1.36 has on by default.
 
-While they are added up, quantities are whole billionths: that is how finely Kubernetes reads them,
-and rounding comes last, once.
+Quantities are summed as whole billionths, the finest unit that Kubernetes reads, and the sum is
+rounded once at the end.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ MEMORY = "memory"
 EPHEMERAL_STORAGE = "ephemeral-storage"
 DEFAULT_CPU_MILLI = 100
 DEFAULT_MEMORY_BYTES = 200 * 1024 * 1024
-"""What a container without a request counts for in scores (`util/pod_resources.go`)."""
+"""The default for containers without a request, in scores (`util/pod_resources.go`)."""
 
 Amounts: TypeAlias = dict[str, int]
 
@@ -41,16 +41,16 @@ _NATIVE_DOMAIN = "kubernetes.io/"
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class PodResourceRequests:
-    """A pod's requests.
+    """The requests of a pod.
 
     Attributes:
         amounts: resource name → int64: milli-CPU for cpu, whole units (bytes, pieces) for all
             others.
-        nonzero_cpu_milli, nonzero_memory_bytes: what a placed pod counts for in scores, containers
-            without a request at their default.
-        scored: what an incoming pod counts for in the scores of NodeResourcesFit: containers
-            without a request always at their default, pod-level requests left out (`fit.go` makes
-            its scorer without that feature).
+        nonzero_cpu_milli, nonzero_memory_bytes: the amounts of a placed pod in scores, with the
+            defaults for containers without a request.
+        scored: the amounts of an incoming pod in the scores of NodeResourcesFit. Containers without
+            a request always count with their defaults, and pod-level requests are ignored (`fit.go`
+            creates its scorer without that feature).
     """
 
     amounts: Mapping[str, int]
@@ -65,7 +65,7 @@ def parse_amount(resource: str, text: objects.Quantity) -> int:
 
 
 def is_extended_resource(name: str) -> bool:
-    """Return whether `name` is a resource that a device plugin or an operator brings.
+    """Return whether `name` is a resource that a device plugin or an operator provides.
 
     Source: `pkg/apis/core/v1/helper/helpers.go`, IsExtendedResourceName.
     """
@@ -82,7 +82,7 @@ def is_scalar_resource(name: str) -> bool:
 
 
 def compute_pod_requests(pod: objects.Pod) -> PodResourceRequests:
-    """Return what the pod requests: containers, init containers, pod level and overhead."""
+    """Return the requests of a pod: containers, init containers, pod level and overhead."""
     pod_level = _get_pod_level_requests(pod)
     exact = _sum_with_overhead(pod, {}, pod_level)
     defaults = _DEFAULTS
@@ -99,11 +99,12 @@ def compute_pod_requests(pod: objects.Pod) -> PodResourceRequests:
 
 
 def compute_pod_limits(pod: objects.Pod) -> Amounts:
-    """Return what the pod is limited to; a resource that is not in it has no limit.
+    """Return the limits of a pod; a resource that is not in the result has no limit.
 
-    Of cpu, memory and ephemeral storage there is a limit only if every container, init containers
-    included, has one that is not 0, or the pod as a whole. Of all others containers get nothing
-    without a limit, so that there always is one, 0 where nothing is said; these are left out too.
+    For cpu, memory and ephemeral storage there is a limit only if every container, including init
+    containers, has one that is not 0, or if the pod as a whole has one. Of any other resource, a
+    container without a limit gets nothing, so there always is a limit, which is 0 if it is unset.
+    Such a 0 is not in the result either; `get_resource_limit` returns it.
 
     Sources: `resource/helpers.go` (PodLimits, AggregateContainerLimits) for the sum, kubelet
     `cm/helpers_linux.go` (ResourceConfigForPod) for when the sum is a limit of the pod.
@@ -137,7 +138,7 @@ def compute_pod_limits(pod: objects.Pod) -> Amounts:
 
 
 def get_resource_limit(limits: Amounts, resource: str) -> int | None:
-    """Return what `limits` of a pod say of a resource; None for no limit."""
+    """Return the limit of a resource in the `limits` of a pod; None for no limit."""
     return limits.get(resource, None if resource in (*_NATIVE, "pods") else 0)
 
 
@@ -147,10 +148,10 @@ def _list_all_containers(pod: objects.Pod) -> Iterator[objects.Container]:
 
 
 def compute_resized_requests(pod: objects.Pod) -> list[tuple[str, Amounts]]:
-    """Return what a running pod holds where that differs from its spec (in-place resize).
+    """Return the requests that a running pod holds and that differ from its spec (in-place resize).
 
-    The pairs name a container, or "" for the pod level, and amounts in billionths. Most running
-    pods hold exactly what their spec says, whatever their status repeats.
+    Each pair is the name of a container, or "" for the pod level, and amounts in billionths. The
+    result is empty for most running pods, because their status repeats the amounts of the spec.
     """
     if pod.status.resources is None and all(
         s.resources is None for s in _get_container_statuses(pod)
@@ -181,7 +182,7 @@ def _sum_with_overhead(
 
 
 def _sum_container_requests(pod: objects.Pod, defaults: Mapping[str, int]) -> Amounts:
-    """Return the larger of what containers need together and what starting up needs at its peak."""
+    """Return the larger of the sum of the containers and the peak of the init containers."""
     total: Amounts = {}
     for container in pod.spec.containers:
         _add_amounts(total, dict(defaults) | _compute_container_requests(pod, container))
@@ -205,7 +206,7 @@ def _sum_container_requests(pod: objects.Pod, defaults: Mapping[str, int]) -> Am
 
 
 def _compute_container_requests(pod: objects.Pod, container: objects.Container) -> Amounts:
-    """Return what a container holds, given what its status says was granted."""
+    """Return the amounts that a container holds, including those granted in its status."""
     spec = _parse_exact_amounts(container.resources.requests)
     held = next((s for s in _get_container_statuses(pod) if s.name == container.name), None)
     if held is None or held.resources is None:
@@ -214,7 +215,7 @@ def _compute_container_requests(pod: objects.Pod, container: objects.Container) 
 
 
 def _get_pod_level_requests(pod: objects.Pod) -> Amounts:
-    """Return the pod-level requests; these replace the sums of cpu, memory and huge pages."""
+    """Return the pod-level requests, which replace the sums of cpu, memory and huge pages."""
     if pod.spec.resources is None:
         return {}
     spec = _parse_exact_amounts(pod.spec.resources.requests)
@@ -231,7 +232,7 @@ def _compute_held_amounts(
     actuated: objects.ResourceList,
     allocated: objects.ResourceList,
 ) -> Amounts:
-    """Return the largest of spec, actuated and allocated; a refused resize leaves the spec out.
+    """Return the maximum of spec, actuated and allocated; an infeasible resize excludes the spec.
 
     Source: `resource/helpers.go`, determineEffectiveRequests.
     """

@@ -1,9 +1,10 @@
-"""What equal pods have in common: parsed once, shared by all of them.
+"""The part of a pod that equal pods share; it is parsed once for all of them.
 
-Pods of one workload differ in name and uid, hardly ever in what scheduling reads. A `PodShape`
-holds everything that depends on that part alone (requests, selectors, affinity terms, ports), so
-parsing, masks, raw scores and counter membership are computed once per shape and not once per pod
-(the idea of pod signatures, KEP-5598). `PodInfo` adds what belongs to the single pod.
+Pods of one workload differ in name and uid, and rarely in the fields that scheduling reads. A
+`PodShape` holds everything that depends only on these fields (requests, selectors, affinity terms,
+ports). So parsing, masks, raw scores and counter membership are computed once for each shape, not
+once for each pod (the idea of pod signatures, KEP-5598). `PodInfo` adds the facts of the single
+pod.
 """
 
 from __future__ import annotations
@@ -22,16 +23,16 @@ from policysched.cluster.pods import legacy_disks, pod_requests
 
 _POD_HASH_LABEL = "pod-template-hash"
 _INDEXES = itertools.count()
-"""Of the whole process: after a policy change, shapes of several caches meet."""
+"""Unique in the process: after a policy change, shapes of several caches are used together."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class AffinityTerm:
-    """Which pods (selector, namespaces) and in which topology they are counted.
+    """The pods of an affinity term (selector, namespaces) and the topology key of their domains.
 
-    `namespaces` are names; pods of namespaces whose labels `namespace_selector` matches count too
-    (None: no such namespaces). matchLabelKeys and mismatchLabelKeys are merged into `selector` by
-    the API server before a scheduler sees them.
+    `namespaces` are names. Pods of namespaces whose labels match `namespace_selector` count too;
+    None matches no namespace. The API server merges matchLabelKeys and mismatchLabelKeys into
+    `selector` before a scheduler sees them.
     """
 
     selector: selectors.Selector
@@ -45,11 +46,11 @@ class AffinityTerm:
         labels: Mapping[str, str],
         namespace_labels: Mapping[str, str] | None,
     ) -> bool:
-        """Return whether a term of the pod to be scheduled means a pod of `namespace`.
+        """Return whether a term of the incoming pod matches a pod of `namespace`.
 
-        A namespace that is not known (`namespace_labels` None) is matched by its name alone. A
-        selector that matches a namespace without labels matches all namespaces: kube-scheduler asks
-        it once more without knowing any labels (`interpodaffinity/plugin.go`,
+        An unknown namespace (`namespace_labels` None) is matched only by its name. A selector that
+        matches a namespace without labels matches all namespaces: kube-scheduler evaluates it a
+        second time without any labels (`interpodaffinity/plugin.go`,
         mergeAffinityTermNamespacesIfNotEmpty, replaces the selector in a copy of the term).
         """
         selector = self.namespace_selector
@@ -65,9 +66,9 @@ class AffinityTerm:
     def matches_incoming_pod(
         self, namespace: str, labels: Mapping[str, str], namespace_labels: Mapping[str, str]
     ) -> bool:
-        """Return whether a term of a placed pod means a pod of `namespace` to be scheduled.
+        """Return whether a term of a placed pod matches an incoming pod of `namespace`.
 
-        A namespace that is not known counts as one without labels.
+        An unknown namespace counts as a namespace without labels.
         """
         selector = self.namespace_selector
         is_meant = namespace in self.namespaces or (
@@ -78,7 +79,7 @@ class AffinityTerm:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class WeightedAffinityTerm:
-    """A preferred term; anti-affinity terms carry a negative weight."""
+    """A preferred term; anti-affinity terms have a negative weight."""
 
     term: AffinityTerm
     weight: int
@@ -107,9 +108,9 @@ class ClaimUse:
 
     Attributes:
         volume_name: `volumes[].name`.
-        claim_name: the claim; that of an ephemeral volume is `<pod>-<volume>`.
+        claim_name: the claim; `<pod>-<volume>` for an ephemeral volume.
         read_only: `persistentVolumeClaim.readOnly`.
-        is_ephemeral: whether the claim is made for the pod, and must be owned by it.
+        is_ephemeral: whether the claim is created for the pod, which must own it.
     """
 
     volume_name: str
@@ -119,18 +120,18 @@ class ClaimUse:
 
 
 class PodShape:
-    """Everything about a pod that equal pods share.
+    """Everything that equal pods share.
 
-    Compare shapes by identity: `PodShapeCache` has one object for equal pods. `index` is a
-    small unique number, never reused within a process. A pod with ephemeral volumes has a shape of
-    its own, since their claims are named after the pod and owned by it.
+    Compare shapes by identity: `PodShapeCache` has one object for equal pods. `index` is a small
+    unique number, never reused within a process. A pod with ephemeral volumes has a shape of its
+    own, because their claims are named after the pod and owned by it.
 
     Attributes:
-        has_volumes: whether it has a volume that a plugin reads (images are none).
+        has_volumes: whether it has a volume that a plugin reads; image volumes do not count.
     """
 
     def __init__(self, pod: objects.Pod, annotations: Mapping[str, str], index: int) -> None:
-        """Take what matters from `pod`, the first pod of this shape that was seen."""
+        """Copy the shared fields from `pod`, the first pod of this shape."""
         self.index = index
         self.namespace = pod.metadata.namespace
         self.labels = pod.metadata.labels
@@ -139,22 +140,22 @@ class PodShape:
         self.spec = pod.spec
         self.requests = pod_requests.compute_pod_requests(pod)
         self.has_volumes = any(_is_storage_volume(v) for v in pod.spec.volumes)
-        self._pod_name = pod.metadata.name  # read only where the shape is of this pod alone
+        self._pod_name = pod.metadata.name  # read only if the shape belongs to this pod alone
 
     @functools.cached_property
     def request_key(self) -> tuple[tuple[str, int], ...]:
-        """What NodeResourcesFit and NodeResourcesBalancedAllocation read of a pod, as a key."""
+        """A key of all requests that the NodeResources plugins read."""
         requests = self.requests
         return (*sorted(requests.amounts.items()), ("", 0), *sorted(requests.scored.items()))
 
     @functools.cached_property
     def limits(self) -> pod_requests.Amounts:
-        """What pods are limited to, see `pod_requests.compute_pod_limits`."""
+        """The limits of the pods, see `pod_requests.compute_pod_limits`."""
         return pod_requests.compute_pod_limits(objects.Pod(objects.ObjectMeta(), self.spec))
 
     @property
     def priority(self) -> int:
-        """`spec.priority`, 0 when unset."""
+        """`spec.priority`, 0 if unset."""
         return self.spec.priority or 0
 
     @functools.cached_property
@@ -164,7 +165,7 @@ class PodShape:
 
     @functools.cached_property
     def required_node_terms(self) -> tuple[NodeTerm, ...] | None:
-        """Required node affinity: terms that are ORed; None when there is none to satisfy."""
+        """Required node affinity: terms that are ORed; None if it is unset."""
         affinity = self._affinity.node_affinity
         if affinity is None:
             return None
@@ -177,7 +178,7 @@ class PodShape:
 
     @functools.cached_property
     def preferred_node_terms(self) -> tuple[tuple[NodeTerm, int], ...]:
-        """Preferred node affinity as (term, weight); terms without weight or content left out."""
+        """Preferred node affinity as (term, weight), without terms that lack weight or content."""
         affinity = self._affinity.node_affinity
         preferred = affinity and affinity.preferred_during_scheduling_ignored_during_execution
         return tuple(
@@ -224,7 +225,7 @@ class PodShape:
 
     @functools.cached_property
     def claims(self) -> tuple[ClaimUse, ...]:
-        """The claims that its volumes are, in their order, with repeats."""
+        """The claims of its volumes, in the order of the volumes, with repeats."""
         uses = (self._make_claim_use(volume) for volume in self.spec.volumes)
         return tuple(use for use in uses if use is not None)
 
@@ -235,7 +236,7 @@ class PodShape:
 
     @functools.cached_property
     def workload(self) -> str:
-        """What `sameWorkload` compares: the controller's uid, else the pod-template-hash."""
+        """The value that `sameWorkload` compares: controller uid, else pod-template-hash."""
         return self.owner.uid if self.owner else self.labels.get(_POD_HASH_LABEL, "")
 
     def _make_claim_use(self, volume: objects.Volume) -> ClaimUse | None:
@@ -248,7 +249,7 @@ class PodShape:
 
     @property
     def own_name(self) -> str:
-        """The pod's name where the shape is of this pod alone, else ""."""
+        """The pod's name if the shape belongs to this pod alone, else ""."""
         return self._pod_name if _depends_on_own_name(self.spec) else ""
 
     @property
@@ -283,10 +284,10 @@ class PodShape:
 
 @dataclasses.dataclass(slots=True, eq=False)
 class PodInfo:
-    """One pod as the scheduler holds it: the object and its shape.
+    """A pod object with its shape.
 
     Attributes:
-        uid: its uid; its key where a file gives none.
+        uid: its uid, or its key if the object has none.
     """
 
     pod: objects.Pod
@@ -294,7 +295,7 @@ class PodInfo:
     uid: str = dataclasses.field(init=False)
 
     def __post_init__(self) -> None:
-        """Look the uid up, which is asked for many times."""
+        """Store the uid, because it is read very often."""
         self.uid = self.pod.metadata.uid or self.pod.key
 
     @property
@@ -309,16 +310,16 @@ class PodInfo:
 
 
 class PodShapeCache:
-    """Finds the shape of a pod: those that are in use, and the most recently used ones.
+    """Finds the shape of a pod among those in use and the most recently used ones.
 
-    Jobs and rollouts bring new shapes all the time, so one that no pod has is soon forgotten.
+    Jobs and rollouts continually create new shapes, so a shape without pods is soon dropped.
     """
 
     def __init__(self, annotation_keys: frozenset[str] = frozenset(), limit: int = 1_000) -> None:
-        """Remember `limit` shapes that may be in use by nobody.
+        """Keep up to `limit` recently used shapes, even if no pod has them.
 
-        Annotations differ between pods that are otherwise equal, so a shape has only those whose
-        keys are given: the ones that an active policy reads.
+        Annotations often differ between pods that are otherwise equal. So a shape contains only the
+        annotations with the given keys, which are those that an active policy reads.
         """
         self._annotation_keys = annotation_keys
         self._recent: OrderedDict[bytes, PodShape] = OrderedDict()
@@ -327,10 +328,10 @@ class PodShapeCache:
         self._encoder = msgspec.json.Encoder(order="sorted")
 
     def set_annotation_keys(self, keys: frozenset[str]) -> frozenset[str]:
-        """Go by the annotations with these keys from now on.
+        """Include the annotations with these keys, and no others, in new shapes.
 
         Returns:
-            The keys that are new or gone: pods with none of them have the shape that they had.
+            The keys that were added or removed; the shape of a pod without them is unchanged.
         """
         changed = keys ^ self._annotation_keys
         self._annotation_keys = keys
@@ -374,10 +375,10 @@ class PodShapeCache:
 
 
 def make_shared_spec(spec: objects.PodSpec) -> objects.PodSpec:
-    """Return the spec without what differs between pods of one workload and nobody reads.
+    """Return the spec without fields that differ within a workload and that scheduling never reads.
 
-    Volumes of other kinds than those decoded go: every pod of a service account has a
-    `kube-api-access-…` volume, with a random name.
+    Volumes of kinds that are not decoded are dropped: every pod with a service account has a
+    `kube-api-access-…` volume with a random name.
     """
     volumes = tuple(v for v in spec.volumes if v != objects.Volume(name=v.name))
     if not spec.node_name and len(volumes) == len(spec.volumes):
@@ -386,7 +387,7 @@ def make_shared_spec(spec: objects.PodSpec) -> objects.PodSpec:
 
 
 def _depends_on_own_name(spec: objects.PodSpec) -> bool:
-    """Whether what scheduling reads depends on the pod's own name and uid."""
+    """Return whether scheduling reads the pod's own name and uid."""
     return bool(spec.volumes) and any(v.ephemeral is not None for v in spec.volumes)
 
 
@@ -395,7 +396,9 @@ def _is_storage_volume(volume: objects.Volume) -> bool:
 
 
 def make_affinity_term(term: objects.PodAffinityTerm, namespace: str) -> AffinityTerm:
-    """Return the canonical term; without namespaces and selector it means the pod's own namespace.
+    """Return the canonical term.
+
+    Without namespaces and namespace selector it matches the pod's own namespace.
 
     Source: `pkg/scheduler/framework/types.go`, getNamespacesFromPodAffinityTerm.
     """
@@ -411,7 +414,9 @@ def make_affinity_term(term: objects.PodAffinityTerm, namespace: str) -> Affinit
 
 
 def _has_readable_selectors(term: objects.PodAffinityTerm) -> bool:
-    """Whether Kubernetes can read both selectors; else no term of the same kind counts.
+    """Return whether Kubernetes can parse both selectors.
+
+    If not, all of the pod's terms of the same kind are ignored.
 
     Source: `k8s.io/kube-scheduler/framework`, GetAffinityTerms.
     """
@@ -420,7 +425,7 @@ def _has_readable_selectors(term: objects.PodAffinityTerm) -> bool:
 
 
 def make_node_term(term: objects.NodeSelectorTerm) -> NodeTerm:
-    """Return the canonical node selector term; an unknown operator makes it match nothing."""
+    """Return the canonical node selector term; an invalid requirement makes it match nothing."""
     labels = objects.LabelSelector(match_expressions=term.match_expressions)
     fields = [selectors.from_requirement(f) for f in term.match_fields]
     known = tuple(f for f in fields if f is not None)
@@ -430,7 +435,7 @@ def make_node_term(term: objects.NodeSelectorTerm) -> NodeTerm:
 
 
 def normalise_image_name(name: str) -> str:
-    """Return the image name with `:latest` added when it has neither tag nor digest.
+    """Return the image name, with `:latest` added if it has neither tag nor digest.
 
     Source: plugins/imagelocality/image_locality.go, normalizedImageName.
     """

@@ -1,7 +1,7 @@
-"""Pods that differ in nothing that is read of them, though their shapes differ.
+"""Keys of pods that differ only in fields that are not read, although their shapes differ.
 
-Every Job has labels and an owner of its own, and so its pods have a shape of their own. For what
-is kept of an incoming pod they are equal as long as nobody asks for these labels.
+Every Job has its own labels and owner, so its pods have their own shape. For cached results of an
+incoming pod they are equal as long as no plugin reads these labels.
 """
 
 from __future__ import annotations
@@ -17,20 +17,21 @@ _ENCODER = msgspec.json.Encoder(order="sorted")
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class ShapeProjection:
-    """What is read of an incoming pod besides its namespace, spec and requests.
+    """The fields that are read from an incoming pod besides its namespace, spec and requests.
 
     Attributes:
-        label_keys: the labels.
-        reads_workload: whether `PodShape.workload` is.
+        label_keys: keys of the labels that are read.
+        reads_workload: whether `PodShape.workload` is read.
     """
 
     label_keys: frozenset[str] = frozenset()
     reads_workload: bool = False
 
     def make_projection_key(self, shape: pod_shape.PodShape) -> bytes:
-        """Return what is equal for shapes that differ in nothing that is read.
+        """Return a key that is equal for shapes that agree in all fields that are read.
 
-        Annotations are as few as shapes have; of the owner the kind is read.
+        Shapes contain only annotations that a policy reads, so all of these are part of the key. Of
+        the owner, only the kind is read.
         """
         return _ENCODER.encode(
             (

@@ -1,10 +1,9 @@
-"""Volumes and claims as they will be once what the scheduler decided has been written.
+"""Volumes and claims as they will be when the scheduler's decisions are written.
 
 A pod's claims are bound in the background, after the next pods have been scheduled. So a volume
-that is promised to a claim, and a claim that has got a node, are assumed here at once: the next pod
-sees them as taken. What the API server tells afterwards wins, whatever it is: an assumption is
-about one version of an object and ends with it
-(`plugins/volumebinding/passive_assume_cache.go`).
+that is assigned to a claim, and a claim that is assigned to a node, are assumed here immediately,
+and the next cycle does not use them again. The API server takes precedence: an assumption applies
+to one version of an object and ends with it (`plugins/volumebinding/passive_assume_cache.go`).
 """
 
 from __future__ import annotations
@@ -23,12 +22,12 @@ ToldT_co = TypeVar("ToldT_co", covariant=True)
 
 
 class ObservedObjects(Protocol[ToldT_co]):
-    """What the API server has told; `storage.ObjectStore` is one."""
+    """The objects as the API server last reported them; `storage.ObjectStore` implements it."""
 
     changes: change_log.ChangeLog[tuple[str, str]]
 
     def get(self, name: str, namespace: str = "") -> ToldT_co | None:
-        """Return an object, None when there is none of that name."""
+        """Return an object by name, or None."""
         ...
 
     def list_group(self, key: str) -> tuple[ToldT_co, ...]:
@@ -37,37 +36,40 @@ class ObservedObjects(Protocol[ToldT_co]):
 
 
 class AssumedObjects(Generic[ObjectT]):
-    """The objects of one store, with assumptions in place of what they are about."""
+    """The objects of one store, with assumed objects in place of the observed ones."""
 
     def __init__(self, store: ObservedObjects[ObjectT]) -> None:
-        """Assume nothing about the objects of `store` yet."""
+        """Start without assumptions about the objects of `store`."""
         self._store = store
         self._assumed: dict[tuple[str, str], ObjectT] = {}
         self._changes = change_log.ChangeLog[tuple[str, str]]()
 
     @property
     def count(self) -> int:
-        """How many assumptions stand."""
+        """The number of assumptions."""
         self._forget_outdated()
         return len(self._assumed)
 
     def get(self, name: str, namespace: str = "") -> ObjectT | None:
-        """Return an object as it is assumed to be, None when there is none of that name."""
+        """Return an object, or its assumed version; None if no object has this name."""
         told = self._store.get(name, namespace)
         return None if told is None else self._get_assumed_or_told(told)
 
     def list_group(self, key: str) -> Sequence[ObjectT]:
-        """Return the objects of one group of the store, as they are assumed to be."""
+        """Return the objects of one group of the store, or their assumed versions."""
         told = self._store.list_group(key)
         return [self._get_assumed_or_told(item) for item in told] if self._assumed else told
 
     @property
     def cursor(self) -> tuple[int, int]:
-        """What `changed_since` takes."""
+        """The position for `list_changes_since`."""
         return self._store.changes.generation, self._changes.generation
 
     def list_changes_since(self, moment: tuple[int, int]) -> set[tuple[str, str]] | None:
-        """Return (namespace, name) of what was told or assumed since; None when unknown by now."""
+        """Return (namespace, name) of objects that changed since; None if entries are gone.
+
+        New assumptions and restored objects count as changes.
+        """
         told, assumed = (
             self._store.changes.list_changes_since(moment[0]),
             self._changes.list_changes_since(moment[1]),
@@ -75,13 +77,13 @@ class AssumedObjects(Generic[ObjectT]):
         return None if told is None or assumed is None else {*told, *assumed}
 
     def assume(self, item: ObjectT) -> None:
-        """Take an object for `item`, until it is restored or the API server tells of a change."""
+        """Replace an object by `item` until it is restored or the API server changes it."""
         self._forget_outdated()
         self._assumed[_make_object_key(item)] = item
         self._changes.note_changed_item(_make_object_key(item))
 
     def restore(self, item: ObjectT) -> None:
-        """Give up what is assumed about the version that `item` has, if anything is."""
+        """Drop the assumption about the version that `item` has, if it exists."""
         assumed = self._assumed.get(_make_object_key(item))
         if assumed is not None and _have_same_version(assumed, item):
             del self._assumed[_make_object_key(item)]
@@ -100,10 +102,10 @@ class AssumedObjects(Generic[ObjectT]):
 
 
 class AssumedVolumes:
-    """Volumes and claims as they are assumed to be.
+    """Volumes and claims with assumptions.
 
     Attributes:
-        volumes: PersistentVolumes; grouped by the name of their class.
+        volumes: PersistentVolumes, grouped by class name.
         claims: PersistentVolumeClaims.
     """
 
@@ -112,7 +114,7 @@ class AssumedVolumes:
         volumes: ObservedObjects[storage_objects.PersistentVolume],
         claims: ObservedObjects[storage_objects.PersistentVolumeClaim],
     ) -> None:
-        """Assume nothing about what is stored yet."""
+        """Start without assumptions."""
         self.volumes = AssumedObjects(volumes)
         self.claims = AssumedObjects(claims)
 

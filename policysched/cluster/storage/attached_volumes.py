@@ -1,9 +1,9 @@
-"""How many volumes of each CSI driver the nodes hold, and how many they can.
+"""The number of volumes of each CSI driver on the nodes, and their limits.
 
-A node holds the volumes of its pods and those that VolumeAttachments name; each counts once. A row
-is counted anew, from scratch, when something it was counted from has changed: its pods, the claims,
-volumes and classes looked up for them, its attachments, its CSINode. Rows without limits are not
-counted at all.
+A node holds the volumes of its pods and those of its VolumeAttachments; each volume counts once. A
+row is recounted from scratch when one of its inputs has changed: its pods, the claims, volumes and
+classes that were looked up for them, its attachments, its CSINode. Rows without limits are not
+counted.
 
 Source: `plugins/nodevolumelimits/csi.go`, Filter, getNodeVolumeAttachmentInfo.
 """
@@ -35,15 +35,15 @@ _WATCHED: tuple[type[storage_objects.StorageObject], ...] = (
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class _NodeVolumeCounts:
-    """What was counted for one node.
+    """The counts of one node.
 
     Attributes:
         has_csi_node: whether it has a CSINode.
-        limits: by driver.
-        counts: by driver, volumes of pods and of attachments.
+        limits: limits by driver.
+        counts: volumes of pods and of attachments, by driver.
         held: volumes of pods.
-        problem: why the volumes of some pod cannot be told.
-        counted_from: the objects that were looked for.
+        problem: the reason why the volumes of some pod are unknown, or "".
+        counted_from: the objects that were looked up, including missing ones.
     """
 
     has_csi_node: bool = False
@@ -61,11 +61,12 @@ class AttachedVolumeCounts:
     """Volumes and limits of all rows; current after `refresh`.
 
     Attributes:
-        problems: why the volumes of some pod cannot be told, by row; of rows with limits.
+        problems: the reason why the volumes of some pod are unknown, by row; only for rows with
+            limits.
     """
 
     def __init__(self, stored: storage.Storage, nodes: columns.NodeColumns) -> None:
-        """Count what is `stored` for the pods of `nodes`."""
+        """Start with no row counted; `refresh` reads `stored` and `nodes`."""
         self.stored = stored
         self.problems: dict[int, str] = {}
         self._nodes = nodes
@@ -97,10 +98,10 @@ class AttachedVolumeCounts:
     def find_exceeding_nodes(
         self, driver: str, volumes: Iterable[csi_migration.CSIVolumeIdentity]
     ) -> columns.BoolArray:
-        """Return bool (N,): the nodes for which `volumes`, all of `driver`, are too many.
+        """Return bool (N,): the nodes whose limit for `driver` the `volumes` would exceed.
 
-        Volumes that pods of the node use already are not added. A node on which nothing is added
-        is fine even beyond its limit.
+        All `volumes` must be of `driver`. Volumes that pods of the node already use are not counted
+        twice. A node to which nothing is added passes even beyond its limit.
         """
         size = self._nodes.size
         new = frozenset(volumes)
@@ -109,19 +110,20 @@ class AttachedVolumeCounts:
             added[list(self._holders.get_rows(volume))] -= 1
         limit = self._limits.get_counts(driver, size)
         after = self._counts.get_counts(driver, size) + added
+        # Limits are stored plus 1, so `>=` means beyond the limit.
         return (limit > 0) & (added > 0) & (after >= limit)
 
     # --- counting --------------------------------------------------------------------------------
 
     def refresh(self) -> None:
-        """Count the rows for which something changed since the last time."""
+        """Recount the rows whose inputs changed since the last call."""
         self._rows.extend([_EMPTY] * (self._nodes.size - len(self._rows)))
         stale = self._find_stale_rows()
         for row in range(self._nodes.size) if stale is None else sorted(stale):
             self._set_row_counts(row, self._count_row_volumes(row))
 
     def _find_stale_rows(self) -> set[int] | None:
-        """Return the rows to be counted, None for all."""
+        """Return the rows that must be recounted; None for all."""
         row_news = [follower.read_changes() for follower in self._row_news]
         object_news = {
             kind: follower.read_changes() for kind, follower in self._object_news.items()
@@ -168,7 +170,10 @@ class AttachedVolumeCounts:
     def _find_pod_volumes(
         self, row: int, lookup: csi_volumes.RecordingLookup
     ) -> tuple[frozenset[csi_migration.CSIVolumeIdentity], str]:
-        """Return the volumes of the row's pods, and the first problem with them."""
+        """Return the volumes of the row's pods, and the first problem with them.
+
+        Missing claims are no problem, as in kube-scheduler.
+        """
         held: set[csi_migration.CSIVolumeIdentity] = set()
         for pod in self.stored.pods.get_pods(row):
             for found in csi_volumes.resolve_volumes(pod, lookup, has_csi_node=True):
@@ -181,7 +186,7 @@ class AttachedVolumeCounts:
     def _find_attached_volumes(
         self, node_name: str, lookup: csi_volumes.RecordingLookup
     ) -> set[csi_migration.CSIVolumeIdentity]:
-        """Return the volumes that attachments to the node name."""
+        """Return the volumes that the VolumeAttachments of the node name."""
         attached = set()
         for attachment in self.stored.attachments.list_group(node_name):
             lookup.note_object(attachment)
@@ -208,12 +213,12 @@ class AttachedVolumeCounts:
 
 
 def _encode_limits(row: _NodeVolumeCounts) -> dict[str, int]:
-    """Return limits so that 0 is left for "none"."""
+    """Return limits plus 1; the value 0 means no limit."""
     return {driver: limit + 1 for driver, limit in row.limits.items()}
 
 
 class _CountsByDriver:
-    """A number for each row and driver, 0 where nothing was set."""
+    """A number for each row and driver; 0 if unset."""
 
     def __init__(self) -> None:
         self._columns: dict[str, count_column.CountColumn] = {}
@@ -224,7 +229,7 @@ class _CountsByDriver:
         return np.zeros(size, np.int64) if column is None else column.get_counts(size)
 
     def change_row_counts(self, row: int, old: Mapping[str, int], new: Mapping[str, int]) -> None:
-        """Put the numbers of `new` in the place of those of `old`."""
+        """Replace the numbers `old` of a row by `new`."""
         for driver in {*old, *new}:
             column = self._columns.setdefault(driver, count_column.CountColumn())
             column.add(row, new.get(driver, 0) - old.get(driver, 0))
@@ -233,17 +238,17 @@ class _CountsByDriver:
 
 
 class _RowsByKey(Generic[KeyT]):
-    """The rows that have something."""
+    """An index of rows by the keys that they have."""
 
     def __init__(self) -> None:
         self._rows: dict[KeyT, set[int]] = {}
 
     def get_rows(self, key: KeyT) -> Iterable[int]:
-        """Return the rows that have `key`; not to be kept."""
+        """Return the rows that have `key`; valid until the next change."""
         return self._rows.get(key, ())
 
     def change_row_keys(self, row: int, old: frozenset[KeyT], new: frozenset[KeyT]) -> None:
-        """Note that a row has `new` where it had `old`."""
+        """Replace the keys `old` of a row by `new`."""
         for key in new - old:
             self._rows.setdefault(key, set()).add(row)
         for key in old - new:

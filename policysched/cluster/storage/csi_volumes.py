@@ -1,8 +1,8 @@
-"""Which CSI volumes a pod needs attached to its node.
+"""The CSI volumes that must be attached to the node of a pod.
 
 Source: `plugins/nodevolumelimits/csi.go`, filterAttachableVolumes. A claim without a volume counts
-for the driver that its class will have it made by; in-tree volumes count only on nodes that have a
-CSINode.
+for the driver with which its class will provision it. In-tree volumes count only on nodes that have
+a CSINode.
 """
 
 from __future__ import annotations
@@ -20,36 +20,36 @@ Dependency: TypeAlias = tuple[type[storage_objects.StorageObject], tuple[str, st
 
 
 class RecordingLookup:
-    """Finds objects, and notes which ones were looked for, whether there are any or not."""
+    """Looks up objects and records which were requested, even if they do not exist."""
 
     def __init__(self, stored: storage.Storage) -> None:
-        """Look into `stored`."""
+        """Look up objects in `stored`."""
         self._stored = stored
         self.looked_for: set[Dependency] = set()
 
     def find_claim(self, namespace: str, name: str) -> storage_objects.PersistentVolumeClaim | None:
-        """Return a claim."""
+        """Return a claim, or None, and record the lookup."""
         self.looked_for.add((storage_objects.PersistentVolumeClaim, (namespace, name)))
         return self._stored.claims.get(name, namespace)
 
     def find_volume(self, name: str) -> storage_objects.PersistentVolume | None:
-        """Return a PersistentVolume."""
+        """Return a PersistentVolume, or None, and record the lookup."""
         self.looked_for.add((storage_objects.PersistentVolume, ("", name)))
         return self._stored.volumes.get(name)
 
     def find_storage_class(self, name: str) -> storage_objects.StorageClass | None:
-        """Return a StorageClass."""
+        """Return a StorageClass, or None, and record the lookup."""
         self.looked_for.add((storage_objects.StorageClass, ("", name)))
         return self._stored.classes.get(name)
 
     def note_object(self, item: storage_objects.StorageObject) -> None:
-        """Note an object that was found in another way."""
+        """Record an object that was found in another way."""
         self.looked_for.add((type(item), (item.metadata.namespace, item.metadata.name)))
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class UnresolvedVolume:
-    """Why it cannot be told what a volume of a pod is, in kube-scheduler's words."""
+    """The reason why a volume of a pod is unknown, in kube-scheduler's words."""
 
     text: str
     is_missing_claim: bool = False
@@ -58,9 +58,9 @@ class UnresolvedVolume:
 def resolve_volumes(
     pod: pod_shape.PodInfo, lookup: RecordingLookup, *, has_csi_node: bool
 ) -> Iterator[csi_migration.CSIVolumeIdentity | UnresolvedVolume]:
-    """Return what is attached, or wrong, for each volume of a pod, in order.
+    """Yield the CSI volume, or the problem, of each volume of a pod that has either, in order.
 
-    `has_csi_node` says whether the node in question has a CSINode.
+    `has_csi_node`: whether the node has a CSINode.
     """
     uses = iter(pod.shape.claims)
     for volume in pod.shape.spec.volumes:
@@ -125,7 +125,7 @@ def _resolve_persistent_volume(
 def _resolve_unprovisioned(
     claim: storage_objects.PersistentVolumeClaim, lookup: RecordingLookup, *, has_csi_node: bool
 ) -> csi_migration.CSIVolumeIdentity | None:
-    """Return the volume that a claim will get, so far as its class says by which driver."""
+    """Return the volume that will be provisioned for a claim, or None if its driver is unknown."""
     found = lookup.find_storage_class(claim.class_name) if claim.class_name else None
     if found is None:
         return None

@@ -1,7 +1,7 @@
-"""Volumes, claims, classes and CSI objects, by name and by what plugins ask for.
+"""Volumes, claims, classes and CSI objects, by name and by the groups that plugins need.
 
-One store for each kind, fed by watch events. It shows what the API server has told; what the
-scheduler has decided beyond that stands in `Storage.assumed`.
+There is one store for each kind, updated by watch events. It contains the objects as the API server
+reported them. Decisions of the scheduler that are not written yet are in `Storage.assumed`.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ ObjectT = TypeVar("ObjectT", bound=storage_objects.StorageObject)
 
 
 class ObjectStore(Generic[ObjectT]):
-    """The objects of one kind, in the order in which they were first seen.
+    """The objects of one kind, in the order of their first addition.
 
     Attributes:
-        changes: (namespace, name) of objects that came, changed or went.
+        changes: (namespace, name) of objects that were added, changed or removed.
     """
 
     def __init__(self, group_of: Callable[[ObjectT], str] | None = None) -> None:
-        """Start empty; `group_of` says under which key `list_group` shall find an object."""
+        """Start empty; `group_of` returns the key under which `list_group` finds an object."""
         self.changes = change_log.ChangeLog[tuple[str, str]]()
         self._group_of = group_of
         self._objects: dict[tuple[str, str], ObjectT] = {}
@@ -32,19 +32,19 @@ class ObjectStore(Generic[ObjectT]):
 
     @property
     def generation(self) -> int:
-        """Grows with every change; whoever keeps something derived compares it."""
+        """Increases with every change, so that cached results can be validated."""
         return self.changes.generation
 
     def __len__(self) -> int:
-        """Return how many objects there are."""
+        """Return the number of objects."""
         return len(self._objects)
 
     def __iter__(self) -> Iterator[ObjectT]:
-        """Iterate over all objects; the store must not change meanwhile."""
+        """Iterate over all objects; the store must not change during the iteration."""
         return iter(self._objects.values())
 
     def get(self, name: str, namespace: str = "") -> ObjectT | None:
-        """Return an object, None when there is none of that name."""
+        """Return an object by name, or None."""
         return self._objects.get((namespace, name))
 
     def list_group(self, key: str) -> tuple[ObjectT, ...]:
@@ -52,7 +52,7 @@ class ObjectStore(Generic[ObjectT]):
         return tuple(self._groups.get(key, {}).values())
 
     def set(self, item: ObjectT) -> ObjectT | None:
-        """Add or replace an object; return what was there before."""
+        """Add or replace an object; return the former one, or None."""
         key = _make_object_key(item)
         old = self._objects.get(key)
         self._objects[key] = item
@@ -65,7 +65,7 @@ class ObjectStore(Generic[ObjectT]):
         return old
 
     def remove(self, name: str, namespace: str = "") -> ObjectT | None:
-        """Forget an object; return its last state, None when it was not known."""
+        """Remove an object; return its last state, or None if it is unknown."""
         key = (namespace, name)
         old = self._objects.pop(key, None)
         if old is not None:
@@ -84,22 +84,22 @@ class ObjectStore(Generic[ObjectT]):
 
 
 class Storage:
-    """Everything that the volume plugins know besides pods and nodes.
+    """Everything that volume plugins read besides pods and nodes.
 
     Attributes:
-        volumes: PersistentVolumes by name; grouped by the name of their class ("" for none).
+        volumes: PersistentVolumes by name; grouped by class name ("" for none).
         claims: PersistentVolumeClaims by name and namespace.
         classes: StorageClasses by name.
-        csi_nodes: CSINodes by name, which is that of the node.
+        csi_nodes: CSINodes by name, which is the name of the node.
         drivers: CSIDrivers by name.
-        capacities: CSIStorageCapacities by name and namespace; grouped by the name of the class.
-        attachments: VolumeAttachments by name; grouped by the name of the node.
+        capacities: CSIStorageCapacities by name and namespace; grouped by class name.
+        attachments: VolumeAttachments by name; grouped by node name.
         pods: the placed and assumed pods that have volumes.
-        assumed: volumes and claims as they will be once what was decided has been written.
+        assumed: volumes and claims as they will be when the scheduler's decisions are written.
     """
 
     def __init__(self) -> None:
-        """Start without anything."""
+        """Start empty."""
         self.volumes = ObjectStore[storage_objects.PersistentVolume](lambda v: v.class_name)
         self.claims = ObjectStore[storage_objects.PersistentVolumeClaim]()
         self.classes = ObjectStore[storage_objects.StorageClass]()
@@ -123,7 +123,7 @@ class Storage:
 
     @property
     def generation(self) -> int:
-        """Grows with every change of any object; not with pods, see `VolumePods.generation`."""
+        """Increases with every change of an object, not of pods; see `VolumePods.generation`."""
         return sum(store.generation for store in self._stores.values())
 
     def get_store(self, kind: type[ObjectT]) -> ObjectStore[ObjectT]:

@@ -1,6 +1,6 @@
-"""Which placed pods have volumes, where they are, and which claims they use.
+"""The placed pods that have volumes, their rows, and the claims that they use.
 
-Pods without volumes are not kept here and cost one comparison.
+Pods without volumes are not stored here and cost one comparison.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ class VolumePods:
     """Placed and assumed pods that have volumes.
 
     Attributes:
-        changes: the rows on which such a pod came or went.
-        disks: where pods mount disks without a claim.
+        changes: the rows on which such a pod was added or removed.
+        disks: the mounts of disks without a claim.
     """
 
     def __init__(self) -> None:
@@ -28,7 +28,7 @@ class VolumePods:
 
     @property
     def generation(self) -> int:
-        """Grows whenever a pod with volumes comes or goes."""
+        """Increases when a pod with volumes is added or removed."""
         return self.changes.generation
 
     @property
@@ -41,24 +41,25 @@ class VolumePods:
         return self._on_row.get(row, {}).values()
 
     def has_pod_on_row(self, row: int, uid: str) -> bool:
-        """Return whether the pod with this uid is on a row, and has volumes."""
+        """Return whether the pod with this uid is on a row and has volumes."""
         return uid in self._on_row.get(row, {})
 
     def count_claim_uses(self, namespace: str, claim_name: str) -> Mapping[int, int]:
-        """Return row → how many volumes of placed pods name the claim, ephemeral ones left out.
+        """Return row → number of volumes of placed pods that name the claim, except ephemeral ones.
 
-        A pod that names a claim twice counts twice; rows may be dead, of nodes that are not known:
-        `Snapshot.is_claim_used` leaves those out.
+        A pod that names a claim twice counts twice. Rows may be dead; `Snapshot.is_claim_used`
+        ignores those.
+
         Source: `framework/types.go`, updatePVCRefCounts.
         """
         return self._uses.get(claim_name, {}).get(namespace, {})
 
     def count_claim_uses_anywhere(self, claim_name: str) -> Collection[Mapping[int, int]]:
-        """Return the same for the claims of that name in all namespaces."""
+        """Return the same for the claims of this name in all namespaces."""
         return self._uses.get(claim_name, {}).values()
 
     def add(self, info: pod_shape.PodInfo, row: int) -> None:
-        """Take in a pod that was placed on a row."""
+        """Add a pod that was placed on a row."""
         if not info.shape.has_volumes:
             return
         self._on_row.setdefault(row, {})[info.uid] = info
@@ -69,12 +70,12 @@ class VolumePods:
             by_row[row] = by_row.get(row, 0) + 1
 
     def replace(self, info: pod_shape.PodInfo, row: int) -> None:
-        """Take a newer version of a pod of the same shape that is there already."""
+        """Replace a pod by a newer version of the same shape."""
         if info.shape.has_volumes:
             self._on_row[row][info.uid] = info
 
     def remove(self, info: pod_shape.PodInfo, row: int) -> None:
-        """Forget a pod that `add` took in on this row."""
+        """Remove a pod that `add` added to this row."""
         if not info.shape.has_volumes:
             return
         pods = self._on_row[row]
@@ -87,7 +88,7 @@ class VolumePods:
             self._remove_use(name, info.shape.namespace, row)
 
     def reorder(self, row: int, infos: Collection[pod_shape.PodInfo]) -> None:
-        """Put the pods of a row into the order of `infos`, among which are all of them."""
+        """Put the pods of a row into the order of `infos`, which must contain all of them."""
         pods = self._on_row.get(row)
         if pods:
             self._on_row[row] = {info.uid: info for info in infos if info.uid in pods}
