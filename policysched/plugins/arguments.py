@@ -1,4 +1,4 @@
-"""Plugin arguments: what a profile says becomes a checked struct, or one clear error."""
+"""Plugin arguments: values of a profile are converted to a checked struct."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ _IGNORED = ("apiVersion", "kind")
 
 
 class ArgumentError(ValueError):
-    """An argument that a plugin does not have or cannot use; the text says which and why."""
+    """An unknown or invalid argument of a plugin; the text names it and the problem."""
 
 
 class ArgumentStruct(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
-    """What all argument structs share: camelCase names, unknown ones refused."""
+    """Base of all argument structs: camelCase names, unknown fields are rejected."""
 
 
 StructT = TypeVar("StructT", bound=ArgumentStruct)
@@ -42,10 +42,10 @@ def decode_arguments(args: Arguments, kind: type[StructT]) -> StructT:
 
 
 def refuse_any_arguments(args: Arguments) -> None:
-    """Check that a plugin without arguments was given none.
+    """Check that a plugin that has no arguments received none.
 
     Raises:
-        ArgumentError: there is one.
+        ArgumentError: an argument is present.
     """
     decode_arguments(args, ArgumentStruct)
 
@@ -54,7 +54,7 @@ def require_range(where: str, value: int, low: int, high: int) -> None:
     """Check that `low` ≤ `value` ≤ `high`.
 
     Raises:
-        ArgumentError: it is outside.
+        ArgumentError: the value is out of range.
     """
     if not low <= value <= high:
         msg = f"`{where}` is {value}, but must be from {low} to {high}"
@@ -62,10 +62,10 @@ def require_range(where: str, value: int, low: int, high: int) -> None:
 
 
 def _refuse_unknown_fields(value: object, kind: msgspec.inspect.Type, where: str) -> None:
-    """Look for fields that a struct within the arguments does not have.
+    """Reject fields that a nested struct of the arguments does not have.
 
-    Those of API objects skip what they do not know when they come from the API server; what a
-    person wrote must not be skipped.
+    Structs of API objects ignore unknown fields, because the API server may send newer ones. In
+    arguments, which a user wrote, an unknown field is an error.
     """
     match kind:
         case msgspec.inspect.UnionType():
@@ -84,7 +84,7 @@ def _refuse_unknown_fields(value: object, kind: msgspec.inspect.Type, where: str
 
 
 def _convert_to_plain_containers(value: object) -> object:
-    """Return the value with dicts and lists in place of other mappings and sequences."""
+    """Return the value with mappings and sequences converted to dicts and lists."""
     if isinstance(value, Mapping):
         return {str(key): _convert_to_plain_containers(item) for key, item in value.items()}
     if isinstance(value, Sequence) and not isinstance(value, str):
@@ -93,7 +93,7 @@ def _convert_to_plain_containers(value: object) -> object:
 
 
 def _reword_decoding_error(text: str) -> str:
-    """Return msgspec's message in the style of ours: lowercase, `a.b` for the place."""
+    """Return msgspec's message in the style of this project: lower case, `a.b` for the place."""
     problem, _, place = text.partition(" - at ")
     problem = problem[:1].lower() + problem[1:].replace("Object", "object")
     where = place.strip("`").removeprefix("$").removeprefix(".")

@@ -1,8 +1,8 @@
-"""DefaultPreemption: pods of less priority leave a node to make room.
+"""DefaultPreemption: evicts pods of lower priority from a node to make room.
 
 Sources: `plugins/defaultpreemption/default_preemption.go`, `framework/preemption/preemption.go`.
-The plugin only says what should happen; the scheduler evicts the victims (`scheduler/eviction.py`)
-and keeps the pod waiting meanwhile (`framework/preemptions.py`).
+The plugin only chooses the node and the victims. The scheduler evicts the victims
+(`scheduler/eviction.py`) and meanwhile keeps the pod pending (`framework/preemptions.py`).
 """
 
 from __future__ import annotations
@@ -29,25 +29,26 @@ _NEVER_PREEMPTS = "Never"
 _DISRUPTION_TARGET = "DisruptionTarget"
 _BY_SCHEDULER = "PreemptionByScheduler"
 _LARGEST_BATCH = 512
-"""Rows that are looked at together: enough to share the work, few enough to stop in time."""
+"""Rows that are evaluated together: enough to share work, few enough to stop early."""
 
 
 class DefaultPreemptionArgs(arguments.ArgumentStruct, frozen=True):
-    """Arguments: how many candidates are enough, in percent of the nodes and at least."""
+    """Arguments: the number of candidates that is enough, relative (percent) and absolute."""
 
     min_candidate_nodes_percentage: int = 10
     min_candidate_nodes_absolute: int = 100
 
 
 class DefaultPreemption:
-    """Finds the node on which the least important pods would have to go."""
+    """Finds the node on which the least important pods would be evicted."""
 
     name = names.DEFAULT_PREEMPTION
 
     def __init__(self, handle: handles.Handle, args: DefaultPreemptionArgs | None = None) -> None:
-        """Spare the budgets of `handle`; chance, if it has any, says where to begin looking.
+        """Use the budgets and the random numbers of `handle`.
 
-        Without chance all nodes are looked at, so that the answer is the best there is.
+        A random number chooses the first row of the search. Without random numbers, all potential
+        nodes are evaluated, so the best candidate is found.
         """
         self._args = args or DefaultPreemptionArgs()
         self._budgets = handle.budgets
@@ -72,13 +73,13 @@ class DefaultPreemption:
     # --- queueing --------------------------------------------------------------------------------
 
     def pre_enqueue(self, pod: pod_shape.PodInfo) -> status.Status:
-        """Keep a pod waiting while its victims are being evicted."""
+        """Keep a pod pending while its victims are being evicted."""
         if self._preemptions.is_running(pod.uid):
             return status.unresolvable(self.name, IN_PROGRESS)
         return status.SUCCESS
 
     def events_to_register(self) -> Sequence[events.ClusterEventWithHint]:
-        """Look at the gate again when a pod is deleted; who rejected the pod says if that helps."""
+        """Check the gate again after pod deletions; other plugins decide whether those help."""
         deleted = events.ActionType.DELETE
         return (
             event_hints.make_event_registration(
@@ -95,7 +96,7 @@ class DefaultPreemption:
         snap: snapshot.Snapshot,
         diagnosis: interface.Diagnosis,
     ) -> interface.PostFilterResult:
-        """Return the node on which room should be made and the pods that have to go from it."""
+        """Return the node on which room must be made, and the victims."""
         del state
         objection = _find_preemptor_ineligibility(pod, snap, diagnosis)
         if objection:
@@ -118,9 +119,9 @@ class DefaultPreemption:
         snap: snapshot.Snapshot,
         diagnosis: interface.Diagnosis,
     ) -> tuple[list[victims.Candidate], dict[int, status.Status]]:
-        """Return the nodes that would take the pod without some pods, and why others would not.
+        """Return the nodes that would accept the pod without their victims, and rejections by row.
 
-        The second is by row, for as many rows as were looked at.
+        The rejections contain only rows that were evaluated.
         """
         if diagnosis.refilter is None:
             return [], {}
@@ -141,7 +142,7 @@ class DefaultPreemption:
         return found, refused
 
     def _compute_candidate_limit(self, row_count: int) -> int:
-        """Return how many candidates end the search (calculateNumCandidates)."""
+        """Return the number of candidates that ends the search (calculateNumCandidates)."""
         if self._rng is None:
             return row_count + 1
         share = row_count * self._args.min_candidate_nodes_percentage // 100
@@ -159,7 +160,7 @@ class DefaultPreemption:
         pod: pod_shape.PodInfo,
         snap: snapshot.Snapshot,
     ) -> interface.PostFilterResult:
-        """Choose among the cheapest the node that the pod is nominated to, else any."""
+        """Choose among the best candidates: the nominated node if it is one of them, else any."""
         best = {snap.nodes.names[c.row]: c for c in victims.cheapest(found)}
         name = pod.pod.status.nominated_node_name
         if name not in best:
@@ -181,7 +182,7 @@ def _search_in_batches(
 def _find_preemptor_ineligibility(
     pod: pod_shape.PodInfo, snap: snapshot.Snapshot, diagnosis: interface.Diagnosis
 ) -> str:
-    """Return why a pod must not preempt others, "" if it may (PodEligibleToPreemptOthers)."""
+    """Return why a pod must not preempt others, or "" (PodEligibleToPreemptOthers)."""
     if pod.shape.spec.preemption_policy == _NEVER_PREEMPTS:
         return NEVER
     node_name = pod.pod.status.nominated_node_name
@@ -206,7 +207,7 @@ def _is_terminating_by_preemption(info: pod_shape.PodInfo) -> bool:
 
 
 def _format_unhelped_nodes(refused: Mapping[int, status.Status], snap: snapshot.Snapshot) -> str:
-    """Return `0/5 nodes are available: …` with what became of each node."""
+    """Return `0/5 nodes are available: …` with the reason of each node."""
     statuses = [status.SUCCESS, status.unresolvable("", NOT_HELPFUL)]
     ids = np.ones(snap.size, np.int16)
     numbers = {s: n for n, s in enumerate(dict.fromkeys(refused.values()), start=len(statuses))}

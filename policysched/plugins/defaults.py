@@ -1,4 +1,4 @@
-"""Which plugins are on by default, in which order, and how much their scores weigh.
+"""The plugins that are enabled by default, their order and their weights.
 
 Source: `apis/config/v1/default_plugins.go` (1.36). `PodGroups` is policysched's own.
 """
@@ -12,7 +12,7 @@ from policysched.plugins import names
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class DefaultPlugin:
-    """A plugin of the default profile; `weight` multiplies its score, if it has one."""
+    """A plugin of the default profile; `weight` applies if it has a score."""
 
     name: str
     weight: int = 1

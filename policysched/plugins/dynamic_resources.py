@@ -1,12 +1,12 @@
-"""DynamicResources: devices that pods claim. policysched allocates none, and says so.
+"""DynamicResources: rejects pods with resource claims, because policysched allocates no devices.
 
-kube-scheduler's plugin allocates devices to the resource claims of a pod. A pod that names claims
-must not be placed without them, so it waits here; this is the exception to equal decisions. For all
-other pods the plugin is what it is there: its score is 0 on every node, and when a pod fits nowhere
-it answers before preemption is tried.
+kube-scheduler's plugin allocates devices to the resource claims of a pod. A pod with claims must
+not be placed without its devices, so it stays pending here. This is an exception to the rule that
+decisions equal those of kube-scheduler. For all other pods the plugin behaves as it does there: its
+score is 0 on every node, and if a pod fits nowhere, it answers before preemption is tried.
 
-Device classes are not read: an extended resource that only they provide is one that no node has,
-and NodeResourcesFit keeps the pod waiting for it.
+Device classes are not read. No node has an extended resource that only device classes provide, so
+NodeResourcesFit keeps the pod pending.
 
 Source: `plugins/dynamicresources/dynamicresources.go`.
 """
@@ -30,18 +30,18 @@ NOT_FOUND = "not found"
 
 
 class DynamicResourcesArgs(arguments.ArgumentStruct, frozen=True):
-    """Arguments, taken for the sake of existing configurations: nothing here takes that long."""
+    """Arguments, accepted so that existing configurations work; the timeouts have no effect."""
 
     filter_timeout: str | None = None
     binding_timeout: str | None = None
 
 
 class DynamicResources:
-    """Rejects pods that name resource claims; has next to nothing to say about others."""
+    """Rejects pods with resource claims; scores 0 for all other pods."""
 
     name = names.DYNAMIC_RESOURCES
     reads: ClassVar = interface.Reads.NODE | interface.Reads.USAGE
-    """Nothing but the pod; like this its zeros are summed up with NodeResourcesFit's scores."""
+    """It reads only the pod; these flags let its zeros be summed with NodeResourcesFit's scores."""
 
     @classmethod
     def from_args(cls, args: arguments.Arguments) -> DynamicResources:
@@ -52,7 +52,7 @@ class DynamicResources:
     def pre_filter(
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, snap: snapshot.Snapshot
     ) -> interface.PreFilterResult:
-        """Reject pods with claims on all nodes; the removal of other pods would not help."""
+        """Reject pods with claims on all nodes, as unresolvable: evictions would not help."""
         del state, snap
         if pod.shape.spec.resource_claims:
             return interface.PreFilterResult(status.unresolvable(self.name, REASON))
@@ -65,10 +65,10 @@ class DynamicResources:
         snap: snapshot.Snapshot,
         diagnosis: interface.Diagnosis,
     ) -> interface.PostFilterResult:
-        """Leave pods without claims to preemption; nothing is evicted for those with claims.
+        """Leave pods without claims to preemption; reject pods with claims, without any eviction.
 
-        Where an earlier plugin's PreFilter ended the cycle, kube-scheduler's plugin does not find
-        what its own would have left behind: that is an error, and ends PostFilter.
+        If an earlier plugin's PreFilter ended the cycle, kube-scheduler's plugin does not find the
+        state that its own PreFilter would have written. This is an error, which ends PostFilter.
         """
         del state, snap
         if self.name in diagnosis.unasked:
@@ -81,24 +81,24 @@ class DynamicResources:
     def score(
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, nodes: snapshot.NodeView
     ) -> columns.IntArray:
-        """Return int64 (n,): zeros, as there are no alternatives of claims to rank."""
+        """Return int64 (n,): zeros, because there are no alternative devices to rank."""
         del state, pod
         return np.zeros(len(nodes), np.int64)
 
     def score_row(
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, node: snapshot.NodeRow
     ) -> int:
-        """Return the zero of one node."""
+        """Return 0, the score of every node."""
         del state, pod, node
         return 0
 
     def row_scorer(self, pod: pod_shape.PodInfo, snap: snapshot.Snapshot) -> interface.RowScorer:
-        """Return what does the same."""
+        """Return a function that returns 0 for every node."""
         del pod, snap
         return lambda _: 0
 
     def answer_key(self, shape: pod_shape.PodShape) -> Hashable:
-        """Return the same for all pods."""
+        """Return the same key for all pods."""
         del shape
         return None
 
@@ -109,12 +109,12 @@ class DynamicResources:
         node: snapshot.NodeView,
         reason: str,
     ) -> str:
-        """Return the claims that the pod names."""
+        """Return the names of the pod's resource claims."""
         del state, node, reason
         return ", ".join(claim.name for claim in pod.shape.spec.resource_claims)
 
     def events_to_register(self) -> Sequence[events.ClusterEventWithHint]:
-        """Wait for nothing: the claims of a pod never change."""
+        """Register for no event, because the claims of a pod never change."""
         return ()
 
 

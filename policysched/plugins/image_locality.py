@@ -1,4 +1,4 @@
-"""ImageLocality: prefer nodes that have the pod's images already.
+"""ImageLocality: prefers nodes that already have the pod's images.
 
 Source: `plugins/imagelocality/image_locality.go`.
 """
@@ -19,20 +19,21 @@ from policysched.plugins import names
 _MEBIBYTE = 1024 * 1024
 MIN_BYTES = 23 * _MEBIBYTE
 MAX_BYTES_PER_CONTAINER = 1000 * _MEBIBYTE
-"""Sizes in between are brought to 0..100; they bound most images of registries."""
+"""Sizes between these bounds, which contain most images of registries, are mapped to 0..100."""
 
 
 class ImageLocality:
-    """Scores the bytes of the pod's images on a node, weighted by how many nodes have each.
+    """Scores the size of the pod's images on a node.
 
-    An image on a few nodes only would draw all its pods there, hence the weight.
+    The size of each image is weighted by the share of nodes that have it. Without this weight, an
+    image on only a few nodes would attract all its pods to them.
     """
 
     name = names.IMAGE_LOCALITY
     reads: ClassVar = interface.Reads.NODE | interface.Reads.ALL_NODES
 
     def answer_key(self, shape: pod_shape.PodShape) -> Hashable:
-        """Return the pod's images, and in how many containers they are."""
+        """Return the pod's images and the number of its containers."""
         spec = shape.spec
         return shape.images, len(spec.init_containers) + len(spec.containers)
 

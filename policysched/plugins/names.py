@@ -1,4 +1,4 @@
-"""Names of the built-in plugins (`plugins/names/names.go`), as reasons and profiles spell them."""
+"""Names of the built-in plugins (`plugins/names/names.go`), as reasons and profiles use them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ NODE_RESOURCES_FIT = "NodeResourcesFit"
 NODE_UNSCHEDULABLE = "NodeUnschedulable"
 NODE_VOLUME_LIMITS = "NodeVolumeLimits"
 POD_GROUPS = "PodGroups"
-"""Not a plugin of kube-scheduler, see its file."""
+"""Not a plugin of kube-scheduler; see `plugins/pod_groups.py`."""
 POD_TOPOLOGY_SPREAD = "PodTopologySpread"
 PRIORITY_SORT = "PrioritySort"
 SCHEDULING_GATES = "SchedulingGates"

@@ -1,6 +1,6 @@
-"""NodeDeclaredFeatures: what a pod needs of the kubelet, the node has to declare.
+"""NodeDeclaredFeatures: nodes must declare the kubelet features that a pod needs.
 
-Which features a pod needs is known for two that 1.36 lists; the others are about updates of pods.
+A pod can need two of the features that 1.36 lists; the others concern only updates of pods.
 
 Sources: `plugins/nodedeclaredfeatures/nodedeclaredfeatures.go`, component-helpers
 `nodedeclaredfeatures/features`, KEP-5328.
@@ -42,7 +42,7 @@ class NodeDeclaredFeatures:
     def filter(
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, nodes: snapshot.NodeView
     ) -> status.NodeStatuses:
-        """Return one answer for each of the n nodes."""
+        """Return a status for each of the n nodes."""
         del state
         needed = list_required_features(pod.shape.spec)
         lacks = [
@@ -64,7 +64,7 @@ class NodeDeclaredFeatures:
         return ", ".join(sorted(list_required_features(pod.shape.spec).difference(declared)))
 
     def events_to_register(self) -> Sequence[events.ClusterEventWithHint]:
-        """Wait for nodes that declare other features; what a pod needs of them never changes."""
+        """Register for nodes that declare other features; the needs of a pod never change."""
         node = events.ActionType.ADD | events.ActionType.UPDATE_NODE_DECLARED_FEATURE
         return (
             event_hints.make_event_registration(
@@ -74,7 +74,7 @@ class NodeDeclaredFeatures:
 
 
 def list_required_features(spec: objects.PodSpec) -> frozenset[str]:
-    """Return the features without which a kubelet cannot run the pod."""
+    """Return the features that a kubelet must have to run the pod."""
     needed = []
     if any(_restarts_all_containers(c) for c in (*spec.containers, *spec.init_containers)):
         needed.append(RESTART_ALL_CONTAINERS)
@@ -94,7 +94,7 @@ def _get_declared_features(node: objects.Node) -> tuple[str, ...]:
 def _after_node_change(
     pod: pod_shape.PodInfo, old: events.ClusterObject, new: events.ClusterObject
 ) -> events.QueueingHint:
-    """Queue after a new node, or after any change of what one declares."""
+    """Queue after a new node, or after any change of a node's declared features."""
     del pod
     if not isinstance(new, objects.Node):
         return events.QueueingHint.SKIP

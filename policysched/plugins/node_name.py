@@ -1,4 +1,4 @@
-"""NodeName: a pod that names its node goes nowhere else.
+"""NodeName: a pod with `spec.nodeName` is placed only on this node.
 
 Source: `plugins/nodename/node_name.go`.
 """
@@ -18,7 +18,7 @@ REASON = "node(s) didn't match the requested node name"
 
 
 class NodeName:
-    """Rejects all nodes but `spec.nodeName`; waiting pods have none, and skip the Filter."""
+    """Rejects all nodes except `spec.nodeName`; pending pods have none and skip Filter."""
 
     name = names.NODE_NAME
     reads: ClassVar = interface.Reads.NODE
@@ -26,7 +26,7 @@ class NodeName:
     def pre_filter(
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, snap: snapshot.Snapshot
     ) -> interface.PreFilterResult:
-        """Skip pods that name no node."""
+        """Skip pods without a node name."""
         del state, snap
         named = bool(pod.pod.spec.node_name)
         return interface.PreFilterResult(status.SUCCESS if named else status.SKIP)
@@ -34,7 +34,7 @@ class NodeName:
     def filter(
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, nodes: snapshot.NodeView
     ) -> status.NodeStatuses:
-        """Return one answer for each of the n nodes."""
+        """Return a status for each of the n nodes."""
         del state
         others = ~nodes.has_name(pod.pod.spec.node_name)
         return status.NodeStatuses.where(others, status.unresolvable(self.name, REASON))
@@ -46,12 +46,12 @@ class NodeName:
         node: snapshot.NodeView,
         reason: str,
     ) -> str:
-        """Return the node that the pod names."""
+        """Return the requested node name."""
         del state, node, reason
         return f"spec.nodeName is {pod.pod.spec.node_name}"
 
     def events_to_register(self) -> Sequence[events.ClusterEventWithHint]:
-        """Wait for new nodes."""
+        """Register for new nodes."""
         return (
             event_hints.make_event_registration(events.EventResource.NODE, events.ActionType.ADD),
         )

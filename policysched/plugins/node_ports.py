@@ -1,4 +1,4 @@
-"""NodePorts: two pods of a node cannot have the same host port.
+"""NodePorts: two pods on a node cannot use the same host port.
 
 Source: `plugins/nodeports/node_ports.go`.
 """
@@ -20,7 +20,7 @@ REASON = "node(s) didn't have free ports for the requested pod ports"
 
 
 class NodePorts:
-    """Rejects nodes on which a host port of the pod is taken."""
+    """Rejects nodes on which a host port of the pod is in use."""
 
     name = names.NODE_PORTS
     reads: ClassVar = interface.Reads.USAGE
@@ -35,7 +35,7 @@ class NodePorts:
     def filter(
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, nodes: snapshot.NodeView
     ) -> status.NodeStatuses:
-        """Return one answer for each of the n nodes."""
+        """Return a status for each of the n nodes."""
         del state
         taken = nodes.port_conflicts(pod.shape.host_ports)
         return status.NodeStatuses.where(taken, status.unschedulable(self.name, REASON))
@@ -61,7 +61,7 @@ class NodePorts:
         return "; ".join(texts)
 
     def events_to_register(self) -> Sequence[events.ClusterEventWithHint]:
-        """Wait for a pod that gives back one of the ports, and for new nodes."""
+        """Register for deleted pods that release one of the ports, and for new nodes."""
         return (
             event_hints.make_event_registration(
                 events.EventResource.POD, events.ActionType.DELETE, _after_pod_deleted

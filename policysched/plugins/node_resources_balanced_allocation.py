@@ -1,4 +1,4 @@
-"""NodeResourcesBalancedAllocation: prefer nodes whose resources are used evenly.
+"""NodeResourcesBalancedAllocation: prefers nodes whose resources are used evenly.
 
 Source: `plugins/noderesources/balanced_allocation.go`.
 """
@@ -22,13 +22,13 @@ _NATIVE = (pod_requests.CPU, pod_requests.MEMORY, pod_requests.EPHEMERAL_STORAGE
 
 
 class NodeResourcesBalancedAllocation:
-    """Scores how much more even the pod makes the use of a node's resources."""
+    """Scores by how much the pod improves the balance of a node's resource usage."""
 
     name = names.NODE_RESOURCES_BALANCED_ALLOCATION
     reads: ClassVar = interface.Reads.NODE | interface.Reads.USAGE
 
     def __init__(self, resources: Sequence[str] = ("cpu", "memory")) -> None:
-        """Look at these resources."""
+        """Balance these resources."""
         self._resources = tuple(resources)
 
     @classmethod
@@ -44,7 +44,7 @@ class NodeResourcesBalancedAllocation:
     def pre_score(
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, nodes: snapshot.NodeView
     ) -> status.Status:
-        """Skip pods that request none of the resources: all of them would go to one node."""
+        """Skip pods that request none of the resources; they would all prefer the same node."""
         del state, nodes
         amounts = pod.shape.requests.amounts
         has_requests = any(amounts.get(r, 0) for r in self._resources)
@@ -53,7 +53,7 @@ class NodeResourcesBalancedAllocation:
     def score(
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, nodes: snapshot.NodeView
     ) -> columns.IntArray:
-        """Return int64 (n,): 50 to 100, 75 where the pod changes nothing."""
+        """Return int64 (n,): 50 to 100, with 75 if the pod does not change the balance."""
         del state
         counted = self._select_counted_columns(pod.shape, nodes.snapshot)
         ids = [column for column, _ in counted]
@@ -74,7 +74,7 @@ class NodeResourcesBalancedAllocation:
         return made[0](node)
 
     def row_scorer(self, pod: pod_shape.PodInfo, snap: snapshot.Snapshot) -> interface.RowScorer:
-        """Return what does the same for pods with equal requests."""
+        """Return a function that scores single nodes for pods with equal requests."""
 
         def by_arrays(node: snapshot.NodeRow) -> int:
             rows = node.snapshot.view_rows(np.array([node.row]))
@@ -85,7 +85,7 @@ class NodeResourcesBalancedAllocation:
     def _select_counted_columns(
         self, shape: pod_shape.PodShape, snap: snapshot.Snapshot
     ) -> list[tuple[int, int]]:
-        """Return columns of the resources that count for a pod, and how much it requests there."""
+        """Return the columns of the resources that count for a pod, and the requested amounts."""
         amounts = shape.requests.amounts
         counted = (r for r in self._resources if r in _NATIVE or amounts.get(r, 0))
         return [(snap.nodes.get_resource_column_index(r), amounts.get(r, 0)) for r in counted]

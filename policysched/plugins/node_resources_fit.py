@@ -1,4 +1,4 @@
-"""NodeResourcesFit: a pod's requests must fit into what a node has left.
+"""NodeResourcesFit: a pod's requests must fit into the free resources of a node.
 
 Source: `plugins/noderesources/fit.go` and `resource_allocation.go`.
 """
@@ -28,12 +28,12 @@ _PODS = "pods"
 _MAX_KEYS = 2_000
 _NATIVE = (pod_requests.CPU, pod_requests.MEMORY, pod_requests.EPHEMERAL_STORAGE)
 _WITH_DEFAULTS = (columns.CPU, columns.MEMORY)
-"""Columns of which containers without a request count at their default."""
+"""The columns for which containers without a request count with a default."""
 
 
 @dataclasses.dataclass(frozen=True)
 class _ComparedRequests:
-    """What the Filter compares for one shape: r resources, in the order of their reasons."""
+    """The requests of one shape that Filter compares: r resources, in the order of reasons."""
 
     ids: npt.NDArray[np.intp]
     amounts: columns.IntArray
@@ -41,12 +41,12 @@ class _ComparedRequests:
 
     @functools.cached_property
     def checks(self) -> list[tuple[int, int, str]]:
-        """The same one after the other."""
+        """The same as a list of (column, amount, reason)."""
         return list(zip(self.ids.tolist(), self.amounts.tolist(), self.reasons, strict=True))
 
 
 class NodeResourcesFit:
-    """Rejects nodes without room, scores by how full the node would be.
+    """Rejects nodes without enough free resources; scores by utilisation with the pod.
 
     Extended resources that device classes provide (DRA) are compared like all others.
     """
@@ -61,10 +61,10 @@ class NodeResourcesFit:
         ignored_resources: frozenset[str] = frozenset(),
         ignored_groups: frozenset[str] = frozenset(),
     ) -> None:
-        """Score `resources` (name, weight); do not look at ignored extended resources."""
+        """Score `resources` (name, weight); Filter skips the ignored extended resources."""
         self._strategy = strategy
         self._resources = tuple(resources)
-        # Scores of policies ask others of this class, by other strategies, in the same cycle.
+        # Policies may score with other instances, which have other strategies, in the same cycle.
         self._scored = f"{self.name}/score by {id(self)}"
         self._ignored_resources = ignored_resources
         self._ignored_groups = ignored_groups
@@ -90,7 +90,7 @@ class NodeResourcesFit:
     def filter(
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, nodes: snapshot.NodeView
     ) -> status.NodeStatuses:
-        """Return one answer for each of the n nodes, with a reason for each resource that lacks."""
+        """Return a status for each of the n nodes, with a reason for each insufficient resource."""
         needs = self._get_compared_requests(state, pod.shape, nodes.snapshot)
         no_slot = nodes.pod_count + 1 > nodes.allowed_pods
         allocatable = nodes.allocatable[:, needs.ids]
@@ -106,7 +106,7 @@ class NodeResourcesFit:
     def filter_row(
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, node: snapshot.NodeRow
     ) -> status.Status:
-        """Return the answer for one node."""
+        """Return the status of one node."""
         needs = state.find(self.name, _ComparedRequests) or self._get_compared_requests(
             state, pod.shape, node.snapshot
         )
@@ -161,7 +161,7 @@ class NodeResourcesFit:
         return needs
 
     def _select_compared_resources(self, shape: pod_shape.PodShape) -> list[str]:
-        """Return the requested resources that count: native ones first, then by name."""
+        """Return the requested resources that count: native ones first, then the others by name."""
         requested = {r for r, amount in shape.requests.amounts.items() if amount > 0}
         native = [r for r in _NATIVE if r in requested]
         others = sorted(requested.difference(_NATIVE))
@@ -193,9 +193,9 @@ class NodeResourcesFit:
     def score(
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, nodes: snapshot.NodeView
     ) -> columns.IntArray:
-        """Return int64 (n,): what the strategy makes of requested and allocatable, 0 to 100.
+        """Return int64 (n,): the strategy's score of requested and allocatable amounts, 0 to 100.
 
-        Containers without a request count at their default. Resources other than the native ones
+        Containers without a request count with the defaults. Resources other than the native ones
         are scored only if the pod requests them.
         """
         del state
@@ -219,7 +219,7 @@ class NodeResourcesFit:
         return made[0](node)
 
     def row_scorer(self, pod: pod_shape.PodInfo, snap: snapshot.Snapshot) -> interface.RowScorer:
-        """Return what does the same for pods with equal requests."""
+        """Return a function that scores single nodes for pods with equal requests."""
 
         def by_arrays(node: snapshot.NodeRow) -> int:
             rows = node.snapshot.view_rows(np.array([node.row]))
@@ -232,7 +232,7 @@ class NodeResourcesFit:
     def _select_scored_columns(
         self, shape: pod_shape.PodShape, snap: snapshot.Snapshot
     ) -> list[tuple[int, bool, int, int]]:
-        """Return column, whether defaults count there, amount and weight of what is scored."""
+        """Return (column, whether defaults count, amount, weight) of each scored resource."""
         scored = shape.requests.scored
         found = []
         for resource, weight in self._resources:
@@ -245,7 +245,7 @@ class NodeResourcesFit:
     # --- events ----------------------------------------------------------------------------------
 
     def events_to_register(self) -> Sequence[events.ClusterEventWithHint]:
-        """Wait for pods that leave or shrink, and for nodes that become large enough."""
+        """Register for pods that are deleted or shrink, and for nodes that become large enough."""
         node = events.ActionType.ADD | events.ActionType.UPDATE_NODE_ALLOCATABLE
         shrinks = events.ActionType.UPDATE_POD_SCALE_DOWN
         pod = events.ActionType.DELETE | shrinks
@@ -264,7 +264,10 @@ class NodeResourcesFit:
     def _note_pod_slot_shortage(
         self, shape: pod_shape.PodShape, nodes: snapshot.NodeView, *, lacking: bool
     ) -> None:
-        """Remember whether any node was too full of pods, so that hints know what would help."""
+        """Record for the hints whether any node had too many pods.
+
+        A view of only some rows cannot clear a shortage.
+        """
         asked_about_all = isinstance(nodes.rows, slice)
         if lacking or asked_about_all:
             self._remember_pod_slot_shortage(shape, lacking=lacking)
@@ -272,16 +275,16 @@ class NodeResourcesFit:
     def _remember_pod_slot_shortage(self, shape: pod_shape.PodShape, *, lacking: bool) -> None:
         key = self.answer_key(shape)
         if key not in self._lacks_pod_slots and len(self._lacks_pod_slots) >= _MAX_KEYS:
-            self._lacks_pod_slots.clear()  # hints take places to be short where nothing is known
+            self._lacks_pod_slots.clear()  # hints assume a shortage if none is recorded
         self._lacks_pod_slots[key] = lacking
 
     def _after_pod_event(
         self, pod: pod_shape.PodInfo, old: events.ClusterObject, new: events.ClusterObject
     ) -> events.QueueingHint:
-        """Queue when a resource comes free that the pod requests.
+        """Queue if an amount of a requested resource becomes free.
 
-        kube-scheduler queues after any deletion, as each frees a place for a pod; here that counts
-        only where places were short.
+        kube-scheduler queues after every deletion, because each one frees a pod slot. Here this
+        counts only if pod slots were short.
         """
         if not isinstance(old, pod_shape.PodInfo) or not event_hints.is_placed_or_nominated(old):
             return events.QueueingHint.SKIP
@@ -297,7 +300,7 @@ class NodeResourcesFit:
     def _after_node_change(
         self, pod: pod_shape.PodInfo, old: events.ClusterObject, new: events.ClusterObject
     ) -> events.QueueingHint:
-        """Queue when an empty node of this size would do and the old one was smaller."""
+        """Queue if the pod fits on an empty node of this size, and the old node was smaller."""
         if not isinstance(new, objects.Node):
             return events.QueueingHint.SKIP
         wanted = self._select_compared_resources(pod.shape)
@@ -316,7 +319,7 @@ class NodeResourcesFit:
 
 
 def _get_requested_with_defaults(nodes: snapshot.NodeView, column: int) -> columns.IntArray:
-    """Return int64 (n,): what placed pods request, cpu and memory with defaults."""
+    """Return int64 (n,): the requests of placed pods, with defaults for cpu and memory."""
     if column in _WITH_DEFAULTS:
         return nodes.nonzero_requested[:, column]
     return nodes.requested[:, column]

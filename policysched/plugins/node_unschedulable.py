@@ -1,4 +1,4 @@
-"""NodeUnschedulable: cordoned nodes take no pods.
+"""NodeUnschedulable: cordoned nodes accept no pods.
 
 Source: `plugins/nodeunschedulable/node_unschedulable.go`.
 """
@@ -18,11 +18,11 @@ from policysched.plugins.shared import event_hints
 
 REASON = "node(s) were unschedulable"
 TAINT = objects.Taint(key="node.kubernetes.io/unschedulable", effect="NoSchedule")
-"""Whoever tolerates this taint tolerates `spec.unschedulable`."""
+"""A pod that tolerates this taint tolerates `spec.unschedulable`."""
 
 
 class NodeUnschedulable:
-    """Rejects nodes with `spec.unschedulable`, unless the pod tolerates the taint of that name."""
+    """Rejects nodes with `spec.unschedulable`, unless the pod tolerates the corresponding taint."""
 
     name = names.NODE_UNSCHEDULABLE
     reads: ClassVar = interface.Reads.NODE
@@ -30,7 +30,7 @@ class NodeUnschedulable:
     def filter(
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, nodes: snapshot.NodeView
     ) -> status.NodeStatuses:
-        """Return one answer for each of the n nodes."""
+        """Return a status for each of the n nodes."""
         cordoned = nodes.is_unschedulable
         if not cordoned.any() or tolerations.tolerates(state.tolerations, TAINT):
             return status.NodeStatuses.passing(len(nodes))
@@ -48,7 +48,7 @@ class NodeUnschedulable:
         return "spec.unschedulable is true"
 
     def events_to_register(self) -> Sequence[events.ClusterEventWithHint]:
-        """Wait for schedulable nodes, and for a toleration of the pod itself."""
+        """Register for nodes that become schedulable, and for new tolerations of the pod itself."""
         node = events.ActionType.ADD | events.ActionType.UPDATE_NODE_TAINT
         tolerates_more = events.ActionType.UPDATE_POD_TOLERATION
         return (

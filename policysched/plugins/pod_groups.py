@@ -1,9 +1,9 @@
-"""PodGroups: pods of a scheduling group wait, and say why.
+"""PodGroups: rejects pods of a scheduling group with a clear reason.
 
-kube-scheduler places the pods of a group together or not at all, where that is switched on
-(`spec.schedulingGroup`, alpha in 1.36; `plugins/gangscheduling`). policysched does not, and a pod
-placed alone might run for nothing and keep the rest of its group out. Beside resource claims this
-is the exception to equal decisions.
+kube-scheduler places the pods of a group together or not at all if the feature is enabled
+(`spec.schedulingGroup`, alpha in 1.36; `plugins/gangscheduling`). policysched does not support it.
+A pod placed alone might run without use and block resources that the rest of its group needs. As
+for resource claims, this is an exception to the rule that decisions equal those of kube-scheduler.
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ class PodGroups:
     """Rejects pods that belong to a group."""
 
     name = names.POD_GROUPS
-    reads: ClassVar = interface.Reads.NODE  # of nothing but the pod
+    reads: ClassVar = interface.Reads.NODE  # it reads only the pod
 
     def pre_filter(
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, snap: snapshot.Snapshot
     ) -> interface.PreFilterResult:
-        """Reject pods of a group on all nodes; the removal of other pods would not help."""
+        """Reject pods of a group on all nodes, as unresolvable: evictions would not help."""
         del state, snap
         if pod.shape.spec.scheduling_group is None:
             return interface.PreFilterResult()
         return interface.PreFilterResult(status.unresolvable(self.name, REASON))
 
     def events_to_register(self) -> Sequence[events.ClusterEventWithHint]:
-        """Wait for nothing: the group of a pod never changes."""
+        """Register for no event, because the group of a pod never changes."""
         return ()
 
 

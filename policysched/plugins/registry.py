@@ -1,13 +1,13 @@
 """Plugins by name: the built-in ones, and those that other packages register.
 
-A package offers plugins by entry points of the group `policysched.plugins`:
+A package provides plugins through entry points of the group `policysched.plugins`:
 
     [project.entry-points."policysched.plugins"]
     ZoneBudget = "zone_budget:ZoneBudget.from_args"
 
-The value is a callable `(args, handle) -> plugin`; it is imported when a profile names the plugin,
-so a package that does not import hurts only profiles that use it. It refuses arguments by raising
-`ValueError` with a text for the person who wrote them.
+The value is a callable `(args, handle) -> plugin`. It is imported when a profile names the plugin,
+so a package that cannot be imported affects only the profiles that use it. It rejects arguments by
+raising `ValueError` with a text for the author of the profile.
 """
 
 from __future__ import annotations
@@ -51,12 +51,12 @@ PluginFactory: TypeAlias = Callable[[arguments.Arguments, handles.Handle], inter
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class PluginCreationError:
-    """Why a plugin could not be made: an expected outcome, to be shown where it was asked for.
+    """The reason why a plugin could not be created, for display next to its name.
 
     Attributes:
-        plugin: the name asked for.
-        problem: what is wrong, lowercase and without a final period.
-        known: names to choose from, when the name is the problem.
+        plugin: the requested name.
+        problem: the problem, in lower case and without a final period.
+        known: the available names if the name is unknown, else empty.
     """
 
     plugin: str
@@ -65,10 +65,10 @@ class PluginCreationError:
 
 
 class PluginRegistry:
-    """Makes plugins by name."""
+    """Creates plugins by name."""
 
     def __init__(self, factories: Mapping[str, PluginFactory]) -> None:
-        """Take one factory a name."""
+        """Use `factories`, one for each plugin name."""
         self._factories = dict(factories)
 
     def list_plugin_names(self) -> tuple[str, ...]:
@@ -78,9 +78,9 @@ class PluginRegistry:
     def create_plugin(
         self, name: str, args: arguments.Arguments | None, handle: handles.Handle
     ) -> interface.Plugin | PluginCreationError:
-        """Return the plugin, or why it cannot be made.
+        """Return the plugin, or the reason why it cannot be created.
 
-        Third-party code runs here: whatever it raises becomes an error of that plugin.
+        Third-party code runs here; every exception that it raises becomes an error of that plugin.
         """
         factory = self._factories.get(name)
         if factory is None:
@@ -99,7 +99,7 @@ class PluginRegistry:
 
 
 def create_built_in_registry() -> PluginRegistry:
-    """Return a registry of the built-in plugins alone."""
+    """Return a registry of only the built-in plugins."""
     return PluginRegistry(_BUILT_IN)
 
 
@@ -108,8 +108,8 @@ def create_installed_registry(
 ) -> PluginRegistry:
     """Return a registry of the built-in plugins and those of installed packages.
 
-    Built-in names cannot be taken over. `entry_points` defaults to all of the group that are
-    installed.
+    Entry points cannot override built-in names. `entry_points` defaults to all installed ones of
+    the group.
     """
     if entry_points is None:
         entry_points = metadata.entry_points(group=ENTRY_POINT_GROUP)
@@ -131,7 +131,7 @@ def _format_load_error(name: str, error: Exception) -> str:
 
 
 def _make_factory_without_args(make: Callable[[], interface.Plugin]) -> PluginFactory:
-    """Return the factory of a plugin that takes no arguments."""
+    """Return the factory of a plugin that has no arguments."""
 
     def factory(args: arguments.Arguments, handle: handles.Handle) -> interface.Plugin:
         del handle
@@ -144,7 +144,7 @@ def _make_factory_without_args(make: Callable[[], interface.Plugin]) -> PluginFa
 def _make_factory_with_args(
     make: Callable[[arguments.Arguments], interface.Plugin],
 ) -> PluginFactory:
-    """Return the factory of a plugin that takes arguments and nothing else."""
+    """Return the factory of a plugin that has arguments and needs no handle."""
     return lambda args, _handle: make(args)
 
 

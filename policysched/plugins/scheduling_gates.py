@@ -1,4 +1,4 @@
-"""SchedulingGates: a pod waits outside the queue while it has scheduling gates.
+"""SchedulingGates: a pod with scheduling gates stays outside the queue.
 
 Source: `plugins/schedulinggates/scheduling_gates.go`, KEP-3521.
 """
@@ -28,7 +28,7 @@ class SchedulingGates:
         return status.unresolvable(self.name, reason)
 
     def events_to_register(self) -> Sequence[events.ClusterEventWithHint]:
-        """Wait for the pod's own last gate to go."""
+        """Register for the removal of the pod's own last gate."""
         gone = events.ActionType.UPDATE_POD_SCHEDULING_GATES_ELIMINATED
         return (
             event_hints.make_event_registration(

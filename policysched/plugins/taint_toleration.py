@@ -1,4 +1,4 @@
-"""TaintToleration: nodes with taints take only pods that tolerate them.
+"""TaintToleration: nodes with taints accept only pods that tolerate them.
 
 Source: `plugins/tainttoleration/taint_toleration.go`.
 """
@@ -22,18 +22,18 @@ REASON = "node(s) had untolerated taint(s)"
 
 
 class TaintToleration:
-    """Rejects untolerated NoSchedule and NoExecute taints, scores PreferNoSchedule ones.
+    """Rejects untolerated NoSchedule and NoExecute taints, scores PreferNoSchedule taints.
 
-    The score is the number of untolerated PreferNoSchedule taints, fewest = 100. Tolerations are
-    the pod's own and those of policies; queueing hints, which see no cycle, use the ones with which
-    pods of the shape were last asked about.
+    The raw score is the number of untolerated PreferNoSchedule taints; a node without any gets 100
+    points. Tolerations are those of the pod and of policies. Queueing hints run outside a cycle, so
+    they use the tolerations of the last cycle of the shape.
     """
 
     name = names.TAINT_TOLERATION
     reads: ClassVar = interface.Reads.NODE
 
     def __init__(self) -> None:
-        """Start without memory."""
+        """Start without recorded tolerations."""
         self._last_tolerations: weakref.WeakKeyDictionary[
             pod_shape.PodShape, tolerations.Tolerations
         ] = weakref.WeakKeyDictionary()
@@ -41,7 +41,7 @@ class TaintToleration:
     def filter(
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, nodes: snapshot.NodeView
     ) -> status.NodeStatuses:
-        """Return one answer for each of the n nodes."""
+        """Return a status for each of the n nodes."""
         self._last_tolerations[pod.shape] = state.tolerations
         repelled = self._make_taint_set_table(state, tolerations.repels).at(nodes) > 0
         return status.NodeStatuses.where(repelled, status.unresolvable(self.name, REASON))
@@ -60,7 +60,7 @@ class TaintToleration:
         return ", ".join(map(str, repelling))
 
     def shares(self, state: cycle_state.CycleState, shape: pod_shape.PodShape) -> None:
-        """Remember the tolerations of a shape for which answers of another one are used."""
+        """Record the tolerations of a shape that reuses the answers of an equal shape."""
         self._last_tolerations[shape] = state.tolerations
 
     def score(
@@ -73,7 +73,7 @@ class TaintToleration:
     def normalize_score(
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, scores: columns.IntArray
     ) -> columns.IntArray:
-        """Return int64 (f,): 100 for no such taint, 0 for the most."""
+        """Return int64 (f,): points from 100 for no such taint to 0 for the most."""
         del state, pod
         return normalization.by_maximum_reversed(scores)
 
@@ -90,7 +90,7 @@ class TaintToleration:
         return table
 
     def events_to_register(self) -> Sequence[events.ClusterEventWithHint]:
-        """Wait for nodes whose taints became tolerated, and for a toleration of the pod itself."""
+        """Register for nodes whose taints become tolerated, and for the pod's new tolerations."""
         node = events.ActionType.ADD | events.ActionType.UPDATE_NODE_TAINT
         tolerates_more = events.ActionType.UPDATE_POD_TOLERATION
         return (

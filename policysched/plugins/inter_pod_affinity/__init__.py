@@ -1,1 +1,1 @@
-"""InterPodAffinity: pods near some pods and away from others."""
+"""InterPodAffinity: attraction and repulsion between pods."""

@@ -1,4 +1,4 @@
-"""Which placed pods matter to InterPodAffinity for pods of a shape, summed by topology domain."""
+"""The placed pods that affect pods of a shape in InterPodAffinity, summed by topology domain."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ TermColumns = dict[pod_counts.TermKind, list["WeightedCountColumn"]]
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class WeightedCountColumn:
-    """Pods that count with some weight in the domains of a topology key."""
+    """Pods that count with a weight in the domains of a topology key."""
 
     topology_key: str
     column: count_column.CountColumn
@@ -30,8 +30,8 @@ class AffinitySums:
     """Pods by domain.
 
     Attributes:
-        required: what required terms mean for nodes.
-        weighted: pods that count for the score, one entry a topology key.
+        required: verdicts of required terms for nodes.
+        weighted: pods that count for the score, one entry for each topology key.
     """
 
     required: required_term_verdicts.RequiredTermVerdicts
@@ -40,11 +40,11 @@ class AffinitySums:
 
 @dataclasses.dataclass(slots=True)
 class _KnownSums:
-    """The sums of a shape, and for how long these are they.
+    """The sums of a shape and the state for which they are valid.
 
     Attributes:
-        acting: terms of placed pods that are in there.
-        owned_generation: up to which change of the terms of placed pods these are all.
+        acting: the terms of placed pods that the sums include.
+        owned_generation: the `PodCounts.owned_generation` for which `acting` is complete.
     """
 
     sums: AffinitySums
@@ -53,14 +53,14 @@ class _KnownSums:
 
 
 class AffinitySumsByShape:
-    """Keeps the sums of shapes while terms of placed pods and nodes stay; counts may change.
+    """Caches the sums of shapes while terms of placed pods and nodes are unchanged.
 
-    Shapes for which the same pods count have the same sums: pods of an app that differ in other
-    labels, and all pods that no term is about.
+    Counts may change meanwhile. Shapes for which the same pods count share their sums, such as pods
+    of an app that differ in other labels, and all pods that no term matches.
     """
 
     def __init__(self, hard_weight: int) -> None:
-        """Let the required affinity of placed pods count `hard_weight` in scores."""
+        """Start empty; required affinity of placed pods scores with `hard_weight`."""
         self.domains = domains.DomainsByKey()
         self._hard_weight = hard_weight
         self._acting: memo.ShapeMemo[TermColumns] = memo.ShapeMemo()
@@ -70,7 +70,7 @@ class AffinitySumsByShape:
         )
 
     def get_sums(self, shape: pod_shape.PodShape, snap: snapshot.Snapshot) -> AffinitySums:
-        """Return the sums for pods of a shape, each to be refreshed before use."""
+        """Return the sums for pods of a shape; the caller must refresh each before use."""
         counts, nodes = snap.counts, snap.nodes
         node_generation = nodes.node_changes.generation
         stamp = (counts, counts.namespaces_generation, nodes, node_generation, snap.size)
@@ -85,12 +85,12 @@ class AffinitySumsByShape:
     def _are_sums_current(
         self, kept: _KnownSums, shape: pod_shape.PodShape, snap: snapshot.Snapshot
     ) -> bool:
-        """Return whether the same terms act, and pods are counted still in all that is summed."""
+        """Return whether the same terms act and all summed columns are still updated."""
         owned_generation = snap.counts.owned_generation
         if kept.owned_generation != owned_generation:
             if self._find_acting_terms(shape, snap) != kept.acting:
                 return False
-            kept.owned_generation = owned_generation  # the others do not concern the shape
+            kept.owned_generation = owned_generation  # the other terms do not match the shape
         for sums in kept.sums.weighted:
             if not sums.is_current:
                 return False
@@ -99,9 +99,10 @@ class AffinitySumsByShape:
     def _find_sums(
         self, shape: pod_shape.PodShape, snap: snapshot.Snapshot, stamp: Hashable
     ) -> _KnownSums:
-        """Return the sums over what counts for the shape, those of another one if it is the same.
+        """Return the sums for the shape, shared with other shapes for which the same pods count.
 
-        What they follow is in the key, all of it: the columns, not what these were asked for by.
+        The key contains everything on which the sums depend: the columns, not the terms or queries
+        from which they were built.
         """
         acting = self._find_acting_terms(shape, snap)
         required: Sequence[WeightedCountColumn] = ()
@@ -156,13 +157,13 @@ class AffinitySumsByShape:
     def list_repelling_pod_counts(
         self, shape: pod_shape.PodShape, snap: snapshot.Snapshot
     ) -> list[WeightedCountColumn]:
-        """Return the pods whose anti-affinity matches pods of `shape`."""
+        """Return the counts of pods whose anti-affinity matches pods of `shape`."""
         return self._find_acting_terms(shape, snap)[pod_counts.TermKind.REQUIRED_ANTI_AFFINITY]
 
     def _collect_weighted_counts(
         self, shape: pod_shape.PodShape, snap: snapshot.Snapshot, acting: TermColumns
     ) -> list[WeightedCountColumn]:
-        """Return everything that counts for the score: terms of the pod, terms of placed pods."""
+        """Return all counts for the score, from terms of the pod and terms of placed pods."""
         matching = snap.counts.get_column
         own = [
             WeightedCountColumn(
@@ -189,7 +190,7 @@ class AffinitySumsByShape:
 def list_repelled_pod_counts(
     shape: pod_shape.PodShape, snap: snapshot.Snapshot
 ) -> list[WeightedCountColumn]:
-    """Return, for each anti-affinity term of the pod, the pods that match it."""
+    """Return, for each anti-affinity term of the pod, the counts of pods that match it."""
     return [
         WeightedCountColumn(
             t.topology_key, snap.counts.get_column(pod_counts.PodsMatchingAllTerms((t,))), 1

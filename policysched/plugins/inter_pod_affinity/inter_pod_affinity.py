@@ -1,7 +1,7 @@
-"""InterPodAffinity: pods near some pods and away from others.
+"""InterPodAffinity: attraction and repulsion between pods.
 
-Sources: `plugins/interpodaffinity/filtering.go`, `scoring.go`, `plugin.go`. Where kube-scheduler
-walks all placed pods for every pod, this reads count columns and sums them by topology domain.
+Sources: `plugins/interpodaffinity/filtering.go`, `scoring.go`, `plugin.go`. kube-scheduler walks
+all placed pods for every pod. This plugin reads count columns and sums them by topology domain.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ _SCORE = f"{names.INTER_POD_AFFINITY}/score"
 class InterPodAffinityArgs(arguments.ArgumentStruct, frozen=True):
     """Arguments.
 
-    `hard_pod_affinity_weight` is what the required affinity of a placed pod adds to the score of a
-    pod that it matches.
+    `hard_pod_affinity_weight` is the score of each required affinity term of a placed pod that
+    matches the pod to be placed.
     """
 
     hard_pod_affinity_weight: int = 1
@@ -49,7 +49,7 @@ class InterPodAffinityArgs(arguments.ArgumentStruct, frozen=True):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class _CountsBeforeWhatIf:
-    """What Filter read before anything was supposed.
+    """The counts that Filter read before any change was supposed.
 
     Attributes:
         required: pods that match all required affinity terms, in the topology of each term.
@@ -64,16 +64,16 @@ class _CountsBeforeWhatIf:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class _ScoreState:
-    """What each domain adds to the score, one table a topology key."""
+    """The score contribution of each domain, one table for each topology key."""
 
     sums: Sequence[domains.DomainSums]
 
 
 class InterPodAffinity:
-    """Rejects by required terms, those of the pod and those of placed pods; scores preferred ones.
+    """Filters by required terms of the pod and of placed pods; scores preferred terms.
 
-    The score of a node is the sum of the weights of all (pod, term) pairs in its domains, brought
-    to 0..100 between the smallest and the largest.
+    The score of a node is the sum of the weights of all (pod, term) pairs in its domains, mapped to
+    0..100 between the smallest and the largest sum.
     """
 
     name = names.INTER_POD_AFFINITY
@@ -82,7 +82,7 @@ class InterPodAffinity:
     def __init__(
         self, hard_pod_affinity_weight: int = 1, *, ignore_preferred_terms: bool = False
     ) -> None:
-        """Take the arguments; see `InterPodAffinityArgs`."""
+        """Store the arguments; see `InterPodAffinityArgs`."""
         self._ignores_preferences = ignore_preferred_terms
         self._sums = domain_sums.AffinitySumsByShape(hard_pod_affinity_weight)
         self._domains = self._sums.domains
@@ -106,7 +106,7 @@ class InterPodAffinity:
     def pre_filter(
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, snap: snapshot.Snapshot
     ) -> interface.PreFilterResult:
-        """Sum matching pods by domain; skip when no required term concerns the pod."""
+        """Sum matching pods by domain; skip if no required term concerns the pod."""
         self._hints.counts = snap.counts
         shape = pod.shape
         error = self._errors.get_or_compute(
@@ -123,13 +123,13 @@ class InterPodAffinity:
         return interface.ALL_NODES
 
     def verdicts(self, state: cycle_state.CycleState) -> domain_verdicts.DomainVerdicts:
-        """Return what PreFilter has found out about all nodes."""
+        """Return the verdicts of PreFilter for all nodes."""
         return state.read(self.name, domain_verdicts.DomainVerdicts)
 
     def filter(
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, nodes: snapshot.NodeView
     ) -> status.NodeStatuses:
-        """Return one answer for each of the n nodes."""
+        """Return a status for each of the n nodes."""
         del pod
         return self.verdicts(state).of_nodes(nodes.rows, self.answers)
 
@@ -140,7 +140,7 @@ class InterPodAffinity:
         node: snapshot.NodeView,
         reason: str,
     ) -> str:
-        """Return the pods that are in the way, or the terms without a pod."""
+        """Return the pods that cause the rejection, or the domains without a matching pod."""
         del state
         snap, row = node.snapshot, int(node.row_numbers[0])
         if reason == REASON_EXISTING:
@@ -153,7 +153,7 @@ class InterPodAffinity:
     def remember(
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, snap: snapshot.Snapshot
     ) -> None:
-        """Keep the counts of everything that Filter reads."""
+        """Copy all counts that Filter reads."""
         shape = pod.shape
         required = []
         if shape.affinity_terms:
@@ -174,7 +174,7 @@ class InterPodAffinity:
     def filter_apart(
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, nodes: snapshot.NodeView
     ) -> status.NodeStatuses:
-        """Return one answer for each of the n nodes, as if only its own pods had changed."""
+        """Return a status for each of the n nodes, as if only the pods of this node had changed."""
         found = state.read(f"{self.name}/apart", _CountsBeforeWhatIf)
         shape, snap = pod.shape, nodes.snapshot
         repelled = domain_sums.list_repelled_pod_counts(shape, snap)
@@ -206,7 +206,7 @@ class InterPodAffinity:
         counted: Sequence[domain_sums.WeightedCountColumn],
         nodes: snapshot.NodeView,
     ) -> columns.NodeMask:
-        """Return bool (n,): the nodes in whose domain some counted pod is."""
+        """Return bool (n,): the nodes with at least one counted pod in their domain."""
         snap = nodes.snapshot
         hit = np.zeros(len(nodes), np.bool_)
         for key, total in _sum_weighted_pods_by_row(snap, counted).items():
@@ -221,7 +221,7 @@ class InterPodAffinity:
     def pre_score(
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, nodes: snapshot.NodeView
     ) -> status.Status:
-        """Sum weights by domain; skip when no preference of anyone concerns the pod."""
+        """Sum weights by domain; skip if no preferred or weighted term concerns the pod."""
         weighted = self._get_weighted_sums(state, pod, nodes)
         if not weighted:
             return status.SKIP
@@ -231,14 +231,14 @@ class InterPodAffinity:
     def score(
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, nodes: snapshot.NodeView
     ) -> columns.IntArray:
-        """Return int64 (n,): the sum over topology keys of what the node's domain adds."""
+        """Return int64 (n,): the sum over topology keys of the scores of the node's domains."""
         del pod
         return _add_up_domain_sums(state.read(_SCORE, _ScoreState).sums, nodes)
 
     def normalize_score(
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, scores: columns.IntArray
     ) -> columns.IntArray:
-        """Return int64 (f,): position between the smallest and the largest sum."""
+        """Return int64 (f,): the position between the smallest and the largest sum, 0 to 100."""
         del state, pod
         return normalization.by_range(scores)
 
@@ -249,7 +249,10 @@ class InterPodAffinity:
         nodes: snapshot.NodeView,
         factor: int,
     ) -> columns.IntArray | int | status.Status:
-        """Return int64 (f,): what the three come to."""
+        """Return int64 (f,): `factor` times the final points of PreScore, Score and NormalizeScore.
+
+        A single number means that all points are equal; SKIP is returned if PreScore would skip.
+        """
         weighted = self._get_weighted_sums(state, pod, nodes)
         if not weighted:
             return status.SKIP
@@ -260,7 +263,7 @@ class InterPodAffinity:
     def _get_weighted_sums(
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, nodes: snapshot.NodeView
     ) -> Sequence[domains.DomainSums]:
-        """Return current sums of weights by domain; none where nobody has a preference."""
+        """Return current sums of weights by domain; empty if no pod counts for the score."""
         if self._ignores_preferences and not pod.shape.preferred_terms:
             return ()
         sums = state.find(_SUMS, domain_sums.AffinitySums)
@@ -274,14 +277,14 @@ class InterPodAffinity:
     # --- events ----------------------------------------------------------------------------------
 
     def events_to_register(self) -> Sequence[events.ClusterEventWithHint]:
-        """Wait for pods that come to match or no longer repel, and for nodes that change domain."""
+        """Register for pods that start to match or stop repelling, and for changed nodes."""
         return self._hints.make_registrations()
 
 
 def _find_nodes_failing_affinity(
     kept: Sequence[domains.Counted], shape: pod_shape.PodShape, nodes: snapshot.NodeView
 ) -> columns.NodeMask:
-    """Return bool (n,): the nodes that required affinity rules out; see `RequiredTerms`."""
+    """Return bool (n,): the nodes that required affinity rejects; see `RequiredTermVerdicts`."""
     snap, rows = nodes.snapshot, nodes.rows
     query = pod_counts.PodsMatchingAllTerms(shape.affinity_terms)
     now = snap.counts.get_column(query).get_counts(snap.size)
@@ -298,7 +301,7 @@ def _find_nodes_failing_affinity(
 def _add_up_domain_sums(
     sums: Sequence[domains.DomainSums], nodes: snapshot.NodeView
 ) -> columns.IntArray:
-    """Return int64 (n,): what the domains of each node add."""
+    """Return int64 (n,): the sum of the domain scores of each node."""
     first, *others = sums
     total = first.table.take(first.domains.at(nodes.rows))
     for each in others:

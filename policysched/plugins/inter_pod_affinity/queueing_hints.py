@@ -1,8 +1,9 @@
-"""Which events can help a pod that InterPodAffinity rejected.
+"""Queueing hints for pods that InterPodAffinity rejected.
 
-Source: `plugins/interpodaffinity/plugin.go`. These hints queue in some cases where kube-scheduler's
-leave the pod to the five-minute flush: several anti-affinity terms of which one stops to match, new
-nodes for pods that only placed pods repel, the last pod of a series leaving, labels of namespaces.
+Source: `plugins/interpodaffinity/plugin.go`. kube-scheduler leaves the pod to the five-minute flush
+in some cases that these hints cover: one of several anti-affinity terms stops matching, a node is
+added for a pod that only placed pods repel, the last pod of a series is removed, or labels of a
+namespace change.
 """
 
 from __future__ import annotations
@@ -17,18 +18,18 @@ from policysched.plugins.shared import event_hints
 
 
 class PodAffinityHints:
-    """The hints, with the counters of the cluster in which pods were last rejected.
+    """The hints, with the pod counts of the cluster in which pods were last rejected.
 
     Attributes:
         counts: set by every PreFilter.
     """
 
     def __init__(self) -> None:
-        """Start before the first cycle."""
+        """Start with empty counts, until the first cycle."""
         self.counts = pod_counts.PodCounts()
 
     def make_registrations(self) -> Sequence[events.ClusterEventWithHint]:
-        """Return the events to wait for."""
+        """Return the events that may help, with their hints."""
         resource, action = events.EventResource, events.ActionType
         placed = action.ADD | action.UPDATE_POD_LABEL | action.DELETE
         node = action.ADD | action.UPDATE_NODE_LABEL
@@ -63,7 +64,7 @@ class PodAffinityHints:
     def _matches_required_affinity(
         self, waiting: pod_shape.PodShape, other: pod_shape.PodShape | None
     ) -> bool:
-        """Whether `other` matches all required affinity terms together."""
+        """Return whether `other` matches all required affinity terms together."""
         terms = waiting.affinity_terms
         return (
             bool(terms)
@@ -77,7 +78,7 @@ class PodAffinityHints:
         before: pod_shape.PodShape | None,
         after: pod_shape.PodShape | None,
     ) -> bool:
-        """Whether an anti-affinity term, of either pod, held before and does not hold now."""
+        """Return whether an anti-affinity term of either pod matched before and no longer does."""
         if before is None:
             return False
         gone = {t for t in before.anti_affinity_terms if self._does_placed_term_match(t, waiting)}
@@ -93,7 +94,10 @@ class PodAffinityHints:
         before: pod_shape.PodShape | None,
         after: pod_shape.PodShape | None,
     ) -> bool:
-        """Whether no matching pod is left, so that a pod matching itself may begin the series."""
+        """Return whether no matching pod is left and the pod may start a series.
+
+        Only a pod that matches its own terms may start a series.
+        """
         if not self._matches_required_affinity(waiting, before) or self._matches_required_affinity(
             waiting, after
         ):
@@ -104,14 +108,14 @@ class PodAffinityHints:
         )
 
     def _does_term_match(self, term: pod_shape.AffinityTerm, other: pod_shape.PodShape) -> bool:
-        """Whether a term of the waiting pod matches `other`."""
+        """Return whether a term of the pending pod matches `other`."""
         namespaces = self.counts.namespaces
         return term.matches(other.namespace, other.labels, namespaces.get(other.namespace))
 
     def _does_placed_term_match(
         self, term: pod_shape.AffinityTerm, waiting: pod_shape.PodShape
     ) -> bool:
-        """Whether a term of a placed pod matches the waiting pod."""
+        """Return whether a term of a placed pod matches the pending pod."""
         labels = self.counts.namespaces.get(waiting.namespace, {})
         return term.matches_incoming_pod(waiting.namespace, waiting.labels, labels)
 
@@ -120,7 +124,11 @@ class PodAffinityHints:
     def _after_node_change(
         self, pod: pod_shape.PodInfo, old: events.ClusterObject, new: events.ClusterObject
     ) -> events.QueueingHint:
-        """Queue when a topology label changed that a term concerning the pod looks at."""
+        """Queue if a topology label changed that a term concerning the pod uses.
+
+        For a new node, queue if the pod has no required affinity or if the node has one of its
+        topology keys.
+        """
         if not isinstance(new, objects.Node):
             return events.QueueingHint.SKIP
         required = {t.topology_key for t in pod.shape.affinity_terms}
@@ -142,7 +150,10 @@ class PodAffinityHints:
     def _after_namespace_change(
         self, pod: pod_shape.PodInfo, old: events.ClusterObject, new: events.ClusterObject
     ) -> events.QueueingHint:
-        """Queue when a namespace selector of the pod decides otherwise, or might do so on it."""
+        """Queue if a namespace selector of the pod may match differently.
+
+        Queue also for the pod's own namespace, because terms of placed pods may match differently.
+        """
         if not isinstance(new, objects.Namespace):
             return events.QueueingHint.SKIP
         before = old.metadata.labels if isinstance(old, objects.Namespace) else None

@@ -1,4 +1,4 @@
-"""What required terms, of pods of a shape and of placed pods, mean for nodes."""
+"""Verdicts for nodes from required terms, of pods of a shape and of placed pods."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ import numpy as np
 from policysched.plugins.kernels import domain_verdicts, domains
 
 EXISTING, ANTI_AFFINITY, AFFINITY = 1, 2, 3
-"""Numbers of answers; where there are several, the highest is told."""
+"""Numbers of verdicts; if several apply to a node, the highest is reported."""
 
 
 class RequiredTermVerdicts:
-    """Answers by topology domain, patched where pods came or went.
+    """Verdicts by topology domain, updated for rows on which pods were added or removed.
 
     Attributes:
-        verdicts: as of the last `refresh`.
+        verdicts: the verdicts as of the last `refresh`.
     """
 
     def __init__(
@@ -28,7 +28,7 @@ class RequiredTermVerdicts:
         matches_itself: bool,
         has_own: bool,
     ) -> None:
-        """Follow sums by domain for as long as no node changes.
+        """Follow sums by domain; valid until a node changes.
 
         Args:
             required: for each required affinity term, pods that match all of them.
@@ -50,14 +50,14 @@ class RequiredTermVerdicts:
 
     @property
     def is_current(self) -> bool:
-        """Whether pods are counted still in all that is summed."""
+        """Whether all summed columns are still updated."""
         for sums in self._sums:  # noqa: SIM110 - `all` of a generator takes three times as long
             if not sums.is_current:
                 return False
         return True
 
     def refresh(self) -> bool:
-        """Bring the answers up to date; return whether any term concerns pods of the shape."""
+        """Update the verdicts; return whether any term concerns pods of the shape."""
         concerns = self._has_own
         for sums, table, number in self._occupied:
             slots = sums.refresh()
@@ -72,10 +72,10 @@ class RequiredTermVerdicts:
         return concerns
 
     def _refresh_required_affinity(self) -> None:
-        """Find the domains that lack a pod that matches all required terms together.
+        """Reject the domains without a pod that matches all required terms together.
 
-        Where there is no such pod at all and the pod matches its own terms, it is the first of a
-        series: then every domain will do.
+        If there is no such pod at all and the pod matches its own terms, it is the first of a
+        series, and every domain is accepted.
         """
         news = [sums.refresh() for sums, _ in self._required]
         is_first = self._matches_itself and not any(sums.pods for sums, _ in self._required)
@@ -85,6 +85,7 @@ class RequiredTermVerdicts:
             if slots is None or is_other:
                 lacks = (sums.table <= 0) * np.int16(AFFINITY)
                 if is_first:
+                    # Slot 0 is the nodes without the label, which even the first pod must avoid.
                     lacks[1:] = 0
                 table.replace(lacks)
             elif not is_first:

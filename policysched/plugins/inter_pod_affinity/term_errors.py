@@ -1,4 +1,4 @@
-"""What cannot be read in a pod's affinity to pods, in the words of kube-scheduler.
+"""Errors in a pod's affinity to other pods, in the words of kube-scheduler.
 
 Source: `pkg/scheduler/framework/types.go`, PodInfo.Update: the first error of each kind of terms.
 """
@@ -12,7 +12,7 @@ from policysched.cluster.pods import pod_shape
 
 
 def find_term_errors(shape: pod_shape.PodShape) -> str:
-    """Return all errors as one text, "" for none."""
+    """Return all errors as one text, or ""."""
     affinity = shape.spec.affinity
     if affinity is None or (affinity.pod_affinity is None and affinity.pod_anti_affinity is None):
         return ""

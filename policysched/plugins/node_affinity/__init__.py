@@ -1,1 +1,1 @@
-"""NodeAffinity: nodeSelector, node affinity, and the affinity that a profile adds."""
+"""NodeAffinity: nodeSelector, node affinity, and the added affinity of the profile."""

@@ -1,4 +1,4 @@
-"""The affinity that a profile adds to that of all pods, checked as kube-scheduler checks it.
+"""The affinity that a profile adds to all pods, validated as in kube-scheduler.
 
 Source: `apis/config/validation/validation_pluginargs.go`, ValidateNodeAffinityArgs.
 """
@@ -16,7 +16,7 @@ _PREFERRED = "addedAffinity.preferredDuringSchedulingIgnoredDuringExecution"
 
 
 class NodeAffinityArgs(arguments.ArgumentStruct, frozen=True):
-    """Arguments of NodeAffinity: an affinity that holds for all pods, besides their own."""
+    """Arguments of NodeAffinity: an affinity that applies to all pods besides their own."""
 
     added_affinity: objects.NodeAffinity | None = None
 
@@ -25,7 +25,7 @@ def make_added_affinity(args: arguments.Arguments) -> objects.NodeAffinity | Non
     """Return the added affinity.
 
     Raises:
-        ArgumentError: a requirement in it can never be met, or means nothing.
+        ArgumentError: it contains an invalid requirement.
     """
     added = arguments.decode_arguments(args, NodeAffinityArgs).added_affinity
     for where, term in _list_terms_with_paths(added or objects.NodeAffinity()):

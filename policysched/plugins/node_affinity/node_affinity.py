@@ -1,4 +1,4 @@
-"""NodeAffinity: nodeSelector, node affinity, and an affinity that the profile adds for all pods.
+"""NodeAffinity: nodeSelector, node affinity, and the affinity that the profile adds to all pods.
 
 Source: `plugins/nodeaffinity/node_affinity.go`.
 """
@@ -26,13 +26,13 @@ REASON_CONFLICT = "pod affinity terms conflict"
 
 
 class NodeAffinity:
-    """Rejects nodes that required terms do not match, scores the weights of preferred ones."""
+    """Rejects nodes that do not match required terms; scores the weights of preferred terms."""
 
     name = names.NODE_AFFINITY
     reads: ClassVar = interface.Reads.NODE
 
     def __init__(self, added: objects.NodeAffinity | None = None) -> None:
-        """Take the affinity that is added to that of every pod."""
+        """Store the affinity that is added to every pod."""
         self._added = _make_shape_with_affinity(added or objects.NodeAffinity())
         self._prefers_more = bool(
             added and added.preferred_during_scheduling_ignored_during_execution
@@ -46,7 +46,7 @@ class NodeAffinity:
     def pre_filter(
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, snap: snapshot.Snapshot
     ) -> interface.PreFilterResult:
-        """Skip pods without requirements; narrow the nodes where every term names some."""
+        """Skip pods without requirements; narrow the nodes if every term names nodes."""
         del state, snap
         terms = pod.shape.required_node_terms
         unrestricted = terms is None and not pod.shape.spec.node_selector
@@ -60,7 +60,7 @@ class NodeAffinity:
     def filter(
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, nodes: snapshot.NodeView
     ) -> status.NodeStatuses:
-        """Return one answer for each of the n nodes; the added affinity is told of first."""
+        """Return a status for each of the n nodes; the added affinity is reported first."""
         del state
         own = ~node_selection.required_mask(pod.shape, nodes)
         rejected = status.unresolvable(self.name, REASON_POD)
@@ -79,7 +79,7 @@ class NodeAffinity:
         node: snapshot.NodeView,
         reason: str,
     ) -> str:
-        """Return the labels and fields that do not match, with the wanted values."""
+        """Return the labels and fields that do not match, with the required values."""
         del state
         if reason not in (REASON_POD, REASON_ENFORCED):
             return ""
@@ -100,7 +100,7 @@ class NodeAffinity:
     def pre_score(
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, nodes: snapshot.NodeView
     ) -> status.Status:
-        """Skip pods without preferred terms; a term that cannot be read is an error."""
+        """Skip pods without preferred terms; return an error for an invalid term."""
         del state, nodes
         preferred = _get_preferred_terms(pod.shape)
         errors = [
@@ -127,12 +127,12 @@ class NodeAffinity:
     def normalize_score(
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, scores: columns.IntArray
     ) -> columns.IntArray:
-        """Return int64 (f,): 100 for the largest sum."""
+        """Return int64 (f,): points from 0 to 100, with 100 for the largest sum."""
         del state, pod
         return normalization.by_maximum(scores)
 
     def events_to_register(self) -> Sequence[events.ClusterEventWithHint]:
-        """Wait for nodes that come to match."""
+        """Register for nodes that start to match."""
         node = events.ActionType.ADD | events.ActionType.UPDATE_NODE_LABEL
         return (
             event_hints.make_event_registration(
@@ -154,7 +154,7 @@ class NodeAffinity:
 
 
 def _make_shape_with_affinity(affinity: objects.NodeAffinity) -> pod_shape.PodShape:
-    """Return a shape that has this node affinity and nothing else: it parses the terms."""
+    """Return a shape that has only this node affinity; the shape parses the terms."""
     spec = objects.PodSpec(affinity=objects.Affinity(node_affinity=affinity))
     return pod_shape.PodShape(objects.Pod(metadata=objects.ObjectMeta(), spec=spec), {}, -1)
 
@@ -165,7 +165,7 @@ def _get_preferred_terms(shape: pod_shape.PodShape) -> tuple[objects.PreferredSc
 
 
 def _find_named_nodes(shape: pod_shape.PodShape) -> frozenset[str] | None:
-    """Return the nodes that the terms name, None when some term names none (or there is none)."""
+    """Return the nodes that the terms name; None without terms, or if a term names no node."""
     affinity = shape.spec.affinity and shape.spec.affinity.node_affinity
     required = affinity and affinity.required_during_scheduling_ignored_during_execution
     if not required or not required.node_selector_terms:

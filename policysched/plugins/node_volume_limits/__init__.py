@@ -1,1 +1,1 @@
-"""NodeVolumeLimits: the limit of volumes of each CSI driver on a node."""
+"""NodeVolumeLimits: the maximum number of volumes of each CSI driver on a node."""

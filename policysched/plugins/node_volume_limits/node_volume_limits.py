@@ -1,7 +1,7 @@
-"""NodeVolumeLimits: as many volumes of a CSI driver on a node as its CSINode allows.
+"""NodeVolumeLimits: limits the volumes of a CSI driver on a node to the number in its CSINode.
 
-Source: `plugins/nodevolumelimits/csi.go`, with the feature gate VolumeLimitScaling off as it is by
-default in 1.36: nodes without the driver, or without a CSINode, have no limit.
+Source: `plugins/nodevolumelimits/csi.go`, with the feature gate VolumeLimitScaling off, the default
+in 1.36. Nodes without the driver, or without a CSINode, have no limit.
 """
 
 from __future__ import annotations
@@ -26,26 +26,26 @@ REASON = "node(s) exceed max volume count"
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class _WantedVolumes:
-    """What a pod would have attached, by driver, or why that cannot be told."""
+    """The volumes that a pod needs attached, by driver, or the reason why they are unknown."""
 
     by_driver: dict[str, set[csi_migration.CSIVolumeIdentity]]
     failure: status.Status | None = None
 
 
 class NodeVolumeLimits:
-    """Rejects nodes that cannot hold the pod's volumes besides those they have."""
+    """Rejects nodes on which the pod's volumes would exceed a limit."""
 
     name = names.NODE_VOLUME_LIMITS
     reads: ClassVar = interface.Reads.ANYTHING
 
     def __init__(self) -> None:
-        """Start without having counted anything."""
+        """Start without counts."""
         self._attached: attached_volumes.AttachedVolumeCounts | None = None
 
     def applies_to(
         self, state: cycle_state.CycleState, shape: pod_shape.PodShape, snap: snapshot.Snapshot
     ) -> bool:
-        """Look at pods with claims or with volumes that CSI drivers took over."""
+        """Return whether the pod has claims or in-tree volumes that a CSI driver replaces."""
         del state, snap
         return bool(shape.claims) or any(
             csi_migration.find_in_tree_plugin(v) for v in shape.spec.volumes
@@ -54,7 +54,7 @@ class NodeVolumeLimits:
     def filter(
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, nodes: snapshot.NodeView
     ) -> status.NodeStatuses:
-        """Return one answer for each of the n nodes."""
+        """Return a status for each of the n nodes."""
         del state
         attached = self._get_attached_volumes(nodes.snapshot)
         has_csi_node = attached.has_csi_node()
@@ -76,12 +76,12 @@ class NodeVolumeLimits:
     def remember(
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, snap: snapshot.Snapshot
     ) -> None:
-        """Keep nothing: what a node holds is counted on its row."""
+        """Store nothing: the volumes of a node are counted on its own row."""
 
     def filter_apart(
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, nodes: snapshot.NodeView
     ) -> status.NodeStatuses:
-        """Return one answer for each of the n nodes, as if only its own pods had changed."""
+        """Return a status for each of the n nodes, as if only the pods of this node had changed."""
         return self.filter(state, pod, nodes)
 
     def evidence_on(
@@ -91,7 +91,7 @@ class NodeVolumeLimits:
         node: snapshot.NodeView,
         reason: str,
     ) -> str:
-        """Return the drivers of which the node cannot hold the pod's volumes."""
+        """Return the drivers whose limit the pod's volumes would exceed on the node."""
         del state
         if reason != REASON:
             return ""
@@ -107,7 +107,7 @@ class NodeVolumeLimits:
         )
 
     def events_to_register(self) -> Sequence[events.ClusterEventWithHint]:
-        """Wait for higher limits, for volumes that are detached, and for claims."""
+        """Register for higher limits, detached volumes, and claims."""
         return queueing_hints.REGISTRATIONS
 
     def _get_attached_volumes(
@@ -140,7 +140,7 @@ class NodeVolumeLimits:
     def _find_nodes_with_unknown_volumes(
         self, attached: attached_volumes.AttachedVolumeCounts
     ) -> list[tuple[columns.NodeMask, status.Status]]:
-        """Return the nodes with pods whose volumes cannot be told: what they hold is not known."""
+        """Return the nodes with pods whose volumes are unknown, each with its error."""
         cases = []
         for row, problem in attached.problems.items():
             mask = np.zeros(len(attached.has_limits()), np.bool_)

@@ -1,1 +1,1 @@
-"""PodTopologySpread: pods of a set spread evenly over topology domains."""
+"""PodTopologySpread: spreads the pods of a set evenly over topology domains."""

@@ -1,6 +1,7 @@
-"""Where the pods are that topology spread constraints count: by node and by topology domain.
+"""The pods that topology spread constraints count, by node and by topology domain.
 
-Filter and Score of PodTopologySpread share it. What depends on nodes alone is kept by shape of pod.
+Filter and Score of PodTopologySpread share this state. The part that depends only on nodes is
+cached by pod shape.
 """
 
 from __future__ import annotations
@@ -22,16 +23,17 @@ from policysched.plugins.shared import memo
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class SpreadConstraintDomains:
-    """A constraint and the nodes it is about; depends on nodes alone, not on pods.
+    """A constraint and the nodes to which it applies; depends on nodes, not on pods.
 
     Attributes:
-        nodes: domains of all nodes that have the label.
-        joined: the same, nodes without the label counted as having the empty value, if any has.
-        counted: the same without nodes whose pods do not count: those without all topology keys,
-            and those that the node inclusion policies leave out.
+        nodes: the domains of all nodes that have the label.
+        joined: the same, but nodes without the label belong to the domain of the empty value, if a
+            node has this value.
+        counted: the same as `joined` without the nodes whose pods do not count: those that lack a
+            topology key, and those that the node inclusion policies exclude.
         eligible: bool (D + 1,), domains with a counted node.
-        column: the pods that count, by row; None where none does.
-        sums: the same by domain.
+        column: the pods that count, by row; None if no pod can count.
+        sums: the pods that count, by domain.
         has_outside: whether any row has no domain.
     """
 
@@ -53,17 +55,17 @@ class SpreadConstraintDomains:
 
 @dataclasses.dataclass(slots=True, weakref_slot=True)
 class SpreadConstraintSet:
-    """All constraints of one kind of a shape, and of those that differ in nothing that they read.
+    """The constraints of one kind; shapes for which they read the same share one set.
 
     Attributes:
-        verdicts: what hard ones mean for nodes, once Filter was prepared.
+        verdicts: verdicts of hard constraints for nodes; None before Filter is prepared.
     """
 
     each: list[SpreadConstraintDomains]
     verdicts: domain_verdicts.DomainVerdicts | None = None
 
     def are_current(self) -> bool:
-        """Return whether pods are counted still in all sums."""
+        """Return whether all summed columns are still updated."""
         for spread in self.each:  # noqa: SIM110 - `all` of a generator takes three times as long
             if not spread.sums.is_current:
                 return False
@@ -76,7 +78,7 @@ class SpreadConstraintsByShape:
     def __init__(
         self, owners: owner_selectors.OwnerSelectors, defaults: spread_constraints.SpreadDefaults
     ) -> None:
-        """Take where the selectors of default constraints come from, and those constraints."""
+        """Use the default constraints `defaults`, with selectors from `owners`."""
         self._owners = owners
         self._defaults = defaults
         self._domains = domains.DomainsByKey()
@@ -95,7 +97,7 @@ class SpreadConstraintsByShape:
     def get_constraints(
         self, shape: pod_shape.PodShape, action: str
     ) -> tuple[spread_constraints.ResolvedSpreadConstraint, ...]:
-        """Return the constraints of a kind, the pod's own or those by default."""
+        """Return the constraints of a kind: the pod's own, else the default ones."""
         return self._constraints[action].get_or_compute(
             shape,
             self._owners.generation,
@@ -105,7 +107,7 @@ class SpreadConstraintsByShape:
         )
 
     def find_constraint_error(self, shape: pod_shape.PodShape, action: str) -> str:
-        """Return what cannot be read in the constraints of a pod, "" for nothing."""
+        """Return the first error in the constraints of a pod, or ""."""
         if not shape.spec.topology_spread_constraints:
             return ""
         return self._errors[action].get_or_compute(
@@ -113,9 +115,9 @@ class SpreadConstraintsByShape:
         )
 
     def requires_all_topology_keys(self, shape: pod_shape.PodShape) -> bool:
-        """Whether nodes without some topology key are left out.
+        """Return whether nodes that lack a topology key are excluded.
 
-        Under system defaults they are not: nodes without a zone still spread by hostname.
+        Under system defaults they are not, so that nodes without a zone still spread by hostname.
         """
         return bool(shape.spec.topology_spread_constraints) or not self._defaults.is_system
 
@@ -126,7 +128,7 @@ class SpreadConstraintsByShape:
         snap: snapshot.Snapshot,
         action: str,
     ) -> SpreadConstraintSet | None:
-        """Return the constraints of a shape, None where there are none."""
+        """Return the constraints of a shape, or None if it has none."""
         constraints = self.get_constraints(shape, action)
         if not constraints:
             return None

@@ -1,4 +1,4 @@
-"""What hard topology spread constraints mean for nodes: the Filter half of PodTopologySpread.
+"""Verdicts of hard topology spread constraints for nodes: Filter of PodTopologySpread.
 
 Source: `plugins/podtopologyspread/filtering.go`.
 """
@@ -16,16 +16,19 @@ from policysched.plugins.pod_topology_spread import domain_sums
 from policysched.plugins.shared import node_rejection_texts
 
 PASSES, LACKS_LABEL, VIOLATES = 0, 1, 2
-"""Numbers of answers."""
+"""Numbers of verdicts."""
 
 Remembered: TypeAlias = "tuple[domain_sums.SpreadConstraintDomains, spreading.SpreadBefore]"
-"""A constraint and how pods were spread before anything was supposed of them."""
+"""A constraint and its counts before any change was supposed."""
 
 
 def refresh_domain_verdicts(
     spreads: domain_sums.SpreadConstraintSet,
 ) -> domain_verdicts.DomainVerdicts:
-    """Return what hard constraints mean for nodes now; only where pods came or went it changes."""
+    """Return the current verdicts of hard constraints for nodes.
+
+    Only tables of constraints whose counts changed are recomputed.
+    """
     verdicts, is_new = spreads.verdicts, spreads.verdicts is None
     if verdicts is None:
         verdicts = domain_verdicts.DomainVerdicts([spread.nodes for spread in spreads.each])
@@ -37,7 +40,7 @@ def refresh_domain_verdicts(
 
 
 def _judge_domains(spread: domain_sums.SpreadConstraintDomains) -> npt.NDArray[np.int16]:
-    """Return int16 (D + 1,): what each domain means for the pod, by sums that are up to date."""
+    """Return int16 (D + 1,): the verdict for each domain, from sums that are up to date."""
     constraint = spread.constraint
     violating = spreading.violating_domains(
         spread.sums.table,
@@ -54,7 +57,7 @@ def _judge_domains(spread: domain_sums.SpreadConstraintDomains) -> npt.NDArray[n
 def copy_constraint_counts(
     spread: domain_sums.SpreadConstraintDomains, snap: snapshot.Snapshot
 ) -> Remembered:
-    """Return the constraint with its counts as they are."""
+    """Return the constraint with a copy of its counts."""
     counted = domains.Counted(spread.counted, spread.get_counts(snap))
     min_domains = spread.constraint.min_domains
     return spread, spreading.SpreadBefore(counted, spread.eligible, min_domains)
@@ -65,7 +68,7 @@ def judge_nodes_apart(
     before: spreading.SpreadBefore,
     nodes: snapshot.NodeView,
 ) -> npt.NDArray[np.int16]:
-    """Return int16 (n,): what one constraint says if only the pods of the node had changed."""
+    """Return int16 (n,): the verdict of one constraint as if only the node's pods had changed."""
     constraint = spread.constraint
     slots = spread.nodes.slots[nodes.rows]
     skew = before.skew(slots, spread.get_counts(nodes.snapshot), nodes.rows)
@@ -77,7 +80,7 @@ def judge_nodes_apart(
 def format_skew_evidence(
     spread: domain_sums.SpreadConstraintDomains, node: snapshot.NodeView
 ) -> str:
-    """Return why one constraint rejects the only node of a view, "" if it does not."""
+    """Return why one constraint rejects the only node of a view, or "" if it does not."""
     snap, constraint = node.snapshot, spread.constraint
     _, before = copy_constraint_counts(spread, snap)
     (verdict,) = judge_nodes_apart(spread, before, node).tolist()

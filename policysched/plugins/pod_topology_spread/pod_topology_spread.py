@@ -1,8 +1,8 @@
-"""PodTopologySpread: pods of a set evenly over the domains of a topology.
+"""PodTopologySpread: spreads the pods of a set evenly over topology domains.
 
-Sources: `plugins/podtopologyspread/filtering.go`, `scoring.go`, `plugin.go`. Where kube-scheduler
-walks all placed pods for every pod, this reads a count column and sums it by topology domain
-(`domain_sums`). `filtering` is Filter, `scoring` is Score.
+Sources: `plugins/podtopologyspread/filtering.go`, `scoring.go`, `plugin.go`. kube-scheduler walks
+all placed pods for every pod. This plugin reads a count column and sums it by topology domain
+(`domain_sums`). `filtering` implements Filter, `scoring` implements Score.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _SOFT_ERROR = "calculating preScoreState: obtaining pod's soft topology spread c
 
 
 class PodTopologySpread:
-    """Rejects domains that would exceed maxSkew (DoNotSchedule), scores fewer pods higher."""
+    """Rejects domains that would exceed maxSkew (DoNotSchedule); scores fewer pods higher."""
 
     name = names.POD_TOPOLOGY_SPREAD
     reads: ClassVar = interface.Reads.ANYTHING
@@ -52,7 +52,7 @@ class PodTopologySpread:
         owners: owner_selectors.OwnerSelectors,
         defaults: spread_constraints.SpreadDefaults | None = None,
     ) -> None:
-        """Take where the selectors of default constraints come from, and those constraints."""
+        """Use the default constraints `defaults`, with selectors from `owners`."""
         defaults = defaults or spread_constraints.SpreadDefaults()
         self._has_hard_defaults = any(
             c.when_unsatisfiable == spread_constraints.HARD for c in defaults.constraints
@@ -80,7 +80,7 @@ class PodTopologySpread:
     ) -> interface.PreFilterResult:
         """Count matching pods by domain; skip pods without hard constraints."""
         if not (self._has_hard_defaults or pod.shape.spec.topology_spread_constraints):
-            return interface.SKIP_FILTER  # most pods; owners do not matter
+            return interface.SKIP_FILTER  # the common case; owners need no lookup
         error = self._spreads.find_constraint_error(pod.shape, spread_constraints.HARD)
         if error:
             text = f"{_HARD_ERROR}: {error}"
@@ -94,13 +94,13 @@ class PodTopologySpread:
         return interface.ALL_NODES
 
     def verdicts(self, state: cycle_state.CycleState) -> domain_verdicts.DomainVerdicts:
-        """Return what PreFilter has found out about all nodes."""
+        """Return the verdicts of PreFilter for all nodes."""
         return state.read(self.name, domain_verdicts.DomainVerdicts)
 
     def filter(
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, nodes: snapshot.NodeView
     ) -> status.NodeStatuses:
-        """Return one answer for each of the n nodes: that of the first constraint that fails."""
+        """Return a status for each of the n nodes, from the first constraint that fails."""
         del pod
         return self.verdicts(state).of_nodes(nodes.rows, self.answers)
 
@@ -111,7 +111,7 @@ class PodTopologySpread:
         node: snapshot.NodeView,
         reason: str,
     ) -> str:
-        """Return the labels that lack, or the domain and the counts that exceed maxSkew."""
+        """Return the missing labels, or the domain and the counts that exceed maxSkew."""
         if reason not in (REASON, REASON_MISSING_LABEL):
             return ""
         found = self._spreads.get_constraint_set(
@@ -124,7 +124,7 @@ class PodTopologySpread:
     def remember(
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, snap: snapshot.Snapshot
     ) -> None:
-        """Keep the counts of all hard constraints."""
+        """Copy the counts of all hard constraints."""
         spreads = self._spreads.get_constraint_set(state, pod.shape, snap, spread_constraints.HARD)
         each = [] if spreads is None else spreads.each
         state.write(f"{self.name}/apart", [filtering.copy_constraint_counts(s, snap) for s in each])
@@ -132,7 +132,7 @@ class PodTopologySpread:
     def filter_apart(
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, nodes: snapshot.NodeView
     ) -> status.NodeStatuses:
-        """Return one answer for each of the n nodes, as if only its own pods had changed.
+        """Return a status for each of the n nodes, as if only the pods of this node had changed.
 
         Source: `filtering.go`, updateWithPod and criticalPaths.
         """
@@ -147,7 +147,7 @@ class PodTopologySpread:
     def pre_score(
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, nodes: snapshot.NodeView
     ) -> status.Status:
-        """Weigh the topologies by their size among the feasible nodes; skip without constraints."""
+        """Weight topologies by their size among the feasible nodes; skip without constraints."""
         error = self._spreads.find_constraint_error(pod.shape, spread_constraints.SOFT)
         if error:
             return status.Status(status.Code.ERROR, (f"{_SOFT_ERROR}: {error}",), self.name)
@@ -180,7 +180,7 @@ class PodTopologySpread:
         ]
         if len(parts) == 1:
             table, index = parts[0]
-            raw = go_math.round_half_up(table).take(index)  # the table is the shorter one
+            raw = go_math.round_half_up(table).take(index)  # the table is shorter than `nodes`
         else:
             total = np.zeros(len(nodes))
             for table, index in parts:
@@ -193,7 +193,7 @@ class PodTopologySpread:
     def normalize_score(
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, scores: columns.IntArray
     ) -> columns.IntArray:
-        """Return int64 (f,): most points for the fewest pods."""
+        """Return int64 (f,): points from 0 to 100, the most for the fewest pods."""
         del pod
         found = state.read(f"{self.name}/score", scoring.SpreadScoreState)
         return spreading.fewest_first(scores, found.is_ignored)
@@ -205,7 +205,11 @@ class PodTopologySpread:
         nodes: snapshot.NodeView,
         factor: int,
     ) -> columns.IntArray | int | status.Status:
-        """Return int64 (f,): what the three come to."""
+        """Return int64 (f,): `factor` times the final points of PreScore, Score and NormalizeScore.
+
+        A single number means that all points are equal. If PreScore does not succeed, its status is
+        returned.
+        """
         if not self._spreads.find_constraint_error(pod.shape, spread_constraints.SOFT):
             found = self._spreads.get_constraint_set(
                 state, pod.shape, nodes.snapshot, spread_constraints.SOFT
@@ -222,7 +226,7 @@ class PodTopologySpread:
     # --- events ----------------------------------------------------------------------------------
 
     def events_to_register(self) -> Sequence[events.ClusterEventWithHint]:
-        """Wait for matching pods that come or go, and for nodes that change domain."""
+        """Register for matching pods that are added or removed, and for changed nodes."""
         return self._hints.make_registrations()
 
 

@@ -1,8 +1,8 @@
-"""Which events can help a pod that PodTopologySpread rejected.
+"""Queueing hints for pods that PodTopologySpread rejected.
 
-Source: `plugins/podtopologyspread/plugin.go`. Two differences: a changed taint counts only for
-constraints with `nodeTaintsPolicy: Honor`, and a label that changes whether a node matches the
-pod's node affinity counts for those with `nodeAffinityPolicy: Honor`.
+Source: `plugins/podtopologyspread/plugin.go`. There are two differences. A changed taint counts
+only for constraints with `nodeTaintsPolicy: Honor`. A changed label also counts if a node starts or
+stops to match the pod's node affinity, for constraints with `nodeAffinityPolicy: Honor`.
 """
 
 from __future__ import annotations
@@ -24,21 +24,21 @@ ConstraintsOf: TypeAlias = Callable[
 
 
 class TopologySpreadHints:
-    """The hints, for the hard constraints that `constraints_of` gives."""
+    """The hints for the hard constraints that `constraints_of` returns."""
 
     def __init__(self, constraints_of: ConstraintsOf) -> None:
-        """Start before the first cycle."""
+        """Start without recorded tolerations, until the first cycle."""
         self._constraints_of = constraints_of
         self._last_tolerations: weakref.WeakKeyDictionary[
             pod_shape.PodShape, tolerations.Tolerations
         ] = weakref.WeakKeyDictionary()
 
     def note_tolerations(self, shape: pod_shape.PodShape, own: tolerations.Tolerations) -> None:
-        """Remember the tolerations, policies' included, of pods of `shape`."""
+        """Record the tolerations of pods of `shape`, including those of policies."""
         self._last_tolerations[shape] = own
 
     def make_registrations(self) -> Sequence[events.ClusterEventWithHint]:
-        """Return the events to wait for."""
+        """Return the events that may help, with their hints."""
         resource, action = events.EventResource, events.ActionType
         placed = action.ADD | action.UPDATE_POD_LABEL | action.DELETE
         own = action.UPDATE_POD_LABEL | action.UPDATE_POD_TOLERATION
@@ -54,7 +54,7 @@ class TopologySpreadHints:
     def _after_pod_change(
         self, pod: pod_shape.PodInfo, old: events.ClusterObject, new: events.ClusterObject
     ) -> events.QueueingHint:
-        """Queue when the number of pods that a constraint counts changed."""
+        """Queue if the number of pods that a constraint counts changed."""
         before, after = (
             _get_labels_of_countable_pod(pod, old),
             _get_labels_of_countable_pod(pod, new),
@@ -70,7 +70,7 @@ class TopologySpreadHints:
     def _after_own_change(
         self, pod: pod_shape.PodInfo, old: events.ClusterObject, new: events.ClusterObject
     ) -> events.QueueingHint:
-        """Queue after a label that a constraint selects, or a toleration that it honors."""
+        """Queue if the pod's constraints changed, or tolerations that a constraint honours."""
         if not isinstance(old, pod_shape.PodInfo) or not isinstance(new, pod_shape.PodInfo):
             return events.QueueingHint.SKIP
         if new.uid != pod.uid:
@@ -85,7 +85,7 @@ class TopologySpreadHints:
     def _after_node_change(
         self, pod: pod_shape.PodInfo, old: events.ClusterObject, new: events.ClusterObject
     ) -> events.QueueingHint:
-        """Queue when a node joined, left or changed a domain that a constraint counts."""
+        """Queue if a node joined, left or changed a domain that a constraint counts."""
         constraints = self._constraints_of(pod.shape)
         own = self._last_tolerations.get(pod.shape, pod.shape.spec.tolerations)
         before = _list_node_domains(old, constraints, pod.shape, own)
@@ -97,7 +97,7 @@ class TopologySpreadHints:
 def _get_labels_of_countable_pod(
     pod: pod_shape.PodInfo, changed: events.ClusterObject
 ) -> dict[str, str] | None:
-    """Return the labels of a placed pod of the same namespace, None for any other."""
+    """Return the labels of a placed or nominated pod of the same namespace, else None."""
     if not isinstance(changed, pod_shape.PodInfo) or not event_hints.is_placed_or_nominated(
         changed
     ):
@@ -113,7 +113,7 @@ def _list_node_domains(
 ) -> list[tuple[str, bool]] | None:
     """Return, for each constraint, the node's domain and whether its pods count there.
 
-    None for a node that lacks a topology key, or for none at all.
+    The result is None if the node lacks a topology key or if the object is not a node.
     """
     if not isinstance(node, objects.Node):
         return None

@@ -1,4 +1,4 @@
-"""What soft topology spread constraints are worth on nodes: the Score half of PodTopologySpread.
+"""Points of soft topology spread constraints for nodes: Score of PodTopologySpread.
 
 Source: `plugins/podtopologyspread/scoring.go`.
 """
@@ -18,11 +18,11 @@ from policysched.plugins.pod_topology_spread import domain_sums, spread_constrai
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class SpreadScoreState:
-    """What Score and NormalizeScore need.
+    """The state that Score and NormalizeScore need.
 
     Attributes:
-        weights: one a constraint.
-        is_ignored: bool (f,), feasible nodes that lack a topology key; None where none does.
+        weights: one for each constraint.
+        is_ignored: bool (f,), feasible nodes that lack a topology key; None if there are none.
     """
 
     spreads: list[domain_sums.SpreadConstraintDomains]
@@ -35,10 +35,10 @@ def count_feasible_domains(
     nodes: snapshot.NodeView,
     is_ignored: columns.NodeMask | None,
 ) -> int:
-    """Return how many domains the feasible nodes that are not ignored lie in.
+    """Return the number of domains of the feasible nodes that are not ignored.
 
-    Every node is a domain of its own for the hostname, whatever its label says. Nodes without the
-    label (they are ignored unless constraints are system defaults) make one domain together.
+    For the hostname, every node is a domain of its own, regardless of its label. Nodes without the
+    label together form one domain; they are ignored unless the constraints are system defaults.
     """
     if spread.constraint.topology_key == spread_constraints.HOSTNAME:
         return len(nodes) - (0 if is_ignored is None else int(np.count_nonzero(is_ignored)))
@@ -49,7 +49,7 @@ def count_feasible_domains(
 
 
 def has_domain_per_node(spread: domain_sums.SpreadConstraintDomains) -> bool:
-    """Whether each node has a domain of its own, and pods are counted there."""
+    """Return whether each node has a domain of its own, in which pods are counted."""
     is_host = spread.constraint.topology_key == spread_constraints.HOSTNAME
     return is_host and not spread.has_outside and spread.column is not None
 
@@ -57,7 +57,10 @@ def has_domain_per_node(spread: domain_sums.SpreadConstraintDomains) -> bool:
 def score_hostname_constraint(
     spread: domain_sums.SpreadConstraintDomains, nodes: snapshot.NodeView, factor: int
 ) -> columns.IntArray | int:
-    """Return int64 (n,): `factor` times the final points of one `has_domain_per_node` term."""
+    """Return int64 (n,): `factor` times the final points of one `has_domain_per_node` constraint.
+
+    A single number means that all points are equal.
+    """
     on_node = spread.get_counts(nodes.snapshot)
     if not isinstance(nodes.rows, slice):
         on_node = on_node.take(nodes.rows)
@@ -72,7 +75,7 @@ def score_hostname_constraint(
 def compute_raw_points(
     spread: domain_sums.SpreadConstraintDomains, weight: float, nodes: snapshot.NodeView
 ) -> tuple[columns.FloatArray, npt.NDArray[np.intp]]:
-    """Return points, float64 (k,), and which of them each node gets, intp (n,)."""
+    """Return a table of points, float64 (k,), and the index of each node in it, intp (n,)."""
     constraint = spread.constraint
     if constraint.topology_key != spread_constraints.HOSTNAME:
         spread.sums.refresh()

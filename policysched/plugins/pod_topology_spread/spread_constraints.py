@@ -1,4 +1,4 @@
-"""Spread constraints as PodTopologySpread works with them, and where default ones come from.
+"""Spread constraints in the form that PodTopologySpread uses, and the default constraints.
 
 Sources: `plugins/podtopologyspread/common.go`, `apis/config/validation/validation_pluginargs.go`.
 """
@@ -24,18 +24,18 @@ SYSTEM_DEFAULTS = (
     objects.TopologySpreadConstraint(max_skew=3, topology_key=HOSTNAME, when_unsatisfiable=SOFT),
     objects.TopologySpreadConstraint(max_skew=5, topology_key=ZONE, when_unsatisfiable=SOFT),
 )
-"""What holds for pods without constraints under `defaultingType: System` (`plugin.go`)."""
+"""The constraints of pods that have none, under `defaultingType: System` (`plugin.go`)."""
 
 
 class DefaultSpreadConstraint(objects.TopologySpreadConstraint, frozen=True):
-    """A constraint of a profile: what the API server would fill in has to be written."""
+    """A constraint of a profile; fields that the API server would default must be set."""
 
     max_skew: int = 0
     when_unsatisfiable: str = ""
 
 
 class PodTopologySpreadArgs(arguments.ArgumentStruct, frozen=True):
-    """Arguments: constraints for pods that have none, `System` or those of a `List`."""
+    """Arguments: the constraints of pods that have none, either `System` or a `List`."""
 
     defaulting_type: str = "System"
     default_constraints: tuple[DefaultSpreadConstraint, ...] = ()
@@ -46,10 +46,10 @@ class ResolvedSpreadConstraint:
     """One constraint of one pod shape.
 
     Attributes:
-        selector: the pods that are counted, matchLabelKeys merged in.
-        query: the same as a question to the counters; None for a selector that matches nothing. An
-            empty one counts no placed pod, although it matches every pod.
-        own: 1 if the pod matches its own selector.
+        selector: selects the pods that count, including matchLabelKeys.
+        query: the selector as a query of count columns; None if it matches nothing. An empty
+            selector counts no placed pod, although it matches every pod.
+        own: 1 if the pod matches its own selector, else 0.
     """
 
     max_skew: int
@@ -64,17 +64,17 @@ class ResolvedSpreadConstraint:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class SpreadDefaults:
-    """Constraints of pods that have none themselves."""
+    """The constraints of pods that have none of their own."""
 
     constraints: tuple[objects.TopologySpreadConstraint, ...] = SYSTEM_DEFAULTS
     is_system: bool = True
 
 
 def make_spread_defaults(args: PodTopologySpreadArgs) -> SpreadDefaults:
-    """Return the checked defaults.
+    """Return the validated defaults.
 
     Raises:
-        ArgumentError: they contradict each other or lack something.
+        ArgumentError: the arguments are contradictory, invalid or incomplete.
     """
     given = args.default_constraints
     if args.defaulting_type == "System":
@@ -117,7 +117,7 @@ def resolve_constraints(
     defaults: SpreadDefaults,
     owners: owner_selectors.OwnerSelectors,
 ) -> tuple[ResolvedSpreadConstraint, ...]:
-    """Return the constraints of pods of `shape`, their own or else the default ones."""
+    """Return the constraints of pods of `shape`: their own, else the default ones."""
     own = shape.spec.topology_spread_constraints
     wanted = [c for c in own or defaults.constraints if c.when_unsatisfiable == when_unsatisfiable]
     if own:
@@ -129,7 +129,7 @@ def resolve_constraints(
 
 
 def find_selector_error(shape: pod_shape.PodShape, when_unsatisfiable: str) -> str:
-    """Return the first error of a selector in the pod's own constraints, "" for none."""
+    """Return the first selector error in the pod's own constraints, or ""."""
     errors = (
         selector_errors.find_label_selector_error(c.label_selector)
         for c in shape.spec.topology_spread_constraints

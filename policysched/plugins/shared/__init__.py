@@ -1,1 +1,1 @@
-"""Shared by several plugins: queueing hints, cached answers, texts about nodes, arguments."""
+"""Code that plugins share: queueing hints, cached answers, texts about nodes, arguments."""

@@ -1,4 +1,4 @@
-"""What several plugins say about events."""
+"""Queueing hints that several plugins use."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ def make_event_registration(
     action: events.ActionType,
     hint: events.QueueingHintFn | None = None,
 ) -> events.ClusterEventWithHint:
-    """Return a registration; without a hint every such event is worth another attempt."""
+    """Return a registration; without a hint, every such event causes another attempt."""
     return events.ClusterEventWithHint(events.ClusterEvent(resource, action), hint)
 
 
-def choose_queueing_hint(helps: bool) -> events.QueueingHint:  # noqa: FBT001 - the one thing it is about
-    """Return QUEUE when the event may help."""
+def choose_queueing_hint(helps: bool) -> events.QueueingHint:  # noqa: FBT001 - the only parameter
+    """Return QUEUE if the event may help, else SKIP."""
     return events.QueueingHint.QUEUE if helps else events.QueueingHint.SKIP
 
 
 def after_own_change(
     pod: pod_shape.PodInfo, old: events.ClusterObject, new: events.ClusterObject
 ) -> events.QueueingHint:
-    """Queue when the changed pod is the waiting one itself."""
+    """Queue if the changed pod is the pending pod itself."""
     del old
     return choose_queueing_hint(isinstance(new, pod_shape.PodInfo) and new.uid == pod.uid)
 
 
 def is_placed_or_nominated(pod: pod_shape.PodInfo) -> bool:
-    """Return whether a pod is placed, or room is kept for it on a node."""
+    """Return whether a pod is placed, or nominated to a node."""
     return bool(pod.pod.spec.node_name or pod.pod.status.nominated_node_name)

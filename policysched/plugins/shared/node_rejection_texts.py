@@ -20,7 +20,7 @@ def get_only_node(nodes: snapshot.NodeView) -> objects.Node:
     """Return the only node of a view.
 
     Raises:
-        LookupError: the row is no node.
+        LookupError: the row is dead.
     """
     (node,) = nodes.objects()
     if node is None:
@@ -29,18 +29,18 @@ def get_only_node(nodes: snapshot.NodeView) -> objects.Node:
 
 
 def join_names_briefly(names: Sequence[str]) -> str:
-    """Return names joined by commas; of many the first few and how many more there are."""
+    """Return names joined by commas; of many, only the first ones and the number of the others."""
     return spelling.join_some_names(names, _MOST_NAMES)
 
 
 def format_node_label(node: objects.Node, key: str) -> str:
-    """Return `KEY=VALUE`, or that the node has no such label."""
+    """Return `KEY=VALUE`, or a text that the node has no such label."""
     value = node.metadata.labels.get(key)
     return f"no label {key}" if value is None else f"{key}={value}"
 
 
 def list_unmet_requirements(node: objects.Node, selector: selectors.Selector) -> list[str]:
-    """Return the requirements that a node does not satisfy, with its labels."""
+    """Return the requirements that a node does not satisfy, each with the node's label."""
     if selector.matches_nothing:
         return ["the selector matches no node"]
     labels = node.metadata.labels
@@ -54,7 +54,7 @@ def list_unmet_requirements(node: objects.Node, selector: selectors.Selector) ->
 def list_pods_on_rows(
     snap: snapshot.Snapshot, rows: Iterable[int], is_meant: Callable[[pod_shape.PodInfo], bool]
 ) -> list[str]:
-    """Return `NAMESPACE/NAME on NODE` of placed pods, by row."""
+    """Return `NAMESPACE/NAME on NODE` of the placed pods that `is_meant` accepts, by row."""
     names = snap.nodes.names
     return [
         f"{info.key} on {names[row]}"
@@ -67,7 +67,7 @@ def list_pods_on_rows(
 def list_counted_pods_in_domain(
     snap: snapshot.Snapshot, query: pod_counts.PodQuery, key: str, row: int
 ) -> list[str]:
-    """Return the pods that `query` selects on nodes with the same value of a label."""
+    """Return the pods that `query` selects on nodes with the row's value of a label."""
     counts = snap.counts.get_column(query).get_counts(snap.size)
     namespaces = snap.counts.namespaces
     rows = find_rows_in_domain(snap, key, row, counts)
@@ -77,7 +77,10 @@ def list_counted_pods_in_domain(
 def find_rows_in_domain(
     snap: snapshot.Snapshot, key: str, row: int, counts: columns.IntArray
 ) -> list[int]:
-    """Return the rows with pods by `counts`, int64 (N,), that have the row's value of a label."""
+    """Return the rows with a count above 0 that have the row's value of a label.
+
+    `counts` are int64 (N,).
+    """
     ids = snap.nodes.get_label_column(key).ids[: snap.size]
     found: list[int] = np.flatnonzero((ids == ids[row]) & (ids >= 0) & (counts > 0)).tolist()
     return found
@@ -86,7 +89,7 @@ def find_rows_in_domain(
 def format_skew_counts(
     node: objects.Node, key: str, *, here: int, own: int, skew: int, max_skew: int
 ) -> str:
-    """Return the counts that make a domain exceed maxSkew; `skew` is without the pod."""
+    """Return the counts that make a domain exceed maxSkew; `skew` excludes the pod itself."""
     with_own = f", {here + own:,} with this one" if own else ""
     pods = "matching pod" if here == 1 else "matching pods"
     return (

@@ -26,20 +26,20 @@ class ResourceSpec(arguments.ArgumentStruct, frozen=True):
 
 
 class UtilizationShapePoint(arguments.ArgumentStruct, frozen=True):
-    """A corner of the line: utilisation 0 to 100, score 0 to 10."""
+    """A point of the scoring function: utilisation 0 to 100, score 0 to 10."""
 
     utilization: int
     score: int
 
 
 class RequestedToCapacityRatioParam(arguments.ArgumentStruct, frozen=True):
-    """What the strategy RequestedToCapacityRatio needs besides resources."""
+    """The parameters of the strategy RequestedToCapacityRatio besides resources."""
 
     shape: tuple[UtilizationShapePoint, ...]
 
 
 class ScoringStrategy(arguments.ArgumentStruct, frozen=True):
-    """How nodes are scored by resources."""
+    """The function that scores nodes by resources."""
 
     type: str = "LeastAllocated"
     resources: tuple[ResourceSpec, ...] = ()
@@ -64,7 +64,7 @@ def make_scoring_strategy(given: ScoringStrategy) -> allocation.Strategy:
     """Return the scoring function.
 
     Raises:
-        ArgumentError: the type is unknown, or its parameters do not fit it.
+        ArgumentError: the type is unknown, or its parameters are invalid or belong to another type.
     """
     param = given.requested_to_capacity_ratio
     if given.type == "RequestedToCapacityRatio":
@@ -89,7 +89,7 @@ def make_scoring_strategy(given: ScoringStrategy) -> allocation.Strategy:
 
 
 def get_weighted_resources(given: Iterable[ResourceSpec]) -> tuple[tuple[str, int], ...]:
-    """Return (name, weight); cpu and memory when none are given, weight 1 for 0.
+    """Return (name, weight); cpu and memory by default, and weight 1 for 0.
 
     Raises:
         ArgumentError: a weight is outside 1 to 100.
@@ -101,10 +101,10 @@ def get_weighted_resources(given: Iterable[ResourceSpec]) -> tuple[tuple[str, in
 
 
 def get_resource_names(given: Sequence[ResourceSpec]) -> tuple[str, ...]:
-    """Return the names; cpu and memory when none are given.
+    """Return the names; cpu and memory by default.
 
     Raises:
-        ArgumentError: a resource is named twice, or has another weight than 1.
+        ArgumentError: a resource is repeated, or its weight is neither 0 nor 1.
     """
     for resource in given:
         arguments.require_range(f"resources: {resource.name}", resource.weight or 1, 1, 1)
@@ -119,7 +119,7 @@ def get_ignored_resources(given: Iterable[str]) -> frozenset[str]:
     """Return the ignored resources.
 
     Raises:
-        ArgumentError: one of them is not the name of a resource.
+        ArgumentError: a name is not a valid resource name.
     """
     found = tuple(given)
     for name in found:
@@ -128,10 +128,10 @@ def get_ignored_resources(given: Iterable[str]) -> frozenset[str]:
 
 
 def get_ignored_groups(given: Iterable[str]) -> frozenset[str]:
-    """Return the ignored groups: what stands before the slash of a resource name.
+    """Return the ignored groups; a group is the part of a resource name before the slash.
 
     Raises:
-        ArgumentError: one of them has a slash, or is not a name.
+        ArgumentError: a group contains a slash or is not a valid name.
     """
     found = tuple(given)
     for group in found:

@@ -1,1 +1,1 @@
-"""VolumeBinding: claims are satisfied on the node before the pod is bound to it."""
+"""VolumeBinding: provides volumes for a pod's claims before the pod is bound to the node."""

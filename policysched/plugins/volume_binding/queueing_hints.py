@@ -1,8 +1,8 @@
-"""Which events can help a pod that VolumeBinding rejected.
+"""Queueing hints for pods that VolumeBinding rejected.
 
 Source: `plugins/volumebinding/volume_binding.go`, EventsToRegister and its hints. There is one
-event more: a pod with claims that goes. When its binding failed, volumes that were promised to it
-are free again, of which no volume's own event tells.
+additional event: the deletion of a pod with claims. If its binding failed, the volumes that were
+reserved for it become free, and no event of a volume reports this.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _Resource, _Action = events.EventResource, events.ActionType
 def _after_class_change(
     pod: pod_shape.PodInfo, old: events.ClusterObject, new: events.ClusterObject
 ) -> events.QueueingHint:
-    """Queue for a new class, and for one that allows other nodes."""
+    """Queue for a new class, and if the allowed topologies of a class changed."""
     del pod
     before, after = _select_by_kind(storage_objects.StorageClass, old, new)
     if before is None or after is None:
@@ -47,7 +47,7 @@ def _after_claim_change(
 def _after_csi_node_change(
     pod: pod_shape.PodInfo, old: events.ClusterObject, new: events.ClusterObject
 ) -> events.QueueingHint:
-    """Queue for a new CSINode, and when CSI drivers stand in for other in-tree plugins on one."""
+    """Queue for a new CSINode, and if its migrated in-tree plugins changed."""
     del pod
     before, after = _select_by_kind(storage_objects.CSINode, old, new)
     if before is None or after is None:
@@ -64,7 +64,7 @@ def _get_migrated_plugins_annotation(csi_node: storage_objects.CSINode) -> str:
 def _after_driver_change(
     pod: pod_shape.PodInfo, old: events.ClusterObject, new: events.ClusterObject
 ) -> events.QueueingHint:
-    """Queue when the driver of an inline volume of the pod does not track capacity any more."""
+    """Queue if the driver of an inline volume of the pod stops tracking capacity."""
     before, after = _select_by_kind(storage_objects.CSIDriver, old, new)
     if before is None or after is None:
         return events.QueueingHint.QUEUE
@@ -79,7 +79,7 @@ def _after_driver_change(
 def _after_capacity_change(
     pod: pod_shape.PodInfo, old: events.ClusterObject, new: events.ClusterObject
 ) -> events.QueueingHint:
-    """Queue for a new capacity, and when one allows larger volumes."""
+    """Queue for a new capacity, and if one allows larger volumes."""
     del pod
     before, after = _select_by_kind(storage_objects.CSIStorageCapacity, old, new)
     if before is None or after is None:
@@ -92,7 +92,7 @@ def _after_capacity_change(
 def _after_pod_deletion(
     pod: pod_shape.PodInfo, old: events.ClusterObject, new: events.ClusterObject
 ) -> events.QueueingHint:
-    """Queue when a pod goes to which volumes may have been promised."""
+    """Queue if volumes may have been reserved for the deleted pod."""
     del pod, new
     return event_hints.choose_queueing_hint(
         isinstance(old, pod_shape.PodInfo) and bool(old.shape.claims)
@@ -102,7 +102,7 @@ def _after_pod_deletion(
 def _select_by_kind(
     kind: type[ObjectT], old: events.ClusterObject, new: events.ClusterObject
 ) -> tuple[ObjectT | None, ObjectT | None]:
-    """Return what is of the kind, None for what is not."""
+    """Return both objects, with None for an object of another kind."""
     return old if isinstance(old, kind) else None, new if isinstance(new, kind) else None
 
 

@@ -1,4 +1,4 @@
-"""From which nodes a volume can be reached, and on which one can be made.
+"""Node selector terms of volumes: the nodes that can access them or for which they are provisioned.
 
 Sources: component-helpers `storage/volume/helpers.go` (CheckNodeAffinity),
 `pkg/apis/core/v1/helper` (MatchTopologySelectorTerms), csi-translation-lib
@@ -29,11 +29,11 @@ _CSI_ZONES = {
     GCE_PD: "topology.gke.io/zone",
     CINDER: "topology.cinder.csi.openstack.org/zone",
 }
-"""In-tree plugin → the node label that its CSI driver has in place of the zone."""
+"""In-tree plugin → the node label that its CSI driver uses instead of the zone."""
 
 
 def make_reachable_node_terms(volume: storage_objects.PersistentVolume) -> node_rows.Terms:
-    """Return the terms of the nodes from which a volume can be reached; None for all nodes."""
+    """Return the terms of the nodes that can access a volume; None for all nodes."""
     affinity = volume.spec.node_affinity
     return None if affinity is None else _make_selector_terms(affinity.required)
 
@@ -51,8 +51,8 @@ def _make_selector_terms(selector: objects.NodeSelector | None) -> node_rows.Ter
 def _make_selector_term(term: objects.NodeSelectorTerm) -> pod_shape.NodeTerm:
     """Return the canonical term.
 
-    Only labels of the node are shown to a volume's affinity, so its fields, if they are well
-    formed, are not looked at.
+    kube-scheduler matches a volume's affinity against node labels only, so valid field requirements
+    are ignored.
     """
     if not all(f.operator in ("In", "NotIn") and len(f.values) == 1 for f in term.match_fields):
         return pod_shape.NodeTerm(selectors.NOTHING)
@@ -82,11 +82,11 @@ def _make_allowed_topology_term(term: storage_objects.TopologyTerm) -> pod_shape
     return pod_shape.NodeTerm(selectors.from_label_selector(selector))
 
 
-# --- in-tree volumes on nodes that use a CSI driver for them --------------------------------------
+# --- in-tree volumes that a CSI driver replaces ---------------------------------------------------
 
 
 def find_in_tree_plugin(volume: storage_objects.PersistentVolume) -> str | None:
-    """Return the in-tree plugin of a volume whose topology a CSI driver spells differently."""
+    """Return the in-tree plugin of a volume if its CSI driver uses other topology labels."""
     spec = volume.spec
     if spec.aws_elastic_block_store is not None:
         return AWS_EBS
@@ -96,7 +96,7 @@ def find_in_tree_plugin(volume: storage_objects.PersistentVolume) -> str | None:
 
 
 def is_in_tree_plugin_migrated(plugin: str, csi_node: storage_objects.CSINode) -> bool:
-    """Return whether a CSI driver stands in for an in-tree plugin on a node."""
+    """Return whether a CSI driver replaces an in-tree plugin on a node."""
     listed = csi_node.metadata.annotations.get(storage_objects.MIGRATED_PLUGINS, "")
     return plugin in listed.split(",")
 
@@ -104,7 +104,7 @@ def is_in_tree_plugin_migrated(plugin: str, csi_node: storage_objects.CSINode) -
 def make_csi_reachable_terms(
     volume: storage_objects.PersistentVolume, plugin: str
 ) -> node_rows.Terms:
-    """Return the terms of a volume on nodes where the CSI driver stands in for `plugin`."""
+    """Return the terms of a volume on nodes on which a CSI driver replaces `plugin`."""
     key = _CSI_ZONES[plugin]
     affinity = volume.spec.node_affinity
     required = None if affinity is None else affinity.required
@@ -121,7 +121,7 @@ def make_csi_reachable_terms(
 def _choose_topology_label_keys(
     volume: storage_objects.PersistentVolume, required: objects.NodeSelector | None
 ) -> tuple[str, str]:
-    """Return the labels that a volume goes by: the current ones, or those before them."""
+    """Return the zone and region labels that a volume uses: the current or the beta ones."""
     if any(_list_expressions_on_key(required, _ZONE)):
         return _ZONE, _REGION
     if any(_list_expressions_on_key(required, _BETA_ZONE)):
@@ -159,7 +159,7 @@ def _rename_label_key(
 def _add_zone_requirements(
     required: objects.NodeSelector | None, key: str, label: str
 ) -> objects.NodeSelector | None:
-    """Return the terms, each with the zones of a label such as `a__b` added."""
+    """Return the terms, each with the zones of a label such as `a__b` as a requirement."""
     zones = sorted({zone.strip() for zone in label.split(_ZONES_DELIMITER)} - {""})
     if not zones:
         return required

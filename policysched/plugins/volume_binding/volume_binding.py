@@ -1,7 +1,7 @@
-"""VolumeBinding: claims can be satisfied on the node, and are before the pod is bound to it.
+"""VolumeBinding: rejects nodes without volumes for a pod's claims, and binds the claims in PreBind.
 
-Source: `plugins/volumebinding/volume_binding.go`. Volumes do not score: StorageCapacityScoring is
-off by default in 1.36, and then PreScore skips every pod.
+Source: `plugins/volumebinding/volume_binding.go`. Volumes do not affect scores:
+StorageCapacityScoring is off by default in 1.36, and then PreScore skips every pod.
 """
 
 from __future__ import annotations
@@ -38,13 +38,13 @@ REASONS: dict[volume_findings.VolumeFit, str] = {
 _TIMED_OUT = "context deadline exceeded"
 _FIRST_LOOK_SECONDS = 0.05
 _LONGEST_LOOK_SECONDS = 1.0
-"""kube-scheduler looks once a second; what is bound sooner need not wait as long."""
+"""kube-scheduler polls once a second; shorter first delays let faster bindings finish earlier."""
 
 
 class VolumeBindingArgs(arguments.ArgumentStruct, frozen=True):
-    """Arguments: how long a pod waits for its claims (`apis/config/v1/defaults.go`).
+    """Arguments: the time that a pod waits for its claims (`apis/config/v1/defaults.go`).
 
-    `shape` needs the feature gate StorageCapacityScoring.
+    `shape` needs the feature gate StorageCapacityScoring and is rejected.
     """
 
     bind_timeout_seconds: int = 600
@@ -53,15 +53,16 @@ class VolumeBindingArgs(arguments.ArgumentStruct, frozen=True):
 
 @dataclasses.dataclass(slots=True)
 class _VolumeBindingCycle:
-    """What is known of a pod's claims in its cycle.
+    """The state of a pod's claims in its cycle.
 
     Attributes:
         claims: the claims.
-        snap: what the cycle looks at.
-        nodes, stored: the live ones, of which the binding cycle reads what becomes of its own.
-        findings: where they can be satisfied; made by the first Filter, or by Reserve when Filter
-            was asked apart from the cycle, as it is about a nominated node.
-        reservation: what is promised to them, None where nothing has to be.
+        snap: the snapshot of the cycle.
+        nodes, stored: the live objects, which the binding cycle reads.
+        findings: the volumes for the claims. Computed by the first Filter call, or by Reserve if
+            Filter ran outside the cycle, as it does for a nominated node.
+        reservation: the volumes that are reserved for the claims; None if there is nothing to
+            reserve.
     """
 
     claims: volume_claims.PodClaims
@@ -73,10 +74,10 @@ class _VolumeBindingCycle:
 
 
 class VolumeBinding:
-    """Rejects nodes where claims have or find no volume; binds them once a node is chosen."""
+    """Rejects nodes without volumes for the pod's claims; binds the claims to a chosen node."""
 
     name = names.VOLUME_BINDING
-    reads: ClassVar = interface.Reads.ANYTHING  # of volumes and claims, which differ pod by pod
+    reads: ClassVar = interface.Reads.ANYTHING  # volumes and claims, which differ for each pod
 
     def __init__(self, handle: handles.Handle, bind_timeout_seconds: float = 600.0) -> None:
         """Write to volumes and claims through `handle`."""
@@ -102,14 +103,17 @@ class VolumeBinding:
     def applies_to(
         self, state: cycle_state.CycleState, shape: pod_shape.PodShape, snap: snapshot.Snapshot
     ) -> bool:
-        """Leave pods without claims alone."""
+        """Return whether the pod has claims."""
         del state, snap
         return bool(shape.claims)
 
     def pre_filter(
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, snap: snapshot.Snapshot
     ) -> interface.PreFilterResult:
-        """Reject pods whose claims are not there, lost, going, or yet to be bound by others."""
+        """Reject pods with claims that are missing, lost, being deleted, or not yet bindable.
+
+        An unbound claim is bindable here only if its class binds it when the pod is scheduled.
+        """
         if not pod.shape.claims:
             return interface.PreFilterResult(status.SKIP)
         claims = volume_claims.find_pod_claims(pod, snap.storage)
@@ -121,7 +125,7 @@ class VolumeBinding:
     def filter(
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, nodes: snapshot.NodeView
     ) -> status.NodeStatuses:
-        """Return one answer for each of the n nodes, with one or two reasons."""
+        """Return a status for each of the n nodes, with one or two reasons."""
         found = self._get_findings(state.read(self.name, _VolumeBindingCycle))
         answers = _make_filter_answers(
             self.name, found.of_bound[nodes.rows], found.of_unbound[nodes.rows]
@@ -164,7 +168,7 @@ class VolumeBinding:
         return bool(self._finder.find_pod_volumes(alone, node.snapshot).of_bound[node.rows][0])
 
     def _get_findings(self, cycle: _VolumeBindingCycle) -> volume_findings.PodVolumeFindings:
-        """Return those of all rows at once: neither pods nor their removal change them."""
+        """Return the findings for all rows; added or removed pods do not change them."""
         if cycle.findings is None:
             cycle.findings = self._finder.find_pod_volumes(cycle.claims, cycle.snap)
         return cycle.findings
@@ -172,19 +176,19 @@ class VolumeBinding:
     def remember(
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, snap: snapshot.Snapshot
     ) -> None:
-        """Keep the pod's claims."""
+        """Store the pod's claims."""
         self.pre_filter(state, pod, snap)
 
     def filter_apart(
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, nodes: snapshot.NodeView
     ) -> status.NodeStatuses:
-        """Return one answer for each of the n nodes; other pods do not matter."""
+        """Return a status for each of the n nodes; other pods have no effect."""
         return self.filter(state, pod, nodes)
 
     def reserve(
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, node_name: str
     ) -> status.Status:
-        """Promise volumes to claims, and the node to claims whose volumes are to be made."""
+        """Reserve existing volumes for claims, and assign the node to claims to be provisioned."""
         cycle = state.find(self.name, _VolumeBindingCycle)
         if cycle is not None and cycle.claims.delayed:
             row = cycle.nodes.row_of[node_name]
@@ -196,7 +200,7 @@ class VolumeBinding:
     def unreserve(
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, node_name: str
     ) -> None:
-        """Give back what is promised and not written yet."""
+        """Release reservations that are not written yet."""
         cycle = state.find(self.name, _VolumeBindingCycle)
         if cycle is not None and cycle.reservation is not None:
             volume_reservation.release_volumes(cycle.reservation, cycle.stored.assumed)
@@ -206,7 +210,7 @@ class VolumeBinding:
     def pre_bind_pre_flight(
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, node_name: str
     ) -> status.Status:
-        """Return SKIP when PreBind will have nothing to do."""
+        """Return SKIP if PreBind will have nothing to do."""
         cycle = state.find(self.name, _VolumeBindingCycle)
         has_work = cycle is not None and cycle.reservation is not None
         return status.SUCCESS if has_work else status.SKIP
@@ -214,9 +218,10 @@ class VolumeBinding:
     async def pre_bind(
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, node_name: str
     ) -> status.Status:
-        """Write what is promised and wait until all claims are bound.
+        """Write the reservation and wait until all claims are bound.
 
-        ERROR when a write is refused, when the binding cannot come to an end, or takes too long.
+        The status is ERROR if a write is rejected, if the binding cannot be completed, or after the
+        timeout.
         """
         cycle = state.find(self.name, _VolumeBindingCycle)
         if cycle is None or cycle.reservation is None:
@@ -233,7 +238,7 @@ class VolumeBinding:
         return status.SUCCESS
 
     async def _wait_until_bound(self, check: volume_reservation.VolumeBindingCheck) -> str:
-        """Return "" once everything is bound, or why it never will be."""
+        """Return "" when all claims are bound, or the reason why they cannot be."""
         looks = _iterate_poll_delays()
         left_seconds = self._timeout_seconds
         while left_seconds > 0:
@@ -248,12 +253,12 @@ class VolumeBinding:
         return _TIMED_OUT
 
     def events_to_register(self) -> Sequence[events.ClusterEventWithHint]:
-        """Wait for volumes, claims and whatever says where they can be."""
+        """Register for volumes, claims, and objects that determine where volumes can be used."""
         return queueing_hints.REGISTRATIONS
 
 
 def _iterate_poll_delays() -> Iterator[float]:
-    """Yield how long to wait before each look at the claims."""
+    """Yield the delay before each check of the claims, in seconds."""
     seconds = _FIRST_LOOK_SECONDS
     while True:
         yield seconds
@@ -263,7 +268,7 @@ def _iterate_poll_delays() -> Iterator[float]:
 def _make_filter_answers(
     name: str, of_bound: volume_findings.Verdicts, of_unbound: volume_findings.Verdicts
 ) -> status.NodeStatuses:
-    """Return int8 (n,) twice as one answer a node; reasons come in the order of `Verdict`."""
+    """Return a status for each node from both verdicts, int8 (n,); reasons as in `VolumeFit`."""
     combined = of_bound.astype(np.int16) * len(volume_findings.VolumeFit) + of_unbound
     present, inverse = np.unique(combined, return_inverse=True)
     statuses = [status.SUCCESS]

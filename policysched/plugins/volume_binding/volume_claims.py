@@ -1,4 +1,4 @@
-"""The claims of a pod, and whether they are in a state in which a node can be chosen at all.
+"""The claims of a pod, and the check whether their state allows scheduling at all.
 
 Source: `plugins/volumebinding/volume_binding.go` (podHasPVCs), `binder.go` (GetPodVolumeClaims);
 component-helpers `storage/volume/pv_helpers.go` (IsDelayBindingMode).
@@ -22,11 +22,11 @@ _UNRESOLVABLE = status.Code.UNSCHEDULABLE_AND_UNRESOLVABLE
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class PodClaims:
-    """The claims of a pod in the order of its volumes, a claim that it names twice twice.
+    """The claims of a pod in the order of its volumes, with repeats.
 
     Attributes:
-        bound: claims that have a volume for good.
-        delayed: claims that get a volume once the pod has a node.
+        bound: claims whose binding is complete.
+        delayed: claims that are bound after a node is chosen for the pod.
     """
 
     bound: tuple[storage_objects.PersistentVolumeClaim, ...] = ()
@@ -34,7 +34,7 @@ class PodClaims:
 
 
 def find_pod_claims(pod: pod_shape.PodInfo, stored: storage.Storage) -> PodClaims | status.Status:
-    """Return the claims of a pod, or why it cannot be scheduled on any node."""
+    """Return the claims of a pod, or a status if it cannot be scheduled on any node."""
     for use in pod.shape.claims:
         problem = _find_claim_problem(use, pod, stored)
         if problem:
@@ -91,6 +91,6 @@ def _group_claims_by_binding(
 def _get_binding_mode(
     claim: storage_objects.PersistentVolumeClaim, stored: storage.Storage
 ) -> str | None:
-    """Return when the claim is bound, None where its class does not say; "" without a class."""
+    """Return the binding mode of the claim's class; None if unset, "" without a class."""
     storage_class = stored.classes.get(claim.class_name)
     return storage_class.volume_binding_mode if storage_class is not None else ""

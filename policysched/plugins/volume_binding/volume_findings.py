@@ -1,4 +1,4 @@
-"""Where the claims of a pod can be satisfied, decided for all nodes at once.
+"""Volumes for the claims of a pod, computed for all nodes at once.
 
 Source: `plugins/volumebinding/binder.go` (FindPodVolumes, checkBoundClaims, findMatchingVolumes,
 checkVolumeProvisions).
@@ -25,26 +25,26 @@ _STORAGE = "storage"
 
 
 class VolumeFit(enum.IntEnum):
-    """What is wrong with a node, in the order in which reasons are given; 0 for nothing."""
+    """The problem of a node, in the order of the reported reasons; 0 for none."""
 
     FITS = 0
     OUT_OF_REACH = 1
-    """A bound volume cannot be reached from the node."""
+    """The node cannot access a bound volume."""
     NO_VOLUME = 2
-    """An unbound claim finds no volume, and none can be made."""
+    """An unbound claim matches no volume, and none can be provisioned."""
     NO_SPACE = 3
-    """A volume could be made, but not as large."""
+    """A volume could be provisioned, but not of the requested size."""
     VOLUME_GONE = 4
     """The volume of a bound claim does not exist."""
 
 
 Verdicts = npt.NDArray[np.int8]
-"""int8 (N,): a `VolumeFit` a row."""
+"""int8 (N,): a `VolumeFit` for each row."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class StaticBinding:
-    """A volume that exists, and the claim that gets it."""
+    """An existing volume and the claim that gets it."""
 
     volume: storage_objects.PersistentVolume
     claim: storage_objects.PersistentVolumeClaim
@@ -55,8 +55,8 @@ class _MatchedVolumes:
     """The volumes that one claim would get.
 
     Attributes:
-        pool: has the volumes by number.
-        choices: int32 (N,), numbers of volumes.
+        pool: the volumes by number.
+        choices: int32 (N,), the number of the chosen volume on each row.
     """
 
     claim: storage_objects.PersistentVolumeClaim
@@ -69,12 +69,12 @@ _Error: TypeAlias = tuple[columns.NodeMask, str]
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class PodVolumeFindings:
-    """What was found out about a pod's claims; valid within one scheduling cycle.
+    """The volumes for a pod's claims; valid within one scheduling cycle.
 
     Attributes:
-        of_bound: what is wrong with bound claims on each row.
-        of_unbound: what is wrong with the others.
-        errors: rows, bool (N,), on which the claims cannot even be looked at, and why; the first
+        of_bound: the problem of bound claims on each row.
+        of_unbound: the problem of the other claims on each row.
+        errors: rows, bool (N,), on which the claims cannot be evaluated, and the error; the first
             one counts.
     """
 
@@ -85,7 +85,7 @@ class PodVolumeFindings:
     _matched: tuple[_MatchedVolumes, ...]
 
     def list_static_bindings(self, row: int) -> list[StaticBinding]:
-        """Return the volumes that claims get on a row, those of small claims first."""
+        """Return the existing volumes that claims get on a row, smallest claims first."""
         return [
             StaticBinding(m.pool.volume(int(m.choices[row])), m.claim)
             for m in self._matched
@@ -93,16 +93,16 @@ class PodVolumeFindings:
         ]
 
     def list_claims_to_provision(self, row: int) -> list[storage_objects.PersistentVolumeClaim]:
-        """Return the claims for which volumes are to be made on a row."""
+        """Return the claims for which volumes must be provisioned on a row."""
         unmatched = (m.claim for m in self._matched if m.choices[row] == volume_pool.NONE)
         return [*self._provisioned, *unmatched]
 
 
 class PodVolumeFinder:
-    """Finds volumes for claims; remembers what it can from pod to pod."""
+    """Finds volumes for claims, with caches that are shared by all pods."""
 
     def __init__(self) -> None:
-        """Start with nothing remembered."""
+        """Start with empty caches."""
         self._stored = storage.Storage()
         self._rows = node_rows.NodeRows()
         self._pools: dict[str, volume_pool.VolumePool] = {}
@@ -112,7 +112,7 @@ class PodVolumeFinder:
     def find_pod_volumes(
         self, claims: volume_claims.PodClaims, snap: snapshot.Snapshot
     ) -> PodVolumeFindings:
-        """Decide the claims of a pod on all rows."""
+        """Return the volumes for the claims of a pod on all rows."""
         if self._stored is not snap.storage:
             self._stored = snap.storage
             self._pools.clear()
@@ -136,12 +136,12 @@ class PodVolumeFinder:
             of_bound, of_unbound, errors + unreadable, selected, tuple(matched)
         )
 
-    # --- claims that have a volume ----------------------------------------------------------------
+    # --- bound claims -----------------------------------------------------------------------------
 
     def _check_bound_claims(
         self, claims: tuple[storage_objects.PersistentVolumeClaim, ...], snap: snapshot.Snapshot
     ) -> tuple[Verdicts, tuple[_Error, ...]]:
-        """Return int8 (N,): what is wrong with the first claim that does not fit, and errors."""
+        """Return int8 (N,): the problem of the first claim that does not fit, and errors."""
         verdicts = np.zeros(snap.size, np.int8)
         errors = []
         for claim in claims:
@@ -163,7 +163,7 @@ class PodVolumeFinder:
     def _find_reachable_rows(
         self, volume: storage_objects.PersistentVolume, snap: snapshot.Snapshot
     ) -> columns.NodeMask:
-        """Return bool (N,): the rows from which a volume can be reached."""
+        """Return bool (N,): the rows of nodes that can access a volume."""
         reachable = self._rows.mask(volume_affinity.make_reachable_node_terms(volume), snap)
         plugin = volume_affinity.find_in_tree_plugin(volume)
         if plugin is None:
@@ -173,7 +173,7 @@ class PodVolumeFinder:
         return np.where(migrated, by_csi, reachable)
 
     def _find_migrated_rows(self, plugin: str, snap: snapshot.Snapshot) -> columns.NodeMask:
-        """Return bool (N,): the rows on which a CSI driver stands in for an in-tree plugin."""
+        """Return bool (N,): the rows on which a CSI driver replaces an in-tree plugin."""
         found = np.zeros(snap.size, np.bool_)
         for csi_node in self._stored.csi_nodes:
             row = snap.nodes.row_of.get(csi_node.metadata.name)
@@ -181,12 +181,12 @@ class PodVolumeFinder:
                 found[row] = volume_affinity.is_in_tree_plugin_migrated(plugin, csi_node)
         return found
 
-    # --- claims that have none --------------------------------------------------------------------
+    # --- unbound claims ---------------------------------------------------------------------------
 
     def _match_existing_volumes(
         self, claims: list[storage_objects.PersistentVolumeClaim], snap: snapshot.Snapshot
     ) -> list[_MatchedVolumes]:
-        """Find existing volumes, for small claims first: they shall not take the large ones."""
+        """Match existing volumes, smallest claims first, which leaves large volumes free."""
         matched: list[_MatchedVolumes] = []
         for claim in sorted(claims, key=volume_pool.requested):
             pool = self._get_volume_pool(claim.class_name)
@@ -228,7 +228,7 @@ class PodVolumeFinder:
         verdicts: Verdicts,
         snap: snapshot.Snapshot,
     ) -> None:
-        """Write to `verdicts` why a volume cannot be made for a claim on rows that need one."""
+        """Write to `verdicts` why a volume cannot be provisioned, for the rows that need one."""
         if not is_needed.any():
             return
         storage_class = self._stored.classes.get(claim.class_name)
@@ -249,7 +249,7 @@ class PodVolumeFinder:
         storage_class: storage_objects.StorageClass,
         snap: snapshot.Snapshot,
     ) -> columns.NodeMask | None:
-        """Return bool (N,), None where the driver does not tell how much space there is."""
+        """Return bool (N,): the rows with enough capacity; None if capacity is not tracked."""
         size = claim.spec.resources.requests.get(_STORAGE)
         driver = self._stored.drivers.get(storage_class.provisioner)
         if size is None or driver is None or not driver.spec.storage_capacity:
@@ -265,7 +265,7 @@ class PodVolumeFinder:
 def _find_claim_selector_error(
     claims: list[storage_objects.PersistentVolumeClaim], is_asked: columns.NodeMask
 ) -> tuple[_Error, ...]:
-    """Return what is wrong with the selector of a claim; the smallest claim is looked at first."""
+    """Return the selector error of the smallest claim that has one, for the rows `is_asked`."""
     for claim in sorted(claims, key=volume_pool.requested):
         problem = selector_errors.find_label_selector_error(claim.spec.selector)
         if problem:
@@ -276,7 +276,7 @@ def _find_claim_selector_error(
 
 
 def get_selected_node(claim: storage_objects.PersistentVolumeClaim) -> str | None:
-    """Return the node for which the claim's volume is being made, None when there is none yet."""
+    """Return the node for which the claim's volume is provisioned, or None."""
     return claim.metadata.annotations.get(storage_objects.SELECTED_NODE)
 
 

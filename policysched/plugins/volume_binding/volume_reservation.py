@@ -1,4 +1,4 @@
-"""What a pod's claims get on the node chosen for it: promised at once, then written and awaited.
+"""The volumes of a pod's claims on the chosen node: reserved immediately, then written and awaited.
 
 Sources: `plugins/volumebinding/binder.go` (AssumePodVolumes, bindAPIUpdate, checkBindings);
 component-helpers `storage/volume/pv_helpers.go` (GetBindVolumeToClaim).
@@ -25,7 +25,7 @@ Claim: TypeAlias = storage_objects.PersistentVolumeClaim
 
 
 class VolumeBindingProgress(enum.Enum):
-    """How far the binding of claims has come."""
+    """The state of the binding of claims."""
 
     DONE = enum.auto()
     UNDER_WAY = enum.auto()
@@ -33,13 +33,13 @@ class VolumeBindingProgress(enum.Enum):
 
 @dataclasses.dataclass(slots=True)
 class VolumeReservation:
-    """What is promised to the claims of one pod.
+    """The volumes that are reserved for the claims of one pod.
 
     Attributes:
-        node_name: where the pod goes.
-        bindings: volumes with the claimRef that they shall have, and the claims.
-        provisions: claims with the annotation that lets a volume be made.
-        assumed: those of them that were not so before.
+        node_name: the node of the pod.
+        bindings: claims with their volumes, whose claimRef is set to the claim.
+        provisions: claims with the annotation that starts provisioning.
+        assumed: those of these volumes and claims that had to be changed.
     """
 
     node_name: str
@@ -54,7 +54,7 @@ def reserve_volumes(
     node_name: str,
     assumed: assumed_volumes.AssumedVolumes,
 ) -> VolumeReservation:
-    """Promise what was found for the node in `row`; the next pod sees it as taken."""
+    """Reserve the volumes found for the node in `row`, so that the next pod cannot use them."""
     found = findings.list_static_bindings(row)
     to_provision = findings.list_claims_to_provision(row)
     bindings = [dataclasses.replace(b, volume=_promise_volume(b.volume, b.claim)) for b in found]
@@ -74,7 +74,7 @@ def reserve_volumes(
 def release_volumes(
     reservation: VolumeReservation, assumed: assumed_volumes.AssumedVolumes
 ) -> None:
-    """Let others have what is promised; what has been written already is the API server's."""
+    """Release the reserved volumes and claims, except those that are already written."""
     for item in reservation.assumed:
         match item:
             case storage_objects.PersistentVolume():
@@ -84,7 +84,7 @@ def release_volumes(
 
 
 def _promise_volume(volume: Volume, claim: Claim) -> Volume:
-    """Return the volume with a claimRef to the claim; the very same if it has that already."""
+    """Return the volume with a claimRef to the claim; the same object if it has that already."""
     meta, reference = claim.metadata, volume.spec.claim_ref
     wanted = (meta.namespace, meta.name, meta.uid)
     is_given = reference is not None
@@ -108,7 +108,7 @@ def _promise_volume(volume: Volume, claim: Claim) -> Volume:
 
 
 def _annotate_selected_node(claim: Claim, node_name: str) -> Claim:
-    """Return the claim with the annotation of a node; the very same if it has that already."""
+    """Return the claim with the annotation of a node; the same object if it has that already."""
     if volume_findings.get_selected_node(claim) == node_name:
         return claim
     return msgspec.structs.replace(
@@ -126,10 +126,9 @@ def _annotate_metadata(metadata: objects.ObjectMeta, key: str, value: str) -> ob
 async def write_reservation(
     reservation: VolumeReservation, writer: handles.VolumeWriter
 ) -> handles.WriteError | None:
-    """Tell the API server; the first refusal ends it.
+    """Write the reservation to the API server; stop at the first error and return it.
 
-    Nothing is taken back there: a volume that has a claim from now on is found again by the next
-    attempt.
+    Earlier writes are not reverted: the next attempt finds a volume that already has its claim.
     """
     for number, binding in enumerate(reservation.bindings):
         volume = await writer.write_volume(binding.volume)
@@ -149,12 +148,12 @@ async def write_reservation(
 def _replace_in_reservation(
     reservation: VolumeReservation, old: Volume | Claim, new: Volume | Claim
 ) -> None:
-    """Note that what was assumed is there in a newer version, which is not ours to give back."""
+    """Replace an assumed object by its written version, which must not be released."""
     reservation.assumed = [new if item is old else item for item in reservation.assumed]
 
 
 class VolumeBindingCheck:
-    """Looks whether volumes have been bound and made, by what the API server has told so far."""
+    """Checks whether volumes are bound and provisioned, from the last state of the watch."""
 
     def __init__(
         self,
@@ -163,14 +162,14 @@ class VolumeBindingCheck:
         stored: storage.Storage,
         nodes: columns.NodeColumns,
     ) -> None:
-        """Look after the claims of `pod`; `nodes` are the live ones."""
+        """Check the reservation of `pod`; `nodes` are the live columns."""
         self._pod = pod
         self._reservation = reservation
         self._stored = stored
         self._nodes = nodes
 
     def check_progress(self) -> VolumeBindingProgress | str:
-        """Return how far it is, or why it will not come to an end."""
+        """Return the progress, or the reason why the binding cannot be completed."""
         name = self._reservation.node_name
         row = self._nodes.row_of.get(name, -1)
         node = self._nodes.nodes[row] if row >= 0 else None
@@ -221,7 +220,9 @@ class VolumeBindingCheck:
         if claim.spec.volume_name:
             volume = self._stored.volumes.get(claim.spec.volume_name)
             if volume is None:
-                return VolumeBindingProgress.UNDER_WAY  # it may be told of later than the claim
+                return (
+                    VolumeBindingProgress.UNDER_WAY
+                )  # its event may arrive after that of the claim
             if not self._is_reachable(volume, node):
                 return _format_volume_out_of_reach(volume, node)
         return _get_binding_progress(claim)
@@ -244,7 +245,7 @@ def _get_binding_progress(claim: Claim) -> VolumeBindingProgress:
 
 
 def _is_older_version(told: Volume | Claim, written: Volume | Claim) -> bool:
-    """Whether what the watch has told last came before what we have written."""
+    """Return whether the watch has not yet reported the version that was written."""
     versions = told.metadata.resource_version, written.metadata.resource_version
     return all(v.isdecimal() for v in versions) and int(versions[0]) < int(versions[1])
 

@@ -1,7 +1,8 @@
-"""VolumeRestrictions: disks and claims that cannot be shared with the pods that have them.
+"""VolumeRestrictions: disks and claims that cannot be shared with the pods that use them.
 
-A disk mounted without a claim keeps other pods off the node (see `cluster/pods/legacy_disks.py`); a
-claim with access mode ReadWriteOncePod keeps them off all nodes.
+A disk that is mounted without a claim excludes other pods from the node (see
+`cluster/pods/legacy_disks.py`). A claim with access mode ReadWriteOncePod excludes them from all
+nodes.
 
 Source: `plugins/volumerestrictions/volume_restrictions.go`.
 """
@@ -29,11 +30,12 @@ REASON_CLAIM = "node(s) unavailable due to PersistentVolumeClaim with ReadWriteO
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class _ClaimUsesBeforeWhatIf:
-    """How claims that only one pod may use were used before anything was supposed.
+    """The uses of ReadWriteOncePod claims before any change was supposed.
 
     Attributes:
-        in_use: how many of the pod's such claims some pod uses.
-        named_by_row: int64 (N,), volumes of placed pods with the name of one of them.
+        in_use: number of such claims of the pod that any pod uses.
+        named_by_row: int64 (N,), number of volumes of placed pods whose claim has the name of one
+            of them.
     """
 
     in_use: int
@@ -41,7 +43,7 @@ class _ClaimUsesBeforeWhatIf:
 
 
 class VolumeRestrictions:
-    """Rejects nodes whose pods mount a disk of the pod, and all nodes when its claim is in use."""
+    """Rejects nodes whose pods mount a disk of the pod, and all nodes if its claim is in use."""
 
     name = names.VOLUME_RESTRICTIONS
     reads: ClassVar = interface.Reads.ANYTHING
@@ -49,14 +51,14 @@ class VolumeRestrictions:
     def applies_to(
         self, state: cycle_state.CycleState, shape: pod_shape.PodShape, snap: snapshot.Snapshot
     ) -> bool:
-        """Look at pods that mount a disk or name a claim."""
+        """Return whether the pod mounts a disk or names a claim."""
         del state, snap
         return bool(shape.disks) or any(not use.is_ephemeral for use in shape.claims)
 
     def pre_filter(
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, snap: snapshot.Snapshot
     ) -> interface.PreFilterResult:
-        """Reject pods whose claims do not exist; skip those that nothing keeps away."""
+        """Reject pods whose claims do not exist; skip pods without disks or claims in use."""
         for use in pod.shape.claims:
             if not use.is_ephemeral and _find_claim(pod, use, snap) is None:
                 missing = f'persistentvolumeclaim "{use.claim_name}" not found'
@@ -70,7 +72,7 @@ class VolumeRestrictions:
     def filter(
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, nodes: snapshot.NodeView
     ) -> status.NodeStatuses:
-        """Return one answer for each of the n nodes; disks are told of first."""
+        """Return a status for each of the n nodes; disks take precedence in reasons."""
         return self._make_filter_answers(
             pod, nodes, np.full(len(nodes), state.read(self.name, bool))
         )
@@ -78,7 +80,7 @@ class VolumeRestrictions:
     def remember(
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, snap: snapshot.Snapshot
     ) -> None:
-        """Keep how many of the pod's claims are in use, and which pods name such claims."""
+        """Store the number of the pod's claims in use, and by row the volumes that name them."""
         in_use = _list_exclusive_claims_in_use(pod, snap)
         state.write(
             f"{self.name}/apart",
@@ -88,11 +90,11 @@ class VolumeRestrictions:
     def filter_apart(
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, nodes: snapshot.NodeView
     ) -> status.NodeStatuses:
-        """Return one answer for each of the n nodes, as if only its own pods had changed.
+        """Return a status for each of the n nodes, as if only the pods of this node had changed.
 
-        As in kube-scheduler (updateWithPod), a pod that goes takes one use with it for each of its
-        volumes with the name of such a claim, although a claim is counted as one use whoever names
-        it, and although claims of other namespaces may have that name.
+        As in kube-scheduler (updateWithPod), a removed pod subtracts one use for each of its
+        volumes that has the name of such a claim. This applies although a claim counts as one use
+        however many pods name it, and although claims of other namespaces may have the same name.
         """
         kept = state.read(f"{self.name}/apart", _ClaimUsesBeforeWhatIf)
         change = _count_claim_names_by_row(pod, nodes.snapshot) - kept.named_by_row
@@ -118,7 +120,7 @@ class VolumeRestrictions:
         node: snapshot.NodeView,
         reason: str,
     ) -> str:
-        """Return the pods that have the disk or the claim."""
+        """Return the pods that use the disk or the claim."""
         del state
         snap, row = node.snapshot, int(node.row_numbers[0])
         if reason == REASON_DISK:
@@ -142,7 +144,7 @@ class VolumeRestrictions:
         )
 
     def events_to_register(self) -> Sequence[events.ClusterEventWithHint]:
-        """Wait for pods that let go of a disk or claim, for claims and nodes."""
+        """Register for pods that release a disk or claim, and for new claims and nodes."""
         return queueing_hints.REGISTRATIONS
 
 
@@ -164,7 +166,7 @@ def _names_any_claim(
 
 
 def _list_exclusive_claims(pod: pod_shape.PodInfo, snap: snapshot.Snapshot) -> set[str]:
-    """Return the names of the pod's claims that only one pod may use."""
+    """Return the names of the pod's ReadWriteOncePod claims."""
     found = {
         u.claim_name: _find_claim(pod, u, snap) for u in pod.shape.claims if not u.is_ephemeral
     }
@@ -183,7 +185,7 @@ def _list_exclusive_claims_in_use(pod: pod_shape.PodInfo, snap: snapshot.Snapsho
 
 
 def _count_claim_names_by_row(pod: pod_shape.PodInfo, snap: snapshot.Snapshot) -> columns.IntArray:
-    """Return int64 (N,): how many volumes of placed pods have the name of such a claim."""
+    """Return int64 (N,): number of volumes of placed pods that have the name of such a claim."""
     named = np.zeros(snap.size, np.int64)
     for name in _list_exclusive_claims(pod, snap):
         for by_row in snap.storage.pods.count_claim_uses_anywhere(name):

@@ -1,1 +1,1 @@
-"""VolumeZone: a pod goes to the zone and region of its volumes."""
+"""VolumeZone: a pod must run in the zone and region of its volumes."""

@@ -1,4 +1,4 @@
-"""VolumeZone: a pod goes where its volumes are, by the zone and region labels of both.
+"""VolumeZone: a pod must run where its volumes are, according to zone and region labels.
 
 Source: `plugins/volumezone/volume_zone.go`.
 """
@@ -24,7 +24,7 @@ REASON = "node(s) had no available volume zone"
 
 
 class VolumeZone:
-    """Rejects nodes in other zones or regions than the volumes bound to the pod's claims."""
+    """Rejects nodes outside the zones or regions of the volumes bound to the pod's claims."""
 
     name = names.VOLUME_ZONE
     reads: ClassVar = interface.Reads.ANYTHING
@@ -32,14 +32,14 @@ class VolumeZone:
     def applies_to(
         self, state: cycle_state.CycleState, shape: pod_shape.PodShape, snap: snapshot.Snapshot
     ) -> bool:
-        """Look at pods that name claims; those of ephemeral volumes are not looked at."""
+        """Return whether the pod names claims; claims of ephemeral volumes are ignored."""
         del state, snap
         return any(not use.is_ephemeral for use in shape.claims)
 
     def pre_filter(
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, snap: snapshot.Snapshot
     ) -> interface.PreFilterResult:
-        """Collect the labels of the pod's volumes; skip the pod when they have none."""
+        """Collect the labels of the pod's volumes; skip the pod if they have none."""
         found: list[volume_topology.VolumeTopologyLabel] = []
         for use in pod.shape.claims:
             if use.is_ephemeral:
@@ -57,7 +57,7 @@ class VolumeZone:
     def filter(
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, nodes: snapshot.NodeView
     ) -> status.NodeStatuses:
-        """Return one answer for each of the n nodes; nodes without such labels pass."""
+        """Return a status for each of the n nodes; nodes without any such label pass."""
         del pod
         matches = np.ones(len(nodes), np.bool_)
         for topology in state.read(self.name, list):
@@ -71,13 +71,13 @@ class VolumeZone:
     def remember(
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, snap: snapshot.Snapshot
     ) -> None:
-        """Keep the labels of the pod's volumes."""
+        """Store the labels of the pod's volumes."""
         self.pre_filter(state, pod, snap)
 
     def filter_apart(
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, nodes: snapshot.NodeView
     ) -> status.NodeStatuses:
-        """Return one answer for each of the n nodes; pods do not matter."""
+        """Return a status for each of the n nodes; pods have no effect."""
         return self.filter(state, pod, nodes)
 
     def evidence_on(
@@ -87,7 +87,7 @@ class VolumeZone:
         node: snapshot.NodeView,
         reason: str,
     ) -> str:
-        """Return the zones and regions that the node is not in, by volume."""
+        """Return the zones and regions of the node that differ from those of the volumes."""
         del reason
         if not self.pre_filter(state, pod, node.snapshot).status.is_success:
             return ""
@@ -100,14 +100,14 @@ class VolumeZone:
         )
 
     def events_to_register(self) -> Sequence[events.ClusterEventWithHint]:
-        """Wait for classes, claims and volumes, and for nodes that come to match."""
+        """Register for classes, claims, volumes, and nodes that start to match."""
         return queueing_hints.REGISTRATIONS
 
 
 def _find_bound_volume(
     stored: storage.Storage, namespace: str, claim_name: str
 ) -> storage_objects.PersistentVolume | str | None:
-    """Return the volume of a claim, None while that waits for the pod, or why there is none."""
+    """Return the volume of a claim, None if binding waits for the pod, or an error text."""
     if not claim_name:
         return "PersistentVolumeClaim had no name"
     claim = stored.claims.get(claim_name, namespace)
@@ -123,7 +123,7 @@ def _find_bound_volume(
 def _explain_unbound_claim(
     stored: storage.Storage, claim: storage_objects.PersistentVolumeClaim
 ) -> str | None:
-    """Return what is wrong with a claim that has no volume, None when it may not have one yet."""
+    """Return the error of a claim without a volume, or None if binding waits for the pod."""
     if not claim.class_name:
         return "PersistentVolumeClaim had no pv name and storageClass name"
     found = stored.classes.get(claim.class_name)
@@ -139,7 +139,10 @@ def _explain_unbound_claim(
 def _find_matching_nodes(
     topology: volume_topology.VolumeTopologyLabel, nodes: snapshot.NodeView
 ) -> columns.NodeMask:
-    """Return bool (n,): the label, or where a node lacks it the one that replaced it, matches."""
+    """Return bool (n,): the nodes with a matching label.
+
+    For a beta label that a node lacks, the label that replaced it is compared.
+    """
     allowed = selectors.Requirement(topology.key, selectors.LabelOperator.IN, topology.values)
     newer = volume_topology.REPLACED_BY.get(topology.key)
     if newer is None:
