@@ -1,7 +1,7 @@
-"""An API server in memory: what the scheduler reads and writes, in one process and in order.
+"""An API server in memory, which the scheduler reads and writes in one process and in order.
 
-It stands in for a real one on both sides: `watch` of a collection feeds handlers with objects;
-`bind`, `evict`, `set_condition`, `nominate` and `record` are the ports of `scheduler.ports`.
+It replaces a real one on both sides: `watch_objects` of a collection feeds handlers with objects,
+and `bind`, `evict`, `set_condition`, `nominate` and `record` are the ports of `scheduler.ports`.
 Bindings follow the rules of the pods/binding subresource (kubernetes
 `pkg/registry/core/pod/storage/storage.go`, assignPod).
 """
@@ -50,12 +50,12 @@ class SimulatedApiServer:
     """Objects and events of a simulated cluster.
 
     Attributes:
-        nodes, pods, namespaces, budgets: the objects; create, update and delete them here.
-            Volumes, claims and the like are in `stored`.
-        events: what the scheduler recorded, oldest first.
+        nodes, pods, namespaces, budgets: the objects; create, update and delete them here. Storage
+            objects are in `get_storage_collection`.
+        events: the events that the scheduler recorded, oldest first.
         faults, eviction_faults: how bindings and evictions fail; may be changed at any time.
         terminations: how pods end that are deleted gracefully.
-        bind_count: bindings made.
+        bind_count: number of bindings made.
     """
 
     def __init__(
@@ -64,7 +64,7 @@ class SimulatedApiServer:
         rng: random.Random,
         sleep: Callable[[float], Awaitable[None]] = _sleep_not_at_all,
     ) -> None:
-        """Start empty; `sleep` is how slow calls and ending pods wait (`VirtualTime.sleep`)."""
+        """Start empty; slow calls and terminating pods wait with `sleep` (`VirtualTime.sleep`)."""
         self._clock = clock
         self._rng = rng
         self._sleep = sleep
@@ -98,7 +98,7 @@ class SimulatedApiServer:
         """Return the storage objects of one type."""
         return self._stored[kind]
 
-    # --- what collections need --------------------------------------------------------------------
+    # --- journal of the collections ---------------------------------------------------------------
 
     def make_next_version(self) -> int:
         """Return the next resourceVersion."""
@@ -106,7 +106,7 @@ class SimulatedApiServer:
         return self._version
 
     def make_uid(self) -> str:
-        """Return a random uid, the same sequence for the same seed."""
+        """Return a random uid; the same seed gives the same sequence."""
         digits = f"{self._rng.getrandbits(128):032x}"
         return "-".join((digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:]))
 
@@ -119,7 +119,7 @@ class SimulatedApiServer:
         self._undelivered.append(deliver)
 
     def deliver_changes(self) -> int:
-        """Tell the watching sinks of all changes so far, in order; return how many there were."""
+        """Deliver all pending changes to the watching sinks, in order; return their number."""
         count = len(self._undelivered)
         for _ in range(count):
             self._undelivered.popleft()()
@@ -127,13 +127,16 @@ class SimulatedApiServer:
 
     @property
     def has_undelivered(self) -> bool:
-        """Whether changes wait to be delivered."""
+        """Whether changes wait for delivery."""
         return bool(self._undelivered)
 
     # --- ports of the scheduler -------------------------------------------------------------------
 
     async def bind(self, pod: pod_shape.PodInfo, node_name: str) -> handles.BindError | None:
-        """Bind a pod, after the delay of `faults`; None when the binding was made."""
+        """Bind a pod, after the delay of `faults`; return None if the scheduler receives a success.
+
+        `faults` may lose the answer to a binding that was made, which also returns an error.
+        """
         await self._sleep(self.faults.delay_seconds)
         if self.faults.refuses_next_binding(self._rng):
             return handles.BindError("the simulated API server refused the binding")
@@ -154,7 +157,7 @@ class SimulatedApiServer:
         condition: ports.PodCondition,
         nominated_node_name: str | None = None,
     ) -> None:
-        """Write the PodScheduled condition; a pod that is gone or replaced is left alone."""
+        """Write the PodScheduled condition; a deleted or replaced pod is ignored."""
         current = self._get_current_pod(pod)
         if current is None:
             return
@@ -175,8 +178,10 @@ class SimulatedApiServer:
     async def evict(self, victim: pod_shape.PodInfo, condition: ports.PodCondition) -> bool:
         """Mark a pod as disrupted and delete it gracefully, after the delay of `eviction_faults`.
 
+        Return False if the pod does not exist any more.
+
         Raises:
-            ApiError: it failed, by `eviction_faults`.
+            SimulatedApiError: the eviction failed, by `eviction_faults`.
         """
         await self._sleep(self.eviction_faults.delay_seconds)
         if self.eviction_faults.fails_next_eviction(self._rng):
@@ -200,7 +205,7 @@ class SimulatedApiServer:
         *,
         equal_by: str | None = None,
     ) -> None:
-        """Keep an event."""
+        """Store an event."""
         self.events.append(
             RecordedEvent(
                 self.now(), pod.key, event_type.value, reason, action, note, reporting_controller
@@ -208,7 +213,7 @@ class SimulatedApiServer:
         )
 
     def _get_current_pod(self, pod: pod_shape.PodInfo) -> objects.Pod | None:
-        """Return the pod as it is now, None when it is gone or another one has its name."""
+        """Return the current state of a pod, or None if it was deleted or replaced."""
         meta = pod.pod.metadata
         current = self.pods.find(meta.name, meta.namespace)
         return current if current is not None and current.metadata.uid == pod.uid else None
@@ -224,7 +229,7 @@ class SimulatedApiServer:
 def _find_binding_refusal(
     current: objects.Pod | None, wanted: pod_shape.PodInfo
 ) -> handles.BindError | None:
-    """Return why `wanted` cannot be bound to `current`, the pod of that name."""
+    """Return why `wanted` cannot be bound, or None; `current` is the pod of that name."""
     if current is None:
         return handles.BindError(f'pods "{wanted.pod.metadata.name}" not found')
     if wanted.pod.metadata.uid not in ("", current.metadata.uid):
@@ -267,7 +272,10 @@ def _make_condition(kind: str, said: ports.PodCondition, timestamp: str) -> obje
 
 
 def _replace_condition(status: objects.PodStatus, new: objects.Condition) -> objects.PodStatus:
-    """Return the status with one condition replaced, its transition time kept where it agrees."""
+    """Return the status with one condition replaced.
+
+    The transition time is kept if the status of the condition is unchanged.
+    """
     old = next((c for c in status.conditions if c.type == new.type), None)
     if old is not None and old.status == new.status:
         new = msgspec.structs.replace(new, last_transition_time=old.last_transition_time)

@@ -1,8 +1,8 @@
 """Objects of one kind, with the bookkeeping of an API server: uid, resourceVersion, watch.
 
-Watch events are not delivered when the change is made but when `ApiServer.deliver` is called, in
-the order of the changes over all kinds: the scheduler learns of its own bindings late, as it does
-from a real API server.
+Watch events are not delivered at the time of the change, but by
+`SimulatedApiServer.deliver_changes`, in the order of the changes of all kinds. So the scheduler
+sees its own bindings late, as with a real API server.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ WatchedT_contra = TypeVar("WatchedT_contra", contravariant=True)
 
 
 class SimulatedApiError(errors.RemoteError):
-    """The simulated API server refuses a request.
+    """The simulated API server rejects a request.
 
     Attributes:
-        reason: the status reason of Kubernetes: AlreadyExists, Conflict, NotFound.
+        reason: the status reason of Kubernetes, such as AlreadyExists, Conflict or NotFound.
     """
 
     def __init__(self, reason: str, message: str) -> None:
@@ -40,30 +40,30 @@ class SimulatedApiError(errors.RemoteError):
 
 
 class WatchSink(Protocol[WatchedT_contra]):
-    """Who watches: the handlers of the scheduler have these methods, one object per kind."""
+    """The receiver of a watch; each kind has its own sink among the scheduler's handlers."""
 
     def replace(self, items: Iterable[WatchedT_contra]) -> None:
-        """Take the result of a list: all objects there are."""
+        """Receive the result of a list: all existing objects."""
         ...
 
     def upsert(self, item: WatchedT_contra) -> None:
-        """Take an added or changed object."""
+        """Receive an added or changed object."""
         ...
 
     def delete(self, item: WatchedT_contra) -> None:
-        """Take the last state of a deleted object."""
+        """Receive the last state of a deleted object."""
         ...
 
 
 class CollectionJournal(Protocol):
-    """What collections share: the counter of versions, and the queue of undelivered changes."""
+    """The state that collections share: the version counter and the undelivered changes."""
 
     def make_next_version(self) -> int:
         """Return the next resourceVersion."""
         ...
 
     def make_uid(self) -> str:
-        """Return an uid that was not used before."""
+        """Return a new uid."""
         ...
 
     def now(self) -> datetime.datetime:
@@ -90,23 +90,23 @@ class ObjectCollection(Generic[ObjectT]):
         return iter(list(self._objects.values()))
 
     def __len__(self) -> int:
-        """Return how many objects there are."""
+        """Return the number of objects."""
         return len(self._objects)
 
     def watch_objects(self, sink: WatchSink[ObjectT]) -> None:
-        """Hand the sink all objects now and every later change, in order, as it is delivered."""
+        """Pass all objects to the sink now, and each later change in order on its delivery."""
         self._sinks.append(sink)
         sink.replace(list(self._objects.values()))
 
     def find(self, name: str, namespace: str = "") -> ObjectT | None:
-        """Return an object, None when there is none of that name."""
+        """Return an object by name, or None."""
         return self._objects.get(_make_object_key(namespace, name))
 
     def get(self, name: str, namespace: str = "") -> ObjectT:
-        """Return an object.
+        """Return an object by name.
 
         Raises:
-            ApiError: there is none of that name.
+            SimulatedApiError: no object has this name.
         """
         found = self.find(name, namespace)
         if found is None:
@@ -117,7 +117,7 @@ class ObjectCollection(Generic[ObjectT]):
         """Store a new object and return it with uid, resourceVersion and creationTimestamp.
 
         Raises:
-            ApiError: the name is taken.
+            SimulatedApiError: an object with this name exists.
         """
         key = _make_object_key(item.metadata.namespace, item.metadata.name)
         if key in self._objects:
@@ -131,8 +131,8 @@ class ObjectCollection(Generic[ObjectT]):
         """Replace an object and return it with its new resourceVersion.
 
         Raises:
-            ApiError: it is gone, is another one by uid, or was changed since the resourceVersion
-                that `item` carries (an empty one is not compared).
+            SimulatedApiError: the object does not exist, has another uid, or has changed since the
+                resourceVersion of `item` (an empty one is not compared).
         """
         key = _make_object_key(item.metadata.namespace, item.metadata.name)
         old = self._objects.get(key)
@@ -150,10 +150,10 @@ class ObjectCollection(Generic[ObjectT]):
         return self._store_object(key, kept)
 
     def delete(self, name: str, namespace: str = "") -> ObjectT:
-        """Remove an object at once and return its last state.
+        """Remove an object immediately and return its last state.
 
         Raises:
-            ApiError: there is none of that name.
+            SimulatedApiError: no object has this name.
         """
         key = _make_object_key(namespace, name)
         if key not in self._objects:

@@ -1,4 +1,4 @@
-"""The cluster of `policysched demo`: small enough to watch, mixed enough to need every policy."""
+"""The cluster of `policysched demo`, small enough to follow and varied enough for every policy."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _BACKGROUND = {
 
 
 def make_nodes() -> list[objects.Node]:
-    """Return eight nodes in three zones; one is cordoned, two have GPUs and their taint."""
+    """Return eight nodes in three zones; one is cordoned, two have GPUs and a GPU taint."""
     made = [
         workload.make_node("web-a1", "a", workload.GENERAL_8),
         workload.make_node("web-a2", "a", workload.GENERAL_8),
@@ -32,13 +32,13 @@ def make_nodes() -> list[objects.Node]:
 
 
 def set_background_load(load: node_load.SimulatedNodeLoad) -> None:
-    """Let some nodes be busy with what no pod of the cluster explains."""
+    """Set a load on some nodes that no pod of the cluster causes."""
     for node_name, by_metric in _BACKGROUND.items():
         load.background[node_name] = dict(by_metric)
 
 
 def make_cache_pod(number: int) -> objects.Pod:
-    """Return a cache pod, placed by the default profile."""
+    """Return a cache pod, which the default profile places."""
     return workload.make_pod(
         f"cache-{number}",
         namespace="prod",
@@ -59,7 +59,7 @@ def make_web_pod(number: int) -> objects.Pod:
 
 
 def make_training_pod(number: int, gpus: int) -> objects.Pod:
-    """Return a training pod that names neither node nor toleration."""
+    """Return a training pod without node name and tolerations."""
     return workload.make_pod(
         f"train-{number}",
         namespace="ml",
@@ -69,7 +69,7 @@ def make_training_pod(number: int, gpus: int) -> objects.Pod:
 
 
 def make_debug_pod() -> objects.Pod:
-    """Return a pod that tolerates the taint of GPU nodes and needs no GPU."""
+    """Return a pod that tolerates the GPU taint but needs no GPU."""
     return workload.make_pod(
         "debug",
         namespace="ml",
@@ -82,7 +82,7 @@ def make_debug_pod() -> objects.Pod:
 
 
 def make_job_pod(number: int) -> objects.Pod:
-    """Return a batch pod of the profile `spread`."""
+    """Return a batch pod for the profile `spread`."""
     return workload.make_pod(
         f"job-{number}",
         namespace="batch",
@@ -94,7 +94,7 @@ def make_job_pod(number: int) -> objects.Pod:
 
 
 def make_report_pod() -> objects.Pod:
-    """Return a pod that needs nearly a whole node, by measured load."""
+    """Return a pod that requests nearly a whole node, for the profile `load-aware`."""
     return workload.make_pod(
         "report",
         namespace="prod",

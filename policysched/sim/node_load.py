@@ -1,8 +1,8 @@
-"""Synthetic load of nodes: what Prometheus would report of a cluster that runs these pods.
+"""Synthetic load of nodes, as Prometheus would report it for a cluster with these pods.
 
-Each pod uses a share of what it requests, drawn once; a node adds what the system itself uses and
-any background load. Like real metrics the figures lag: a sample moves towards the load that the
-placed pods cause, with the time constant of a rate over some minutes, and jitters.
+Each pod uses a share of its requests, drawn once. A node adds the usage of the system and any
+background load. As with real metrics, the values lag: a sample moves towards the load that the
+placed pods cause, with the time constant of a rate over some minutes, and has random noise.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ CPU_BUSY = "cpu_busy"
 MEMORY_USED = "memory_used"
 DISK_USED = "disk_used"
 NETWORK_TRAFFIC = "network_traffic"
-"""The metrics, named as policies/load-aware.policy declares them.
+"""The metrics, with the names that policies/load-aware.policy declares.
 
 The first three are shares 0..1 of the node, the last is bytes per second.
 """
@@ -40,7 +40,7 @@ _BYTES_PER_SECOND_AND_CORE = (1e6, 20e6)
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class _PodUse:
-    """What one pod uses: cores and bytes, a share of the node's disk, bytes per second."""
+    """The usage of one pod: milli-CPU, bytes, a share of the node's disk, bytes per second."""
 
     cpu_milli: float
     memory_bytes: float
@@ -52,7 +52,7 @@ class SimulatedNodeLoad:
     """The load of all nodes of a simulated cluster.
 
     Attributes:
-        background: node → metric → load that no pod accounts for, in the metric's unit.
+        background: node → metric → load that no pod causes, in the unit of the metric.
     """
 
     def __init__(
@@ -63,10 +63,10 @@ class SimulatedNodeLoad:
         lag_seconds: float = 30.0,
         jitter: float = 0.01,
     ) -> None:
-        """Start idle.
+        """Start without measurements.
 
-        `lag_seconds` is the time after which a sample has covered 63 % of a change; `jitter` the
-        standard deviation of a sample, as a share of its value.
+        After `lag_seconds`, a sample has covered 63 % of a change. `jitter` is the standard
+        deviation of a sample, as a share of its value.
         """
         self.background: dict[str, dict[str, float]] = {}
         self._clock = clock
@@ -80,7 +80,7 @@ class SimulatedNodeLoad:
     def measure_samples(
         self, nodes: Iterable[objects.Node], pods: Iterable[objects.Pod]
     ) -> Samples:
-        """Measure: return the newest sample of every metric on every node."""
+        """Measure now; return a new sample of every metric on every node."""
         progress = self._compute_visible_share()
         now = self._clock.now().timestamp()
         targets = self._compute_target_load(list(nodes), pods)
@@ -94,7 +94,7 @@ class SimulatedNodeLoad:
         return samples
 
     def _compute_visible_share(self) -> float:
-        """Return which share of a change has become visible since the last sample."""
+        """Return the share of a change that has become visible since the last sample."""
         now_seconds = self._clock.monotonic_seconds()
         last_seconds, self._measured_at_seconds = self._measured_at_seconds, now_seconds
         if last_seconds is None or self._lag_seconds <= 0:
@@ -109,7 +109,7 @@ class SimulatedNodeLoad:
     def _compute_target_load(
         self, nodes: list[objects.Node], pods: Iterable[objects.Pod]
     ) -> dict[str, dict[str, float]]:
-        """Return the load that the pods cause when it has become fully visible."""
+        """Return the load that the pods cause after the lag."""
         targets = {node.name: self._draw_idle_load(node.name) for node in nodes}
         allocatable = {node.name: _get_cpu_and_memory(node.status.allocatable) for node in nodes}
         for pod in pods:

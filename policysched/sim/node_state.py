@@ -1,4 +1,4 @@
-"""What a person wants to know of each node of a simulated cluster."""
+"""A readable summary of each node of a simulated cluster."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ class NodeState:
     """One node at one moment.
 
     Attributes:
-        zone, instance_type: labels of the node, "" without.
-        pods: names of the pods on it, in the order in which they were created.
-        cpu_share, memory_share: what its pods request, 0..1 of the allocatable.
-        gpus_requested, gpus: devices.
-        busy_share: measured load of the cpu, 0..1; None without a sample.
+        zone, instance_type: labels of the node, "" if absent.
+        pods: names of its pods, in the order in which the caller passed them.
+        cpu_share, memory_share: requests of its pods, 0..1 of the allocatable amount.
+        gpus_requested, gpus: numbers of devices.
+        busy_share: measured cpu load, 0..1; None without a sample.
         is_cordoned: whether it is unschedulable.
         taints: keys of its taints.
     """
@@ -43,7 +43,7 @@ def compute_node_states(
     pods: Iterable[objects.Pod],
     busy: Mapping[str, metric_table.Sample],
 ) -> list[NodeState]:
-    """Return the state of every node; `busy` is the newest sample of its cpu by node."""
+    """Return the state of every node; `busy` has the newest cpu sample by node."""
     pods_on: dict[str, list[objects.Pod]] = {}
     for pod in pods:
         pods_on.setdefault(pod.spec.node_name, []).append(pod)

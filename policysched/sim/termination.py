@@ -1,4 +1,4 @@
-"""Pods that are deleted as a kubelet does it: they end after their grace period, not at once."""
+"""Graceful deletion of pods, as by a kubelet: a pod ends after its grace period."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from policysched.sim import collection
 
 
 class GracefulTerminations:
-    """Begins and ends the graceful deletion of pods.
+    """Starts and completes the graceful deletion of pods.
 
     Attributes:
-        grace_seconds: how long a pod that runs on a node takes to end; 0 at first.
+        grace_seconds: returns the grace period of a pod on a node; 0 by default.
     """
 
     def __init__(
@@ -25,7 +25,7 @@ class GracefulTerminations:
         sleep: Callable[[float], Awaitable[None]],
         now: Callable[[], datetime.datetime],
     ) -> None:
-        """Delete from `pods`; time passes by `sleep`."""
+        """Delete from `pods`; grace periods wait with `sleep`."""
         self._pods = pods
         self._sleep = sleep
         self._now = now
@@ -33,7 +33,7 @@ class GracefulTerminations:
         self.grace_seconds: Callable[[objects.Pod], float] = lambda _pod: 0.0
 
     def begin_deletion(self, pod: objects.Pod) -> None:
-        """Delete a pod, which may be terminating already; needs a running event loop."""
+        """Delete a pod, unless it is terminating already; needs a running event loop."""
         if pod.metadata.deletion_timestamp is not None:
             return
         grace_seconds = self.grace_seconds(pod) if pod.spec.node_name else 0.0

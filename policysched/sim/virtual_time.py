@@ -1,4 +1,4 @@
-"""Waiting in virtual time: sleeps end when the manual clock is moved past them."""
+"""Sleeping in virtual time: a sleep ends when the manual clock passes its end."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from policysched import clock as clocks
 
 
 class VirtualTime:
-    """A manual clock and the coroutines that wait on it."""
+    """A manual clock and the coroutines that sleep until it advances."""
 
     def __init__(self, clock: clocks.ManualClock) -> None:
-        """Wait on `clock`, which only `advance` should move from now on."""
+        """Use `clock`; from now on, only `advance` may move it."""
         self.clock = clock
         self._sleepers: list[tuple[float, int, asyncio.Future[None]]] = []
         self._order = itertools.count()
 
     @property
     def next_wake_seconds(self) -> float | None:
-        """When the next sleep ends (monotonic clock), None when nobody sleeps."""
+        """The end of the next sleep (monotonic clock), or None."""
         return self._sleepers[0][0] if self._sleepers else None
 
     async def sleep(self, seconds: float) -> None:
-        """Return once the clock has moved on by `seconds`."""
+        """Return when the clock has advanced by `seconds`."""
         if seconds <= 0:
             return
         woken = asyncio.get_running_loop().create_future()
@@ -33,9 +33,10 @@ class VirtualTime:
         await woken
 
     async def advance(self, seconds: float) -> None:
-        """Move the clock by `seconds`, stopping at every sleep that ends on the way.
+        """Advance the clock by `seconds`, and stop at every sleep that ends on the way.
 
-        Whoever is woken runs before the clock moves on, as far as it comes without sleeping again.
+        Coroutines that wake run before the clock advances further, for as many awaits as
+        `run_ready_tasks` allows.
         """
         end_seconds = self.clock.monotonic_seconds() + seconds
         await run_ready_tasks()
@@ -49,6 +50,6 @@ class VirtualTime:
 
 
 async def run_ready_tasks(rounds: int = 10) -> None:
-    """Let tasks that are ready run: each round of the event loop takes them one await further."""
+    """Run tasks that are ready; each round of the event loop runs them to their next await."""
     for _ in range(rounds):
         await asyncio.sleep(0)

@@ -1,9 +1,9 @@
-"""Volumes of a simulated cluster: what the scheduler writes, and what controllers make of it.
+"""Volumes of a simulated cluster: the writes of the scheduler and the controllers behind them.
 
-The controllers are those of a real cluster, as far as scheduling meets them: the PersistentVolume
-controller completes the binding of volumes to claims (`pkg/controller/volume/persistentvolume`),
-and a provisioner makes volumes for claims whose node is selected, or gives up and takes the node
-away again (sig-storage-lib-external-provisioner, `controller.go`).
+The controllers implement the part of a real cluster that affects scheduling. The PersistentVolume
+controller completes the binding of volumes to claims (`pkg/controller/volume/persistentvolume`). A
+provisioner creates volumes for claims with a selected node, or gives up and removes the selected
+node (sig-storage-lib-external-provisioner, `controller.go`).
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ ObjectT = TypeVar(
 
 @dataclasses.dataclass(slots=True)
 class VolumeFaults:
-    """How slow the controllers are, and what goes wrong; the defaults let everything succeed.
+    """Delays and failures of the controllers; by default, everything succeeds immediately.
 
     Attributes:
-        bind_seconds: how long it takes until a volume is bound to the claim that it is promised to.
-        provision_seconds: how long it takes to make a volume.
-        give_up_next: so many of the next volumes cannot be made.
-        refuse_next: so many of the next writes of the scheduler meet a conflict.
+        bind_seconds: duration until a volume is bound to its claim.
+        provision_seconds: duration of provisioning.
+        give_up_next: number of upcoming volumes that cannot be provisioned.
+        refuse_next: number of upcoming writes of the scheduler that fail with a conflict.
     """
 
     bind_seconds: float = 0.0
@@ -44,7 +44,7 @@ class VolumeFaults:
 
 
 class SimulatedVolumes:
-    """The writes of VolumeBinding (`handles.VolumeWriter`), and the controllers behind them.
+    """The writes of VolumeBinding (`handles.VolumeWriter`) and the controllers behind them.
 
     Attributes:
         faults: may be changed at any time.
@@ -53,7 +53,7 @@ class SimulatedVolumes:
     def __init__(
         self, server: api_server.SimulatedApiServer, sleep: Callable[[float], Awaitable[None]]
     ) -> None:
-        """Watch the volumes and claims of `server`; controllers take their time by `sleep`."""
+        """Watch the volumes and claims of `server`; the controllers wait with `sleep`."""
         self.faults = VolumeFaults()
         self._sleep = sleep
         self._nodes = server.nodes
@@ -64,18 +64,18 @@ class SimulatedVolumes:
         self._volumes.watch_objects(_ObjectCallbackSink(self._react_to_volume))
         self._claims.watch_objects(_ObjectCallbackSink(self._react_to_claim))
 
-    # --- what the scheduler writes ----------------------------------------------------------------
+    # --- writes of the scheduler ------------------------------------------------------------------
 
     async def write_volume(
         self, volume: storage_objects.PersistentVolume
     ) -> storage_objects.PersistentVolume | handles.WriteError:
-        """Write a volume; refused when it was changed since the version that is given."""
+        """Write a volume; return an error if it has changed since the given version."""
         return self._write_object(self._volumes, volume)
 
     async def write_claim(
         self, claim: storage_objects.PersistentVolumeClaim
     ) -> storage_objects.PersistentVolumeClaim | handles.WriteError:
-        """Write a claim; refused when it was changed since the version that is given."""
+        """Write a claim; return an error if it has changed since the given version."""
         return self._write_object(self._claims, claim)
 
     def _write_object(
@@ -102,7 +102,7 @@ class SimulatedVolumes:
             self._begin_work(f"make {meta.uid}", self._provision_volume(meta.name, meta.namespace))
 
     def _begin_work(self, key: str, work: Coroutine[None, None, None]) -> None:
-        """Start what is not under way yet; needs a running event loop."""
+        """Start the work unless it is running already; needs a running event loop."""
         if key in self._tasks:
             work.close()
             return
@@ -112,7 +112,7 @@ class SimulatedVolumes:
     def _find_promised_claim(
         self, volume: storage_objects.PersistentVolume
     ) -> storage_objects.PersistentVolumeClaim | None:
-        """Return the claim that a volume is promised to and that is not bound yet."""
+        """Return the unbound claim that the volume's claimRef names, or None."""
         reference = volume.spec.claim_ref
         if reference is None:
             return None
@@ -160,22 +160,22 @@ class SimulatedVolumes:
 
 
 class _ObjectCallbackSink(Generic[ObjectT]):
-    """Tells of every object that is new or has changed."""
+    """Calls a function for every new or changed object."""
 
     def __init__(self, saw: Callable[[ObjectT], None]) -> None:
         self._saw: Callable[[ObjectT], None] = saw
 
     def replace(self, items: Iterable[ObjectT]) -> None:
-        """Tell of all objects."""
+        """Call it for all objects."""
         for item in items:
             self._saw(item)
 
     def upsert(self, item: ObjectT) -> None:
-        """Tell of an object."""
+        """Call it for the object."""
         self._saw(item)
 
     def delete(self, item: ObjectT) -> None:
-        """Say nothing: what is gone needs no controller."""
+        """Do nothing: deleted objects need no controller."""
 
 
 def _drop_selected_node(
@@ -190,7 +190,7 @@ def _drop_selected_node(
 def _make_volume_for_claim(
     claim: storage_objects.PersistentVolumeClaim, node: objects.Node | None
 ) -> storage_objects.PersistentVolume:
-    """Return a volume as large as the claim asks for; one for a node can be reached from there."""
+    """Return a volume of the requested size, which only `node`, if given, can access."""
     meta = claim.metadata
     reference = storage_objects.ObjectReference(
         api_version="v1",

@@ -1,7 +1,8 @@
-"""Nodes and pods of invented clusters, the same ones for the same seed.
+"""Nodes and pods of synthetic clusters, reproducible by seed.
 
-`make_node_fleet` makes nodes of a few instance types over zones; `SimulatedWorkload` makes pods of
-the kinds that clusters run side by side, each of which asks the scheduler another question.
+`make_node_fleet` creates nodes of a few instance types over zones. `SimulatedWorkload` creates pods
+of the kinds that clusters typically run together; each kind exercises another part of the
+scheduler.
 """
 
 from __future__ import annotations
@@ -22,12 +23,12 @@ GPU = "nvidia.com/gpu"
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class InstanceType:
-    """A machine as clouds sell it.
+    """A machine type as cloud providers offer it.
 
     Attributes:
-        resources: allocatable, by resource name.
-        labels: what such nodes are labelled with besides zone, host name and instance type.
-        taints: what such nodes are tainted with.
+        resources: allocatable amounts by resource name.
+        labels: additional labels of such nodes, besides zone, host name and instance type.
+        taints: taints of such nodes.
     """
 
     name: str
@@ -67,7 +68,7 @@ def make_node(name: str, zone: str, instance_type: InstanceType) -> objects.Node
 
 
 def make_node_fleet(count: int, zones: tuple[str, ...] = ("a", "b", "c")) -> list[objects.Node]:
-    """Return `count` nodes: zones in turn, every instance type in every zone."""
+    """Return `count` nodes over zones in turn, with every instance type in every zone."""
     return [
         make_node(
             f"node-{number}",
@@ -87,7 +88,7 @@ def make_pod(
     spec: objects.PodSpec | None = None,
     scheduler_name: str = "policysched",
 ) -> objects.Pod:
-    """Return a pending pod of one container; `spec` has whatever else it asks for."""
+    """Return a pending pod with one container; `spec` contains all other fields."""
     container = objects.Container(
         name="main", resources=objects.ResourceRequirements(requests=dict(requests or {}))
     )
@@ -99,7 +100,7 @@ def make_pod(
 
 
 class SimulatedWorkload:
-    """An endless mixture of pods; the kinds come in the proportions of `mix`."""
+    """An endless mixture of pods, with the proportions of `mix`."""
 
     def __init__(
         self,
@@ -107,7 +108,7 @@ class SimulatedWorkload:
         mix: Mapping[str, int] | None = None,
         scheduler_name: str = "policysched",
     ) -> None:
-        """Draw from `mix`, kind of `KINDS` → weight (default: all kinds alike)."""
+        """Draw kinds with the weights of `mix` (kind of `KINDS` → weight; default: all equal)."""
         self._rng = rng
         self._weights = dict.fromkeys(KINDS, 1) if mix is None else dict(mix)
         self._scheduler_name = scheduler_name
@@ -139,9 +140,9 @@ class PodKind:
     """A kind of pods.
 
     Attributes:
-        cpu, memory: requests to draw from.
+        cpu, memory: the requests from which one is drawn.
         devices: extended resources.
-        spec: affinity, spread, tolerations.
+        spec: affinity, spread constraints, tolerations.
     """
 
     cpu: tuple[str, ...] = ("100m", "250m", "500m")
@@ -204,4 +205,4 @@ KINDS: Mapping[str, PodKind] = {
         ),
     ),
 }
-"""What `SimulatedWorkload` mixes, by the name that its pods carry as label `app`."""
+"""The kinds that `SimulatedWorkload` mixes, by the value of their label `app`."""
