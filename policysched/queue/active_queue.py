@@ -1,9 +1,9 @@
-"""activeQ: pods ready to be scheduled; and the pods in flight, taken from it and not yet back.
+"""activeQ: pods that are ready for scheduling, and the pods in flight that were popped from it.
 
-Something may happen in the cluster while a pod is being scheduled that would have let it fit: the
-event finds no unschedulable pod to move, and the pod, coming back a moment later, would wait for
-an event that has passed. So events are kept as long as a pod is in flight that was taken before
-them, and asked again when it comes back (`backend/queue/active_queue.go`).
+While a pod is being scheduled, an event may occur that would let it fit. The event finds no
+unschedulable pod to move, and the pod, which returns a moment later, would wait for an event that
+has passed. So events are kept while a pod is in flight that was popped before them, and are
+evaluated when the pod returns (`backend/queue/active_queue.go`).
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class ObservedClusterEvent:
 
 
 class ActiveQueue:
-    """Pods by the order of the QueueSort plugin, then of arrival."""
+    """Pods in the order of the QueueSort plugin, then of arrival."""
 
     def __init__(self, sort_key: Callable[[queued_pod.QueuedPodInfo], heap.SortKey]) -> None:
         """Start empty."""
@@ -36,7 +36,7 @@ class ActiveQueue:
         self._first_number = 0
 
     def pop(self) -> queued_pod.QueuedPodInfo | None:
-        """Take the first pod; it is in flight until `done`."""
+        """Pop the first pod, or return None; the pod is in flight until `done`."""
         queued = self.pods.pop()
         if queued is not None:
             self.begin_attempt(queued)
@@ -46,25 +46,25 @@ class ActiveQueue:
 
     @property
     def in_flight_count(self) -> int:
-        """How many pods are in flight."""
+        """The number of pods in flight."""
         return len(self._in_flight)
 
     def begin_attempt(self, queued: queued_pod.QueuedPodInfo) -> None:
-        """Note that an attempt begins for a pod that was just taken from a queue."""
+        """Record that an attempt begins for a pod that was just popped from a queue."""
         queued.attempts += 1
         self._in_flight[queued.uid] = self._first_number + len(self._events)
 
     def is_in_flight(self, uid: str) -> bool:
-        """Return whether the pod was taken and has not come back."""
+        """Return whether the pod was popped and has not returned."""
         return uid in self._in_flight
 
     def record_event(self, happened: ObservedClusterEvent) -> None:
-        """Keep an event for the pods in flight, if there are any."""
+        """Keep an event for the pods in flight; without pods in flight it is dropped."""
         if self._in_flight:
             self._events.append(happened)
 
     def list_events_since_pop(self, uid: str) -> list[ObservedClusterEvent]:
-        """Return what happened since the pod was taken, oldest first."""
+        """Return the events since the pod was popped, oldest first."""
         first = self._in_flight.get(uid, self._first_number + len(self._events))
         return [
             happened
@@ -73,10 +73,10 @@ class ActiveQueue:
         ]
 
     def done(self, uid: str) -> None:
-        """Note that the pod needs no events any more, and drop those that nobody needs."""
+        """End the flight of a pod, and drop the events that no other pod in flight needs."""
         if self._in_flight.pop(uid, None) is None or not self._events:
             return
-        # Pods are in the order in which they were taken, so the first one needs the most.
+        # Pods in flight are in the order of their pops, so the first one needs the oldest events.
         end = self._first_number + len(self._events)
         first_needed = next(iter(self._in_flight.values()), end)
         del self._events[: first_needed - self._first_number]

@@ -1,9 +1,10 @@
-"""backoffQ: pods that may fit now but failed a moment ago.
+"""backoffQ: pods that may fit now but whose last attempt failed a moment ago.
 
-Backoff doubles from 1 s to 10 s. As in kube-scheduler 1.36 (`backend/queue/backoff_queue.go`,
-KEP-5142) it ends at whole seconds, so that pods which end in the same second leave in the order of
-activeQ, and pods whose last attempt was rejected (not those that met an error) may leave early when
-activeQ has nothing to do: backoff spares the scheduler, and then it is idle.
+The backoff doubles with each failure, by default from 1 s to 10 s. As in kube-scheduler 1.36
+(`backend/queue/backoff_queue.go`, KEP-5142), it ends at whole seconds, so that pods whose backoff
+ends in the same second leave in the order of activeQ. Pods that were rejected in their last
+attempt, unlike those with an error, may leave early when activeQ is empty: backoff saves scheduling
+time, and then the scheduler is idle.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ ORDERING_WINDOW_SECONDS = 1.0
 
 
 class BackoffQueue:
-    """Pods by the end of their backoff; those that met an error apart from the rejected ones."""
+    """Pods by the end of their backoff; pods with an error are separate from rejected ones."""
 
     def __init__(
         self,
@@ -41,14 +42,14 @@ class BackoffQueue:
         self._erred: heap.Heap[queued_pod.QueuedPodInfo] = heap.Heap(by_end)
 
     def __len__(self) -> int:
-        """Return how many pods are backing off."""
+        """Return the number of pods that are backing off."""
         return len(self._rejected) + len(self._erred)
 
     def compute_end_of_backoff(self, queued: queued_pod.QueuedPodInfo) -> float:
-        """Return when a pod that just came back may be retried, 0 for at once.
+        """Return when a returned pod may be retried, in monotonic seconds; 0 for immediately.
 
-        Errors in a row count instead of rejections while they last
-        (`backend/queue/backoff_queue.go`, getBackoffTime).
+        If the last attempts ended with errors, the number of these errors counts instead of the
+        number of rejections (`backend/queue/backoff_queue.go`, getBackoffTime).
         """
         count = queued.consecutive_errors or queued.unschedulable_count
         if count == 0 or self._max_seconds == 0:
@@ -63,24 +64,24 @@ class BackoffQueue:
         return self._clock.monotonic_seconds() < queued.backoff_until_seconds
 
     def add(self, queued: queued_pod.QueuedPodInfo) -> None:
-        """Add a pod, or move it to where it belongs now."""
+        """Add a pod, or move it to its current position."""
         met_error = not queued.unschedulable_plugins and not queued.pending_plugins
         (self._erred if met_error else self._rejected).push(queued.uid, queued)
 
     def get(self, uid: str) -> queued_pod.QueuedPodInfo | None:
-        """Return the pod with this uid."""
+        """Return the pod with this uid, or None."""
         return self._rejected.get(uid) or self._erred.get(uid)
 
     def remove(self, uid: str) -> queued_pod.QueuedPodInfo | None:
-        """Take out the pod with this uid; None when it is not here."""
+        """Remove and return the pod with this uid, or None."""
         return self._rejected.remove(uid) or self._erred.remove(uid)
 
     def pop_early(self) -> queued_pod.QueuedPodInfo | None:
-        """Take the first rejected pod before its backoff ends; never one that met an error."""
+        """Pop the first rejected pod before its backoff ends; never a pod with an error."""
         return self._rejected.pop()
 
     def pop_completed(self) -> list[queued_pod.QueuedPodInfo]:
-        """Take all pods whose backoff has ended."""
+        """Pop all pods whose backoff has ended."""
         completed = []
         for pods in (self._rejected, self._erred):
             while (first := pods.peek()) is not None and not self.is_backing_off(first):
@@ -89,7 +90,7 @@ class BackoffQueue:
         return completed
 
     def next_completion_seconds(self) -> float | None:
-        """Return when the first backoff ends (monotonic clock), None when none is waiting."""
+        """Return when the first backoff ends (monotonic clock), or None."""
         ends = [
             first.backoff_until_seconds
             for pods in (self._rejected, self._erred)

@@ -1,4 +1,4 @@
-"""A priority queue from which items can also be taken, or replaced, by key."""
+"""A priority queue whose items can also be removed or replaced by uid."""
 
 from __future__ import annotations
 
@@ -9,19 +9,21 @@ from typing import Any, Generic, TypeAlias, TypeVar
 ItemT = TypeVar("ItemT")
 
 SortKey: TypeAlias = tuple[Any, ...]
-"""Compared element by element; all keys are equally long, and what stands at one place must be
-comparable in all of them."""
+"""Compared element by element.
+
+All keys have the same length, and elements at the same position must be comparable.
+"""
 
 _MIN_STALE = 64
 
 
 class Heap(Generic[ItemT]):
-    """Items by uid, the one with the smallest sort key first.
+    """Items by uid; the item with the smallest sort key is first.
 
-    The heap proper is `heapq`'s list of (*sort key, ticket, uid); a key within would take twice as
-    long to compare. Taking an item out by uid only drops it from `_live`; its entry, whose ticket
-    is then unknown, is passed over when it surfaces and swept out when such entries outnumber the
-    others. So every operation is O(log n) amortised and runs in C.
+    The list for `heapq` contains (*sort key, ticket, uid); a nested key would take twice as long to
+    compare. Removing an item by uid only drops it from `_live`. Its entry then has an unknown
+    ticket: it is skipped when it becomes the first one, and dropped when such entries outnumber the
+    others. So push, remove and pop are O(log n) amortised, and `heapq` runs in C.
     """
 
     def __init__(self, sort_key: Callable[[ItemT], SortKey]) -> None:
@@ -32,11 +34,11 @@ class Heap(Generic[ItemT]):
         self._last_ticket = 0
 
     def __len__(self) -> int:
-        """Return how many items there are."""
+        """Return the number of items."""
         return len(self._live)
 
     def __contains__(self, uid: str) -> bool:
-        """Return whether there is an item with this uid."""
+        """Return whether an item has this uid."""
         return uid in self._live
 
     def __iter__(self) -> Iterator[ItemT]:
@@ -44,12 +46,12 @@ class Heap(Generic[ItemT]):
         return (item for _, _, item in self._live.values())
 
     def get(self, uid: str) -> ItemT | None:
-        """Return the item with this uid."""
+        """Return the item with this uid, or None."""
         found = self._live.get(uid)
         return found[2] if found else None
 
     def push(self, uid: str, item: ItemT) -> None:
-        """Add an item, or replace it and move it to where it belongs now."""
+        """Add or replace an item, at the position of its current sort key."""
         key = self._sort_key(item)
         old = self._live.get(uid)
         if old is not None and old[1] == key:
@@ -61,12 +63,12 @@ class Heap(Generic[ItemT]):
         self._drop_replaced_items()
 
     def remove(self, uid: str) -> ItemT | None:
-        """Take out the item with this uid; None when there is none."""
+        """Remove and return the item with this uid, or None."""
         found = self._live.pop(uid, None)
         return found[2] if found else None
 
     def peek(self) -> ItemT | None:
-        """Return the first item."""
+        """Return the first item, or None."""
         while self._entries:
             ticket, uid = self._entries[0][-2:]
             live = self._live.get(uid)
@@ -76,7 +78,7 @@ class Heap(Generic[ItemT]):
         return None
 
     def pop(self) -> ItemT | None:
-        """Take out the first item; None when there is none."""
+        """Remove and return the first item, or None."""
         while self._entries:
             ticket, uid = heapq.heappop(self._entries)[-2:]
             live = self._live.get(uid)

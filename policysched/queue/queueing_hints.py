@@ -1,8 +1,8 @@
-"""Whether an event is worth another attempt for a pod.
+"""Decides whether an event is worth another attempt for a pod.
 
-Plugins register the events that may change their mind, with a function that looks closer. Only the
-plugins that rejected a pod are asked (KEP-4247; `backend/queue/scheduling_queue.go`,
-isPodWorthRequeuing).
+Plugins register the events that may change their decision, each with an optional function that
+checks the event in detail. Only the plugins that rejected a pod are asked (KEP-4247;
+`backend/queue/scheduling_queue.go`, isPodWorthRequeuing).
 """
 
 from __future__ import annotations
@@ -20,23 +20,23 @@ _log = logging.getLogger(__name__)
 
 
 class QueueProfile(Protocol):
-    """What the queue needs of a profile; `framework.runtime.Framework` has it."""
+    """The part of a profile that the queue needs; `framework.runtime.Framework` implements it."""
 
     def pre_enqueue(self, pod: pod_shape.PodInfo) -> status.Status:
         """Return success, or the first rejection with the name of its plugin."""
         ...
 
     def sort_key(self, queued: queued_pod.QueuedPodInfo) -> heap.SortKey:
-        """Return the place of a pod in activeQ; smaller comes first."""
+        """Return the sort key of a pod in activeQ; smaller keys come first."""
         ...
 
     def events_to_register(self) -> Mapping[str, Sequence[events.ClusterEventWithHint]]:
-        """Return what each plugin waits for, by plugin name."""
+        """Return the events for which each plugin waits, by plugin name."""
         ...
 
 
 class QueueingStrategy(enum.Enum):
-    """What to do with a pod when something happened."""
+    """The queue to which a pod moves after an event."""
 
     SKIP = enum.auto()
     AFTER_BACKOFF = enum.auto()
@@ -45,23 +45,23 @@ class QueueingStrategy(enum.Enum):
 
 Hints: TypeAlias = tuple[events.QueueingHintFn | None, ...]
 Interest: TypeAlias = Mapping[str, Mapping[str, Hints]]
-"""schedulerName → plugin → what it wants to be asked; None stands for an unconditional yes."""
+"""schedulerName → plugin → its hints for one event; a hint of None always queues."""
 
 
 class QueueingHints:
     """The registrations of all plugins of all profiles."""
 
     def __init__(self, profiles: Mapping[str, QueueProfile], *, asks: bool = True) -> None:
-        """Collect what the plugins of `profiles`, keyed by schedulerName, wait for.
+        """Collect the registrations of the plugins of `profiles`, keyed by schedulerName.
 
-        Where it does not ask, every event that a plugin has registered is worth another attempt.
+        If `asks` is False, every event that a plugin has registered is worth another attempt.
         """
         self._registered = {name: prof.events_to_register() for name, prof in profiles.items()}
         self._asks = asks
         self._interest: dict[events.ClusterEvent, Interest] = {}
 
     def find_waiting_plugins(self, event: events.ClusterEvent) -> Interest:
-        """Return the plugins that wait for `event`; empty when nobody does."""
+        """Return the plugins that wait for `event`; empty if there are none."""
         found = self._interest.get(event)
         if found is None:
             by_profile = {
@@ -86,9 +86,9 @@ class QueueingHints:
         return {plugin: hints for plugin, hints in by_plugin.items() if hints}
 
     def may_open_gate(self, queued: queued_pod.QueuedPodInfo, event: events.ClusterEvent) -> bool:
-        """Return whether a pod is not gated, or by a plugin that waits for `event`.
+        """Return whether a pod is not gated, or is gated by a plugin that waits for `event`.
 
-        A plugin that registered for nothing in particular waits for everything.
+        A wildcard event counts only for plugins that registered the wildcard resource.
         """
         if not queued.is_gated:
             return True
@@ -133,7 +133,7 @@ def _does_hint_help(
 ) -> bool:
     try:
         return hint(pod, happened.old, happened.new) is events.QueueingHint.QUEUE
-    except Exception:  # noqa: BLE001 - plugins are third parties' code
-        # A pod that a broken hint holds back would be stuck; one attempt too many is harmless.
+    except Exception:  # noqa: BLE001 - plugins are third-party code
+        # A pod would be stuck if a broken hint held it back; one additional attempt is harmless.
         _log.exception("queueing hint failed for pod %s on %s", pod.key, happened.event.label)
         return True

@@ -1,20 +1,22 @@
-"""All waiting pods, and which of them is next.
+"""All pending pods, and the order in which they are scheduled.
 
                  add                     pop                      bound
     (new pod) ─────────▶ [activeQ] ───────────────▶ (in flight) ────────▶ done
                   │        ▲   ▲                        │  │
-          gated   │        │   │ backoff over, or       │  │ an event happened meanwhile
-                  ▼        │   │ activeQ is empty       │  │ that may help, or an error
+          gated   │        │   │ backoff over, or       │  │ an event meanwhile that
+                  ▼        │   │ activeQ is empty       │  │ may help, or an error
           [unschedulable] ─┘ [backoffQ] ◀───────────────│──┘
                   │  ▲          ▲                       │
                   │  └──────────│───────────────────────┘  does not fit
                   └─────────────┘
-                an event that may help; 5 minutes without one
+                an event that may help, or 5 minutes without one
 
 Every pod is in exactly one place. Differences from kube-scheduler 1.36
-(`backend/queue/scheduling_queue.go`): the flush of old unschedulable pods does not wake pods in
-flight; a pod whose PreEnqueue plugin breaks is tried again after backoff; and a nomination counts
-from the moment it is made, though the API server may not have heard of it yet.
+(`backend/queue/scheduling_queue.go`):
+
+- The flush of old unschedulable pods does not affect pods in flight.
+- A pod whose PreEnqueue plugin raises an exception is retried after backoff.
+- A nomination takes effect when it is made, even if the API server does not show it yet.
 """
 
 from __future__ import annotations
@@ -45,7 +47,7 @@ POPPED_FROM_BACKOFF = "PopFromBackoffQ"
 FORCE_ACTIVATED = "ForceActivate"
 UNSCHEDULABLE_TIMEOUT = "UnschedulableTimeout"
 PROFILES_CHANGED = "ProfilesChanged"
-"""Why pods enter a queue: kube-scheduler's `event` labels (framework/events.go), and our own."""
+"""Reasons why pods enter a queue: kube-scheduler's event labels (framework/events.go), and ours."""
 
 ACTIVE, BACKOFF, UNSCHEDULABLE, GATED = "active", "backoff", "unschedulable", "gated"
 """Names of the queues in metrics."""
@@ -55,27 +57,27 @@ PreCheck = Callable[[pod_shape.PodInfo], bool]
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class QueueSettings:
-    """Times in seconds, and switches; the defaults are kube-scheduler's."""
+    """Durations in seconds, and switches; the defaults are kube-scheduler's."""
 
     initial_backoff_seconds: float = 1.0
     max_backoff_seconds: float = 10.0
     max_unschedulable_seconds: float = 300.0
     flush_interval_seconds: float = 30.0
     pops_from_backoff: bool = True
-    """Whether pods that back off are tried early when activeQ is empty (KEP-5142)."""
+    """Whether pods in backoff are tried early when activeQ is empty (KEP-5142)."""
     asks_hints: bool = True
-    """Whether plugins look closer at events that may help pods they rejected (KEP-4247)."""
+    """Whether queueing hints check the events that may help rejected pods (KEP-4247)."""
 
 
 class SchedulingQueue:
     """activeQ, backoffQ, the unschedulable pods and the pods in flight.
 
-    Not thread-safe. Timers do not run by themselves: `run_timers` moves what is due, and
-    `next_timer_seconds` says when that will be.
+    Not thread-safe. Timers do not run on their own: `run_timers` moves pods whose time has come,
+    and `next_timer_seconds` returns when to call it.
 
     Attributes:
-        nominator: pods for which room is being made.
-        incoming: how many pods entered which queue for which reason.
+        nominator: the nominated pods.
+        incoming: the number of pods that entered each queue for each reason.
     """
 
     def __init__(
@@ -88,9 +90,9 @@ class SchedulingQueue:
     ) -> None:
         """Start empty.
 
-        `profiles` are keyed by schedulerName; the first one's QueueSort plugin orders all pods.
-        `on_ready` is called when `pop` may have something to return again. `nominator` is the
-        cache's, so that filters see it.
+        `profiles` are keyed by schedulerName; the QueueSort plugin of the first one orders all
+        pods. `on_ready` is called when `pop` may return a pod again. `nominator` must be that of
+        the cache, so that filters see it.
         """
         self._clock = clock
         self._settings = settings or QueueSettings()
@@ -114,10 +116,10 @@ class SchedulingQueue:
         profile = next(iter(self._profiles.values()))
         return (*profile.sort_key(queued), queued.sequence)
 
-    # --- pods that appear, change and disappear ---------------------------------------------------
+    # --- new, changed and deleted pods ------------------------------------------------------------
 
     def add(self, info: pod_shape.PodInfo) -> None:
-        """Add a new pod that waits to be scheduled; one that is known already is left alone."""
+        """Add a new pending pod; a known pod is ignored."""
         if self._active.is_in_flight(info.uid) or self.get(info.uid) is not None:
             return
         self._add_new_pod(info, POD_ADDED)
@@ -137,10 +139,10 @@ class SchedulingQueue:
         new: pod_shape.PodInfo,
         changes: Sequence[events.ClusterEvent],
     ) -> None:
-        """Replace a waiting pod; `changes` says what is different, as far as scheduling reads it.
+        """Replace a pending pod; `changes` are the differences that scheduling reads.
 
-        The change may be what an unschedulable pod was waiting for. A pod in flight takes in the
-        newest version when it comes back.
+        An unschedulable pod is requeued if a change may help it. For a pod in flight, only the
+        changes are recorded; the caller of `add_unschedulable` sets its newest version.
         """
         happened = [
             active_queue.ObservedClusterEvent(change, old, new, new.uid) for change in changes
@@ -176,21 +178,21 @@ class SchedulingQueue:
                 return
 
     def delete(self, uid: str) -> None:
-        """Forget a pod that is gone or needs no node any more; a pod in flight stays in flight."""
+        """Remove a pod that was deleted or needs no node; a pod in flight stays in flight."""
         self.nominator.remove_nomination(uid)
         if self._active.pods.remove(uid) is None and self._backoff.remove(uid) is None:
             self._unschedulable.remove(uid)
 
     def get(self, uid: str) -> queued_pod.QueuedPodInfo | None:
-        """Return a waiting pod; None for pods in flight."""
+        """Return a pending pod, or None; pods in flight are not found."""
         return self._active.pods.get(uid) or self._backoff.get(uid) or self._unschedulable.get(uid)
 
     # --- scheduling attempts ----------------------------------------------------------------------
 
     def pop(self) -> queued_pod.QueuedPodInfo | None:
-        """Take the next pod, None when there is nothing to do.
+        """Pop the next pod, or return None if no pod is ready.
 
-        It is in flight until `done` or `add_unschedulable` is called for it.
+        The pod is in flight until `done` or `add_unschedulable` is called for it.
         """
         queued = self._active.pop()
         if queued is None and self._settings.pops_from_backoff:
@@ -203,15 +205,16 @@ class SchedulingQueue:
         return queued
 
     def done(self, uid: str) -> None:
-        """Note that nothing that happens can make the pod unschedulable any more."""
+        """End the flight of a pod that cannot become unschedulable any more."""
         self._active.done(uid)
 
     def add_unschedulable(self, queued: queued_pod.QueuedPodInfo) -> None:
-        """Take back a pod whose attempt failed; its plugins say which ones rejected it.
+        """Return a pod whose attempt failed to the queue.
 
-        Without any, it met an error and is tried again after backoff. Else it waits for an event
-        that may help, unless one happened while it was in flight. A pod that no profile serves any
-        more is dropped.
+        The pod lists the plugins that rejected it. Without such plugins the attempt ended with an
+        error, and the pod is retried after backoff. Otherwise it waits for an event that may help,
+        unless such an event occurred while it was in flight. A pod whose schedulerName no profile
+        serves any more is dropped.
         """
         uid = queued.uid
         is_served = queued.info.pod.spec.scheduler_name in self._profiles
@@ -244,7 +247,7 @@ class SchedulingQueue:
 
     @property
     def in_flight_count(self) -> int:
-        """How many pods are being scheduled or wait for Permit."""
+        """The number of pods that are being scheduled or wait for Permit."""
         return self._active.in_flight_count
 
     # --- events -----------------------------------------------------------------------------------
@@ -256,10 +259,7 @@ class SchedulingQueue:
         new: events.ClusterObject,
         pre_check: PreCheck | None = None,
     ) -> None:
-        """Requeue the unschedulable pods that an event may help.
-
-        Only pods that pass `pre_check` are looked at.
-        """
+        """Requeue the unschedulable pods that an event may help and that pass `pre_check`."""
         happened = active_queue.ObservedClusterEvent(event, old, new)
         if event.resource is events.EventResource.WILDCARD:
             groups = self._unschedulable.list_groups()
@@ -286,7 +286,7 @@ class SchedulingQueue:
         self._active.record_event(happened)
 
     def activate(self, uids: Iterable[str]) -> None:
-        """Move waiting pods to activeQ at once; pods in flight are requeued when they fail."""
+        """Move pending pods to activeQ immediately; pods in flight are requeued when they fail."""
         for uid in uids:
             if self._active.is_in_flight(uid):
                 forced = active_queue.ObservedClusterEvent(events.FORCE_ACTIVATE, None, None, uid)
@@ -297,7 +297,7 @@ class SchedulingQueue:
                 self._move_to_active(queued, FORCE_ACTIVATED)
 
     def retry_after_error(self, uid: str) -> None:
-        """Try an unschedulable pod again after backoff: what was to help it met an error."""
+        """Retry an unschedulable pod after backoff, because an action meant to help it failed."""
         if self._active.is_in_flight(uid):
             self._active.record_event(
                 active_queue.ObservedClusterEvent(events.FORCE_ACTIVATE, None, None, uid)
@@ -308,9 +308,9 @@ class SchedulingQueue:
             self._back_off_after_error(queued, FORCE_ACTIVATED)
 
     def set_profiles(self, profiles: Mapping[str, queueing_hints.QueueProfile]) -> None:
-        """Go by other profiles from now on; every pod that waits for an event is tried again.
+        """Replace the profiles; every pending pod is tried again after its backoff.
 
-        Pods whose schedulerName no profile serves any more have to be deleted first.
+        Pods whose schedulerName no profile serves any more must be deleted first.
         """
         self._profiles = profiles
         self._hints = queueing_hints.QueueingHints(profiles, asks=self._settings.asks_hints)
@@ -328,13 +328,17 @@ class SchedulingQueue:
     # --- timers -----------------------------------------------------------------------------------
 
     def next_timer_seconds(self) -> float | None:
-        """Return when `run_timers` next has something to do (monotonic clock), None for never."""
+        """Return when `run_timers` must be called next (monotonic clock), or None."""
         flush = self._next_flush_seconds if len(self._unschedulable) else None
         due = [t for t in (self._backoff.next_completion_seconds(), flush) if t is not None]
         return min(due, default=None)
 
     def run_timers(self) -> None:
-        """Move pods whose backoff is over, and every 30 s those that waited 5 minutes."""
+        """Move the pods whose backoff has ended, and flush old unschedulable pods.
+
+        The flush runs every `flush_interval_seconds` and requeues the pods that have waited longer
+        than `max_unschedulable_seconds`.
+        """
         if len(self._backoff):
             for queued in self._backoff.pop_completed():
                 self._move_to_active(queued, BACKOFF_COMPLETE)
@@ -347,18 +351,18 @@ class SchedulingQueue:
                 after_backoff = queueing_hints.QueueingStrategy.AFTER_BACKOFF
                 self._requeue_pod(queued, after_backoff, UNSCHEDULABLE_TIMEOUT)
 
-    # --- what there is ----------------------------------------------------------------------------
+    # --- contents ---------------------------------------------------------------------------------
 
     def list_waiting_pods(self) -> list[queued_pod.QueuedPodInfo]:
-        """Return all waiting pods."""
+        """Return all pending pods, without those in flight."""
         return [*self._active.pods, *self._backoff.list_pods(), *self._unschedulable.list_pods()]
 
     def has_ready_pod(self) -> bool:
-        """Return whether a pod could be scheduled at once."""
+        """Return whether activeQ has a pod."""
         return bool(self._active.pods)
 
     def count_pending_pods(self) -> dict[str, int]:
-        """Return the number of waiting pods by queue."""
+        """Return the number of pending pods by queue."""
         gated_count = self._unschedulable.gated_count
         return {
             ACTIVE: len(self._active.pods),
@@ -367,7 +371,7 @@ class SchedulingQueue:
             GATED: gated_count,
         }
 
-    # --- moving; the pod is in no queue when these are called -------------------------------------
+    # --- moves; the pod must not be in any queue --------------------------------------------------
 
     def _requeue_pod(
         self, queued: queued_pod.QueuedPodInfo, strategy: queueing_hints.QueueingStrategy, why: str
@@ -392,7 +396,7 @@ class SchedulingQueue:
         self._on_ready()
 
     def _move_to_backoff(self, queued: queued_pod.QueuedPodInfo, why: str) -> None:
-        # PreEnqueue is asked here too, because pods may be popped from backoffQ directly.
+        # PreEnqueue runs here too, because pods may be popped from backoffQ directly.
         if not self._try_pre_enqueue(queued, why):
             return
         self._backoff.add(queued)
@@ -404,11 +408,11 @@ class SchedulingQueue:
         self.incoming[UNSCHEDULABLE, why] += 1
 
     def _try_pre_enqueue(self, queued: queued_pod.QueuedPodInfo, why: str) -> bool:
-        """Ask the PreEnqueue plugins; a pod that they do not let in is put where it waits."""
+        """Run the PreEnqueue plugins; a rejected pod moves to the queue in which it waits."""
         profile = self._profiles[queued.info.pod.spec.scheduler_name]
         try:
             answer = profile.pre_enqueue(queued.info)
-        except Exception:  # noqa: BLE001 - plugins are third parties' code
+        except Exception:  # noqa: BLE001 - plugins are third-party code
             _log.exception("a PreEnqueue plugin failed for pod %s", queued.info.key)
             queued.consecutive_errors += 1
             queued.timestamp_seconds = self._clock.monotonic_seconds()
@@ -422,20 +426,20 @@ class SchedulingQueue:
         return answer.is_success
 
     def _stays_gated(self, queued: queued_pod.QueuedPodInfo) -> bool:
-        """Return whether a pod is gated, and by the same plugin still, so that nothing changes.
+        """Return whether a pod is gated and the same plugin still gates it.
 
-        Each of the pods that make room wakes all others, hundreds of times, for nothing.
+        Without this check, each deleted victim would requeue every gated pod for nothing.
         """
         if not queued.is_gated:
             return False
         profile = self._profiles[queued.info.pod.spec.scheduler_name]
         try:
             return profile.pre_enqueue(queued.info).plugin == queued.gating_plugin
-        except Exception:  # noqa: BLE001 - `_is_let_in` meets it again, and sees to the pod
+        except Exception:  # noqa: BLE001 - `_try_pre_enqueue` meets it again and handles it
             return False
 
     def _back_off_after_error(self, queued: queued_pod.QueuedPodInfo, why: str) -> None:
-        """Let a pod wait for the end of its backoff, a second at least, and for nothing else."""
+        """Move a pod to backoffQ for at least a second; it then waits for no event."""
         queued.gating_plugin = ""
         queued.unschedulable_plugins = set()
         queued.pending_plugins = set()

@@ -1,8 +1,8 @@
-"""Pods that fit nowhere when they were last tried, and pods that are gated.
+"""Pods that fitted nowhere in their last attempt, and gated pods.
 
-An event interests few plugins, and only pods that one of these rejected can be helped by it. Pods
-are therefore grouped by what rejected them, and by their shape: most events touch no group at all,
-and those that do are judged once for all equal pods, however many are waiting.
+An event concerns only a few plugins, and can help only pods that one of them rejected. So pods are
+grouped by the plugins that rejected them and by shape. Most events concern no group, and an event
+that does is evaluated once for all equal pods, regardless of their number.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class _RejectedGroup(NamedTuple):
 
 
 def list_rejecting_plugins(queued: queued_pod.QueuedPodInfo) -> frozenset[str]:
-    """Return the plugins one of which has to change its opinion before the pod is worth an attempt.
+    """Return the plugins of which one must change its decision before another attempt.
 
     The plugin that gates a pod is one of them.
     """
@@ -31,7 +31,7 @@ def list_rejecting_plugins(queued: queued_pod.QueuedPodInfo) -> frozenset[str]:
 
 
 class UnschedulablePods:
-    """Pods by uid, grouped by profile and rejecting plugins."""
+    """Pods by uid, grouped by profile, rejecting plugins and shape."""
 
     def __init__(self) -> None:
         """Start empty."""
@@ -39,21 +39,21 @@ class UnschedulablePods:
         self._groups: dict[_RejectedGroup, dict[str, queued_pod.QueuedPodInfo]] = {}
 
     def __len__(self) -> int:
-        """Return how many pods are here, gated ones included."""
+        """Return the number of pods, including gated ones."""
         return len(self._pods)
 
     @property
     def gated_count(self) -> int:
-        """How many pods are gated."""
+        """The number of gated pods."""
         return sum(queued.is_gated for queued, _ in self._pods.values())
 
     def get(self, uid: str) -> queued_pod.QueuedPodInfo | None:
-        """Return the pod with this uid."""
+        """Return the pod with this uid, or None."""
         found = self._pods.get(uid)
         return found[0] if found else None
 
     def add(self, queued: queued_pod.QueuedPodInfo) -> None:
-        """Add a pod; call it again when the pod or what rejects it changed."""
+        """Add a pod; call it again if the pod or the plugins that reject it changed."""
         self.remove(queued.uid)
         group = _RejectedGroup(
             queued.info.pod.spec.scheduler_name,
@@ -66,7 +66,7 @@ class UnschedulablePods:
         self._groups.setdefault(group, {})[queued.uid] = queued
 
     def remove(self, uid: str) -> queued_pod.QueuedPodInfo | None:
-        """Take out the pod with this uid; None when it is not here."""
+        """Remove and return the pod with this uid, or None."""
         found = self._pods.pop(uid, None)
         if found is None:
             return None
@@ -77,13 +77,13 @@ class UnschedulablePods:
         return queued
 
     def list_groups(self) -> list[list[queued_pod.QueuedPodInfo]]:
-        """Return all pods, equal ones that the same plugins rejected together."""
+        """Return all pods in groups of equal pods that the same plugins rejected."""
         return [list(pods.values()) for pods in self._groups.values()]
 
     def list_groups_rejected_by(
         self, plugins: Mapping[str, Container[str]]
     ) -> list[list[queued_pod.QueuedPodInfo]]:
-        """Return the groups that one of the plugins rejected, `plugins` keyed by schedulerName."""
+        """Return the groups that one of `plugins`, keyed by schedulerName, rejected."""
         return [
             list(pods.values())
             for group, pods in self._groups.items()
@@ -91,7 +91,7 @@ class UnschedulablePods:
         ]
 
     def list_pods_older_than(self, before_seconds: float) -> list[queued_pod.QueuedPodInfo]:
-        """Return the pods that are not gated and came here before a time."""
+        """Return the pods whose wait began before a time, except gated ones."""
         return [
             queued
             for queued, _ in self._pods.values()
