@@ -1,1 +1,1 @@
-"""The scheduling loop; it knows the outside world only through `ports`."""
+"""The scheduling loop, which reaches the outside only through `ports`."""

@@ -1,7 +1,7 @@
-"""Pods that have a place and are not bound yet: whoever preempts them need not delete them.
+"""Assumed pods that are not being bound yet: preemption requeues them instead of deleting them.
 
-They wait for Permit, or their PreBind plugins are at work. Both can be stopped; the pod goes back
-to the queue (`framework/runtime/waiting_pods_map.go`, `pods_in_prebind_map.go`).
+Such a pod waits for Permit, or its PreBind plugins run. Both can be stopped, and the pod returns to
+the queue (`framework/runtime/waiting_pods_map.go`, `pods_in_prebind_map.go`).
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ class _PreBindRun:
 
 
 class PodsInPreBind:
-    """Running PreBind plugins, by uid of their pod."""
+    """Running PreBind plugins, by the uid of their pod."""
 
     def __init__(self) -> None:
-        """Start with none."""
+        """Start without running plugins."""
         self._works: dict[str, _PreBindRun] = {}
 
     async def run_plugins(
         self, uid: str, plugins: Coroutine[Any, Any, status.Status]
     ) -> status.Status:
-        """Return what the plugins answer, ERROR when they were stopped."""
+        """Return the status of the plugins, or ERROR if they were stopped."""
         work = self._works[uid] = _PreBindRun(asyncio.get_running_loop().create_task(plugins))
         try:
             answer = await work.task
@@ -40,11 +40,11 @@ class PodsInPreBind:
             return status.Status(status.Code.ERROR, (work.stopped_for,))
         finally:
             del self._works[uid]
-        # Plugins that do not let themselves be stopped are too late all the same.
+        # A plugin may swallow its cancellation and succeed; the pod is preempted nevertheless.
         return status.Status(status.Code.ERROR, (work.stopped_for,)) if work.stopped_for else answer
 
     def stop_plugins(self, uid: str, reason: str) -> bool:
-        """Stop the plugins of a pod; False when none are at work, so that it may be bound."""
+        """Stop the plugins of a pod; return False if none run, so that the pod may be bound."""
         work = self._works.get(uid)
         if work is None or work.task.done():
             return False
@@ -55,13 +55,13 @@ class PodsInPreBind:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class UnboundAssumedPods:
-    """All pods that have a place and are not bound yet, but for those that are being bound."""
+    """All assumed pods that wait for Permit or run PreBind plugins."""
 
     waiting: waiting_pods.WaitingPods
     pre_binding: PodsInPreBind = dataclasses.field(default_factory=PodsInPreBind)
 
     def preempt_pod(self, uid: str, plugin: str) -> bool:
-        """Send a pod back to the queue for `plugin`; False when it is none of them."""
+        """Send a pod back to the queue for `plugin`; return False if it is not one of them."""
         if self.waiting.get(uid) is not None:
             return self.waiting.preempt(uid, plugin, "preempted")
         return self.pre_binding.stop_plugins(uid, f"preempted by {plugin}")

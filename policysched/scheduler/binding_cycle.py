@@ -1,4 +1,4 @@
-"""From an assumed pod to a bound one: asynchronous, many at a time.
+"""The binding cycle: from an assumed pod to a bound one; asynchronous, many pods at a time.
 
 prepare → wait for Permit → PreBind → Bind → PostBind
        └─────────┴────────────┴────────┴─ failed ▶ unreserve, forget, wake others, handle failure
@@ -34,7 +34,7 @@ BINDING = "Binding"
 
 
 class BindingCycle:
-    """Binds assumed pods, and undoes what was assumed when that fails."""
+    """Binds assumed pods, and undoes the assumption if the binding fails."""
 
     def __init__(  # noqa: PLR0913 - the parts of the loop that a binding touches
         self,
@@ -47,7 +47,7 @@ class BindingCycle:
         *,
         log: decisions.DecisionLog,
     ) -> None:
-        """Undo in `cache`; failed pods go to `failures`."""
+        """Remove assumed pods from `cache` on failure, and pass failed pods to `failures`."""
         self._cache = cache
         self._queue = queue
         self._waiting = on_their_way.waiting
@@ -59,10 +59,11 @@ class BindingCycle:
         self._log = log
 
     def prepare_binding(self, assumed: scheduling_cycle.AssumedPod) -> bool:
-        """Return whether the pod can go on; else it is undone.
+        """Return whether the binding can continue; otherwise undo the assumed pod.
 
-        When it will take a while until it is bound, its node is made known before, to those who
-        add and remove nodes (KEP-5278; `schedule_one.go`, bindingCycle).
+        If the pod waits for Permit or runs PreBind plugins, the binding takes time. Its node is
+        then published as a nomination first, so that components that add and remove nodes can see
+        it (KEP-5278; `schedule_one.go`, bindingCycle).
         """
         info, node_name = assumed.info, assumed.node_name
         assumed.decision.times.begin()
@@ -89,7 +90,7 @@ class BindingCycle:
         return False
 
     async def wait_on_permit(self, assumed: scheduling_cycle.AssumedPod) -> bool:
-        """Return whether a pod that waits for Permit was allowed; else it is undone."""
+        """Wait for Permit; return whether the pod was allowed, otherwise undo the assumed pod."""
         assumed.decision.times.begin()
         try:
             answer = await self._waiting.wait(assumed.info.uid)
@@ -110,7 +111,7 @@ class BindingCycle:
         return True
 
     async def pre_bind(self, assumed: scheduling_cycle.AssumedPod) -> bool:
-        """Return whether everything that the pod needs before is done; else it is undone."""
+        """Run the PreBind plugins; return whether they succeeded, otherwise undo the pod."""
         framework, state, node_name = assumed.framework, assumed.state, assumed.node_name
         assumed.decision.times.begin()
         work = framework.binding.pre_bind(state, assumed.info, node_name)
@@ -120,7 +121,7 @@ class BindingCycle:
         return self._undo_unless_successful(assumed, "PreBind", answer)
 
     async def run(self, assumed: scheduling_cycle.AssumedPod) -> None:
-        """Bind a pod that was permitted; it is bound or undone when this returns."""
+        """Bind a permitted pod; on return it is bound or undone."""
         assumed.decision.times.begin()
         binding = assumed.framework.binding.bind(assumed.state, assumed.info, assumed.node_name)
         answer = await self._run_plugins(assumed, binding)
@@ -132,7 +133,7 @@ class BindingCycle:
         assumed: scheduling_cycle.AssumedPod,
         work: Coroutine[Any, Any, status.Status],
     ) -> status.Status | failure.AttemptFailure:
-        """Return what plugins answer, or how they broke; a pod that is cancelled is undone."""
+        """Return the plugins' status, or the failure if they raised; undo the pod if cancelled."""
         try:
             return await work
         except asyncio.CancelledError:
@@ -175,7 +176,7 @@ class BindingCycle:
             await assumed.framework.binding.post_bind(
                 assumed.state, assumed.info, assumed.node_name
             )
-        except Exception:  # noqa: BLE001 - as above; the pod is bound whatever happens here
+        except Exception:  # noqa: BLE001 - as above; a failing PostBind does not unbind the pod
             _log.exception("a plugin failed after %s was bound", assumed.info.key)
 
     def _note_bound(self, assumed: scheduling_cycle.AssumedPod) -> None:
@@ -189,10 +190,10 @@ class BindingCycle:
     def _undo_assumed_pod(
         self, assumed: scheduling_cycle.AssumedPod, failed: failure.AttemptFailure
     ) -> None:
-        """Give everything back that was taken for the pod, then requeue or drop it.
+        """Release everything taken for the pod, then requeue or drop it.
 
-        Others may fit into the place that becomes free. The pod itself must not be woken by that
-        when it was turned away there, so then others are told after it is back in the queue.
+        The freed resources may help other pods. If the pod itself was rejected, this event must not
+        wake it, so the event is sent after the pod is back in the queue, and excludes it.
         """
         info = assumed.info
         assumed.framework.binding.unreserve(assumed.state, info, assumed.node_name)

@@ -1,4 +1,4 @@
-"""What the loop did so far, as plain numbers; the exposition reads them."""
+"""Counters of the scheduling loop as plain numbers, which the exposition reads."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections import Counter
 
 
 class AttemptResult(enum.StrEnum):
-    """How an attempt ended: the `result` of `scheduler_schedule_attempts_total`."""
+    """The result of an attempt: the `result` label of `scheduler_schedule_attempts_total`."""
 
     SCHEDULED = "scheduled"
     UNSCHEDULABLE = "unschedulable"
@@ -17,14 +17,15 @@ class AttemptResult(enum.StrEnum):
 
 @dataclasses.dataclass(slots=True)
 class SchedulingCounters:
-    """Totals since the start.
+    """Totals since the start of the process.
 
     Attributes:
         attempts: by (profile, result).
-        undone: assumed pods that were given up before or at their binding, by profile.
-        victims: pods that were evicted, or turned away on their way, by the preemptor's profile.
+        undone: assumed pods that were given up before or during their binding, by profile.
+        victims: pods that were evicted, or sent back to the queue before binding, by the profile of
+            the preemptor.
         failed_evictions: victims that could not be evicted.
-        gone: pods that were deleted, or bound by others, by the time their attempt failed.
+        gone: pods that were deleted, or bound by another scheduler, before their attempt failed.
     """
 
     attempts: Counter[tuple[str, AttemptResult]] = dataclasses.field(default_factory=Counter)

@@ -1,10 +1,10 @@
-"""The latest decisions, for people: where each pod went, or why it went nowhere.
+"""The log of the latest decisions, for humans: the node of each pod, or the reason for none.
 
-A record is made when the cycle has decided, out of what is live then, and completed when the
-attempt ends: the pod is bound, or what was assumed is undone. It refers to nothing of the cluster,
-so that the last thousand take a few MiB whatever happens: at most 64 rejections and three nodes'
-points each (`framework/standings.py`), and texts are cut, for a pod that asks for thousands of
-resources has thousands of reasons.
+A record is made at the end of the scheduling cycle, from data that is valid only then. It is
+completed when the attempt ends: the pod is bound, or the assumed pod is undone. A record refers to
+no objects of the cluster, so a thousand records need a few MiB in any cluster: at most 64
+rejections and the points of four nodes each (`framework/standings.py`). Texts are cut, because a
+pod that requests thousands of resources has thousands of reasons.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ from policysched.scheduler import measurements
 _log = logging.getLogger(__name__)
 
 _NODES_WITH_POINTS = 4
-"""The chosen node and those that come next."""
+"""The chosen node and the next best ones."""
 MAX_MESSAGE_CHARACTERS = 4096
-"""Of a message that is kept; the condition of the pod has more of it."""
+"""Limit of a message in the log; the condition of the pod contains more of it."""
 
 
 class SchedulingDecision(msgspec.Struct, gc=False):
@@ -44,23 +44,23 @@ class SchedulingDecision(msgspec.Struct, gc=False):
 
     Attributes:
         pod, uid: the pod, as `namespace/name`, and its uid.
-        scheduler_name: the profile; `policies` and `policy_hash` are what it stood for.
-        result: how the attempt ended, as far as it has.
-        node_name: the chosen node, None when the pod fits nowhere; then `message` says why. Where
-            the pod was not bound in spite of a node, `message` says why not.
-        feasible_count, node_count: nodes that passed, and all nodes.
+        scheduler_name: the profile; `policies` and `policy_hash` are its policies at that time.
+        result: the result of the attempt; while the pod is being bound, the result so far.
+        node_name: the chosen node, None if no node fits; `message` then gives the reason. If the
+            pod was not bound despite a chosen node, `message` gives that reason.
+        feasible_count, node_count: number of feasible nodes, and of all nodes.
         attempt: 1 for the first.
         decided_at: time of the snapshot.
-        started_seconds: when the cycle began (monotonic clock).
-        waited_seconds: how long the pod stood in queues before, since its attempt before this one.
-        duration_seconds: of the cycle up to the choice.
-        times: of the extension points.
-        ended_seconds: when the pod was bound or given up, None while it is on its way.
-        pre_filter: what ended the cycle for all nodes.
-        rejections: what ruled out single nodes.
-        standing: points of the best nodes, None where there was nothing to choose.
-        nominated_node_name: where room is made, by the eviction of `victims`.
-        evidence: what rules saw of their metrics.
+        started_seconds: start of the cycle (monotonic clock).
+        waited_seconds: time in the queues since the previous attempt.
+        duration_seconds: duration of the cycle up to the choice.
+        times: times of the extension points.
+        ended_seconds: time at which the pod was bound or given up, None until then.
+        pre_filter: the PreFilter status that ended the cycle for all nodes.
+        rejections: the statuses that rejected single nodes.
+        standing: points of the best nodes, None if no scores were computed.
+        nominated_node_name: the node on which room is made by evicting `victims`.
+        evidence: the metric evidence of the rules.
     """
 
     pod: str
@@ -91,25 +91,25 @@ class SchedulingDecision(msgspec.Struct, gc=False):
 Listener: TypeAlias = Callable[
     [SchedulingDecision, runtime.ScheduleResult, snapshot.Snapshot], None
 ]
-"""Called inside the cycle, while result and snapshot are still valid; it must be quick."""
+"""Called inside the cycle, while result and snapshot are valid; must return quickly."""
 
 EndListener: TypeAlias = Callable[[SchedulingDecision], None]
-"""Called when an attempt has ended; it must be quick."""
+"""Called when an attempt has ended; must return quickly."""
 
 
 class DecisionLog:
-    """A ring of decisions.
+    """A ring buffer of decisions.
 
     Attributes:
-        measured: how long everything took.
-        listeners: hear of each one as it is made.
-        end_listeners: hear of each one when nothing about it changes any more.
+        measured: the histograms of durations.
+        listeners: called with each decision when it is made.
+        end_listeners: called with each decision when it is final.
     """
 
     def __init__(
         self, limit: int, clock: clocks.Clock, measured: measurements.SchedulingHistograms
     ) -> None:
-        """Remember the latest `limit` decisions, and measure all of them."""
+        """Keep the latest `limit` decisions, and measure all of them."""
         self._ring: deque[SchedulingDecision] = deque(maxlen=limit)
         self._clock = clock
         self.measured = measured
@@ -117,15 +117,15 @@ class DecisionLog:
         self.end_listeners: list[EndListener] = []
 
     def __iter__(self) -> Iterator[SchedulingDecision]:
-        """Iterate over what is remembered, oldest first."""
+        """Iterate over the kept decisions, oldest first."""
         return iter(self._ring)
 
     def __reversed__(self) -> Iterator[SchedulingDecision]:
-        """Iterate over what is remembered, newest first."""
+        """Iterate over the kept decisions, newest first."""
         return reversed(self._ring)
 
     def __len__(self) -> int:
-        """Return how many decisions are remembered."""
+        """Return the number of kept decisions."""
         return len(self._ring)
 
     def find_latest(self, pod_key: str) -> SchedulingDecision | None:
@@ -140,7 +140,7 @@ class DecisionLog:
         snap: snapshot.Snapshot,
         started_seconds: float,
     ) -> SchedulingDecision:
-        """Remember what was decided about a pod, in the cycle that has just decided."""
+        """Record the decision about a pod; called in the cycle that has just made it."""
         outcome = (
             _get_attempt_result(result),
             result.node_name,
@@ -156,8 +156,8 @@ class DecisionLog:
         for listener in self.listeners:
             try:
                 listener(decision, result, snap)
-            except Exception:  # noqa: BLE001 - whatever somebody else's code does
-                # Whoever only listens must not decide that the pod is not scheduled.
+            except Exception:  # noqa: BLE001 - listeners are code of other modules
+                # A failing listener must not prevent the scheduling of the pod.
                 _log.exception("a listener failed at the decision about %s", decision.pod)
         return decision
 
@@ -168,7 +168,7 @@ class DecisionLog:
         message: str,
         started_seconds: float,
     ) -> SchedulingDecision:
-        """Remember that a plugin broke, so that nothing was decided about a pod."""
+        """Record that a plugin raised, so that there is no decision about the pod."""
         outcome = (counts.AttemptResult.ERROR, None, _cut_message(message), 0, 0)
         now, times = self._clock.now(), point_times.PointTimes()
         decision = self._add_decision(queued, prof, outcome, now, started_seconds, times)
@@ -186,7 +186,7 @@ class DecisionLog:
     ) -> SchedulingDecision:
         seconds = self._clock.monotonic_seconds() - started_seconds
         self.measured.algorithm.observe(seconds)
-        return SchedulingDecision(  # by position, which takes a quarter of the time
+        return SchedulingDecision(  # by position: keyword arguments take four times as long
             queued.info.key,
             queued.uid,
             prof.scheduler_name,
@@ -204,7 +204,7 @@ class DecisionLog:
     def end_decision(
         self, decision: SchedulingDecision, result: counts.AttemptResult, message: str | None = None
     ) -> None:
-        """Note how an attempt ended, with the message of its failure if it failed."""
+        """Record the end of an attempt, with the message of the failure if it failed."""
         decision.result = result
         decision.message = decision.message if message is None else _cut_message(message)
         decision.ended_seconds = self._clock.monotonic_seconds()
@@ -223,7 +223,7 @@ def note_post_filter(
     answer: interface.PostFilterResult | None,
     evidence: tuple[str, ...],
 ) -> None:
-    """Note what PostFilter answered, and what rules saw."""
+    """Record the answer of PostFilter, and the evidence of the rules."""
     decision.evidence = evidence
     if answer is not None and answer.status.is_success:
         decision.nominated_node_name = answer.nominated_node_name or ""
@@ -244,7 +244,7 @@ def _cut_message(message: str) -> str:
 def _condense_arrays(
     decision: SchedulingDecision, result: runtime.ScheduleResult, snap: snapshot.Snapshot
 ) -> None:
-    """Copy the little that is worth keeping of long arrays, which change with the next cycle."""
+    """Copy a summary of the long arrays, which the next cycle overwrites."""
     names = snap.nodes.names
     if result.diagnosis is not None:
         ended_by = result.diagnosis.pre_filter

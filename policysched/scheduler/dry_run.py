@@ -1,10 +1,9 @@
-"""Decides the pods of another scheduler and compares; nothing is assumed, queued or written.
+"""Decides the pods of another scheduler and compares; assumes, queues and writes nothing.
 
-A pod is decided when the watch shows where the other scheduler bound it, right before the cache
-learns of that. So each decision is made about the cluster as the other one left it, and no guess of
-ours stays behind: what would have been chosen earlier never takes part in what is decided later.
-Pods that wait are decided by themselves from time to time, once the other scheduler has refused
-them or has had its time.
+A pod is decided when the watch shows its binding by the other scheduler, immediately before the
+cache counts it. Each decision is therefore made for the cluster as the other scheduler left it, and
+no earlier decision of this process affects a later one. Pending pods are decided periodically,
+after the other scheduler has rejected them or PATIENCE_SECONDS have passed.
 """
 
 from __future__ import annotations
@@ -29,18 +28,22 @@ from policysched.framework import explanation, runtime, score_table, shadow
 _log = logging.getLogger(__name__)
 
 PATIENCE_SECONDS = 60.0
-"""How old a pod of which the other scheduler said nothing is before it counts as left pending."""
+"""Age at which a pod that the other scheduler has not rejected counts as left pending."""
 NEAR_SHARE = 0.02
-"""Up to this share of the best points another node is near: so much moves when one pod more or less
-counts, and pods that the other scheduler binds at one moment are seen one after the other."""
+"""A node is near if its points differ from the best by at most this share.
+
+One more counted pod moves points by about this much, and pods that the other scheduler binds
+together are seen one after the other.
+"""
 _EXPLAIN_SECONDS = 1.0
-"""A difference is explained this often at most: that costs more than a decision."""
+"""Minimum interval between explanations of differences: one costs more than a decision."""
 
 
 class ComparisonOutcome(enum.Enum):
-    """What becomes of a pod, compared with the other scheduler.
+    """The outcome of a pod compared with the other scheduler.
 
-    The last two are of pods that it left pending, the others of pods that it placed.
+    BOTH_PENDING and WOULD_PLACE are for pods that it left pending, FAILED is for any pod, and the
+    others are for pods that it placed.
     """
 
     SAME_NODE = "sameNode"
@@ -69,13 +72,13 @@ AGREEMENT = frozenset(
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class SchedulerComparison:
-    """A pod in both schedulers.
+    """The decisions of both schedulers about one pod.
 
     Attributes:
         pod: `namespace/name`.
-        their_node: where it was bound, None while it waits.
-        our_node: where it would be bound, None for nowhere.
-        why: what makes the difference; "" where there is none.
+        their_node: node of the other scheduler, None while the pod is pending.
+        our_node: node that this process would choose, None if no node fits.
+        why: the reason for the difference; "" if there is none.
     """
 
     pod: str
@@ -92,14 +95,14 @@ FrameworkOf: TypeAlias = Callable[[str], runtime.Framework | None]
 
 
 class DryRunComparer:
-    """Compares.
+    """Compares the decisions of another scheduler with those of this process.
 
     Attributes:
-        placed: outcomes of pods that were bound, by schedulerName.
-        waiting: the latest comparison of each pod that waits, by uid.
-        differences: the latest pods on which the schedulers do not agree.
-        seconds: what deciding took.
-        is_on: whether what is bound is compared; off until everything has been listed.
+        placed: outcomes of bound pods, by schedulerName.
+        waiting: the latest comparison of each pending pod, by uid.
+        differences: the latest pods on which the schedulers disagree.
+        seconds: total time of all comparisons.
+        is_on: whether bound pods are compared; False until everything has been listed.
     """
 
     def __init__(
@@ -109,7 +112,7 @@ class DryRunComparer:
         clock: clocks.Clock,
         kept: int = 1000,
     ) -> None:
-        """Decide on what `cache` holds by the profile of a schedulerName; keep some differences."""
+        """Decide on the state of `cache` by the profile of each pod; keep `kept` differences."""
         self.placed: Counter[tuple[str, ComparisonOutcome]] = Counter()
         self.waiting: dict[str, SchedulerComparison] = {}
         self.differences: deque[SchedulerComparison] = deque(maxlen=kept)
@@ -124,7 +127,7 @@ class DryRunComparer:
     # --- pods that the other scheduler placed -----------------------------------------------------
 
     def compare_bound(self, pending: pod_shape.PodInfo, node_name: str) -> None:
-        """Compare a pod that is bound now, before the cache counts it there; never raises."""
+        """Compare a pod whose binding was just seen, before the cache counts it; never raises."""
         name = pending.pod.spec.scheduler_name
         framework = self._framework_of(name)
         if not self.is_on or framework is None:
@@ -135,10 +138,10 @@ class DryRunComparer:
         if compared.outcome not in AGREEMENT:
             self.differences.append(compared)
 
-    # --- pods that wait ---------------------------------------------------------------------------
+    # --- pending pods -----------------------------------------------------------------------------
 
     def compare_waiting(self, pods: Iterable[pod_shape.PodInfo]) -> Iterable[None]:
-        """Compare the pods that wait now, one with each step; forget those that do not any more."""
+        """Compare the pending pods, one with each step; drop pods that are no longer pending."""
         waiting = {info.uid: info for info in pods}
         for gone in self.waiting.keys() - waiting.keys():
             del self.waiting[gone]
@@ -160,7 +163,7 @@ class DryRunComparer:
             yield
 
     def _has_other_scheduler_given_up(self, info: pod_shape.PodInfo) -> bool:
-        """Return whether the other scheduler has refused a pod, or has had its time."""
+        """Return whether the other scheduler rejected a pod, or PATIENCE_SECONDS have passed."""
         if _is_marked_unschedulable(info.pod):
             return True
         created_at = info.pod.metadata.creation_timestamp
@@ -181,7 +184,7 @@ class DryRunComparer:
         try:
             result = framework.schedule_pod(info, snap)
         except Exception as error:  # noqa: BLE001 - plugins are third parties' code
-            # The watch that tells of the binding must go on.
+            # The watch handler that calls this must continue; log only the first failure.
             if not self._has_told_failure:
                 _log.exception("deciding %s failed", info.key)
                 self._has_told_failure = True
@@ -216,7 +219,10 @@ class DryRunComparer:
         result: runtime.ScheduleResult,
         their_node: str | None,
     ) -> str:
-        """Return what speaks against the other scheduler's node, if that may be asked again."""
+        """Return the disadvantage of the other scheduler's node.
+
+        Without such a node, or shortly after another explanation, return the message of the cycle.
+        """
         if their_node is None or not shadow.is_decision(result):
             return result.message
         now_seconds = self._clock.monotonic_seconds()
@@ -268,7 +274,7 @@ def _is_their_total_close(
 def _explain_against_their_node(
     found: explanation.Explanation, snap: snapshot.Snapshot, their_node: str, our_node: str | None
 ) -> str:
-    """Return why their node is ruled out, or by how much another one is better."""
+    """Return why their node was rejected, or the difference in points to our node."""
     verdict = next((v for v in found.verdicts if v.name == their_node), None)
     if verdict is None:
         return f"{their_node} is not known here"
@@ -286,7 +292,7 @@ def _explain_against_their_node(
 
 
 def _list_leading_scores(table: score_table.ScoreTable, ours: int, theirs: int) -> str:
-    """Return the scores that speak most for or against our node."""
+    """Return the scores with the largest differences between the two nodes."""
     leads = {name: int(points[ours] - points[theirs]) for name, points in table.by_plugin.items()}
     differing = sorted((name for name in leads if leads[name]), key=lambda n: (-abs(leads[n]), n))
     return ", ".join(f"{n} {score_table.points(leads[n]):+}" for n in differing[:3])
@@ -295,7 +301,7 @@ def _list_leading_scores(table: score_table.ScoreTable, ours: int, theirs: int) 
 def _drop_own_nomination(info: pod_shape.PodInfo) -> pod_shape.PodInfo:
     """Return a pod without the nomination that a scheduler writes just before it binds.
 
-    One that follows a refusal stands: room was made there by preemption.
+    A nomination that follows a rejection is kept: preemption made room on that node.
     """
     if not info.pod.status.nominated_node_name or _is_marked_unschedulable(info.pod):
         return info

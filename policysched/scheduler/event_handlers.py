@@ -1,8 +1,8 @@
-"""What happens in the cluster, told to the cache and the queue.
+"""Sinks that pass changes of the cluster to the cache and the queue.
 
 A reflector (`kube`) or the embedded cluster (`sim`) calls the sinks in watch order: `replace` with
-everything after a list, `upsert` and `delete` for single changes. Each compares with what it knew
-and turns the difference into precise cluster events (`pkg/scheduler/eventhandlers.go`).
+all objects after a list, `upsert` and `delete` for single changes. Each sink compares an object
+with its previous version and derives precise cluster events (`pkg/scheduler/eventhandlers.go`).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from policysched.scheduler import object_changes, pod_sink, storage_sinks
 
 
 class NodeSink:
-    """Nodes."""
+    """The sink of nodes."""
 
     def __init__(self, cache: caches.Cache, queue: scheduling_queue.SchedulingQueue) -> None:
         """Start without nodes."""
@@ -29,7 +29,7 @@ class NodeSink:
         self._names: set[str] = set()
 
     def replace(self, nodes: Iterable[objects.Node]) -> None:
-        """Take in a complete list: nodes that are not in it are gone."""
+        """Apply a complete list: remove nodes that are not in it."""
         listed = {node.name: node for node in nodes}
         for name in self._names - listed.keys():
             self._remove_node(name)
@@ -37,7 +37,7 @@ class NodeSink:
             self.upsert(node)
 
     def upsert(self, node: objects.Node) -> None:
-        """Take in a new or changed node."""
+        """Apply a new or changed node."""
         old = self._cache.get_node(node.name)
         if old is not None and object_changes.is_same_version(old.metadata, node.metadata):
             return
@@ -51,7 +51,7 @@ class NodeSink:
             self._queue.move_all_to_active_or_backoff(change, old, node)
 
     def delete(self, node: objects.Node) -> None:
-        """Forget a node that was deleted."""
+        """Remove a deleted node."""
         if node.name in self._names:
             self._remove_node(node.name)
 
@@ -63,7 +63,7 @@ class NodeSink:
 
 
 class NamespaceSink:
-    """Namespaces; only their labels matter."""
+    """The sink of namespaces; only their labels matter."""
 
     def __init__(self, cache: caches.Cache, queue: scheduling_queue.SchedulingQueue) -> None:
         """Start without namespaces."""
@@ -72,7 +72,7 @@ class NamespaceSink:
         self._known: dict[str, objects.Namespace] = {}
 
     def replace(self, namespaces: Iterable[objects.Namespace]) -> None:
-        """Take in a complete list: namespaces that are not in it are gone."""
+        """Apply a complete list: remove namespaces that are not in it."""
         listed = {namespace.metadata.name: namespace for namespace in namespaces}
         for gone in [known for name, known in self._known.items() if name not in listed]:
             self.delete(gone)
@@ -80,7 +80,7 @@ class NamespaceSink:
             self.upsert(namespace)
 
     def upsert(self, namespace: objects.Namespace) -> None:
-        """Take in a new or changed namespace."""
+        """Apply a new or changed namespace."""
         name = namespace.metadata.name
         old = self._known.get(name)
         self._known[name] = namespace
@@ -91,7 +91,7 @@ class NamespaceSink:
         self._queue.move_all_to_active_or_backoff(event, old, namespace)
 
     def delete(self, namespace: objects.Namespace) -> None:
-        """Forget a namespace that was deleted."""
+        """Remove a deleted namespace."""
         old = self._known.pop(namespace.metadata.name, None)
         if old is not None:
             self._cache.set_namespace(namespace.metadata.name, None)
@@ -102,9 +102,9 @@ Owner: TypeAlias = owner_objects.Service | owner_objects.Workload
 
 
 class OwnerSink:
-    """Services or controllers of one kind; only their pod selectors matter.
+    """The sink of services or of controllers of one kind; only their pod selectors matter.
 
-    They move no pod: what they change are the defaults of scores.
+    Changes of these objects wake no pod: they affect only default constraints of Score plugins.
     """
 
     def __init__(self, cache: caches.Cache, kind: owner_selectors.OwnerKind) -> None:
@@ -114,7 +114,7 @@ class OwnerSink:
         self._known: set[tuple[str, str]] = set()
 
     def replace(self, owners: Iterable[Owner]) -> None:
-        """Take in a complete list: objects that are not in it are gone."""
+        """Apply a complete list: remove objects that are not in it."""
         listed = {(owner.metadata.namespace, owner.metadata.name): owner for owner in owners}
         for namespace, name in self._known - listed.keys():
             self._forget_selector(namespace, name)
@@ -122,13 +122,13 @@ class OwnerSink:
             self.upsert(owner)
 
     def upsert(self, owner: Owner) -> None:
-        """Take in a new or changed object."""
+        """Apply a new or changed object."""
         namespace, name = owner.metadata.namespace, owner.metadata.name
         self._known.add((namespace, name))
         self._cache.owners.set_selector(self._kind, namespace, name, owner.selector)
 
     def delete(self, owner: Owner) -> None:
-        """Forget an object that was deleted."""
+        """Remove a deleted object."""
         self._forget_selector(owner.metadata.namespace, owner.metadata.name)
 
     def _forget_selector(self, namespace: str, name: str) -> None:
@@ -140,10 +140,10 @@ class ClusterEventHandlers:
     """All sinks of one scheduler.
 
     Attributes:
-        pods, nodes, namespaces: to be fed by one reflector each.
-        owners: services and controllers, by kind; without them default spread constraints act as
-            if there were none.
-        storage: volumes, claims and the like, by type.
+        pods, nodes, namespaces: each fed by one reflector.
+        owners: services and controllers, by kind; if they are not fed, default spread constraints
+            have no effect.
+        storage: volumes, claims and other storage objects, by type.
         budgets: PodDisruptionBudgets.
     """
 
@@ -155,7 +155,7 @@ class ClusterEventHandlers:
         shapes: pod_shape.PodShapeCache,
         serves: Callable[[str], bool],
     ) -> None:
-        """Feed `cache` and `queue`; see `pod_sink.PodSink` for the rest."""
+        """Feed `cache` and `queue`; see `pod_sink.PodSink` for the other arguments."""
         self._cache = cache
         self._queue = queue
         self.pods = pod_sink.PodSink(cache, queue, waiting, shapes, serves)
@@ -172,12 +172,12 @@ class ClusterEventHandlers:
         self._queue.move_all_to_active_or_backoff(object_changes.METRIC_UPDATE, None, None)
 
     def backfill_metrics(self, history: Mapping[str, metric_windows.OlderSamples]) -> None:
-        """Take in older samples, for windows, by metric."""
+        """Add older samples, by metric; windows use them."""
         for metric, older in history.items():
             self._cache.metrics.backfill(metric, older)
         self._queue.move_all_to_active_or_backoff(object_changes.METRIC_UPDATE, None, None)
 
     def expire_samples(self) -> None:
-        """Go by the time: try pods again that the age of samples or of placements helps."""
+        """Expire samples and placements by the clock, and retry pods that this may help."""
         self._cache.expire_samples()
         self._queue.move_all_to_active_or_backoff(object_changes.METRIC_UPDATE, None, None)

@@ -1,11 +1,11 @@
-"""The texts of Kubernetes events: what happened, and under which policies."""
+"""Texts of Kubernetes events, with the profile and the policies that decided."""
 
 from __future__ import annotations
 
 from policysched.framework import profile
 
 NOTE_LIMIT_BYTES = 1024
-"""Longest note that the API server accepts (apis/core/validation, NoteLengthLimit)."""
+"""Longest note that the API server accepts, in bytes (apis/core/validation, NoteLengthLimit)."""
 
 _MAX_POLICIES = 4
 _HASH_LENGTH = 8
@@ -13,7 +13,10 @@ _ELLIPSIS = " ..."
 
 
 def format_policy_provenance(prof: profile.Profile) -> str:
-    """Return ` (NAME: policies; hash)`, empty without policies: then notes are kube-scheduler's."""
+    """Return ` (NAME: policies; hash)`.
+
+    The result is empty without policies, so that notes equal kube-scheduler's.
+    """
     if not prof.policies:
         return ""
     named = ", ".join(prof.policies[:_MAX_POLICIES])
@@ -23,12 +26,12 @@ def format_policy_provenance(prof: profile.Profile) -> str:
 
 
 def compute_max_note_text_bytes(prof: profile.Profile) -> int:
-    """Return how long a text may be to stand in a note with its provenance uncut."""
+    """Return the bytes of a note that remain for its text beside the provenance."""
     return NOTE_LIMIT_BYTES - len(_format_provenance_suffix(prof).encode())
 
 
 def format_note(text: str, prof: profile.Profile) -> str:
-    """Return `text` with its provenance; `text` is cut where both together would be too long."""
+    """Return `text` with its provenance; `text` is cut if both together are too long."""
     return _cut_to_bytes(text, compute_max_note_text_bytes(prof)) + _format_provenance_suffix(prof)
 
 

@@ -1,19 +1,22 @@
-"""Carrying out a preemption: the victims that PostFilter has chosen go, behind the loop.
+"""Carries out preemptions: evicts the victims that PostFilter chose, outside the loop.
 
-preemptor gated → lower nominations on the node taken back → victims evicted → gate open
+gate preemptor → withdraw lower nominations on the node → evict victims → open the gate
 
-Sources: `framework/preemption/executor.go`, KEP-4832. All victims but the last are evicted several
-at a time. As soon as the last one is being evicted, the gate goes by what the watch shows: the end
-of a victim is what wakes the preemptor. When an eviction fails the rest is left alone and the
-preemptor tried again, as nothing else would wake it.
+Sources: `framework/preemption/executor.go`, KEP-4832. All victims except the last are evicted in
+parallel. When the eviction of the last one starts, the watch determines the state of the gate: the
+deletion of a victim wakes the preemptor. If an eviction fails, no further victims are evicted and
+the preemptor is retried, because no other event would wake it.
 
-Where kube-scheduler leaves a gap this goes further:
-- Nobody is evicted any more for a pod that is gone or has a node by then, and nobody twice.
-- The gate stays closed until the watch has shown of all victims that they go, not of the last one
-  only: else the preemptor might be tried before, and choose others. But it does not stay closed for
-  ever: a watch that goes on showing a victim for a minute is believed, and it is evicted anew.
-- After a failure the preemptor backs off, so that a server that refuses is not asked without end.
-- A preemptor that was woken in vain, as all its victims went while it was gated, is tried again.
+Differences from kube-scheduler, which has gaps here:
+
+- No pod is evicted if the preemptor is gone or has a node by then, and no pod is evicted twice.
+- The gate stays closed until the watch has shown that all victims are terminating, not only the
+  last one. Otherwise the preemptor could be retried too early and choose other victims. The wait is
+  limited: if the watch still shows a victim running after a minute, the watch is trusted and the
+  victim can be evicted again.
+- After a failure the preemptor backs off, so that an API server that refuses evictions does not
+  receive them in a loop.
+- A preemptor whose victims all disappeared while it was gated is retried.
 """
 
 from __future__ import annotations
@@ -34,17 +37,17 @@ from policysched.scheduler import counters as counts
 _log = logging.getLogger(__name__)
 
 MAX_PARALLEL_EVICTIONS = 16
-"""So many victims of one preemptor are evicted at a time (config/v1, Parallelism)."""
+"""Maximum number of parallel evictions for one preemptor (config/v1, Parallelism)."""
 
 MAX_ALL_EVICTIONS = 64
-"""So many victims of all preemptors are evicted at a time: half of the connections that there are.
+"""Maximum number of parallel evictions for all preemptors: half of the connections.
 
-Preemptors wait in line for these, each with no more than its own at a time, so that one whose
-evictions hang delays nobody else.
+Preemptors queue for these, each with at most its own limit, so that a preemptor whose evictions
+hang does not delay the others.
 """
 
 SHOWN_WITHIN_SECONDS = 60.0
-"""A watch is not later than this: a victim that it shows running after that was not deleted."""
+"""Maximum delay of the watch: a victim that it still shows running after that was not deleted."""
 
 PREEMPTED = "Preempted"
 PREEMPTING = "Preempting"
@@ -56,15 +59,16 @@ PREEMPTION_BY_SCHEDULER = "PreemptionByScheduler"
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class PodPreemption:
-    """One pod makes room for itself.
+    """The preemption by one pod.
 
     Attributes:
-        preemptor: the pod.
-        node_name: where it will fit.
-        victims: who has to go from there, the most important one first.
+        preemptor: the pod that needs room.
+        node_name: the node on which it will fit.
+        victims: the pods to evict from that node, the most important first.
         plugin: the PostFilter plugin that chose them.
-        profile: the preemptor's.
-        turned_away: uids of victims that went back to the queue instead of being deleted.
+        profile: the profile of the preemptor.
+        turned_away: uids of victims that were not bound yet and returned to the queue instead of
+            being deleted.
     """
 
     preemptor: pod_shape.PodInfo
@@ -76,10 +80,10 @@ class PodPreemption:
 
 
 class PreemptionExecutor:
-    """All preemptions.
+    """Carries out all preemptions.
 
     Attributes:
-        in_progress: the gate of preemptors.
+        in_progress: the running preemptions, which gate their preemptors.
     """
 
     def __init__(  # noqa: PLR0913 - the parts of the loop that a preemption touches
@@ -93,7 +97,7 @@ class PreemptionExecutor:
         clock: clocks.Clock,
         start_task: Callable[[Coroutine[None, None, None]], None],
     ) -> None:
-        """Look at `pods` for what became of them; `start_task` runs what evicts victims."""
+        """Read the state of pods from `pods`; `start_task` starts the coroutines that evict."""
         self.in_progress = preemptions.PreemptionsInProgress()
         self._queue = queue
         self._on_their_way = on_their_way
@@ -104,14 +108,14 @@ class PreemptionExecutor:
         self._counters = counters
         self._clock = clock
         self._start_task = start_task
-        # When (monotonic) we deleted pods, by uid, that the watch shows running a little longer.
+        # Times (monotonic) of deletions by uid; the watch shows these pods running a little longer.
         self._deleted_at_seconds: dict[str, float] = {}
         self._limit = asyncio.Semaphore(MAX_ALL_EVICTIONS)
 
     def start_preemption(self, preemption: PodPreemption) -> None:
-        """Begin to evict; to be called before the preemptor goes back to the queue.
+        """Start the evictions; call this before the preemptor returns to the queue.
 
-        Victims that are going already are left alone. If all are, there is nothing to do.
+        Victims that are terminating already are skipped. If all of them are, no preemption starts.
         """
         self._forget_finished_preemptions()
         staying = tuple(v for v in preemption.victims if not self._is_victim_leaving(v))
@@ -122,7 +126,7 @@ class PreemptionExecutor:
             )
 
     def _forget_finished_preemptions(self) -> None:
-        """Keep those whose end the watch has still to show."""
+        """Keep recent deletions whose effect the watch has not shown yet."""
         earliest_seconds = self._clock.monotonic_seconds() - SHOWN_WITHIN_SECONDS
         self._deleted_at_seconds = {
             uid: at_seconds
@@ -136,7 +140,7 @@ class PreemptionExecutor:
         try:
             self._withdraw_nominations(preemption)
             is_done = await self._evict_in_order(preemption)
-        except Exception:  # noqa: BLE001 - or the preemptor would wait for ever
+        except Exception:  # noqa: BLE001 - otherwise the preemptor would stay gated for ever
             _log.exception("making room for %s failed", preemption.preemptor.key)
         finally:
             if not is_done:
@@ -149,17 +153,18 @@ class PreemptionExecutor:
             self._queue.activate([uid])
 
     def _withdraw_nominations(self, preemption: PodPreemption) -> None:
-        """Let less important pods nominated to the node look elsewhere: it is too small for all."""
+        """Withdraw lower-priority nominations to the node, which is too small for all."""
         for info in self._queue.nominator.get_nominated_pods(preemption.node_name):
             if info.shape.priority < preemption.preemptor.shape.priority:
                 nominations.end_nomination(self._queue, info)
                 self._status_writer.nominate(self._pods.current(info.uid) or info, "")
 
     async def _evict_in_order(self, preemption: PodPreemption) -> bool:
-        """Evict all victims; False when one could not be."""
+        """Evict all victims; return False if an eviction failed."""
         *others, last = preemption.victims
         if not await self._evict_several(preemption, others):
             return False
+        # Before the last eviction, because the watch may show it before the call returns.
         self.in_progress.wait_until(
             preemption.preemptor.uid, lambda: self._are_all_victims_leaving(preemption)
         )
@@ -167,7 +172,7 @@ class PreemptionExecutor:
             return await self._evict_victim(preemption, last)
 
     def _limit_wait_for_victims(self, preemption: PodPreemption) -> None:
-        """Let the watch show the end of the victims, but do not wait for it for ever."""
+        """Keep the gate closed until the watch shows all victims terminating, or a timeout."""
         until_seconds = self._clock.monotonic_seconds() + SHOWN_WITHIN_SECONDS
 
         def is_over() -> bool:
@@ -179,7 +184,7 @@ class PreemptionExecutor:
     async def _evict_several(
         self, preemption: PodPreemption, victims: Sequence[pod_shape.PodInfo]
     ) -> bool:
-        """Evict victims several at a time, begin with no further one after a failure."""
+        """Evict victims in parallel; after a failure start no further eviction."""
         own_limit = asyncio.Semaphore(MAX_PARALLEL_EVICTIONS)
         is_failed = False
 
@@ -193,10 +198,11 @@ class PreemptionExecutor:
         return not is_failed
 
     async def _evict_victim(self, preemption: PodPreemption, victim: pod_shape.PodInfo) -> bool:
-        """Let one victim go; False when that failed or is not wanted any more."""
+        """Evict one victim; return False if that failed or the preemption is no longer needed."""
         if not self._is_preemption_wanted(preemption):
             return False
         if victim.uid in self._deleted_at_seconds:
+            # Deleted for another preemptor; the watch does not show it yet.
             return True
         note = f"Preempted by pod {preemption.preemptor.uid} on node {preemption.node_name}"
         if self._on_their_way.preempt_pod(victim.uid, preemption.plugin):
@@ -218,10 +224,10 @@ class PreemptionExecutor:
     def _record_eviction_event(
         self, preemption: PodPreemption, victim: pod_shape.PodInfo, note: str
     ) -> None:
-        """Count a victim and tell its owner.
+        """Count a victim and write an event about it.
 
         The event has no `related` object: kube-scheduler 1.36 writes none for a preemptor that is a
-        pod (`Obj` of its wrapper is of no kind that its scheme knows).
+        pod, because the `Obj` of its wrapper has no kind that its scheme knows.
         """
         prof = preemption.profile
         self._counters.victims[prof.scheduler_name] += 1
@@ -234,10 +240,10 @@ class PreemptionExecutor:
             prof.scheduler_name,
         )
 
-    # --- what has become of them meanwhile --------------------------------------------------------
+    # --- current state of preemptor and victims ---------------------------------------------------
 
     def _is_preemption_wanted(self, preemption: PodPreemption) -> bool:
-        """Return whether the preemptor still waits for room."""
+        """Return whether the preemptor still needs room."""
         preemptor = self._pods.current(preemption.preemptor.uid)
         return preemptor is not None and not (
             preemptor.pod.spec.node_name or preemptor.is_terminating
@@ -248,15 +254,16 @@ class PreemptionExecutor:
         return current is None or current.is_terminating
 
     def _are_all_victims_leaving(self, preemption: PodPreemption) -> bool:
-        """Return whether the watch has shown of all victims that they go."""
+        """Return whether the watch has shown that all victims are terminating."""
         kept = preemption.turned_away
-        # From the end: the last one goes last, and this is asked for each event of each pod.
+        # In reverse order: the last victim terminates last, and every event of every pod calls
+        # this.
         return all(
             v.uid in kept or self._is_victim_leaving(v) for v in reversed(preemption.victims)
         )
 
     def _was_woken_in_vain(self, preemption: PodPreemption) -> bool:
-        """Return whether no victim is left whose end would wake the preemptor again."""
+        """Return whether no victim is left whose deletion would wake the gated preemptor."""
         queued = self._queue.get(preemption.preemptor.uid)
         kept = preemption.turned_away
         if queued is None or not queued.is_gated or preemption.victims[-1].uid in kept:

@@ -1,4 +1,4 @@
-"""What becomes of a pod whose attempt failed (`schedule_one.go`, handleSchedulingFailure)."""
+"""Handles pods whose attempt failed (`schedule_one.go`, handleSchedulingFailure)."""
 
 from __future__ import annotations
 
@@ -15,31 +15,35 @@ from policysched.scheduler import decisions, event_notes, eviction, nominations,
 _log = logging.getLogger(__name__)
 
 MAX_CONDITION_CHARACTERS = 32_768 - 4
-"""Of the message of a condition, as metav1.Condition has it; etcd takes no pod of over 1.5 MiB."""
+"""Limit of the message of a condition, as in metav1.Condition.
+
+etcd accepts no pod of more than 1.5 MiB.
+"""
 
 POD_SCHEDULED = "PodScheduled"
 UNSCHEDULABLE = "Unschedulable"
 SCHEDULER_ERROR = "SchedulerError"
 FAILED_SCHEDULING = "FailedScheduling"
 SCHEDULING = "Scheduling"
-"""Condition type, reasons and actions as users know them (core/v1/types.go)."""
+"""Condition type, reasons and actions that users know (core/v1/types.go)."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class AttemptFailure:
-    """Why an attempt ended without a bound pod.
+    """The reason for which an attempt ended without a bound pod.
 
     Attributes:
         message: for the condition and the event.
         is_rejection: the pod does not fit, as opposed to an error.
-        unschedulable_plugins, pending_plugins: who rejected it, and so which events may help;
-            without any the pod is tried again after backoff.
-        nominated_node_name: where room is being made; "" takes an old nomination back, None leaves
-            it alone.
-        made_room: what PostFilter answered, with the victims that have to go.
-        is_told: whether the owner of the pod hears of it.
-        evidence: values behind it, for the event alone: they are others with each attempt.
-        brief: the message where there is no room for all of it; "" for the message itself.
+        unschedulable_plugins, pending_plugins: the plugins that rejected it; they determine the
+            events that may help. If both are empty, the pod is retried after backoff.
+        nominated_node_name: the node on which preemption makes room; "" withdraws an existing
+            nomination, None keeps it.
+        made_room: the answer of PostFilter, with the victims to evict.
+        is_told: whether an event and a condition report the failure to the owner of the pod.
+        evidence: the values behind the failure; only in the event, because they change with each
+            attempt.
+        brief: a shorter message for the event if `message` is too long; "" for `message` itself.
     """
 
     message: str
@@ -54,11 +58,11 @@ class AttemptFailure:
 
 
 CANCELLED = AttemptFailure("the scheduler is stopping", is_rejection=False, is_told=False)
-"""For pods that were on their way when the scheduler had to stop at once."""
+"""For pods whose binding had not ended when the scheduler had to stop at once."""
 
 
 def make_reserve_or_permit_failure(point: str, answer: status.Status) -> AttemptFailure:
-    """Return the failure of a pod that Reserve or Permit did not let pass on its chosen node."""
+    """Return the failure of a pod that Reserve or Permit rejected on its chosen node."""
     if not answer.is_rejection:
         return make_plugin_failure(point, answer)
     reasons = ", ".join(sorted(f"1 {reason}" for reason in answer.reasons))
@@ -73,14 +77,14 @@ def make_reserve_or_permit_failure(point: str, answer: status.Status) -> Attempt
 
 
 def make_plugin_failure(point: str, answer: status.Status) -> AttemptFailure:
-    """Return the failure of a plugin that met an error at an extension point."""
+    """Return the failure of a plugin that returned an error at an extension point."""
     reasons = ", ".join(answer.reasons)
     message = f'running {point} plugin "{answer.plugin}": {reasons}' if answer.plugin else reasons
     return AttemptFailure(message, is_rejection=answer.is_rejection)
 
 
 def make_internal_failure(error: Exception) -> AttemptFailure:
-    """Return the failure of a plugin that raised instead of answering."""
+    """Return the failure of a plugin that raised an exception."""
     if isinstance(error, errors.PluginFailure):
         return AttemptFailure(str(error), is_rejection=False)
     return AttemptFailure(f"internal error: {type(error).__name__}: {error}", is_rejection=False)
@@ -104,7 +108,7 @@ def make_fit_failure(
 
 
 class FailureHandler:
-    """Requeues failed pods, evicts victims for them and tells their owners why."""
+    """Requeues failed pods, evicts victims for them, and reports the failure to their owners."""
 
     def __init__(
         self,
@@ -115,7 +119,7 @@ class FailureHandler:
         counters: counts.SchedulingCounters,
         log: decisions.DecisionLog,
     ) -> None:
-        """Requeue into `queue` the versions of pods that `pods` knows."""
+        """Requeue pods into `queue`, in their newest version from `pods`."""
         self._queue = queue
         self._pods = pods
         self._evictions = evictions
@@ -131,9 +135,9 @@ class FailureHandler:
         failure: AttemptFailure,
         decision: decisions.SchedulingDecision,
     ) -> None:
-        """Requeue the pod, write its condition and an event.
+        """Requeue the pod, start the evictions that it needs, and write its condition and an event.
 
-        A pod that is gone, or was bound by somebody else, is dropped in silence.
+        A pod that was deleted, or was bound by another scheduler, is dropped without a report.
         """
         rejected = counts.AttemptResult.UNSCHEDULABLE
         result = rejected if failure.is_rejection else counts.AttemptResult.ERROR
@@ -149,6 +153,7 @@ class FailureHandler:
         queued.info = newest
         queued.unschedulable_plugins = set(failure.unschedulable_plugins)
         queued.pending_plugins = set(failure.pending_plugins)
+        # Before the pod is requeued, so that the gate is closed when the queue asks PreEnqueue.
         self._evict_for_pod(newest, prof, failure)
         self._queue.add_unschedulable(queued)
         nominations.update_nomination_after_failure(
@@ -202,7 +207,7 @@ class FailureHandler:
     def _is_condition_known(
         self, queued: queued_pod.QueuedPodInfo, condition: ports.PodCondition
     ) -> bool:
-        """Return whether the condition stands in the pod, or is on its way there."""
+        """Return whether the pod has the condition already, or its write was queued last."""
         if queued.reported == (condition.reason, condition.message):
             return True
         return any(
@@ -215,7 +220,7 @@ class FailureHandler:
 def record_skipped_deleting_pod(
     info: pod_shape.PodInfo, prof: profile.Profile, recorder: ports.EventRecorder
 ) -> None:
-    """Tell the owner of a pod that is being deleted that it will not be scheduled."""
+    """Record an event that a pod is not scheduled because it is being deleted."""
     recorder.record(
         info,
         ports.EventType.WARNING,

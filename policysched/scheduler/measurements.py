@@ -1,7 +1,7 @@
-"""How long things take, and how many attempts and victims there are, in kube-scheduler's buckets.
+"""Durations, and numbers of attempts and victims, in the buckets of kube-scheduler.
 
-Names, labels and buckets are facts of `pkg/scheduler/metrics/metrics.go`; what is observed where is
-that of `schedule_one.go` and `runtime/framework.go`.
+Names, labels and buckets are those of `pkg/scheduler/metrics/metrics.go`; the places of measurement
+are those of `schedule_one.go` and `runtime/framework.go`.
 """
 
 from __future__ import annotations
@@ -10,30 +10,30 @@ from policysched import histogram
 from policysched.framework import point_times
 
 PERMIT_WAIT = "WaitOnPermit"
-"""The point that a pod spends waiting, of which kube-scheduler has a metric of its own."""
+"""Name of the wait for Permit among the points; kube-scheduler has a separate metric for it."""
 
 _ATTEMPT_BOUNDS = histogram.make_exponential_buckets(0.001, 2, 15)
 _MOST_ATTEMPTS = 15
-"""Pods with so many attempts and more share a label value (`getAttemptsLabel`)."""
+"""Pods with at least this many attempts share one label value (`getAttemptsLabel`)."""
 
 
 class SchedulingHistograms:
-    """Histograms since the start, in seconds where nothing else is said.
+    """Histograms since the start of the process; durations are in seconds.
 
     Attributes:
         attempts: from the start of a cycle to the end of the binding, or to the failure.
         algorithm: cycles, up to the choice of a node or the answer of PostFilter.
-        pods: from when a pod was first let into the queue until it was bound.
-        attempts_of_pods: how many attempts bound pods took.
+        pods: from the first admission of a pod to the queue until it was bound.
+        attempts_of_pods: number of attempts of bound pods.
         points: extension points.
         plugins: single plugins, in a sample of the cycles.
-        permit_waits: pods that waited for Permit, by how that ended.
-        victims: how many pods each preemption chose.
-        preemption_attempts: how often PostFilter was asked.
+        permit_waits: waits for Permit, by their result.
+        victims: number of victims of each preemption.
+        preemption_attempts: number of PostFilter runs with an answer.
     """
 
     def __init__(self) -> None:
-        """Start with nothing measured."""
+        """Start with empty histograms."""
         many, one, grow = (
             histogram.LabelledHistograms,
             histogram.Histogram,
@@ -50,7 +50,7 @@ class SchedulingHistograms:
         self.preemption_attempts = 0
 
     def observe_extension_points(self, times: point_times.PointTimes, profile: str) -> None:
-        """Count runs of extension points, and waits for Permit."""
+        """Observe the runs of extension points, and waits for Permit."""
         for point, code, started_seconds, ended_seconds in times.laps:
             seconds = ended_seconds - started_seconds
             if point == PERMIT_WAIT:
@@ -59,7 +59,7 @@ class SchedulingHistograms:
                 self.points.observe(seconds, point, code.value, profile)
 
     def observe_bound_pod(self, attempts: int, seconds: float) -> None:
-        """Count a pod that was bound, `seconds` after it was first let into the queue."""
+        """Observe a pod that was bound `seconds` after its first admission to the queue."""
         label = str(attempts) if attempts < _MOST_ATTEMPTS else f"{_MOST_ATTEMPTS}+"
         self.pods.observe(seconds, label)
         self.attempts_of_pods.observe(attempts)

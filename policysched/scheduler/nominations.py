@@ -1,11 +1,12 @@
-"""Nominations that change or end: the pods that had to leave room hear of it.
+"""Wakes pods when a nomination that kept room from them changes or ends.
 
-Filters count a nominated pod as if it were on its node already, for pods of no higher priority. So
-when it goes elsewhere, or is no longer nominated, that is to them as if a pod had been deleted
+Filters count a nominated pod as if it ran on its node, for pods of equal or lower priority. If it
+is placed on another node, or its nomination ends, the effect on those pods is that of a deleted pod
 (`pkg/scheduler/eventhandlers.go`, hasNominatedNodeNameChanged and deletePodFromSchedulingQueue).
 
-kube-scheduler tells them when the API server shows the change. That comes late, or never where a
-nomination was replaced before it was written; what only this process knows is told from here.
+kube-scheduler wakes them when the API server shows the change. This is late, and never happens if a
+nomination was replaced before it was written. This module wakes them for changes that only this
+process knows.
 """
 
 from __future__ import annotations
@@ -23,10 +24,11 @@ from policysched.scheduler import object_changes
 def update_nomination_after_failure(
     queue: scheduling_queue.SchedulingQueue, info: pod_shape.PodInfo, node_name: str | None
 ) -> None:
-    """Nominate a pod that was just put back; "" for no node, None for what it had before.
+    """Nominate a pod that was just requeued; "" for no node, None to keep its nomination.
 
-    The others hear of it when the API server shows it, as then this pod is not tried again for its
-    own change of mind: two pods whose victims take long could wake each other without end.
+    If the API server shows the former nomination, the other pods are woken when the watch shows the
+    change. This pod is then not retried because of its own change: otherwise two pods whose victims
+    terminate slowly could wake each other endlessly.
     """
     before = queue.nominator.get_nominated_node(info.uid)
     shown = info.pod.status.nominated_node_name
@@ -39,9 +41,9 @@ def update_nomination_after_failure(
 def end_nomination(
     queue: scheduling_queue.SchedulingQueue, info: pod_shape.PodInfo, node_name: str = ""
 ) -> None:
-    """Forget the nomination of a pod: it has the node `node_name` now, lost its claim or is gone.
+    """End the nomination of a pod that was placed on `node_name`, lost its nomination or is gone.
 
-    A pod that waits is among those who hear of it.
+    The pod itself is woken too, if it waits.
     """
     before = queue.nominator.remove_nomination(info.uid)
     if before and before != node_name:
@@ -54,7 +56,7 @@ def update_waiting_pod(
     new: pod_shape.PodInfo,
     changes: Sequence[events.ClusterEvent],
 ) -> None:
-    """Update a waiting pod in the queue, and tell the others if it left a node."""
+    """Update a waiting pod in the queue, and wake other pods if its nominated node changed."""
     before = queue.nominator.get_nominated_node(new.uid)
     queue.update(old, new, changes)
     is_news = before != queue.nominator.get_nominated_node(new.uid)
@@ -71,7 +73,7 @@ def _wake_lower_priority_pods(
     node_name: str,
     but_for: str = "",
 ) -> None:
-    """Wake those for whom a pod kept room on a node: pods of no higher priority."""
+    """Wake pods of equal or lower priority, from which Filters withheld room on the node."""
     told = msgspec.structs.replace(info.pod.status, nominated_node_name=node_name)
     nominated = pod_shape.PodInfo(msgspec.structs.replace(info.pod, status=told), info.shape)
     queue.move_all_to_active_or_backoff(

@@ -1,7 +1,8 @@
-"""What changed between two versions of an object, as far as it can help a waiting pod.
+"""The changes between two versions of an object that can help a waiting pod.
 
 Source: `pkg/scheduler/framework/events.go` (PodSchedulingPropertiesChange,
-NodeSchedulingPropertiesChange). One event per kind of change, so that metrics tell them apart.
+NodeSchedulingPropertiesChange). Each kind of change has its own event, so that metrics can
+distinguish them.
 """
 
 from __future__ import annotations
@@ -25,14 +26,15 @@ METRIC_UPDATE = events.ClusterEvent(_Resource.METRIC, _Action.UPDATE_OTHER)
 
 
 def is_same_version(old: objects.ObjectMeta, new: objects.ObjectMeta) -> bool:
-    """Return whether both are one version of an object; unversioned objects never are."""
+    """Return whether both have the same resourceVersion; objects without one never match."""
     return bool(new.resource_version) and old.resource_version == new.resource_version
 
 
 def list_pod_events(old: pod_shape.PodInfo, new: pod_shape.PodInfo) -> list[events.ClusterEvent]:
-    """Return the events of an updated pod; a placed pod and a waiting one are different resources.
+    """Return the events of an updated pod.
 
-    A change of anything that no event names is UPDATE_OTHER.
+    The resource depends on whether the pod has a node. A change without an event of its own is
+    UPDATE_OTHER.
     """
     is_placed = bool(new.pod.spec.node_name)
     resource = _Resource.POD if is_placed else _Resource.UNSCHEDULED_POD
@@ -49,7 +51,7 @@ def _list_pod_actions(old: pod_shape.PodShape, new: pod_shape.PodShape) -> list[
     if old.spec.scheduling_gates and not new.spec.scheduling_gates:
         actions.append(_Action.UPDATE_POD_SCHEDULING_GATES_ELIMINATED)
     if len(old.spec.tolerations) != len(new.spec.tolerations):
-        # The API server lets tolerations be added only.
+        # The API server permits only additions of tolerations, so the length suffices.
         actions.append(_Action.UPDATE_POD_TOLERATION)
     return actions
 
@@ -63,7 +65,7 @@ def _has_scaled_down(
 
 
 def list_node_events(old: objects.Node, new: objects.Node) -> list[events.ClusterEvent]:
-    """Return the events of an updated node; none when only its heartbeat is new."""
+    """Return the events of an updated node; none if only its heartbeat changed."""
     actions = []
     if old.spec.unschedulable and not new.spec.unschedulable:
         actions.append(_Action.UPDATE_NODE_TAINT)
@@ -87,6 +89,6 @@ def _get_condition_states(node: objects.Node) -> dict[str, str]:
 
 
 def copy_pod_with_node(info: pod_shape.PodInfo, node_name: str) -> pod_shape.PodInfo:
-    """Return a pod as it looks once it is bound to a node; its shape stays the same."""
+    """Return a copy of a pod as bound to a node, with the same shape."""
     spec = msgspec.structs.replace(info.pod.spec, node_name=node_name)
     return pod_shape.PodInfo(msgspec.structs.replace(info.pod, spec=spec), info.shape)

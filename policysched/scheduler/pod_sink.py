@@ -1,7 +1,7 @@
-"""Pods as the watch shows them: those with a node to the cache, those that wait to the queue.
+"""The sink of pods: passes pods with a node to the cache, and waiting pods to the queue.
 
-Pods of other schedulers wait elsewhere, and pods that have ended count as deleted. A pod may be
-deleted, or bound by somebody else, while it waits or is assumed here.
+Waiting pods of other schedulers are counted as unserved, and pods that have ended count as deleted.
+A pod may be deleted, or bound by another scheduler, while it waits or is assumed here.
 """
 
 from __future__ import annotations
@@ -17,10 +17,12 @@ from policysched.scheduler import nominations, object_changes, unserved_pods
 
 
 class PodSink:
-    """Pods; also the newest version of each, for `ports.PodLookup`.
+    """The sink of pods, which also keeps the newest version of each for `ports.PodLookup`.
 
     Attributes:
-        unserved: those that wait for other schedulers.
+        unserved: pods that wait for other schedulers.
+        before_placed: called with a waiting pod and its node when the watch shows that it was
+            bound, before the cache is updated; used by the dry run.
     """
 
     def __init__(
@@ -31,7 +33,7 @@ class PodSink:
         shapes: pod_shape.PodShapeCache,
         serves: Callable[[str], bool],
     ) -> None:
-        """Start without pods; `serves` says whether a schedulerName is one of our profiles."""
+        """Start without pods; `serves` returns whether a profile has a schedulerName."""
         self._cache = cache
         self._queue = queue
         self._waiting = waiting
@@ -42,13 +44,13 @@ class PodSink:
         self.before_placed: Callable[[pod_shape.PodInfo, str], None] | None = None
 
     def current(self, uid: str) -> pod_shape.PodInfo | None:
-        """Return the pod as last seen by the watch, None when it is gone or has ended."""
+        """Return the pod as last seen by the watch, None if it is gone or has ended."""
         return self._known.get(uid)
 
-    # --- what the watch says ----------------------------------------------------------------------
+    # --- updates from the watch -------------------------------------------------------------------
 
     def replace(self, pods: Iterable[objects.Pod]) -> None:
-        """Take in a complete list: pods that are not in it are gone."""
+        """Apply a complete list: remove pods that are not in it."""
         listed = {_get_uid(pod): pod for pod in pods}
         for info in [info for uid, info in self._known.items() if uid not in listed]:
             self._remove_pod(info)
@@ -56,7 +58,7 @@ class PodSink:
             self.upsert(pod)
 
     def upsert(self, pod: objects.Pod) -> None:
-        """Take in a new or changed pod."""
+        """Apply a new or changed pod."""
         old = self._known.get(_get_uid(pod))
         if old is not None and object_changes.is_same_version(old.pod.metadata, pod.metadata):
             return
@@ -73,7 +75,7 @@ class PodSink:
             self._follow_waiting_pod(old, new)
 
     def delete(self, pod: objects.Pod) -> None:
-        """Forget a pod that was deleted."""
+        """Remove a deleted pod."""
         known = self._known.get(_get_uid(pod))
         if known is not None:
             self._remove_pod(known)
@@ -88,7 +90,7 @@ class PodSink:
             for change in object_changes.list_pod_events(old, new):
                 self._queue.move_all_to_active_or_backoff(change, old, new)
             return
-        # Bound, by us or by another scheduler while the pod was queued or waited for Permit.
+        # Bound by us, or by another scheduler while the pod was queued or waited for Permit.
         nominations.end_nomination(self._queue, new, new.pod.spec.node_name)
         self._queue.delete(new.uid)
         self._waiting.reject(new.uid, "", f"pod was bound to {new.pod.spec.node_name}")
@@ -119,10 +121,10 @@ class PodSink:
         )
 
     def _undo_assumed_pod(self, info: pod_shape.PodInfo) -> None:
-        """Free the place of a pod that is being deleted while its binding is under way.
+        """Release the resources of an assumed pod that is being deleted.
 
-        A pod that waits for Permit is turned away and undone by its own binding cycle; the binding
-        of any other will be refused by the API server.
+        A pod that waits for Permit is rejected, and its own binding cycle undoes it. For any other
+        pod, the API server will refuse the binding.
         """
         placed = object_changes.copy_pod_with_node(
             info, self._cache.get_node_of_pod(info.uid) or ""
@@ -131,10 +133,10 @@ class PodSink:
             self._cache.forget_pod(info)
             self._queue.move_all_to_active_or_backoff(object_changes.POD_DELETE, placed, None)
 
-    # --- profiles that change ---------------------------------------------------------------------
+    # --- changes of profiles ----------------------------------------------------------------------
 
     def drop_unserved_pods(self) -> None:
-        """Take the pods that no profile serves any more out of the queue."""
+        """Remove pods from the queue that no profile serves any more."""
         for info in self._known.values():
             self.unserved.observe_pod(info.uid, info.pod)
             if not info.pod.spec.node_name and not self._serves(info.pod.spec.scheduler_name):
@@ -148,7 +150,7 @@ class PodSink:
                 self._queue.add(info)
 
     def set_annotation_keys(self, keys: frozenset[str]) -> None:
-        """Look at pods anew for which it matters that policies read other annotations now."""
+        """Rebuild the pods that are affected by a change of the annotations that policies read."""
         changed = self._shapes.set_annotation_keys(keys)
         for uid, old in self._known.items() if changed else ():
             if changed.isdisjoint(old.pod.metadata.annotations):

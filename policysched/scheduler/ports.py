@@ -1,7 +1,7 @@
-"""What the loop needs from outside: implemented by `kube` for a real cluster and by `sim`.
+"""Protocols through which the loop writes; `kube` and `sim` implement them.
 
-Writes go out through these; what happens in the cluster comes in by calls of
-`scheduler.event_handlers.ClusterEventHandlers`, in watch order.
+`kube` is for real clusters, `sim` for the embedded cluster. Changes in the cluster arrive through
+calls of `scheduler.event_handlers.ClusterEventHandlers`, in watch order.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Binder = handles.Binder
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class PodCondition:
-    """A condition to be written: `PodScheduled`, or `DisruptionTarget` of a victim."""
+    """A condition to write: `PodScheduled`, or `DisruptionTarget` of a victim."""
 
     status: str
     reason: str
@@ -28,7 +28,7 @@ class PodCondition:
 
 
 class PodStatusWriter(Protocol):
-    """Writes pod status; never blocks the scheduling cycle, failures are retried or logged."""
+    """Writes pod status; never blocks the scheduling cycle; retries or logs failures."""
 
     def set_condition(
         self,
@@ -36,38 +36,44 @@ class PodStatusWriter(Protocol):
         condition: PodCondition,
         nominated_node_name: str | None = None,
     ) -> None:
-        """Queue a status patch; the newest one per pod wins. None leaves the nomination alone."""
+        """Queue a status patch; the newest patch of a pod replaces older ones.
+
+        `nominated_node_name` None does not change the nomination.
+        """
         ...
 
     def nominate(self, pod: pod_shape.PodInfo, node_name: str) -> None:
-        """Queue a patch of `nominatedNodeName` alone; "" takes a nomination back."""
+        """Queue a patch of `nominatedNodeName` alone; "" withdraws the nomination."""
         ...
 
 
 class Evictor(Protocol):
-    """Deletes pods that make room for others; any number of calls may be in flight."""
+    """Deletes victims of preemption; any number of calls may be in flight."""
 
     async def evict(self, victim: pod_shape.PodInfo, condition: PodCondition) -> bool:
-        """Write the victim's `DisruptionTarget` condition and begin its graceful deletion.
+        """Write the victim's `DisruptionTarget` condition and start its graceful deletion.
 
         Returns:
-            False when the pod, known by its uid, was gone already.
+            False if the pod with this uid was gone already.
 
         Raises:
-            RemoteError: it may still be there, and trying again for a while was no help.
+            RemoteError: retries failed for a while; the pod may still exist.
         """
         ...
 
 
 class EventType(enum.Enum):
-    """Type of a Kubernetes event."""
+    """The type of a Kubernetes event."""
 
     NORMAL = "Normal"
     WARNING = "Warning"
 
 
 class EventRecorder(Protocol):
-    """Writes Kubernetes events (events.k8s.io/v1) in order, bounded, behind everything else."""
+    """Writes Kubernetes events (events.k8s.io/v1) in the background, from a bounded queue.
+
+    The events of one pod are written in order.
+    """
 
     def record(  # noqa: PLR0913 - the fields of an event
         self,
@@ -80,27 +86,27 @@ class EventRecorder(Protocol):
         *,
         equal_by: str | None = None,
     ) -> None:
-        """Queue one event about `pod`; dropped (and counted) when too many are waiting.
+        """Queue one event about `pod`; if too many events wait, drop and count it.
 
-        Events that are equal become one with a count; `equal_by` is compared instead of the note,
-        where the note has details that differ each time. The first one's note stays.
+        Equal events become one event with a count and the note of the first. `equal_by` is compared
+        instead of the note if the note has details that differ each time.
         """
         ...
 
 
 class PodLookup(Protocol):
-    """The newest known state of a pod, to notice that it changed while it was being scheduled."""
+    """Returns the newest known state of a pod, to detect changes during its scheduling."""
 
     def current(self, uid: str) -> pod_shape.PodInfo | None:
-        """Return the pod as last seen by the watch, None when it is gone."""
+        """Return the pod as last seen by the watch, None if it is gone."""
         ...
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class SchedulerPorts:
-    """All ways out of the loop, except for binding, which is the DefaultBinder plugin's.
+    """All outputs of the loop, except for binding, which the DefaultBinder plugin does.
 
-    `sleep` waits, by the clock that the scheduler goes by.
+    `sleep` waits on the clock of the scheduler.
     """
 
     recorder: EventRecorder

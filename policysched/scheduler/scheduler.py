@@ -1,7 +1,8 @@
-"""The loop: one pod after another is scheduled, while earlier ones are being bound.
+"""The scheduling loop: schedules one pod after another while earlier ones are being bound.
 
-`run` is a thin shell around `schedule_one`. Both, the event handlers and the binding cycles share
-one thread and one asyncio loop: between two awaits nothing changes, so there are no locks.
+`run` is a thin shell around `schedule_one`. The loop, the event handlers and the binding cycles
+share one thread and one asyncio event loop. Between two awaits, no other code changes the state, so
+there are no locks.
 """
 
 from __future__ import annotations
@@ -33,13 +34,13 @@ from policysched.scheduler import counters as counts
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class SchedulerSettings:
-    """How the loop behaves.
+    """Settings of the loop.
 
     Attributes:
-        queue: times of the queues.
-        max_bindings_in_flight: pods are assumed only while fewer than this are being bound; those
-            that wait for Permit or PreBind, maybe for minutes, do not count.
-        max_burst_seconds: how long pods are scheduled before I/O may progress.
+        queue: settings of the queues.
+        max_bindings_in_flight: limit of pods that are being bound; at the limit the loop assumes no
+            further pod. Pods that wait for Permit or PreBind, possibly for minutes, do not count.
+        max_burst_seconds: how long the loop schedules pods before it lets I/O proceed.
         decisions_kept: length of the decision log.
     """
 
@@ -52,13 +53,13 @@ class SchedulerSettings:
 
 
 class Scheduler:
-    """Everything that schedules, put together; only the ports lead outside.
+    """The scheduler with all its parts; its only outputs are the ports.
 
     Attributes:
         cache, queue, waiting_pods: the state.
-        preemptions: for the plugin that gates preemptors.
-        events: what happens in the cluster is told here.
-        decisions, counters, measurements: what was done.
+        preemptions: the running preemptions, for the plugin that gates preemptors.
+        events: the receiver of all changes in the cluster.
+        decisions, counters, measurements: the record of the work done.
     """
 
     def __init__(
@@ -73,8 +74,8 @@ class Scheduler:
     ) -> None:
         """Schedule pods by `frameworks`, keyed by schedulerName.
 
-        `waiting` is the one that Permit plugins were given, if there are any; `annotation_keys` are
-        the annotations of pods that policies read.
+        `waiting` is the same object that Permit plugins received, if there are any;
+        `annotation_keys` are the pod annotations that policies read.
         """
         self._clock = clock
         self._sleep = outside.sleep
@@ -116,7 +117,7 @@ class Scheduler:
         scheduling_cycle.SchedulingCycle,
         binding_cycle.BindingCycle,
     ]:
-        """Return the gate of preemptors and what schedules and binds, which share evictions."""
+        """Return the running preemptions and both cycles, which share one preemption executor."""
         on_their_way = assumed_pods.UnboundAssumedPods(self.waiting_pods)
         evictions = eviction.PreemptionExecutor(
             self.queue,
@@ -147,11 +148,11 @@ class Scheduler:
     # --- profiles ---------------------------------------------------------------------------------
 
     def serves_scheduler_name(self, scheduler_name: str) -> bool:
-        """Return whether one of the profiles has this name."""
+        """Return whether a profile has this scheduler name."""
         return scheduler_name in self._frameworks
 
     def get_framework(self, scheduler_name: str) -> runtime.Framework | None:
-        """Return what decides the pods of a schedulerName, None if that is none of ours."""
+        """Return the framework of a schedulerName, None if no profile has this name."""
         return self._frameworks.get(scheduler_name)
 
     def set_profiles(
@@ -160,9 +161,9 @@ class Scheduler:
         annotation_keys: frozenset[str] = frozenset(),
         metrics: metric_needs.MetricNeeds | None = None,
     ) -> None:
-        """Go by other profiles and policies from the next pod on, which need this of metrics.
+        """Use other profiles, policies and metrics from the next pod on.
 
-        Pods that wait are tried again; pods that are being bound keep what was decided for them.
+        Waiting pods are retried; pods that are being bound keep their decision.
         """
         has_other_names = frameworks.keys() != self._frameworks.keys()
         self._frameworks = _measure_frameworks_by_clock(frameworks, self._clock)
@@ -175,18 +176,21 @@ class Scheduler:
             self.events.pods.add_newly_served_pods()
 
     def pause(self) -> None:
-        """Take no pod from the queue until as many `resume`; what was begun goes on."""
+        """Stop taking pods from the queue until each `pause` has its `resume`.
+
+        Bindings that have begun continue.
+        """
         self._pauses += 1
 
     def resume(self) -> None:
-        """Take pods again, if this was the last pause."""
+        """End one pause; after the last one, take pods again."""
         self._pauses -= 1
         self._awake.set()
 
     # --- one step ---------------------------------------------------------------------------------
 
     def schedule_one(self) -> bool:
-        """Schedule the next pod and start its binding; False when no pod is ready, or by `pause`.
+        """Schedule the next pod and start its binding; return False if none is ready, or if paused.
 
         Needs a running event loop.
         """
@@ -203,13 +207,13 @@ class Scheduler:
         return True
 
     def run_timers(self) -> None:
-        """Do what is due by the clock: ends of backoff, flushes, Permit deadlines, expiry."""
+        """Run all due timers: ends of backoff, flushes, Permit deadlines."""
         self.queue.run_timers()
         if len(self.waiting_pods):
             self.waiting_pods.expire()
 
     def next_timer_seconds(self) -> float | None:
-        """Return when `run_timers` next has something to do (monotonic clock), None for never."""
+        """Return when `run_timers` is next due (monotonic clock), None for never."""
         due = (self.queue.next_timer_seconds(), self.waiting_pods.next_deadline_seconds())
         return min((t for t in due if t is not None), default=None)
 
@@ -225,7 +229,7 @@ class Scheduler:
 
     @property
     def bindings_in_flight(self) -> int:
-        """How many pods are being bound."""
+        """Number of pods that are being bound."""
         return self._bindings_in_flight
 
     def _start_binding(self, assumed: scheduling_cycle.AssumedPod) -> None:
@@ -260,16 +264,17 @@ class Scheduler:
     # --- the loop ---------------------------------------------------------------------------------
 
     async def run(self) -> None:
-        """Schedule until `stop` is called; after that it may be run again."""
+        """Schedule until `stop` is called; `run` may be called again after that."""
         if self._is_stopping:
             self._requeue_all_pods()
         while not self._is_stopping:
             await self._run_one_turn()
 
     def _requeue_all_pods(self) -> None:
-        """Try all pods that wait anew, for others may have scheduled and written meanwhile."""
+        """Retry all waiting pods, because another leader may have changed them in the meantime."""
         self._is_stopping = False
         for queued in self.queue.list_waiting_pods():
+            # Another leader may have overwritten our condition, so the next one must be written.
             queued.reported = ("", "")
         self.queue.set_profiles(self._frameworks)
 
@@ -283,7 +288,7 @@ class Scheduler:
             await self._wait_for_work(self.next_timer_seconds())
 
     async def _wait_for_work(self, until_seconds: float | None) -> None:
-        """Wait until something happens, or a time of the monotonic clock."""
+        """Wait until something wakes the loop, or until a time of the monotonic clock."""
         self._awake.clear()
         alarm = None
         if until_seconds is not None:
@@ -301,19 +306,19 @@ class Scheduler:
         self._awake.set()
 
     async def _let_others_run(self) -> None:
-        """Give bindings, watches and writes a turn, but not after every single pod."""
+        """Let bindings, watches and writes run, but not after every single pod."""
         now_seconds = self._clock.monotonic_seconds()
         if now_seconds - self._yielded_at_seconds >= self._settings.max_burst_seconds:
             await asyncio.sleep(0)
             self._yielded_at_seconds = self._clock.monotonic_seconds()
 
     async def stop(self, grace_seconds: float = 5.0) -> bool:
-        """End `run`; finish what is being bound, undo what is not finished in time.
+        """End `run`; finish the bindings in progress, and undo those that do not finish in time.
 
         Pods that wait for Permit are undone at once.
 
         Returns:
-            Whether all was finished, so that no call is under way any more.
+            Whether all bindings finished, so that no call is in progress.
         """
         self._is_stopping = True
         self._awake.set()
@@ -324,7 +329,7 @@ class Scheduler:
 def _measure_frameworks_by_clock(
     frameworks: Mapping[str, runtime.Framework], clock: clocks.Clock
 ) -> dict[str, runtime.Framework]:
-    """Return the frameworks by name, their extension points measured by the clock of the loop."""
+    """Return the frameworks by name; the clock of the loop measures their extension points."""
     for framework in frameworks.values():
         framework.measure_by(clock.monotonic_seconds)
     return dict(frameworks)

@@ -1,7 +1,7 @@
-"""One pod's way from the queue to a node: synchronous, without I/O.
+"""The scheduling cycle: from the queue to an assumed pod; synchronous, without I/O.
 
-skip? → schedule_pod ─┬─ fits ────▶ assume → reserve → permit → (binding cycle)
-                      └─ fits not ▶ post_filter → handle failure
+skip? → schedule_pod ─┬─ fits ─────────▶ assume → reserve → permit → (binding cycle)
+                      └─ does not fit ─▶ post_filter → handle failure
 """
 
 from __future__ import annotations
@@ -29,22 +29,22 @@ from policysched.scheduler import decisions, event_notes, failure, nominations
 _log = logging.getLogger(__name__)
 
 _CYCLES_A_SAMPLE = 10
-"""In one of so many, single plugins are measured (`scheduler.go`, pluginMetricsSamplePercent)."""
+"""One cycle in this many measures single plugins (`scheduler.go`, pluginMetricsSamplePercent)."""
 _SAMPLE_INTERVAL_SECONDS = 0.05
-"""But no sooner than that after the last time: such a cycle takes a third longer than others."""
+"""Minimum interval between measured cycles; such a cycle takes a third longer than others."""
 
 
 @dataclasses.dataclass(slots=True, eq=False)
 class AssumedPod:
-    """A pod with a place, to be bound there.
+    """An assumed pod, which the binding cycle binds.
 
     Attributes:
         queued: the pod as it was when it was scheduled.
         framework: the profile that decided.
-        decision: the record of that.
-        state: of its scheduling cycle.
-        node_name: its place.
-        is_waiting: whether Permit holds it back.
+        decision: the record of the decision.
+        state: the cycle state of its scheduling cycle.
+        node_name: the chosen node.
+        is_waiting: whether a Permit plugin delays it.
         has_pre_bind: whether a PreBind plugin has work for it.
     """
 
@@ -63,7 +63,7 @@ class AssumedPod:
 
 
 class SchedulingCycle:
-    """Chooses a node for one pod after another, and assumes it there."""
+    """Chooses a node for one pod after another, and assumes the pod there."""
 
     def __init__(
         self,
@@ -74,7 +74,7 @@ class SchedulingCycle:
         log: decisions.DecisionLog,
         clock: clocks.Clock,
     ) -> None:
-        """Decide on what `cache` holds; failed pods go to `failures`."""
+        """Decide on the state of `cache`; failed pods go to `failures`."""
         self._cache = cache
         self._queue = queue
         self._waiting = waiting
@@ -89,7 +89,7 @@ class SchedulingCycle:
     def run(
         self, framework: runtime.Framework, queued: queued_pod.QueuedPodInfo
     ) -> AssumedPod | None:
-        """Schedule a pod in flight; None when it goes nowhere, which is then taken care of."""
+        """Schedule a pod in flight; return None if that failed, after handling the failure."""
         self._cycles += 1
         if self._cycles % _CYCLES_A_SAMPLE or not self._is_sample_due():
             return self._run_cycle(framework, queued)
@@ -115,7 +115,7 @@ class SchedulingCycle:
             if result.node_name is None:
                 failed = self._run_post_filter(framework, queued.info, snap, result)
         except Exception as error:  # noqa: BLE001 - plugins are third parties' code
-            # One that breaks costs its pod an attempt, not all pods their scheduler.
+            # A failing plugin costs one attempt of one pod; the scheduler continues.
             _log.exception("a plugin failed while %s was scheduled", queued.info.key)
             failed = failure.make_internal_failure(error)
             decision = self._log.record_error(queued, prof, failed.message, started_seconds)
@@ -138,12 +138,12 @@ class SchedulingCycle:
         snap: snapshot.Snapshot,
         result: runtime.ScheduleResult,
     ) -> failure.AttemptFailure:
-        """Ask PostFilter plugins for help; `result.message` takes in what they say."""
+        """Run the PostFilter plugins; their reasons become part of `result.message`."""
         if not result.status.is_rejection:
             return failure.AttemptFailure(", ".join(result.status.reasons), is_rejection=False)
         diagnosis = result.diagnosis
         if diagnosis is None:
-            # Without any node nobody rejected the pod: it is tried again after backoff.
+            # With no nodes, no plugin rejected the pod: it is retried after backoff.
             return failure.AttemptFailure(result.message, is_rejection=True)
         evidence = framework.evidence(info, snap, diagnosis)
         result.times.begin()
@@ -180,7 +180,8 @@ class SchedulingCycle:
             self._waiting.add(info, node_name, waits)
             place.is_waiting = True
         else:
-            # Nothing can make it unschedulable any more, so it needs no events.
+            # No event can make it unschedulable any more, so the queue need not record events for
+            # it.
             self._queue.done(info.uid)
         return place
 
@@ -188,7 +189,7 @@ class SchedulingCycle:
 def _reserve_and_permit(
     place: AssumedPod,
 ) -> tuple[failure.AttemptFailure | None, dict[str, float]]:
-    """Run Reserve and Permit; return what failed, else for which plugins the pod has to wait."""
+    """Run Reserve and Permit; return the failure, or the timeouts of plugins that delay the pod."""
     times = place.decision.times
     times.begin()
     framework, state, info, node_name = place.framework, place.state, place.info, place.node_name

@@ -1,8 +1,8 @@
-"""Counts what shadow policies would have changed, decision by decision.
+"""Counts the decisions that shadow policies would have changed.
 
-A pod is decided again inside its own cycle, where the snapshot is still the one that the real
-decision saw. What that costs is bounded: while other pods wait, second decisions take at most
-BUSY_SHARE of the time, and those beyond are left out and counted as such.
+A pod is decided again inside its own cycle, while the snapshot of the real decision is still valid.
+The cost is limited: while other pods wait, second decisions take at most BUSY_SHARE of the time,
+and the ones beyond the limit are skipped and counted as skipped.
 """
 
 from __future__ import annotations
@@ -19,23 +19,23 @@ from policysched.framework import runtime, shadow
 from policysched.scheduler import decisions, ports
 
 BUSY_SHARE = 0.1
-"""Share of the time that second decisions may take while pods wait for their first one."""
+"""Share of the time that second decisions may take while pods wait for their first decision."""
 _MOST_SAVED_SECONDS = 0.05
-"""Time that was not used does not add up beyond this."""
+"""Limit up to which unused time accumulates."""
 _CHANGES_KEPT = 100
 
 Candidates: TypeAlias = Mapping[str, Sequence[shadow.Candidate]]
-"""What is decided beside the real decisions, by schedulerName."""
+"""The alternatives to the real decisions, by schedulerName."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class ShadowPlacementChange:
-    """A pod that would have gone elsewhere.
+    """A pod that a shadow policy would have placed differently.
 
     Attributes:
         pod: `namespace/name`.
-        node_name: where it went, None for nowhere.
-        verdict: what the shadow policy would have made of it.
+        node_name: the node of the real decision, None if there was none.
+        verdict: the decision under the shadow policy.
     """
 
     pod: str
@@ -50,13 +50,14 @@ Changes: TypeAlias = deque[ShadowPlacementChange]
 
 @dataclasses.dataclass(slots=True)
 class ShadowPolicyTally:
-    """What is known of one shadow policy in one profile, since the policies were loaded.
+    """The counts of one shadow policy in one profile, since the policies were loaded.
 
     Attributes:
-        outcomes: decisions about pods that the policy concerns.
-        skipped: decisions that were left out for lack of time.
-        seconds: what deciding again took.
-        changes: the latest pods that would have gone elsewhere, by uid.
+        outcomes: decisions about pods in the scope of the policy.
+        skipped: decisions that were skipped for lack of time.
+        seconds: total time of the second decisions.
+        changes: the latest pods that would have been placed differently; consecutive changes of one
+            pod (by uid) count as one.
     """
 
     since: datetime.datetime
@@ -67,17 +68,17 @@ class ShadowPolicyTally:
 
     @property
     def decided(self) -> int:
-        """How many decisions came to an outcome."""
+        """Number of decisions with an outcome."""
         return self.outcomes.total() - self.outcomes[shadow.Outcome.FAILED]
 
     @property
     def changed(self) -> int:
-        """How many of them would have been different."""
+        """Number of these decisions that would have been different."""
         return sum(self.outcomes[outcome] for outcome in shadow.CHANGES)
 
 
 class ShadowDecisions:
-    """Listens to real decisions.
+    """A listener to real decisions, which decides the same pods by shadow policies.
 
     Attributes:
         tallies: by schedulerName and shadow policy.
@@ -90,9 +91,9 @@ class ShadowDecisions:
         clock: clocks.Clock,
         is_busy: Callable[[], bool],
     ) -> None:
-        """Decide by what is `current`; when that is another mapping, counting begins anew.
+        """Decide by the candidates that `current` returns; if it returns a new mapping, start over.
 
-        `pods` knows the pods of decisions, `is_busy` says whether others wait for theirs.
+        `pods` returns the pods of decisions; `is_busy` returns whether other pods wait.
         """
         self.tallies: dict[tuple[str, str], ShadowPolicyTally] = {}
         self._pods = pods
@@ -104,7 +105,7 @@ class ShadowDecisions:
         self._looked_at_seconds = clock.monotonic_seconds()
 
     def refresh_candidates(self) -> None:
-        """Take over candidates that are current now, if they are others than before."""
+        """Replace the candidates, and reset the tallies, if `current` returns a new mapping."""
         current = self._current()
         if current is self._candidates:
             return
@@ -164,5 +165,5 @@ def _note_verdict(
         decision.pod, decision.uid, decision.decided_at, decision.node_name, verdict
     )
     if tally.changes and tally.changes[-1].uid == change.uid:
-        tally.changes.pop()  # the same pod, tried again and again
+        tally.changes.pop()  # one entry for a pod that is retried repeatedly
     tally.changes.append(change)

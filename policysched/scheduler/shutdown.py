@@ -1,4 +1,4 @@
-"""The end of a loop: what it began is finished, or cancelled when that takes too long."""
+"""The end of a loop: its tasks finish, or are cancelled after a timeout."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ async def finish_tasks(tasks: Collection[asyncio.Task[Any]], grace_seconds: floa
     """Wait for the tasks, and cancel those that have not ended in time.
 
     Args:
-        tasks: may shrink meanwhile.
-        grace_seconds: how long they have.
+        tasks: may shrink during the call.
+        grace_seconds: how long to wait.
 
     Returns:
-        Whether all ended by themselves, so that no call is under way any more.
+        Whether all tasks ended by themselves, so that no call is in progress.
     """
     if tasks:
         await asyncio.wait(tasks, timeout=grace_seconds)

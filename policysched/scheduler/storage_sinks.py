@@ -1,8 +1,8 @@
-"""Storage objects and disruption budgets as the watch shows them, told to the cache and the queue.
+"""Sinks of storage objects and of PodDisruptionBudgets.
 
-Every change of a storage object is an event of its kind, as in `pkg/scheduler/eventhandlers.go`
-(buildEvtResHandler); which changes help a pod is for the hints of plugins to say. Budgets move no
-pod: preemption reads them when it runs.
+Every change of a storage object becomes a cluster event of its kind, as in
+`pkg/scheduler/eventhandlers.go` (buildEvtResHandler); the queueing hints of plugins decide which
+changes help a pod. Changes of budgets wake no pod: preemption reads budgets when it runs.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ RESOURCES: Mapping[type[storage_objects.StorageObject], events.EventResource] = 
 
 
 class StorageSink(Generic[storages.ObjectT]):
-    """Storage objects of one kind."""
+    """The sink of storage objects of one kind."""
 
     def __init__(
         self,
@@ -37,7 +37,7 @@ class StorageSink(Generic[storages.ObjectT]):
         resource: events.EventResource,
         queue: scheduling_queue.SchedulingQueue,
     ) -> None:
-        """Keep `store` as the watch says, and tell the queue that `resource` changed."""
+        """Write objects to `store`, and send the queue events about `resource`."""
         self._store = store
         self._queue = queue
         self._added = events.ClusterEvent(resource, events.ActionType.ADD)
@@ -45,7 +45,7 @@ class StorageSink(Generic[storages.ObjectT]):
         self._deleted = events.ClusterEvent(resource, events.ActionType.DELETE)
 
     def replace(self, items: Iterable[storages.ObjectT]) -> None:
-        """Take in a complete list: objects that are not in it are gone."""
+        """Apply a complete list: remove objects that are not in it."""
         listed = {_make_object_key(item): item for item in items}
         for gone in [known for known in self._store if _make_object_key(known) not in listed]:
             self.delete(gone)
@@ -53,7 +53,7 @@ class StorageSink(Generic[storages.ObjectT]):
             self.upsert(item)
 
     def upsert(self, item: storages.ObjectT) -> None:
-        """Take in a new or changed object."""
+        """Apply a new or changed object."""
         old = self._store.get(item.metadata.name, item.metadata.namespace)
         if old is not None and object_changes.is_same_version(old.metadata, item.metadata):
             return
@@ -62,21 +62,21 @@ class StorageSink(Generic[storages.ObjectT]):
         self._queue.move_all_to_active_or_backoff(event, old, item)
 
     def delete(self, item: storages.ObjectT) -> None:
-        """Forget an object that was deleted."""
+        """Remove a deleted object."""
         old = self._store.remove(item.metadata.name, item.metadata.namespace)
         if old is not None:
             self._queue.move_all_to_active_or_backoff(self._deleted, old, None)
 
 
 class BudgetSink:
-    """PodDisruptionBudgets."""
+    """The sink of PodDisruptionBudgets."""
 
     def __init__(self, budgets: disruption_budgets.DisruptionBudgets) -> None:
-        """Keep `budgets` as the watch says."""
+        """Write objects to `budgets`."""
         self._budgets = budgets
 
     def replace(self, items: Iterable[disruption_budgets.PodDisruptionBudget]) -> None:
-        """Take in a complete list: budgets that are not in it are gone."""
+        """Apply a complete list: remove budgets that are not in it."""
         listed = {_make_object_key(item): item for item in items}
         for budget in list(self._budgets):
             if (budget.namespace, budget.name) not in listed:
@@ -85,11 +85,11 @@ class BudgetSink:
             self.upsert(item)
 
     def upsert(self, item: disruption_budgets.PodDisruptionBudget) -> None:
-        """Take in a new or changed budget."""
+        """Apply a new or changed budget."""
         self._budgets.set(item)
 
     def delete(self, item: disruption_budgets.PodDisruptionBudget) -> None:
-        """Forget a budget that was deleted."""
+        """Remove a deleted budget."""
         self._budgets.remove(item.metadata.namespace, item.metadata.name)
 
 

@@ -1,4 +1,4 @@
-"""Pods that wait and whose schedulerName no profile has: another scheduler's, or nobody's."""
+"""Tracks waiting pods whose schedulerName belongs to no profile of this process."""
 
 from __future__ import annotations
 
@@ -11,36 +11,37 @@ _SCHEDULED = "PodScheduled"
 
 
 class UnservedPods:
-    """Follows them as the watch shows them."""
+    """Tracks these pods as the watch shows them."""
 
     def __init__(self, serves: Callable[[str], bool]) -> None:
-        """Start without pods; `serves` says whether a schedulerName is one of our profiles."""
+        """Start without pods; `serves` returns whether a profile has a schedulerName."""
         self._serves = serves
         self._pods: dict[str, objects.Pod] = {}
 
     def observe_pod(self, uid: str, pod: objects.Pod) -> None:
-        """Take in a pod that is new, has changed, or is to be judged by other profiles."""
+        """Apply a new or changed pod, or check a known one against changed profiles."""
         if pod.spec.node_name or self._serves(pod.spec.scheduler_name):
             self._pods.pop(uid, None)
         else:
             self._pods[uid] = pod
 
     def forget_pod(self, uid: str) -> None:
-        """Leave out a pod that is gone."""
+        """Remove a pod that is gone."""
         self._pods.pop(uid, None)
 
     def count_by_scheduler_name(self) -> Counter[str]:
-        """Return how many wait, by schedulerName."""
+        """Return the number of waiting pods, by schedulerName."""
         return Counter(pod.spec.scheduler_name for pod in self._pods.values())
 
     def list_ignored_pods(self, before_seconds: float) -> Iterator[objects.Pod]:
-        """Yield those that are older and of which no scheduler has said anything.
+        """Yield the pods that are older than a time and that no scheduler has handled.
 
-        A scheduler that finds no node for a pod says so in the condition PodScheduled; of pods with
-        scheduling gates the API server does. Pods that are being deleted need no node.
+        A scheduler that finds no node for a pod writes the condition PodScheduled; for pods with
+        scheduling gates the API server writes it. Pods without a creation time and pods that are
+        being deleted are skipped.
 
         Args:
-            before_seconds: when they were created at the latest, in seconds since 1970.
+            before_seconds: pods created before this time are old, in seconds since 1970.
         """
         for pod in self._pods.values():
             created = pod.metadata.creation_timestamp
