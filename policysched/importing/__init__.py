@@ -1,13 +1,13 @@
-"""What other schedulers are configured with, rewritten as policies and configuration.
+"""Conversion of the configuration of other schedulers into policies and configuration.
 
-A folder or a module for each kind of source:
+Each kind of source has its own package or module:
 
     kube_scheduler   KubeSchedulerConfiguration v1beta1 to v1, the flags of kube-scheduler, and
                      Policy (predicates and priorities), until Kubernetes 1.22
     tas_policy       TASPolicy of Intel's Telemetry Aware Scheduling
     workloads        affinity, tolerations and spread of pods and their owners
 
-Each reads fields through `reading.fields.StrictFields`, which reports fields that no reader took,
-so that nothing is lost silently, and adds to one `result.outcome.ImportDraft`. `importer` finds the
-sources in a text and proves that what comes out is accepted by the checker.
+Each reads fields through `reading.fields.StrictFields`, which reports unread fields, so that no
+field is lost silently, and adds to one `result.import_draft.ImportDraft`. `importer` converts the
+sources that `source_detection` finds in a text, and keeps only statements that the checker accepts.
 """

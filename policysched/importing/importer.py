@@ -1,4 +1,4 @@
-"""From a text to policies, configuration and findings."""
+"""Converts sources to policies, configuration and findings."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ CONFIG_NAME = "config.yaml"
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class ImportResult:
-    """What an import comes to.
+    """The result of an import.
 
     Attributes:
         policy: a policy text in canonical form, which the checker accepts.
         text: the same with configuration and options as comments at its end.
-        config: a configuration file, None where the defaults do.
+        config: a configuration file, None if the defaults suffice.
         run_options: options of `policysched run`, with their values.
-        findings: what is not expressed, and what is worth knowing.
+        findings: the parts that the result does not express, and other remarks.
     """
 
     policy: str
@@ -37,7 +37,7 @@ class ImportResult:
 
     @property
     def warning_count(self) -> int:
-        """How many findings say that a decision may differ."""
+        """Number of findings by which a decision may differ."""
         return sum(each.severity is findings.FindingSeverity.WARNING for each in self.findings)
 
 
@@ -46,12 +46,12 @@ def convert_sources(
     report: findings.FindingCollector,
     title: str,
 ) -> ImportResult:
-    """Return the policy and configuration that the sources amount to.
+    """Return the policy and configuration for the sources.
 
     Args:
-        sources: see `inputs.detect_sources`.
-        report: what was found on the way to them.
-        title: what the first line of the policy says they are.
+        sources: see `source_detection.detect_sources`.
+        report: the findings made while the sources were detected.
+        title: name of the sources in the first line of the policy.
 
     Raises:
         InputError: there is nothing to import.
@@ -110,7 +110,7 @@ def _add_source(
 def _add_manifest(
     given: fields.StrictFields, kind: str, made: import_draft.ImportDraft
 ) -> findings.MalformedFieldError | None:
-    """Add one of perhaps many manifests; a malformed one must not keep the others out."""
+    """Add one manifest; if it is malformed, leave it out and keep the others."""
     try:
         if kind == source_detection.TAS:
             tas_policy.import_tas_policy(given, made)
@@ -165,7 +165,7 @@ def _render_import_result(
 
 
 def _format_policy_footer(config: str | None, run_options: dict[str, str]) -> list[str]:
-    """Return the lines of what is no policy."""
+    """Return the lines for the configuration and the options, which a policy cannot contain."""
     lines: list[str] = []
     if config is not None:
         lines += [f"{CONFIG_NAME}, which `--out DIR` writes:", "", *config.splitlines()]

@@ -1,4 +1,4 @@
-"""Reading the input of an import, and the files that a command line names."""
+"""Reads the input of an import, and the files that a command line names."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _FILES = ("config", "policy-config-file")
 
 
 def read_file_or_stdin(path: str) -> tuple[str, str]:
-    """Return the text of a file, `-` for standard input, and what to call it.
+    """Return the text of a file, `-` for standard input, and its name for messages.
 
     Raises:
         InputError: it cannot be read, or is not UTF-8.
@@ -36,13 +36,13 @@ def read_file_or_stdin(path: str) -> tuple[str, str]:
 def read_command_line_sources(
     words: list[str], report: findings.FindingCollector
 ) -> list[source_detection.DetectedSource]:
-    """Return a command line and the files that it names.
+    """Return a command line and the contents of the files that it names.
 
-    Only who types the command line can mean files of this machine: those that a manifest names are
-    not looked for.
+    Only a command line that the user types can name files of this machine: files that a manifest
+    names are not opened.
 
     Raises:
-        InputError: such a file cannot be read, or is not what it should be.
+        InputError: such a file cannot be read, or has the wrong content.
     """
     command = source_detection.make_command_source(words, "command line")
     found = [command]

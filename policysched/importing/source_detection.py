@@ -1,4 +1,4 @@
-"""Finding what can be imported in a text: documents, Lists, ConfigMaps, containers' commands."""
+"""Finds sources of an import in a text: documents, Lists, ConfigMaps, containers' commands."""
 
 from __future__ import annotations
 
@@ -25,17 +25,18 @@ _BLOCK = re.compile(r"[|>][0-9+-]*\s*(?:#.*)?$")
 
 
 _Word: TypeAlias = tuple[str, findings.ValueLocation]
-"""A word of a command line and where it stands."""
+"""A word of a command line, and its location."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class DetectedSource:
-    """One thing to import.
+    """One source to import.
 
     Attributes:
         kind: one of `KINDS`.
-        value: the object; the words of a command line.
-        key: the key of the ConfigMap, or the file, that it stands in; what a command line names.
+        value: the object; for a command line its words.
+        key: the key of the ConfigMap that contains it; a command line may refer to it by this key.
+            "" outside ConfigMaps.
     """
 
     kind: str
@@ -47,14 +48,16 @@ class DetectedSource:
 def detect_sources(
     text: str, where: str, report: findings.FindingCollector, forced: str | None = None
 ) -> list[DetectedSource]:
-    """Return what a text holds.
+    """Return the sources in a text.
 
     Raises:
-        InputError: it is no YAML or JSON, or not what `forced` says.
+        InputError: it is not YAML or JSON, a document is not an object, or a field has the wrong
+            type.
     """
     if forced == COMMAND and not _is_manifest(text):
         return [make_command_source(_split_command_line(text, where), where)]
-    plain = text.replace("\t", " ") if text.lstrip()[:1] == "{" else text  # a blank to JSON
+    # A tab is white space in JSON, but an error in YAML.
+    plain = text.replace("\t", " ") if text.lstrip()[:1] == "{" else text
     finder = _SourceFinder(where, plain, report, forced)
     documents = list(plain_yaml.load_yaml_documents(plain, where, with_lines=True))
     found = [
@@ -66,7 +69,7 @@ def detect_sources(
 
 
 def make_command_source(words: list[str], where: str) -> DetectedSource:
-    """Return a command line that stands in no manifest."""
+    """Return the source for a command line outside a manifest."""
     return DetectedSource(
         COMMAND,
         [(word, findings.make_lineless_location(where, words)) for word in words],
@@ -80,7 +83,7 @@ def _is_manifest(text: str) -> bool:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class _SourceFinder:
-    """Looks into one text."""
+    """Finds the sources in one text."""
 
     where: str
     text: str
@@ -90,7 +93,7 @@ class _SourceFinder:
     def find_sources(
         self, value: plain_yaml.Value, place: findings.ValueLocation, key: str = ""
     ) -> Iterator[DetectedSource]:
-        """Yield what a value holds."""
+        """Yield the sources in a value."""
         if not isinstance(value, Mapping):
             raise errors.InputError(
                 f"{place.where}:{place.line}", "holds no object", help="see docs/import.md"
@@ -135,7 +138,7 @@ class _SourceFinder:
     def _find_in_config_map_key(
         self, key: str, text: str, at: findings.ValueLocation
     ) -> Iterator[DetectedSource]:
-        """Yield what a key of a ConfigMap holds."""
+        """Yield the sources in a key of a ConfigMap."""
         try:
             plain = text.replace("\t", " ") if text.lstrip()[:1] == "{" else text
             documents = list(plain_yaml.load_yaml_documents(plain, at.where, with_lines=True))
@@ -151,13 +154,13 @@ class _SourceFinder:
             yield from self.find_sources(document.value, inner, key)
 
     def _count_lines_before_scalar(self, line: int) -> int:
-        """Return how many lines stand before the text of a scalar that begins on a line."""
+        """Return the number of lines before the text of a scalar that begins on a line."""
         begins = self.text.splitlines()[line - 1] if line <= self.text.count("\n") + 1 else ""
         return line if _BLOCK.search(begins) else line - 1
 
 
 def _detect_source_kind(value: Mapping[str, plain_yaml.Value], forced: str | None) -> str | None:
-    """Return the kind of source that an object is, None for none."""
+    """Return the kind of source of an object, None if it is not a source."""
     kind, api_version = value.get("kind"), str(value.get("apiVersion") or "")
     if not isinstance(kind, str | None):
         return None
@@ -177,7 +180,7 @@ def _detect_source_kind(value: Mapping[str, plain_yaml.Value], forced: str | Non
 def _find_scheduler_command(
     value: Mapping[str, plain_yaml.Value], place: findings.ValueLocation
 ) -> list[_Word]:
-    """Return the command line of the container that runs kube-scheduler, [] if none does.
+    """Return the command line of the container that runs kube-scheduler, [] if there is none.
 
     Raises:
         InputError: a word is not text.
@@ -205,7 +208,7 @@ def _find_scheduler_command(
 
 
 def _unwrap_shell_command(words: list[_Word]) -> list[_Word]:
-    """Return the command line of kube-scheduler within `sh -c "…"`; others as they are."""
+    """Return the command line of kube-scheduler within `sh -c "…"`; return others unchanged."""
     for text, at in words:
         if command_line.PROGRAM in text and " " in text:
             inner = [(each, at) for each in _split_command_line(text, f"{at.where}:{at.line}")]
@@ -216,7 +219,7 @@ def _unwrap_shell_command(words: list[_Word]) -> list[_Word]:
 
 
 def _split_command_line(text: str, where: str) -> list[str]:
-    """Return the words of a command line as a shell has them.
+    """Return the words of a command line as a shell splits them.
 
     Raises:
         InputError: a quote is not closed.

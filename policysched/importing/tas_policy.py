@@ -1,7 +1,7 @@
-"""TASPolicy (`telemetry.intel.com/v1alpha1`): Intel's Telemetry Aware Scheduling.
+"""Imports TASPolicy (`telemetry.intel.com/v1alpha1`) of Intel's Telemetry Aware Scheduling.
 
-What the strategies are meant to do is written, not what TAS makes of it where that is a defect;
-docs/import.md names these. Source: telemetry-aware-scheduling `pkg/strategies`, `pkg/metrics` and
+The result implements the intended effect of the strategies, not the defects of TAS; docs/import.md
+lists these defects. Source: telemetry-aware-scheduling `pkg/strategies`, `pkg/metrics` and
 `pkg/telemetryscheduler`, and its README.
 """
 
@@ -32,9 +32,9 @@ _LABELING = "let pods be rejected or scored by the metric itself, not by a label
 
 
 def import_tas_policy(given: fields.StrictFields, made: import_draft.ImportDraft) -> None:
-    """Add the metrics and the policy, and let its pods fit without TAS.
+    """Add the metrics and the policy, and make its pods schedulable without TAS.
 
-    They ask for TAS by requesting `telemetry/scheduling`, a resource that no node has.
+    Pods opt in to TAS by a request for `telemetry/scheduling`, a resource that no node has.
 
     Raises:
         InputError: a field has the wrong type.
@@ -69,7 +69,7 @@ def import_tas_policy(given: fields.StrictFields, made: import_draft.ImportDraft
 
 
 def _make_pod_scope(namespace: str, name: str) -> syntax.Scope:
-    """Return the pods that TAS's own label binds to the policy."""
+    """Return a scope of the pods that the label of TAS assigns to the policy."""
     where = policy_text.make_label_requirement(_LABEL, "=", (name,))
     names = syntax.NamespaceScope(policy_text.SPAN, (policy_text.make_word(namespace),), None)
     return syntax.Scope(policy_text.SPAN, "pods", names, where)
@@ -100,9 +100,9 @@ def _convert_strategies(
 def _convert_dontschedule(
     strategy: fields.StrictFields, made: import_draft.ImportDraft
 ) -> list[policy_text.CommentedStatement]:
-    """Return rules that reject nodes: one a condition, or one for all of them together.
+    """Return rules that reject nodes: one for each condition, or one for their conjunction.
 
-    A condition each, so that an outage of one metric does not take the others out of force.
+    The rules of anyOf are separate, so that an outage of one metric does not disable the others.
     """
     conditions = []
     for rule in strategy.read_objects("rules"):
@@ -156,7 +156,7 @@ def _convert_rule_condition(
 def _convert_scheduleonmetric(
     strategy: fields.StrictFields, made: import_draft.ImportDraft
 ) -> list[policy_text.CommentedStatement]:
-    """Return the score by the first rule, the only one that TAS goes by."""
+    """Return the score by the first rule, the only one that TAS uses."""
     rules = strategy.read_objects("rules")
     strategy.skip_fields("policyName", "logicalOperator")
     for further in rules[1:]:
@@ -167,7 +167,7 @@ def _convert_scheduleonmetric(
         return []
     first = rules[0]
     operator = first.read_text("operator")
-    first.skip_fields("target")  # of no meaning to an order
+    first.skip_fields("target")  # does not affect an order
     if operator not in ("LessThan", "GreaterThan"):
         problem = f"`scheduleonmetric` by `{operator}` orders nothing"
         first.skip_fields("metricname")
@@ -192,7 +192,7 @@ def _convert_scheduleonmetric(
 def _declare_metric(
     name: str, at: findings.ValueLocation, made: import_draft.ImportDraft
 ) -> syntax_expr.Ref:
-    """Return the metric of a name, declaring it at its first use."""
+    """Return a reference to the metric of a name, and declare it at its first use."""
     known = _NOT_A_NAME.sub("_", name)
     if not known or known[0].isdigit() or known in vocabulary.RESERVED_NAMES:
         known = f"metric_{known}"

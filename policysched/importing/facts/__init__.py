@@ -1,1 +1,1 @@
-"""Tables about kube-scheduler: its plugins by version, its predicates, its configuration fields."""
+"""Tables about kube-scheduler: plugins by version, predicates, configuration fields."""

@@ -1,4 +1,4 @@
-"""Fields of kube-scheduler's configuration that the configuration of policysched has too."""
+"""Fields of kube-scheduler's configuration that the configuration of policysched also has."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ ADVICE = "policysched works without it; docs/import.md says what becomes of each
 def find_fields_refusal(fields: dict[str, Any]) -> str | None:
     """Return why fields cannot be set, None if they can.
 
-    The configuration's own schema and reader decide, so that a field that policysched comes to
-    have is imported from then on.
+    The configuration's own schema and reader decide, so a field that a later version adds is
+    imported without a change here.
     """
     try:
         config_reading.parse_config(format_configuration_yaml(fields), "config.yaml")
@@ -26,5 +26,5 @@ def find_fields_refusal(fields: dict[str, Any]) -> str | None:
 
 
 def format_configuration_yaml(fields: dict[str, Any]) -> str:
-    """Return the configuration file that has these fields."""
+    """Return the text of a configuration file with these fields."""
     return yaml.safe_dump(config_reading.HEAD | fields, sort_keys=False, allow_unicode=True)

@@ -1,4 +1,4 @@
-"""Predicates and priorities of the Policy API, and the plugins that do their work.
+"""Predicates and priorities of the Policy API, and the plugins that replaced them.
 
 Source: `pkg/scheduler/framework/plugins/legacy_registry.go` and `pkg/scheduler/algorithmprovider`
 of Kubernetes 1.8 to 1.22.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 GENERAL = ("NodeResourcesFit", "NodeName", "NodePorts", "NodeAffinity")
 MANDATORY = ("NodeUnschedulable", "TaintToleration")
-"""Filters that every Policy has."""
+"""Filter plugins of every Policy."""
 
 PREDICATES: dict[str, tuple[str, ...]] = {
     "GeneralPredicates": GENERAL,
@@ -38,13 +38,13 @@ PREDICATES: dict[str, tuple[str, ...]] = {
     "CheckNodeDiskPressure": ("TaintToleration",),
     "CheckNodePIDPressure": ("TaintToleration",),
 }
-"""Predicate → plugins; conditions of nodes have been taints since 1.12."""
+"""Predicate → plugins; the conditions of nodes are taints since Kubernetes 1.12."""
 
 DEFAULT_PREDICATES = (
     *("NoVolumeZoneConflict", "MaxCSIVolumeCountPred", "MatchInterPodAffinity", "NoDiskConflict"),
     *("GeneralPredicates", "CheckVolumeBinding", "EvenPodsSpread"),
 )
-"""What a Policy without `predicates` has, the mandatory ones apart."""
+"""Predicates of a Policy without `predicates`, except the mandatory ones."""
 
 PRIORITIES: dict[str, str] = {
     "BalancedResourceAllocation": "NodeResourcesBalancedAllocation",
@@ -74,4 +74,4 @@ DEFAULT_PRIORITIES: dict[str, int] = {
     "ImageLocalityPriority": 1,
     "EvenPodsSpreadPriority": 2,
 }
-"""What a Policy without `priorities` has, NodePreferAvoidPodsPriority apart."""
+"""Priorities of a Policy without `priorities`, except NodePreferAvoidPodsPriority."""

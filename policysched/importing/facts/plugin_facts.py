@@ -1,7 +1,7 @@
-"""What kube-scheduler's plugins were called, where they act and what they weighed, by version.
+"""Names, extension points and default weights of kube-scheduler's plugins, by version.
 
-Sources: `pkg/scheduler/apis/config/v1*/default_plugins.go` and `pkg/scheduler/algorithmprovider`
-of Kubernetes 1.18 to 1.36, and the release notes of v1beta2 and v1beta3.
+Sources: `pkg/scheduler/apis/config/v1*/default_plugins.go` and `pkg/scheduler/algorithmprovider` of
+Kubernetes 1.18 to 1.36, and the release notes of v1beta2 and v1beta3.
 """
 
 from __future__ import annotations
@@ -47,17 +47,20 @@ DECIDES: dict[str, frozenset[str]] = {
     names.VOLUME_BINDING: frozenset({"filter", "reserve", "preBind"}),
     names.DYNAMIC_RESOURCES: frozenset({"filter"}),
 }
-"""Those of them at which it decides; at the others it prepares that, or does so by default only."""
+"""The extension points among these at which a plugin decides.
+
+Only these determine whether it is on: at the others it prepares decisions, or acts by default only.
+"""
 
 RESOURCE_STRATEGIES: dict[str, str] = {
     "NodeResourcesLeastAllocated": "LeastAllocated",
     "NodeResourcesMostAllocated": "MostAllocated",
     "RequestedToCapacityRatio": "RequestedToCapacityRatio",
 }
-"""Score plugins until v1beta1 → strategy of NodeResourcesFit that took their place."""
+"""Score plugins until v1beta1 → the strategy of NodeResourcesFit that replaced them."""
 
 IN_TREE_LIMITS = ("EBSLimits", "GCEPDLimits", "AzureDiskLimits", "CinderLimits")
-"""Filters by volume type; CSI migration left the work to NodeVolumeLimits."""
+"""Filter plugins by volume type; after CSI migration NodeVolumeLimits replaced them."""
 
 GONE: dict[str, str] = {
     "NodeLabel": "write `nodeAffinity` or `score node(…)` rules",
@@ -68,7 +71,7 @@ GONE: dict[str, str] = {
     "NodeResourceLimits": "score by `limits(cpu)` and `limits(memory)` in a policy",
     **dict.fromkeys(IN_TREE_LIMITS, "NodeVolumeLimits counts these volumes"),
 }
-"""Plugins that Kubernetes has removed → what to do instead."""
+"""Plugins that Kubernetes has removed → a replacement."""
 
 _OLD_WEIGHTS = {names.TAINT_TOLERATION: 1, names.NODE_AFFINITY: 1, names.INTER_POD_AFFINITY: 1}
 _SCORES = (
@@ -89,7 +92,7 @@ def get_default_score_weights(version: str) -> dict[str, int]:
 
 
 def get_default_plugins(version: str) -> dict[str, int]:
-    """Return what is enabled without a word, with its weight, as the version called it."""
+    """Return the plugins that a version enables by default, by their old names, with weights."""
     found = dict.fromkeys(POINTS, 1) | get_default_score_weights(version)
     if version == "v1beta1":
         found |= {"NodeResourcesLeastAllocated": 1, "NodePreferAvoidPods": 10000}
@@ -98,7 +101,7 @@ def get_default_plugins(version: str) -> dict[str, int]:
 
 
 def get_extension_points(name: str, version: str) -> frozenset[str]:
-    """Return the extension points of a plugin in a version; empty for one that is not known."""
+    """Return the extension points of a plugin in a version; empty for an unknown plugin."""
     if name == names.NODE_RESOURCES_FIT and version == "v1beta1":
         return frozenset({"preFilter", "filter"})
     if name in POINTS:
@@ -113,5 +116,5 @@ def get_extension_points(name: str, version: str) -> frozenset[str]:
 
 
 def is_scoring_plugin(name: str) -> bool:
-    """Return whether a built-in plugin's points can differ between nodes."""
+    """Return whether the points of a built-in plugin can differ between nodes."""
     return name in _SCORES

@@ -1,4 +1,4 @@
-"""The command line of kube-scheduler, any version up to 1.36."""
+"""Imports the command line of kube-scheduler, any version up to 1.36."""
 
 from __future__ import annotations
 
@@ -50,9 +50,9 @@ class ReferencedFiles:
     """Files and ConfigMaps that a command line refers to.
 
     Attributes:
-        configs: `--config`, and `--policy-config-file`, with where that is said.
-        config_maps: `--policy-configmap`, likewise.
-        scheduler_name: what a legacy Policy's profile is called.
+        configs: the flags `--config` and `--policy-config-file`, with their places.
+        config_maps: the flags `--policy-configmap`, with their places.
+        scheduler_name: schedulerName of the profile of a legacy Policy.
     """
 
     configs: tuple[flags.CommandLineFlag, ...]
@@ -67,7 +67,7 @@ def is_kube_scheduler_command(words: Sequence[str]) -> bool:
 
 
 def list_referenced_files(found: Sequence[flags.CommandLineFlag]) -> ReferencedFiles:
-    """Return what the command line refers to."""
+    """Return the files and ConfigMaps that the command line refers to."""
     names = [flag.value for flag in found if flag.name == "scheduler-name"]
     return ReferencedFiles(
         tuple(flag for flag in found if flag.name in ("config", "policy-config-file")),
@@ -83,12 +83,12 @@ def import_command_line(
     *,
     has_files: bool,
 ) -> None:
-    """Add what the flags say; files that they name are read by who calls.
+    """Add the settings of the flags; the caller reads the files that they name.
 
     Args:
         found: see `flags`.
         at: the place of the command line.
-        made: the outcome.
+        made: the draft to extend.
         has_files: whether the profile comes from a file that is imported too.
     """
     names = list_referenced_files(found).scheduler_name
@@ -146,7 +146,7 @@ def _apply_algorithm_provider(
 def _collect_flag_group(
     found: Sequence[flags.CommandLineFlag], fields: Mapping[str, str]
 ) -> dict[str, tuple[findings.ValueLocation, object]]:
-    """Return what flags say about a group of the configuration."""
+    """Return the fields of a group of the configuration that flags set."""
     group: dict[str, tuple[findings.ValueLocation, object]] = {}
     for flag in found:
         field = fields.get(flag.name)
@@ -201,17 +201,17 @@ def _begins_with_any(name: str, known: Sequence[str]) -> bool:
 
 
 def _parse_bounded_number(text: str) -> int | float | str:
-    """Return a number of bounded size, the text if it is none."""
+    """Return a number of bounded size, or the text if it is not one."""
     found = flag_values.parse_go_number(text)
     return text if found is None else found
 
 
 def _parse_go_duration(text: str) -> float | str:
-    """Return the seconds of a Go duration of one or more parts, the text if it is none."""
+    """Return the seconds of a Go duration of one or more parts, or the text if it is not one."""
     found = durations.parse_duration_seconds(text)
     return text if found is None else found
 
 
 def report_unread_file(flag: flags.CommandLineFlag, report: findings.FindingCollector) -> None:
-    """Tell of a file or ConfigMap that is named and not part of the input."""
+    """Report a file or ConfigMap that is named and not part of the input."""
     report.warn(flag.at, f"`--{flag.name}` names `{flag.value}`, which is not read", _NAMES_FILE)

@@ -1,4 +1,4 @@
-"""Extenders: servers that kube-scheduler asks; policysched asks none."""
+"""Reports extenders, servers that kube-scheduler calls; policysched calls none."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ _TAS_ADVICE = "import its TASPolicy objects, they say what it decides"
 
 
 def import_extenders(given: fields.StrictFields, report: findings.FindingCollector) -> list[str]:
-    """Report each extender, and return the resources that only extenders know about.
+    """Report each extender, and return the resources that only extenders know.
 
-    Pods request these resources although no node has them, so NodeResourcesFit has to overlook
-    them (`framework/plugins/noderesources/fit.go`, by `ignoredByScheduler`).
+    Pods request these resources although no node has them, so NodeResourcesFit must ignore them
+    (`framework/plugins/noderesources/fit.go`, by `ignoredByScheduler`).
 
     Raises:
         InputError: the address of an extender is not the URL of a server.
@@ -32,7 +32,7 @@ def import_extenders(given: fields.StrictFields, report: findings.FindingCollect
             if resource.read_boolean("ignoredByScheduler", default=False):
                 ignored.append(name)
             resource.skip_fields("name")
-        extender.read_all_values()  # told as a whole
+        extender.read_all_values()  # the finding below covers all fields
         does = f" ({', '.join(verbs)})" if verbs else ""
         advice = _TAS_ADVICE if "tas-service" in url or "telemetry" in url else _ADVICE
         report.warn(extender.place, f"the extender {url}{does} cannot be asked", advice)

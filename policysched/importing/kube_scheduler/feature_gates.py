@@ -1,4 +1,4 @@
-"""Feature gates of kube-scheduler: what policysched always does, and what it never does.
+"""Feature gates of kube-scheduler: switches here, always on here, or without a counterpart.
 
 Source: `pkg/features/kube_features.go` of Kubernetes 1.18 to 1.36.
 """
@@ -12,7 +12,7 @@ from policysched.config import config
 from policysched.importing.result import findings, import_draft
 
 _SWITCHES: dict[str, bool] = msgspec.to_builtins(config.FeatureGates())
-"""Those that are switches here too, with their defaults."""
+"""Gates that are switches of policysched too, with their defaults."""
 
 _ALWAYS_ON = frozenset(
     {
@@ -32,7 +32,7 @@ _ALWAYS_ON = frozenset(
     }
 )
 _NO_MATTER = frozenset({"SchedulerAsyncAPICalls"})
-"""How fast, not where."""
+"""Gates that affect speed, but no placement."""
 
 _ADVICE = "make sure that no pod depends on it"
 

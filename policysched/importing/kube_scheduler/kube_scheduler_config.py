@@ -1,4 +1,4 @@
-"""KubeSchedulerConfiguration, v1beta1 to v1 (`kubescheduler.config.k8s.io`)."""
+"""Imports KubeSchedulerConfiguration, v1beta1 to v1 (`kubescheduler.config.k8s.io`)."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def import_kube_scheduler_config(
     """Add the profiles and the configuration.
 
     Raises:
-        InputError: the version is none of `plugin_facts.VERSIONS`, or a field has a wrong type.
+        InputError: the version is not in `plugin_facts.VERSIONS`, or a field has a wrong type.
     """
     version = _parse_config_version(given)
     ignored = extenders.import_extenders(given, made.report)
@@ -184,7 +184,7 @@ def _add_out_of_tree_plugins(
     args: dict[str, plugin_arguments.PluginArguments],
     made: import_draft.ImportDraft,
 ) -> None:
-    """Add plugins of other packages that are installed here, and tell of those that are not."""
+    """Add out-of-tree plugins that are installed here, and report the others."""
     installed = registry.create_installed_registry().list_plugin_names()
     for name, place in points.out_of_tree.items():
         if name in installed:
@@ -209,7 +209,7 @@ def _add_out_of_tree_plugins(
 def _report_removed_plugins(
     points: plugin_points.PluginPoints, made: import_draft.ImportDraft
 ) -> None:
-    """Tell of plugins that the source names and Kubernetes has removed."""
+    """Report plugins that the source names and Kubernetes has removed."""
     for name, advice in plugin_facts.GONE.items():
         place = points.places.get(name)
         if place is None:
@@ -223,7 +223,7 @@ def _report_removed_plugins(
         made.report.warn(place, problem, advice)
 
 
-# ---------------------------------------------------------------------------- everything else
+# ---------------------------------------------------------------------------- other fields
 
 
 def _note_percentage_of_nodes(given: fields.StrictFields, percentage: int | None) -> None:
@@ -260,7 +260,7 @@ def _import_configuration(given: fields.StrictFields, made: import_draft.ImportD
 def _set_group_fields(
     name: str, inner: fields.StrictFields, made: import_draft.ImportDraft
 ) -> None:
-    """Pass on the fields of a group that the configuration has too."""
+    """Add the fields of a group that the configuration has too."""
     group: dict[str, tuple[findings.ValueLocation, Any]] = {}
     for key in inner.list_keys():
         value: Any = (
@@ -280,7 +280,7 @@ def _set_group_fields(
 def report_lease_not_taken_over(
     what: str, at: findings.ValueLocation, report: findings.FindingCollector
 ) -> None:
-    """Tell that the lease of kube-scheduler is not taken over."""
+    """Report that the lease of kube-scheduler is not used."""
     problem = f"`{what}` is left out: policysched has a lease of its own"
     report.note(at, problem, "schedulers that share a lease take turns, and pods stay Pending")
 

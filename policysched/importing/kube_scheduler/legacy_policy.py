@@ -1,4 +1,4 @@
-"""Policy (`kind: Policy`, `apiVersion: v1`): predicates and priorities, until Kubernetes 1.22."""
+"""Imports Policy (`kind: Policy`, `apiVersion: v1`): predicates and priorities, until 1.22."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ _ALWAYS_ALL = "policysched always knows every reason"
 
 @dataclasses.dataclass(slots=True)
 class _LegacyPolicyReading:
-    """What a Policy asks for.
+    """The requests of a Policy, by plugin.
 
     Attributes:
-        filters: plugin → the comment about who asked for its filter.
+        filters: plugin → the comment about the predicate that requests its filter.
         scores: plugin → (weight, comment, place).
-        resource_scores: scores by requests.
+        resource_scores: scores by requested resources.
     """
 
     plan: profile_plan.ProfilePlan
@@ -42,7 +42,7 @@ class _LegacyPolicyReading:
 def import_legacy_policy(
     given: fields.StrictFields, made: import_draft.ImportDraft, scheduler_name: str
 ) -> None:
-    """Add a profile of this name, and a policy for what no plugin does.
+    """Add a profile of this name, and a policy for the parts that no plugin covers.
 
     Raises:
         InputError: a field has the wrong type.
@@ -173,7 +173,7 @@ _RATIO_DEFAULT = {
         "shape": [{"utilization": 0, "score": 10}, {"utilization": 100, "score": 0}]
     }
 }
-"""Without arguments it prefers empty nodes (`requested_to_capacity_ratio.go` of 1.17)."""
+"""The default without arguments prefers empty nodes (`requested_to_capacity_ratio.go` of 1.17)."""
 
 
 def _import_other_priority(
@@ -269,7 +269,7 @@ def _report_unknown_name(
 
 
 def _set_plugin_choices(reading: _LegacyPolicyReading) -> None:
-    """Switch each plugin to what predicates and priorities ask for."""
+    """Set each plugin as predicates and priorities request."""
     for name, decides in plugin_facts.DECIDES.items():
         if name not in _COVERED:
             continue
@@ -302,4 +302,4 @@ _COVERED = frozenset(
     {plugin for plugins in legacy_policy_facts.PREDICATES.values() for plugin in plugins}
     | set(legacy_policy_facts.PRIORITIES.values())
 )
-"""Plugins that a Policy decides about; others did not exist then, or are no matter of it."""
+"""Plugins that a Policy controls; the others did not exist then, or a Policy cannot set them."""

@@ -1,4 +1,4 @@
-"""`pluginConfig`: arguments of plugins, brought into the form that policysched's plugins take."""
+"""Converts `pluginConfig`, the arguments of plugins, to the arguments that policysched takes."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _ADVICE = "leave it out, or write as a policy what it is for"
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class PluginArguments:
-    """Arguments of one plugin, without what policysched's does not take."""
+    """Arguments of one plugin, without those that policysched's plugin does not take."""
 
     name: str
     place: findings.ValueLocation
@@ -40,7 +40,7 @@ class PluginArguments:
 
     @property
     def is_strategy(self) -> bool:
-        """Whether they belong to a former plugin that is a strategy now."""
+        """Whether they belong to a former plugin that is now a strategy of NodeResourcesFit."""
         return self.name in plugin_facts.RESOURCE_STRATEGIES
 
 
@@ -48,7 +48,7 @@ def read_plugin_arguments(profile: fields.StrictFields, version: str) -> dict[st
     """Return the arguments by plugin.
 
     Raises:
-        InputError: a field has the wrong type, or a number that no policy can write.
+        InputError: a field has the wrong type, or a number that no policy can contain.
     """
     found = {}
     for entry in profile.read_objects("pluginConfig"):
@@ -71,7 +71,7 @@ def read_plugin_arguments(profile: fields.StrictFields, version: str) -> dict[st
 
 
 def _refuse_long_numbers(value: plain_yaml.Value, place: findings.ValueLocation) -> None:
-    """Refuse numbers of more digits than a policy may have."""
+    """Refuse numbers of more digits than a policy may contain."""
     if isinstance(value, dict | list):
         items = value.items() if isinstance(value, dict) else enumerate(value)
         for key, inner in items:
@@ -95,7 +95,7 @@ def convert_to_scoring_strategy(given: PluginArguments | None) -> dict[str, Any]
 
 
 def _adapt_to_version(name: str, value: dict[str, Any], version: str) -> dict[str, Any]:
-    """Say what a version took for granted: constraints alone meant a list of them in v1beta1."""
+    """Add defaults of a version: in v1beta1 `defaultConstraints` alone implied the type List."""
     is_old_list = version == "v1beta1" and value.get("defaultConstraints")
     if name == "PodTopologySpread" and is_old_list:
         return {"defaultingType": "List"} | value

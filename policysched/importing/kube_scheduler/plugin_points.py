@@ -1,8 +1,8 @@
-"""Which plugin acts at which extension point: `plugins` of a profile, as kube-scheduler reads it.
+"""Resolves `plugins` of a profile to the plugins of each extension point, as kube-scheduler does.
 
 Sources: `mergePluginSet` of `apis/config/v1/default_plugins.go` and `expandMultiPointPlugins` of
-`framework/runtime/framework.go`: what stands at a point comes before `multiPoint`, `disabled` takes
-away defaults only, and `*` all of them.
+`framework/runtime/framework.go`: entries of a point override `multiPoint`, `disabled` removes only
+defaults, and `*` removes all of them.
 """
 
 from __future__ import annotations
@@ -20,17 +20,21 @@ _POINTS = (
     *("reserve", "permit", "preBind", "bind", "postBind"),
 )
 _GROUP_POINTS = ("placementGenerate", "placementScore")
-"""Where plugins choose places for pods of a group together; written files have them, empty."""
+"""Points at which plugins choose places for the pods of a group together.
+
+Generated files contain them, empty.
+"""
 
 
 @dataclasses.dataclass(slots=True)
 class PluginPoints:
-    """What is enabled.
+    """The enabled plugins of a profile.
 
     Attributes:
         weights: point → plugin → weight.
-        places: plugin → where the source last names it; under `*`, where it takes away all.
-        strangers: plugins that kube-scheduler never had, with a place.
+        places: plugin → the last place at which the source names it; under `*`, the last place at
+            which the source disables all.
+        out_of_tree: plugins that kube-scheduler never had, each with its first place.
     """
 
     weights: dict[str, dict[str, int]] = dataclasses.field(default_factory=dict)
@@ -42,11 +46,11 @@ class PluginPoints:
         return frozenset(point for point, plugins in self.weights.items() if name in plugins)
 
     def get_location(self, name: str, default: findings.ValueLocation) -> findings.ValueLocation:
-        """Return where the source says something about a plugin."""
+        """Return the place of the source that configures a plugin."""
         return self.places.get(name) or self.places.get(ALL) or default
 
     def get_origin_comment(self, name: str) -> str:
-        """Return the same for a comment, "" where nothing is said."""
+        """Return the same place as a comment, "" if the source does not configure the plugin."""
         place = self.places.get(name) or self.places.get(ALL)
         return place.origin_comment if place else ""
 
@@ -60,7 +64,7 @@ class _PluginSet:
 
 
 def resolve_enabled_plugins(plugins: fields.StrictFields | None, version: str) -> PluginPoints:
-    """Return what is enabled in a profile of a version.
+    """Return the enabled plugins of a profile of a version.
 
     Raises:
         InputError: a field has the wrong type.
@@ -82,7 +86,7 @@ def resolve_enabled_plugins(plugins: fields.StrictFields | None, version: str) -
 
 
 def _merge_default_plugins(own: _PluginSet, version: str) -> dict[str, int]:
-    """Return the default plugins with what `multiPoint` says about them."""
+    """Return the default plugins as modified by `multiPoint`."""
     defaults = {} if ALL in own.disabled else plugin_facts.get_default_plugins(version)
     kept = {name: weight for name, weight in defaults.items() if name not in own.disabled}
     return kept | own.enabled
@@ -97,7 +101,7 @@ def _read_plugin_sets(plugins: fields.StrictFields, found: PluginPoints) -> dict
         sets[point] = each = _PluginSet()
         for entry in given.read_objects("disabled"):
             name = entry.read_text("name")
-            entry.skip_fields("weight")  # of no meaning here, and generated files have it
+            entry.skip_fields("weight")  # without meaning here, but in generated files
             each.disabled.add(name)
             found.places[name] = entry.place
         for entry in given.read_objects("enabled"):

@@ -1,4 +1,4 @@
-"""Ports, certificates and logs of kube-scheduler."""
+"""Imports ports, certificates and logs of kube-scheduler."""
 
 from __future__ import annotations
 
@@ -25,30 +25,30 @@ _CACHES: Mapping[str, str] = {
     "authentication-token-webhook-cache-ttl": "authentication",
     "authorization-webhook-cache-authorized-ttl": "authorization",
 }
-"""Flag → group of `serving` that has `cacheSeconds`."""
+"""Flag → the group of `serving` with its `cacheSeconds`."""
 _LOG_FORMAT = "logging-format"
 
 FLAGS = frozenset({*_FIELDS, *_CACHES, _BIND, _PORT, _OLD_BIND, _OLD_PORT, _PATHS, _LOG_FORMAT})
-"""What `add_serving_flags` takes."""
+"""Flags that `add_serving_flags` imports."""
 
 _Group = dict[str, tuple[findings.ValueLocation, Any]]
 
 
 def format_serving_address(host: str, port: str) -> str:
-    """Return an address as policysched writes it, "" for port 0, which means nowhere."""
+    """Return an address as policysched writes it, "" for port 0, which disables serving."""
     if port == "0":
         return ""
     try:
         is_v6 = ipaddress.ip_address(host).version == 6  # noqa: PLR2004 - the version of IP
     except ValueError:
-        is_v6 = False  # whatever it is, the configuration says what is wrong with it
+        is_v6 = False  # the reader of the configuration reports an invalid host
     return f"[{host}]:{port}" if is_v6 else f"{host}:{port}"
 
 
 def add_serving_flags(
     found: Sequence[flags.CommandLineFlag], made: import_draft.ImportDraft
 ) -> None:
-    """Add what the flags of a command line say of it."""
+    """Add the settings of the flags of a command line."""
     by_name = {flag.name: flag for flag in found}
     group: _Group = {}
     for field, bind, port, default in (
@@ -99,7 +99,7 @@ def _set_group_field(
 
 
 def add_serving_fields(given: fields.StrictFields, made: import_draft.ImportDraft) -> None:
-    """Add what a KubeSchedulerConfiguration says: addresses without TLS, until v1beta1."""
+    """Add the addresses of a KubeSchedulerConfiguration: without TLS, until v1beta1."""
     group: _Group = {}
     for name in ("metricsBindAddress", "healthzBindAddress"):
         value = str(given.read_value(name) or "")

@@ -1,1 +1,1 @@
-"""Read mappings and flags strictly: whatever is not used is reported."""
+"""Strict readers of mappings and flags: they report everything that is not read."""

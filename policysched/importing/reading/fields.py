@@ -1,4 +1,4 @@
-"""Reading a mapping of which nothing may be lost: what nobody took is reported."""
+"""A reader of mappings that reports each field that no caller read."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ _T = TypeVar("_T")
 
 
 class StrictFields:
-    """The fields of a mapping, taken one by one.
+    """The fields of a mapping, which callers read one by one.
 
     Attributes:
-        place: of the mapping.
-        report: where findings go.
+        place: place of the mapping.
+        report: receiver of the findings.
     """
 
     def __init__(
@@ -29,7 +29,7 @@ class StrictFields:
         """Read `value`.
 
         Raises:
-            InputError: it is no mapping.
+            InputError: it is not a mapping.
         """
         self.place = place
         self.report = report
@@ -40,38 +40,38 @@ class StrictFields:
         self._inner: list[StrictFields] = []
 
     def __contains__(self, key: str) -> bool:
-        """Return whether the field is there and is not null."""
+        """Return whether the field exists and is not null."""
         return self._value.get(key) is not None
 
     def locate_field(self, key: str) -> findings.ValueLocation:
         """Return the place of a field."""
         return self.place.locate_child(key)
 
-    # ------------------------------------------------------------------------ taking
+    # ------------------------------------------------------------------------ reading
 
     def read_value(self, key: str) -> plain_yaml.Value:
-        """Return a field, None if it is not there; it will not be reported."""
+        """Return a field, None if it does not exist, and count it as read."""
         self._taken.add(key)
         return self._value.get(key)
 
     def skip_fields(self, *keys: str) -> None:
-        """Leave fields that say nothing about scheduling."""
+        """Count fields as read that do not affect scheduling."""
         self._taken.update(keys)
 
     def read_text(self, key: str, default: str = "") -> str:
         """Return a field that is text.
 
         Raises:
-            InputError: it is something else.
+            InputError: it has another type.
         """
         return self._read_typed_value(key, str, "text", default)
 
     def read_boolean(self, key: str, *, default: bool) -> bool:
-        """Return a field that is true or false; see `text`."""
+        """Return a field that is true or false; raises as `read_text`."""
         return self._read_typed_value(key, bool, "true or false", default)
 
     def read_integer(self, key: str) -> int | None:
-        """Return a field that is a whole number; see `text`."""
+        """Return a field that is a whole number of at most 64 bits; raises as `read_text`."""
         value = self.read_value(key)
         if value is None:
             return None
@@ -82,7 +82,7 @@ class StrictFields:
         return value
 
     def read_items(self, key: str) -> list[tuple[plain_yaml.Value, findings.ValueLocation]]:
-        """Return the elements of a list with their places; see `text`."""
+        """Return the elements of a list with their places; raises as `read_text`."""
         listed: list[plain_yaml.Value] = self._read_typed_value(key, list, "a list", [])
         return [
             (value, self.locate_field(key).locate_child(index))
@@ -90,7 +90,7 @@ class StrictFields:
         ]
 
     def read_texts(self, key: str) -> list[str]:
-        """Return a list of texts; see `read_text`."""
+        """Return a list of texts; raises as `read_text`."""
         found = self.read_items(key)
         for value, place in found:
             if not isinstance(value, str):
@@ -98,16 +98,16 @@ class StrictFields:
         return [value for value, _ in found]
 
     def read_objects(self, key: str) -> list[StrictFields]:
-        """Return a list of mappings; see `text`."""
+        """Return a list of mappings; raises as `read_text`."""
         return [self._make_child(value, place) for value, place in self.read_items(key)]
 
     def read_object(self, key: str) -> StrictFields | None:
-        """Return a field that is a mapping, None if it is not there; see `text`."""
+        """Return a field that is a mapping, None if it does not exist; raises as `read_text`."""
         value = self.read_value(key)
         return None if value is None else self._make_child(value, self.locate_field(key))
 
     def read_labels(self, key: str) -> dict[str, str]:
-        """Return a mapping of texts; see `text`."""
+        """Return a mapping of texts; raises as `read_text`."""
         found = self.read_object(key)
         return {} if found is None else {name: found.read_text(name) for name in found.list_keys()}
 
@@ -116,19 +116,19 @@ class StrictFields:
         return [key for key, value in self._value.items() if value is not None]
 
     def read_all_values(self) -> Mapping[str, plain_yaml.Value]:
-        """Return everything at once, to be passed on as it is."""
+        """Return the whole mapping unchanged, and count all fields as read."""
         self._taken.update(self._value)
         return self._value
 
-    # ------------------------------------------------------------------------ what is left
+    # ------------------------------------------------------------------------ unread fields
 
     def report_unread_fields(
         self, problem: str = "is not known", advice: str = "see whether it is misspelt"
     ) -> None:
-        """Report every field that nobody took, here and in what was read from here."""
+        """Report every field that was not read, here and in the mappings read from here."""
         for key in self.list_keys():
             if key not in self._taken:
-                self._taken.add(key)  # told once
+                self._taken.add(key)  # report it once
                 self.report.warn(
                     self.locate_field(key),
                     f"`{self.locate_field(key).dotted_path}` {problem}",

@@ -1,4 +1,4 @@
-"""Values of kube-scheduler's flags: what a flag of each type takes.
+"""The values that kube-scheduler's flags accept, by type.
 
 Sources: pflag, which reads numbers and durations by Go's `strconv` and `time`, and the validation
 of k8s.io/apiserver and k8s.io/component-base.
@@ -17,7 +17,7 @@ from policysched import int64
 _DURATION: Final = re.compile(
     r"[-+]?(?:0|(?:(?:\d+(?:\.\d*)?|\.\d+)(?:ns|us|\u00b5s|\u03bcs|ms|s|m|h))+)", re.ASCII
 )
-"""The units `\u00b5s` and `\u03bcs` are one, with either micro sign."""
+"""`\u00b5s` and `\u03bcs` are the same unit: Unicode has two micro signs."""
 _WHOLE: Final = re.compile(r"[-+]?(?:\d{1,19}|0[xX][0-9a-fA-F]{1,16})", re.ASCII)
 _DECIMAL: Final = re.compile(r"[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?", re.ASCII)
 _MAX_TEXT: Final = 64
@@ -32,9 +32,9 @@ class FlagType:
     """The type of a flag's value.
 
     Attributes:
-        name: with its article, as errors write it.
+        name: with its article, for messages.
         takes: returns whether kube-scheduler starts with a value.
-        help: which values to write.
+        help: advice on valid values.
     """
 
     name: str
@@ -112,4 +112,4 @@ TYPES: Final[Mapping[str, FlagType]] = {
     "logging-format": _FORMAT,
     "hard-pod-affinity-symmetric-weight": _HARD_WEIGHT,
 }
-"""Flag → its type; flags that take any text, and booleans, are not here."""
+"""Flag → its type; flags that take any text, and boolean flags, are not here."""

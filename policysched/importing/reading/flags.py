@@ -1,4 +1,4 @@
-"""Flags of a command line as Kubernetes programs take them."""
+"""Parses the flags of a command line as Kubernetes programs do."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ BOOLEANS = SWITCHES - {"version"}  # which also takes `raw`
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class CommandLineFlag:
-    """`--name=value`, or `--name value`; without dashes, value "true" for a switch alone."""
+    """`--name=value` or `--name value`, without the dashes; "true" for a flag without a value."""
 
     name: str
     value: str
@@ -33,14 +33,14 @@ class CommandLineFlag:
 
     @property
     def is_on(self) -> bool | None:
-        """The value of a boolean flag; None if it is no boolean."""
+        """The value of a boolean flag; None if it is not a boolean."""
         return booleans.parse_boolean(self.value)
 
 
 def parse_command_line_flags(
     words: Sequence[tuple[str, findings.ValueLocation]],
 ) -> list[CommandLineFlag]:
-    """Return the flags among the words of a command line, what comes before them apart.
+    """Return the flags among the words of a command line; skip the other words.
 
     Raises:
         InputError: a flag has a value that kube-scheduler refuses.
@@ -64,7 +64,7 @@ def parse_command_line_flags(
 def _check_boolean_flag(
     flag: CommandLineFlag, text: str, following: Sequence[tuple[str, findings.ValueLocation]]
 ) -> None:
-    """Refuse a boolean flag that kube-scheduler does not start with."""
+    """Refuse a boolean flag with which kube-scheduler would not start."""
     if flag.name not in BOOLEANS:
         return
     where = f"{flag.at.where}:{flag.at.line}"
@@ -80,7 +80,7 @@ def _check_boolean_flag(
 
 
 def _check_flag_type(flag: CommandLineFlag) -> None:
-    """Refuse a flag of another type that kube-scheduler does not start with."""
+    """Refuse a flag of another type with which kube-scheduler would not start."""
     wanted = flag_values.TYPES.get(flag.name)
     if wanted is None or wanted.takes(flag.value):
         return

@@ -1,7 +1,7 @@
 """Keeps the parts of an import that the language accepts; the others become findings.
 
-The text is checked as `policysched check` and `run` would. A statement with an error is left out, a
-policy whose scope has one as a whole, until no error remains.
+The text is checked as `policysched check` and `run` check it. A statement with an error is left
+out, and a policy with an error in its scope is left out entirely, until no error remains.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ _UNREADABLE = "this cannot be written in the language"
 
 
 class _Refusal(NamedTuple):
-    """An error in the text, with the item and statement that it is in.
+    """An error in the text, with the item and statement that contain it.
 
     Attributes:
         statement: its number in the item; None for the item as a whole.
-        word: the words in the text that the error is about, "" if unknown.
-        option: the name of the option of the rule that the error is in, "" if it is in none.
+        word: the words of the text at which the error is, "" if unknown.
+        option: the option of the rule that contains the error, "" if none does.
     """
 
     item: int
@@ -46,11 +46,11 @@ class _Refusal(NamedTuple):
 def keep_accepted_items(
     items: Sequence[policy_text.Item], report: findings.FindingCollector
 ) -> list[policy_text.Item]:
-    """Return the items of a policy, and warn of those left out.
+    """Return the items of a policy that are accepted, and warn about the others.
 
     Raises:
         InputError: a plugin refuses its arguments, or an error is in none of the items, such as
-            profiles that do not fit together.
+            incompatible profiles.
     """
     kept = list(items)
     while refusals := _find_refusals(kept):
@@ -84,9 +84,9 @@ def _warn_of_refusal(
 
 
 def _find_leaf(at: findings.ValueLocation, word: str, option: str) -> findings.ValueLocation | None:
-    """Return the place of a key or scalar under `at` that is the word, None for none.
+    """Return the place of a key or scalar under `at` that equals the word, None for none.
 
-    Of several it is the first one in a field that is called like the option, else the first one.
+    If there are several, a field with the name of the option has precedence, then the first one.
     """
     value: plain_yaml.Value = at.document.value
     for key in at.path:
@@ -152,7 +152,7 @@ def _drop_refused_statements(
 
 
 def _drop_policy_names(item: policy_text.Item, dropped: set[str]) -> policy_text.Item:
-    """Return a profile that no longer lists policies that are gone."""
+    """Return a profile without the names of dropped policies."""
     if not isinstance(item, policy_text.CommentedBlock) or not dropped:
         return item
     statements = []
@@ -196,7 +196,7 @@ def _find_refusals(items: Sequence[policy_text.Item]) -> list[_Refusal]:
 
 
 def _find_unrenderable_statements(items: Sequence[policy_text.Item]) -> Iterator[_Refusal]:
-    """Yield the statements whose trees make no text that reads as they do."""
+    """Yield the statements whose text would not parse to the same tree."""
     for number, item in enumerate(items):
         if not isinstance(item, policy_text.CommentedBlock):
             if not _is_renderable_item(item):
@@ -219,10 +219,10 @@ def _is_renderable_item(item: policy_text.Item) -> bool:
 
 
 class _StatementLocator:
-    """Finds the statement that a place in the text is in."""
+    """Finds the statement that contains a place of the text."""
 
     def __init__(self, items: Sequence[policy_text.Item], result: checker.CheckResult) -> None:
-        """Pair the items with their parsed form, which follows `version`."""
+        """Pair the items with their parsed form; the first parsed item is `version`."""
         self._where = items[0].at.where if items else POLICY_NAME
         self._spans: list[tuple[int, int | None, source.Span]] = []
         self._options: list[tuple[source.Span, str]] = []
@@ -250,7 +250,7 @@ class _StatementLocator:
         raise self._make_unlocated_error(problem)
 
     def make_refusal_of_fault(self, fault: plugin_sets.PluginSetFault) -> _Refusal:
-        """Return the error of a plugin, which names its place as text."""
+        """Return the error of a plugin; the fault names its place as text."""
         for item, statement, around in self._spans:
             if str(around) == fault.where:
                 return _Refusal(item, statement, fault.problem)

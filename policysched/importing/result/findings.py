@@ -1,4 +1,4 @@
-"""What an import has to say: what cannot be expressed, and what is worth knowing."""
+"""Findings of an import: parts that cannot be expressed, and other remarks."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from policysched.inputs import plain_yaml
 
 
 class FindingSeverity(enum.StrEnum):
-    """A warning is a decision that may differ; a note is not."""
+    """WARNING if a decision may differ, NOTE if not."""
 
     WARNING = "warning"
     NOTE = "note"
@@ -19,13 +19,13 @@ class FindingSeverity(enum.StrEnum):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class ImportFinding:
-    """One thing that the result does not say, or says in another way.
+    """One part of the source that the result does not express, or expresses differently.
 
     Attributes:
         where: the file as the user named it.
         line: 1-based.
-        problem: what it is, lowercase and without a final period.
-        help: what to do about it.
+        problem: lowercase and without a final period.
+        help: the action to take.
     """
 
     severity: FindingSeverity
@@ -35,24 +35,24 @@ class ImportFinding:
     help: str
 
     def __str__(self) -> str:
-        """Return it on one line, with its place."""
+        """Return the finding on one line, with its place."""
         return f"{self.where}:{self.line}: {self.severity}: {self.description}"
 
     @property
     def description(self) -> str:
-        """The problem and what to do about it, without the place."""
+        """The problem and the action to take, without the place."""
         return f"{self.problem} ({self.help})"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class ValueLocation:
-    """A value in a document.
+    """The location of a value in a document.
 
     Attributes:
         where: the file.
-        document: what the file says, with its lines.
-        path: of the value.
-        offset: lines before the document, if it stands within another one.
+        document: the document, with its lines.
+        path: path of the value.
+        offset: lines before the document if it is inside another one.
     """
 
     where: str
@@ -62,22 +62,22 @@ class ValueLocation:
 
     @property
     def line(self) -> int:
-        """The 1-based line of the value, or of the nearest one around it."""
+        """The 1-based line of the value, or of the nearest enclosing one."""
         return self.document.line(self.path) + self.offset
 
     @property
     def dotted_path(self) -> str:
-        """The path as people write it: `profiles[0].plugins`."""
+        """The path in the usual notation: `profiles[0].plugins`."""
         text = "".join(f"[{key}]" if isinstance(key, int) else f".{key}" for key in self.path)
         return text.removeprefix(".")
 
     @property
     def origin_comment(self) -> str:
-        """The place as a comment tells it."""
+        """The location in the form of a comment."""
         return f"line {self.line}: {self.dotted_path}" if self.path else f"line {self.line}"
 
     def locate_child(self, *keys: str | int) -> ValueLocation:
-        """Return the place of a value within this one."""
+        """Return the location of a value within this one."""
         return dataclasses.replace(self, path=(*self.path, *keys))
 
 
@@ -94,7 +94,7 @@ class MalformedFieldError(errors.InputError):
 
 
 def make_lineless_location(where: str, value: Any) -> ValueLocation:  # noqa: ANN401 - any YAML value
-    """Return the place of a value that has no lines of its own."""
+    """Return the location of a value that has no line numbers."""
     return ValueLocation(where, plain_yaml.YamlDocument(value, {}))
 
 
@@ -105,11 +105,11 @@ class FindingCollector:
         self._found: dict[ImportFinding, None] = {}
 
     def warn(self, at: ValueLocation, problem: str, advice: str) -> None:
-        """Tell what cannot be expressed."""
+        """Report a part that cannot be expressed."""
         self._add(FindingSeverity.WARNING, at, problem, advice)
 
     def note(self, at: ValueLocation, problem: str, advice: str) -> None:
-        """Tell what is worth knowing but changes no decision."""
+        """Report a remark that affects no decision."""
         self._add(FindingSeverity.NOTE, at, problem, advice)
 
     @property

@@ -1,4 +1,4 @@
-"""What an import has made so far."""
+"""The intermediate result of an import, to which all sources add."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from policysched.importing.facts import config_fields, plugin_facts
 from policysched.importing.result import findings, policy_text, profile_plan
 
 IMPLIED = "policysched"
-"""Name of a profile that no source names: what `run` takes where nothing is said."""
+"""Name of the profile that `run` uses if no profile is configured."""
 
 Offered: TypeAlias = tuple[findings.ValueLocation, object]
-"""A value of a field, and where it stands."""
+"""A value of a field, and its location."""
 
 
 @dataclasses.dataclass(slots=True)
@@ -22,13 +22,13 @@ class ImportDraft:
 
     Attributes:
         metrics: by name.
-        policies: in the order of the input; they act in all profiles.
+        policies: in the order of the input; they apply in all profiles.
         plans: profiles by name.
-        ignored_resources: those that pods request for the sake of another scheduler's extension.
+        ignored_resources: resources that pods request only for another scheduler's extension.
         config: fields of the configuration file.
-        run_options: what `policysched run` is to be given, as written on a command line.
-        names: of policies.
-        report: what is not expressed.
+        run_options: options of `policysched run`, as written on a command line.
+        names: the names of policies in use.
+        report: the findings.
     """
 
     report: findings.FindingCollector = dataclasses.field(default_factory=findings.FindingCollector)
@@ -46,7 +46,7 @@ class ImportDraft:
         return not (self.policies or self.plans or self.config or self.run_options)
 
     def add_plan(self, plan: profile_plan.ProfilePlan) -> None:
-        """Add a profile; of two with one name the first stays, and that is told."""
+        """Add a profile; if the name is taken, keep the first profile and report the second."""
         if plan.name in self.plans:
             problem = f"the profile `{plan.name}` is already there; this one is left out"
             self.report.warn(plan.at, problem, "import the two apart, or give one another name")
@@ -54,13 +54,13 @@ class ImportDraft:
         self.plans[plan.name] = plan
 
     def list_policy_items(self, at: findings.ValueLocation) -> list[policy_text.Item]:
-        """Return everything that stands in the policy text.
+        """Return all items of the policy text.
 
-        Where there are profiles, or one is needed for `ignored_resources`, all policies act in
-        each; without any, the text has one implied profile.
+        If there are profiles, or `ignored_resources` needs one, all policies apply in each profile.
+        Otherwise the text has no profile, and `run` uses an implied one.
 
         Args:
-            at: the place of a profile that nobody wrote.
+            at: the location of a profile that no source contains.
         """
         if self.ignored_resources and not self.plans:
             self.add_plan(profile_plan.ProfilePlan(IMPLIED, plugin_facts.NEWEST, at))
@@ -73,11 +73,11 @@ class ImportDraft:
         return [*self.metrics.values(), *self.policies, *blocks]
 
     def set_config_field(self, name: str, at: findings.ValueLocation, value: object) -> None:
-        """Set a field of the configuration, or tell that it does not take the value."""
+        """Set a field of the configuration, or report that its value is refused."""
         self.set_config_fields({name: (at, value)})
 
     def set_config_fields(self, given: Mapping[str, Offered]) -> None:
-        """Set fields of the configuration, and tell of those that it does not take."""
+        """Set fields of the configuration, and report those that are refused."""
         fitting, problems = _select_fitting_fields(given, lambda fields: fields)
         self.config |= fitting
         for name, problem in problems.items():
@@ -86,7 +86,7 @@ class ImportDraft:
             self.report.warn(at, told, config_fields.ADVICE)
 
     def set_config_group(self, name: str, group: Mapping[str, Offered]) -> None:
-        """Add fields to a group of the configuration, and note which it does not take."""
+        """Add fields to a group of the configuration, and report those that are refused."""
         known = self.config.get(name, {})
         fitting, problems = _select_fitting_fields(group, lambda fields: {name: known | fields})
         if fitting:
@@ -97,7 +97,7 @@ class ImportDraft:
             self.report.note(at, told, config_fields.ADVICE)
 
     def default_to_leader_election(self) -> None:
-        """Set `leaderElect`, which kube-scheduler defaults to true, if no source does."""
+        """Set `leaderElect`, which kube-scheduler defaults to true, if no source sets it."""
         said = self.config.get("leaderElection", {})
         self.config["leaderElection"] = {"leaderElect": True} | said
 
@@ -105,14 +105,16 @@ class ImportDraft:
 def _select_fitting_fields(
     given: Mapping[str, Offered], whole: Callable[[dict[str, Any]], dict[str, Any]]
 ) -> tuple[dict[str, Any], dict[str, str]]:
-    """Return the fields that fit together, in the order of the input, and why others do not.
+    """Return the fields that are valid together, and the reasons against the others.
 
-    Whether a field fits may depend on others, wherever these stand: a certificate on its key,
-    `burst` on `qps`, a duration on the longer one. So all are tried together, then all but one,
-    and then they are added one by one as long as one fits to those before.
+    Both are in the order of the input.
+
+    A field may depend on others, in any order: a certificate on its key, `burst` on `qps`, a
+    duration on a longer one. Therefore all fields are tried together first, then all except one,
+    and then fields are added one by one until none of the rest is valid with those before.
 
     Args:
-        given: what there is.
+        given: the fields.
         whole: makes a configuration of fields.
     """
     values = {name: value for name, (_, value) in given.items()}

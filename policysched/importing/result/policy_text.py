@@ -1,7 +1,7 @@
-"""Policy text from syntax trees, with comments that say where each statement comes from.
+"""Renders policy text from syntax trees, with comments that name the origin of each statement.
 
-Trees are printed by the formatter's own printer, so that no quoting or precedence is decided twice,
-and the whole is proven by the formatter: what it returns parses to these trees.
+The formatter's own printer prints the trees, so that quoting and precedence are decided in one
+place. The formatter then verifies the text: its result must parse to the same trees.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from policysched.lang.syntax import printing, syntax, syntax_clause, syntax_expr
 from policysched.lang.words import vocabulary
 
 SPAN = source.Span("import", 0, 0, 1, 1)
-"""Of trees that nobody wrote."""
+"""Span of generated trees."""
 
 _WORD = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_./-]*")
 _ARGUMENT_WORD = re.compile(r"[A-Za-z][A-Za-z0-9]*")
 _NOT_IN_NAMES = re.compile(r"[^a-z0-9-]+")
 _MAX_NAME = 63
 _TAKEN = frozenset({*vocabulary.POD_FIELDS, *vocabulary.NODE_FIELDS, *vocabulary.RESERVED_NAMES})
-"""Words that mean something else where a label may stand; between quotes they are labels."""
+"""Words with another meaning at the place of a label; quoted, they are labels."""
 _CONSTANTS = ("true", "false", "null")
 
 
@@ -38,24 +38,24 @@ _CONSTANTS = ("true", "false", "null")
 
 
 def make_word(text: str) -> syntax_expr.Value:
-    """Return a word, between quotes where it could be read as something else."""
+    """Return a word, quoted if it could have another meaning."""
     is_taken = text in _TAKEN or foreign_fields.resembles_field(text)
     is_plain = _WORD.fullmatch(text) is not None and not is_taken
     return syntax_expr.Value(SPAN, text, quoted=not is_plain)
 
 
 def make_keyword(text: str) -> syntax_expr.Value:
-    """Return a word of the language, or a name that is known to be one."""
+    """Return a keyword of the language, or a name that needs no quotes."""
     return syntax_expr.Value(SPAN, text)
 
 
 def make_string(text: str) -> syntax_expr.Value:
-    """Return a text between quotes."""
+    """Return a quoted text."""
     return syntax_expr.Value(SPAN, control_characters.blank_control_characters(text), quoted=True)
 
 
 def make_numeral(text: object) -> syntax_expr.Numeral:
-    """Return a number as it is to be written."""
+    """Return a number as it should be written."""
     return syntax_expr.Numeral(SPAN, str(text))
 
 
@@ -65,13 +65,13 @@ def make_number_expression(text: object) -> syntax_expr.Number:
 
 
 class UniqueNames:
-    """Names of policies, profiles' rules and metrics, each given once."""
+    """Names of policies, profiles' rules and metrics, each used once."""
 
     def __init__(self) -> None:
         self._given: set[str] = set()
 
     def reserve_name(self, wanted: str, fallback: str = "imported") -> str:
-        """Return a DNS label like `wanted` that nobody else has."""
+        """Return an unused DNS label similar to `wanted`, and reserve it."""
         base = _NOT_IN_NAMES.sub("-", wanted.lower()).strip("-")[:_MAX_NAME].strip("-") or fallback
         name, number_ = base, 1
         while name in self._given:
@@ -163,7 +163,7 @@ class CommentedStatement:
     """A statement and, if not empty, the comment before it.
 
     Attributes:
-        at: where the source has it; None if only the block around it has a place.
+        at: the location in the source; None if only the enclosing block has one.
     """
 
     node: syntax.Statement | syntax.ProfileStatement
@@ -176,8 +176,8 @@ class CommentedBlock:
     """A policy or a profile.
 
     Attributes:
-        at: where the source has it.
-        owner: the object that it is made from, as people call it.
+        at: the location in the source.
+        owner: the object from which it is made, as named in messages.
     """
 
     keyword: Literal["policy", "profile"]
@@ -193,7 +193,7 @@ class CommentedMetric:
     """A metric and the comment before it.
 
     Attributes:
-        at: where the source names it.
+        at: the first location in the source that names it.
     """
 
     node: syntax.Metric
@@ -207,10 +207,10 @@ Item: TypeAlias = CommentedBlock | CommentedMetric
 def render_policy_text(
     header: Iterable[str], items: Sequence[Item], footer: Iterable[str] = ()
 ) -> str:
-    """Return the canonical text of the items, under comments and above some.
+    """Return the canonical text of the items, between the comments of header and footer.
 
     Raises:
-        ValueError: the trees make no text; a defect of who made them.
+        ValueError: the text does not parse to the trees, which is a defect in their construction.
     """
     lines = [_render_comment(line) for line in header]
     lines += ["", "version 1", ""]
@@ -228,7 +228,7 @@ def render_policy_text(
 
 
 def _build_expected_tree(item: Item) -> syntax.Item:
-    """Return what the parser has to find."""
+    """Return the tree that the parser must produce."""
     if isinstance(item, CommentedMetric):
         return item.node
     nodes = tuple(each.node for each in item.statements)
@@ -282,7 +282,7 @@ def _render_statement(node: syntax.Statement | syntax.ProfileStatement) -> str:
 
 
 def make_plugin_arguments(value: Mapping[str, plain_yaml.Value]) -> syntax.ArgsObject:
-    """Return plugin arguments; numbers and constants unquoted, other texts as need be."""
+    """Return plugin arguments; numbers and constants unquoted, other texts quoted if necessary."""
     entries = tuple(
         (_make_argument_word(key), _make_plugin_argument(each)) for key, each in value.items()
     )

@@ -1,4 +1,4 @@
-"""A profile in the making: which plugins are on, which of them score, how much, with which args."""
+"""A profile under construction: its plugins, and their scores, weights and arguments."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ _TOO_HEAVY = "weigh the others less, so that none needs more than 100"
 
 @dataclasses.dataclass(slots=True)
 class PluginChoice:
-    """What a profile says about one plugin.
+    """The settings of a profile for one plugin.
 
     Attributes:
         weight: of its score.
-        comment: where that was said, "" for a default.
-        at: the same as a place, None for a default.
-        args_at: where the arguments are, if that is elsewhere.
+        comment: the origin of the settings, "" for a default.
+        at: the same as a location, None for a default.
+        args_at: location of the arguments if they are elsewhere.
     """
 
     weight: int = 1
@@ -40,12 +40,12 @@ class PluginChoice:
 
 @dataclasses.dataclass(slots=True)
 class ReplacementRule:
-    """A rule that stands for a plugin that policysched does not have.
+    """A rule that replaces a plugin that policysched does not have.
 
     Attributes:
-        node: the statement; a `weight` clause is added where there is a weight.
+        node: the statement; if there is a weight, a `weight` clause is added.
         weight: of its score, None for a filter.
-        at: where the source has it.
+        at: the location in the source.
     """
 
     node: syntax.Score | syntax.NodeAffinity
@@ -60,11 +60,11 @@ class ProfilePlan:
 
     Attributes:
         name: its schedulerName.
-        version: whose default weights it starts from.
-        at: where it is described.
+        version: version of the API from whose default weights it starts.
+        at: the location of its description.
         choices: by name of the built-in plugin.
         others: further plugins that are installed.
-        rules: what a policy says instead of plugins.
+        rules: rules of a policy that replace plugins.
     """
 
     name: str
@@ -80,7 +80,7 @@ class ProfilePlan:
         self.choices = {name: PluginChoice(weights[name]) for name in plugin_facts.POINTS}
 
     def ignore_resources(self, names: Iterable[str], comment: str) -> None:
-        """Let NodeResourcesFit overlook resources that pods ask for and no node has."""
+        """Make NodeResourcesFit ignore resources that pods request and no node has."""
         fit = self.choices["NodeResourcesFit"]
         args = dict(fit.args or {})
         args["ignoredResources"] = list(dict.fromkeys([*args.get("ignoredResources", []), *names]))
@@ -93,12 +93,12 @@ class ProfilePlan:
         names: policy_text.UniqueNames,
         report: findings.FindingCollector,
     ) -> list[policy_text.CommentedBlock]:
-        """Return the policy that holds the rules, if there are any, and the profile.
+        """Return the policy with the rules, if there are any, and the profile.
 
         Args:
-            policies: others that act in the profile.
-            names: gives the policy its name.
-            report: where too great weights are told.
+            policies: names of further policies of the profile.
+            names: provides the name of the policy.
+            report: receives findings about weights that are too large.
         """
         self._scale_weights(report)
         acting, found = list(policies), []
@@ -116,7 +116,7 @@ class ProfilePlan:
     # ------------------------------------------------------------------------ weights
 
     def _scale_weights(self, report: findings.FindingCollector) -> None:
-        """Divide all weights by what they have in common if one is more than a policy may say."""
+        """Divide all weights by their greatest common divisor if one exceeds the maximum."""
         scoring = [
             choice
             for name, choice in (*self.choices.items(), *self.others.items())
@@ -211,8 +211,8 @@ class ResourceStrategyScore:
 
     Attributes:
         strategy: of NodeResourcesFit.
-        args: what stands in its `scoringStrategy` beside the type.
-        at: where the source has it.
+        args: the fields of its `scoringStrategy` except the type.
+        at: the location in the source.
     """
 
     strategy: str
@@ -223,11 +223,11 @@ class ResourceStrategyScore:
 
     @property
     def scoring_strategy(self) -> dict[str, Any]:
-        """The same as `scoringStrategy` of NodeResourcesFit."""
+        """The score as `scoringStrategy` of NodeResourcesFit."""
         return {"type": self.strategy, **self.args}
 
     def build_rule(self) -> ReplacementRule:
-        """The same as a `score` rule."""
+        """Return the score as a `score` rule."""
         resources = self.args.get("resources") or []
         arguments = [
             _make_argument_pair(_make_resource_word(each["name"]), each.get("weight") or 1)
@@ -254,12 +254,13 @@ class ResourceStrategyScore:
 def add_resource_scores(
     plan: ProfilePlan, scores: list[ResourceStrategyScore], *, replaces_fit: bool
 ) -> None:
-    """Score by resources: the first strategy is NodeResourcesFit's own, others become rules.
+    """Score by resources: NodeResourcesFit uses the first strategy, the others become rules.
 
     Args:
         plan: the profile.
         scores: at most one of each strategy, in the order of the source.
-        replaces_fit: NodeResourcesFit had no score of its own in the source.
+        replaces_fit: NodeResourcesFit had no score of its own in the source; if False, all
+            strategies become rules.
     """
     fit = plan.choices["NodeResourcesFit"]
     rest = list(scores)

@@ -1,1 +1,1 @@
-"""Pods and their owners: placement fields as rules."""
+"""Imports pods and their owners: their placement fields become rules."""

@@ -1,4 +1,4 @@
-"""Label selectors and node selector terms of Kubernetes, as selectors of the language."""
+"""Converts label selectors and node selector terms of Kubernetes to selectors of the language."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _OPERATORS = frozenset({"In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt"})
 
 
 class TrivialSelector(enum.Enum):
-    """A selector that says nothing about labels."""
+    """A selector without conditions: it matches all objects, or none."""
 
     ALL = "all"
     NONE = "none"
@@ -24,7 +24,7 @@ class TrivialSelector(enum.Enum):
 def convert_label_selector(
     given: fields.StrictFields | None,
 ) -> syntax_expr.Selector | TrivialSelector:
-    """Return a LabelSelector; none matches nothing, an empty one everything.
+    """Return a LabelSelector; a missing one matches nothing, an empty one everything.
 
     Raises:
         InputError: an operator is unknown.
@@ -44,7 +44,7 @@ def convert_labels_to_requirements(given: dict[str, str]) -> list[syntax_expr.Se
 def convert_node_term(given: fields.StrictFields) -> syntax_expr.Selector | TrivialSelector:
     """Return a NodeSelectorTerm.
 
-    An empty one matches no node, nor does one that compares with what is no whole number.
+    An empty term matches no node, and neither does one whose Gt or Lt has no whole number.
 
     Raises:
         InputError: an operator or a field is unknown.
@@ -95,5 +95,5 @@ def _read_requirement_operator(given: fields.StrictFields) -> syntax_expr.Operat
 def _make_refused_field_error(
     given: fields.StrictFields, key: str, problem: str
 ) -> findings.MalformedFieldError:
-    """Return the error about what no API server would take."""
+    """Return the error for a field that every API server would refuse."""
     return findings.MalformedFieldError(given.locate_field(key), problem)

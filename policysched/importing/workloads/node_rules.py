@@ -1,4 +1,4 @@
-"""nodeSelector, node affinity and tolerations of a pod, as rules."""
+"""Converts nodeSelector, node affinity and tolerations of a pod to rules."""
 
 from __future__ import annotations
 
@@ -13,7 +13,10 @@ from policysched.lang.syntax import syntax, syntax_expr
 REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
 SCORE_WEIGHT = 2
-"""Of NodeAffinity, InterPodAffinity and PodTopologySpread: one preferred term gives up to 200."""
+"""Default weight of NodeAffinity, InterPodAffinity and PodTopologySpread.
+
+One preferred term thus gives up to 200 points.
+"""
 
 _MAX_WEIGHT = 100
 _NOTHING = "a term that matches no node is left out; kube-scheduler would leave the pod Pending"
@@ -23,7 +26,7 @@ _TOGETHER = (
 
 
 def convert_node_selector(spec: fields.StrictFields) -> list[policy_text.CommentedStatement]:
-    """Return the rule of `nodeSelector`."""
+    """Return the rule for `nodeSelector`."""
     required = label_terms.convert_labels_to_requirements(spec.read_labels("nodeSelector"))
     if not required:
         return []
@@ -33,7 +36,7 @@ def convert_node_selector(spec: fields.StrictFields) -> list[policy_text.Comment
 
 
 def convert_node_affinity(given: fields.StrictFields) -> list[policy_text.CommentedStatement]:
-    """Return the rules of `nodeAffinity`."""
+    """Return the rules for `nodeAffinity`."""
     found = []
     required = given.read_object(REQUIRED)
     if required is not None:
@@ -71,7 +74,7 @@ def _convert_required_terms(required: fields.StrictFields) -> list[policy_text.C
 
 
 def read_term_weight(term: fields.StrictFields) -> int:
-    """Return the weight of a preferred term, and warn of one that no API server would accept."""
+    """Return the weight of a preferred term, limited to the valid range with a warning."""
     given = term.read_integer("weight")
     weight = 1 if given is None else min(max(given, 1), _MAX_WEIGHT)
     if given not in (None, weight):
@@ -85,8 +88,8 @@ def read_term_weight(term: fields.StrictFields) -> int:
 def scale_term_weights(weights: list[int]) -> list[int]:
     """Return the weights of terms in a policy.
 
-    One term weighs what the plugin does, whatever its weight in the pod, as points are normalised.
-    Several get the smallest weights in exactly their proportion.
+    A single term gets the weight of the plugin, whatever its weight in the pod, because points are
+    normalised. Several terms get the smallest weights in exactly their proportion.
     """
     if len(weights) <= 1:
         return [SCORE_WEIGHT] * len(weights)
@@ -95,7 +98,7 @@ def scale_term_weights(weights: list[int]) -> list[int]:
 
 
 def report_heavier_preferred_terms(given: fields.StrictFields, name: str) -> None:
-    """Tell that several preferred terms weigh more than in a pod."""
+    """Report that several preferred terms have more weight than in a pod."""
     problem = "several preferred terms weigh more in a policy"
     given.report.warn(given.locate_field(name), problem, _TOGETHER)
 
@@ -104,7 +107,7 @@ def report_heavier_preferred_terms(given: fields.StrictFields, name: str) -> Non
 
 
 def convert_tolerations(spec: fields.StrictFields) -> list[policy_text.CommentedStatement]:
-    """Return the rules of `tolerations`, one for each."""
+    """Return the rules for `tolerations`, one for each."""
     found = []
     for toleration in spec.read_objects("tolerations"):
         pattern = _convert_toleration_pattern(toleration)
@@ -121,7 +124,7 @@ def convert_tolerations(spec: fields.StrictFields) -> list[policy_text.Commented
 def _convert_toleration_pattern(given: fields.StrictFields) -> syntax_expr.Toleration | None:
     key, effect = given.read_text("key"), given.read_text("effect")
     operator, value = given.read_text("operator", "Equal"), given.read_text("value")
-    given.skip_fields("tolerationSeconds")  # of NoExecute, which is told
+    given.skip_fields("tolerationSeconds")  # for NoExecute only, which is reported below
     if not key:
         problem = "a toleration of every taint cannot be said by a policy"
         given.report.warn(given.place, problem, "leave it in the pod, or tolerate key by key")

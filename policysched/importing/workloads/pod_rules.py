@@ -1,4 +1,4 @@
-"""Pod affinity, anti-affinity and topology spread of a pod, as rules."""
+"""Converts pod affinity, anti-affinity and topology spread of a pod to rules."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _NONE_HELP = "write a labelSelector"
 def convert_pod_affinity(
     kind: _Kind, given: fields.StrictFields
 ) -> list[policy_text.CommentedStatement]:
-    """Return the rules of `podAffinity` or `podAntiAffinity`."""
+    """Return the rules for `podAffinity` or `podAntiAffinity`."""
     found = []
     required = given.read_objects(node_rules.REQUIRED)
     if kind == "podAffinity" and len(required) > 1:
@@ -100,7 +100,7 @@ def _convert_label_keys(term: fields.StrictFields) -> list[syntax_clause.Clause]
 
 
 def convert_spread_constraints(spec: fields.StrictFields) -> list[policy_text.CommentedStatement]:
-    """Return the rules of `topologySpreadConstraints`."""
+    """Return the rules for `topologySpreadConstraints`."""
     found = []
     for constraint in spec.read_objects("topologySpreadConstraints"):
         pods = _convert_term_pods(constraint)

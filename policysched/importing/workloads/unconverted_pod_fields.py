@@ -1,4 +1,4 @@
-"""Fields of a pod that bear on placement and that no policy can express: they stay in the pod."""
+"""Reports fields of a pod that affect placement and that no policy can express."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from policysched.importing.reading import fields
 from policysched.importing.result import findings
 
 _SERVED = ("", "default-scheduler", "policysched")
-"""Names that need no finding: an operator who adopts policysched changes them anyway."""
+"""Names without a finding: an operator who adopts policysched changes them anyway."""
 _PREEMPTS = "PreemptLowerPriority"
 _WHOLE = {
     "priorityClassName": "the priority of a pod",
@@ -57,18 +57,21 @@ _NEUTRAL = (
     "subdomain",
     "terminationGracePeriodSeconds",
 )
-"""Fields that choose no node, or that admission sets: `overhead`, `priority`. Requests stay too."""
+"""Fields that choose no node, or that admission sets (`overhead`, `priority`).
+
+Requests are not converted either.
+"""
 _STAYS = "it stays in the pod and acts as before"
 
 
 def report_unconverted_fields(
     spec: fields.StrictFields, *, is_running: bool, served: frozenset[str]
 ) -> None:
-    """Report the fields of a pod that nothing is written for.
+    """Report the fields of a pod for which no rule is written.
 
     Args:
-        spec: the pod's, of which everything else was taken.
-        is_running: whether the manifest is that of a pod in a cluster, whose node a scheduler set.
+        spec: of the pod; all convertible fields have been read.
+        is_running: whether the manifest is of a pod in a cluster, whose node a scheduler has set.
         served: schedulerNames of imported profiles.
 
     Raises:

@@ -1,4 +1,4 @@
-"""Pods and their owners: what their manifests say about placement becomes a policy of its own."""
+"""Imports pods and their owners: the placement fields of a manifest become a policy."""
 
 from __future__ import annotations
 
@@ -111,10 +111,10 @@ def _convert_pod_spec(spec: fields.StrictFields) -> list[policy_text.CommentedSt
 def _drop_equal_rules(
     statements: list[policy_text.CommentedStatement],
 ) -> list[policy_text.CommentedStatement]:
-    """Return each rule once, as a policy cannot have two equal ones.
+    """Return each rule once, because a policy cannot contain two equal ones.
 
-    What is required or tolerated twice is so once. Terms preferred twice were told of already: all
-    of several preferred terms weigh otherwise than in a pod.
+    To require or tolerate the same twice has no effect. For equal preferred terms a finding exists
+    already: several preferred terms have more weight than in a pod.
     """
     return list({each.node: each for each in reversed(statements)}.values())[::-1]
 
@@ -122,7 +122,7 @@ def _drop_equal_rules(
 def _make_common_pod_selector(
     given: fields.StrictFields, kind: str, name: str
 ) -> syntax_expr.Selector | None:
-    """Return what the pods have in common: the owner's selector, else the labels of its pods."""
+    """Return a selector of all pods: the owner's selector, else the labels of its pods."""
     spec = given.read_object("spec")
     if spec is not None and kind not in ("Pod", "Job", "CronJob", "ReplicationController"):
         selector = label_terms.convert_label_selector(spec.read_object("selector"))
