@@ -1,9 +1,9 @@
-"""Metrics from Prometheus, or from whatever speaks its HTTP API (Thanos, Mimir, VictoriaMetrics).
+"""Metrics from Prometheus, or from servers with the same HTTP API (Thanos, Mimir, VictoriaMetrics).
 
-`live_source` asks each metric's query once a refresh, off the scheduling path. On the way there:
-`freshness` adds to a query when its samples were measured, `connection` sends it, `answers` reads
-what comes back, `joining` finds the node of each series, `kept_samples` lets the last sample of a
-node age where nothing newer came, `circuit` spares a source that is down. After a start
-`range_answers` and `older_samples` bring what windows reach back to. docs/metrics.md has the rules
-for answers that are not as they should be.
+`live_metrics_source` sends the query of each metric once per refresh, outside the scheduling path.
+In a refresh, `promql.freshness` adds the times of measurement to the query, `connection` sends it,
+`answers` decodes the answer, `series_node_join` finds the node of each series, `latest_samples`
+keeps the last sample of a node if the answer has no newer one, and `circuit` delays queries to a
+source that is down. After a start, `range_answers` and `older_samples` fetch the past samples that
+windows need. docs/metrics.md lists the rules for irregular answers.
 """

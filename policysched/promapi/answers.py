@@ -1,7 +1,7 @@
-"""What a server answers to an instant query, or why that is no answer.
+"""Decodes the answers of a server to instant queries, and classifies errors.
 
-https://prometheus.io/docs/prometheus/latest/querying/api/ has the form. Thanos and Mimir tell of
-stores that they could not ask by `warnings`, VictoriaMetrics by `isPartial`.
+https://prometheus.io/docs/prometheus/latest/querying/api/ defines the form. If some stores did not
+answer, Thanos and Mimir report it in `warnings`, and VictoriaMetrics in `isPartial`.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ class InstantVectorSample:
     """One series of the query.
 
     Attributes:
-        labels: all of them.
-        value: may be NaN or infinite; None for a native histogram or nonsense.
-        at_seconds: the time that the answer gives it: when the query was evaluated.
+        labels: all labels of the series.
+        value: may be NaN or infinite; None for a native histogram or an invalid value.
+        at_seconds: the timestamp in the answer: the time of evaluation.
     """
 
     labels: Mapping[str, str]
@@ -47,12 +47,12 @@ class InstantVector:
     """An instant vector.
 
     Attributes:
-        series: those of the query itself.
-        measured: those of its freshness: when samples were measured, on the server's clock.
-        evaluated_at_seconds: when, on the server's clock; None for an empty vector.
-        warnings: what the server warns of.
-        infos: what it remarks.
-        is_partial: it says itself that it could not ask everywhere.
+        series: series of the query itself.
+        measured: series of its freshness: times of measurement, on the server's clock.
+        evaluated_at_seconds: time of evaluation on the server's clock; None for an empty vector.
+        warnings: warnings of the server.
+        infos: annotations of the server at level info.
+        is_partial: whether the server reports that some stores did not answer.
     """
 
     series: tuple[InstantVectorSample, ...]
@@ -69,7 +69,7 @@ class _ResponseData(msgspec.Struct, rename="camel"):
 
 
 class ApiResponseBody(msgspec.Struct, rename="camel"):
-    """What every answer is wrapped in; `result` is still text, since its form depends on its type.
+    """The envelope of every answer; `result` is not decoded, because its form depends on its type.
 
     Attributes:
         data: None unless `status` is `success`.
@@ -94,14 +94,14 @@ _series_decoder = msgspec.json.Decoder(list[msgspec.Raw])
 _vector_decoder = msgspec.json.Decoder(_VectorElement)
 
 MAX_SERIES = 100_000
-"""Two a node for 50,000 nodes, ten times as many as Kubernetes is made for."""
+"""Two per node for 50,000 nodes, ten times as many nodes as Kubernetes supports."""
 
 
 def decode_instant_vector(body: bytes, content_type: str) -> InstantVector:
     """Return the answer in the body of HTTP 200.
 
     Raises:
-        QueryError: it is none, or no instant vector.
+        QueryError: it is not an answer of the API, or not an instant vector.
     """
     found, result = require_result(body, content_type, "vector")
     vectors = decode_series(result, _vector_decoder.decode, "instant vector")
@@ -120,10 +120,10 @@ def decode_instant_vector(body: bytes, content_type: str) -> InstantVector:
 def require_result(
     body: bytes, content_type: str, result_type: str
 ) -> tuple[ApiResponseBody, msgspec.Raw]:
-    """Return an answer whose result is of this type, and the text of that result.
+    """Return an answer whose result has this type, and the text of that result.
 
     Raises:
-        QueryError: it is none.
+        QueryError: it is not an answer of the API, is an error, or has another type.
     """
     found = _parse_response_body(body)
     if found is None:
@@ -145,13 +145,13 @@ def require_result(
 def decode_series(
     result: msgspec.Raw, read: Callable[[msgspec.Raw], _SeriesT], kind: str
 ) -> list[_SeriesT]:
-    """Return what `read` makes of each series of a result.
+    """Return the results of `read` for each series of a result.
 
-    One after the other: other threads have their turns in between, and what was decoded is gone
-    before the collector of garbage has to look at it.
+    Series are decoded one by one: other threads can run in between, and each decoded series is
+    freed before the garbage collector scans it.
 
     Raises:
-        QueryError: there are too many, or this is no `kind`.
+        QueryError: there are too many series, or the result is not a `kind`.
     """
     try:
         each_series = _series_decoder.decode(result)
@@ -165,14 +165,14 @@ def decode_series(
 
 
 def is_freshness_series(labels: Mapping[str, str]) -> bool:
-    """Return whether a series says when another one was measured."""
+    """Return whether the values of a series are times of measurement of another series."""
     return labels.get(freshness.MARK) == freshness.MEASURED_AT
 
 
 def make_http_status_error(
     status: int, headers: Mapping[str, str], body: bytes
 ) -> failures.QueryError:
-    """Return what an HTTP status other than 200 means."""
+    """Return the error for an HTTP status other than 200."""
     wait = _parse_retry_after_seconds(headers.get("Retry-After", ""))
     found = _parse_response_body(body)
     said = _get_error_text(found) if found is not None else ""
@@ -218,7 +218,7 @@ def _get_error_text(body: ApiResponseBody) -> str:
 
 
 def parse_sample_value(text: str) -> float | None:
-    """Return the value of a sample; None for nonsense."""
+    """Return the value of a sample; None for an invalid value."""
     try:
         return None if "_" in text else float(text)
     except ValueError:
@@ -226,7 +226,7 @@ def parse_sample_value(text: str) -> float | None:
 
 
 def _parse_sample(pair: tuple[float, str] | None) -> tuple[float | None, float]:
-    """Return value and time; infinite times are none."""
+    """Return value and time; a sample with an infinite time has no value."""
     if pair is None:
         return None, -math.inf
     at_seconds, text = pair
@@ -235,7 +235,7 @@ def _parse_sample(pair: tuple[float, str] | None) -> tuple[float | None, float]:
 
 
 def _parse_retry_after_seconds(text: str) -> float | None:
-    """Return the seconds of a Retry-After header; dates are not used by any such server."""
+    """Return the seconds of a Retry-After header, None for a date: no such server sends dates."""
     try:
         seconds = float(text)
     except ValueError:

@@ -1,4 +1,4 @@
-"""When a source that answers no query is asked again: one decision for all of its metrics."""
+"""The circuit breaker of a source: it decides for all metrics of the source when to retry."""
 
 from __future__ import annotations
 
@@ -9,25 +9,25 @@ from policysched import clock as clocks
 
 BACKOFF = backoff.Backoff(first_seconds=1.0, max_seconds=30.0)
 MAX_RETRY_AFTER_SECONDS = BACKOFF.max_seconds
-"""A server, or a proxy, that asks for a longer pause is asked again nevertheless."""
+"""Upper limit of the pauses that a server or proxy requests."""
 FAILURES_TO_BE_DOWN = 3
-"""Fewer in a row are a hiccup, of which nobody is told: about three seconds."""
+"""Fewer consecutive failures, within about three seconds, are not reported as an outage."""
 
 
 def limit_pause_seconds(retry_after_seconds: float | None) -> float:
-    """Return how long a server that asks for this pause is left alone."""
+    """Return the pause after an answer with this Retry-After."""
     return min(retry_after_seconds or 0.0, MAX_RETRY_AFTER_SECONDS)
 
 
 class CircuitBreaker:
-    """Counts failures in a row; each makes the next pause longer, a success ends it.
+    """Counts consecutive failures; each failure makes the next pause longer, a success ends it.
 
     Attributes:
-        failures: in a row, 0 while all is well.
+        failures: number of consecutive failures; 0 after a success.
     """
 
     def __init__(self, clock: clocks.Clock, rng: random.Random) -> None:
-        """Start closed: everything may be asked."""
+        """Start closed: all queries are allowed."""
         self.failures = 0
         self._clock = clock
         self._rng = rng
@@ -40,15 +40,15 @@ class CircuitBreaker:
         return self.failures >= FAILURES_TO_BE_DOWN
 
     def get_wait_seconds(self) -> float:
-        """Return how long nothing may be asked."""
+        """Return the remaining seconds during which no query may be sent."""
         if not self.failures:
             return 0.0
         return max(0.0, self._open_until_seconds - self._clock.monotonic_seconds())
 
     def note_failure(self, started_at_seconds: float, retry_after_seconds: float | None) -> None:
-        """Note that a query failed which began at this (monotonic) time.
+        """Record the failure of a query that began at this time (monotonic clock).
 
-        Of queries that were under way together one counts.
+        Failures of queries that were in flight at the same time count once.
         """
         if self.failures and started_at_seconds < self._failed_at_seconds:
             return
@@ -59,5 +59,5 @@ class CircuitBreaker:
         self._open_until_seconds = self._failed_at_seconds + wait
 
     def note_success(self) -> None:
-        """Note that the source answered."""
+        """Record a success."""
         self.failures = 0

@@ -1,9 +1,9 @@
-"""One query at a time to one Prometheus, over prometheus-api-client.
+"""Sends queries to one Prometheus, through prometheus-api-client.
 
-The client gives address, headers, method, session and time limit. Three things go around it: its
-`custom_query` drops `warnings` and `infos`, puts the query into the URL even for POST, where it may
-be too long and ends up in logs of proxies, and quotes whole answers in its errors. Retries are off:
-when to ask again is decided once for all metrics of a source (see `circuit`).
+The client provides address, headers, method, session and timeout, but not the requests: its
+`custom_query` drops `warnings` and `infos`, puts the query into the URL even for POST (the URL may
+become too long, and proxies log it), and quotes whole answers in its errors. Its retries are off:
+`circuit` decides about retries for all metrics of a source.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ import policysched
 from policysched.promapi import answers, failures, range_answers, sample_matrix, settings
 
 MAX_ANSWER_BYTES = 64 * 2**20
-"""100,000 nodes answer with a third of this; a server that sends more sends something else."""
+"""100,000 nodes need a third of this; a larger body is not a valid answer."""
 
 _CHUNK_BYTES = 2**16
 _OK = 200
@@ -34,9 +34,9 @@ _Cause = failures.QueryIssue
 
 
 class PrometheusClient(prometheus_api_client.PrometheusConnect):  # type: ignore[misc]  # it has no types
-    """A server and how to speak to it. Used from several threads at once.
+    """A connection to one server, for use from several threads at once.
 
-    Every answer counts in full towards the time limit, however slowly it comes.
+    The timeout covers the whole answer, even if the server sends it slowly.
     """
 
     def __init__(
@@ -45,16 +45,17 @@ class PrometheusClient(prometheus_api_client.PrometheusConnect):  # type: ignore
         source: settings.PrometheusSource,
         monotonic_seconds: Callable[[], float] = time.monotonic,
     ) -> None:
-        """Prepare; nothing is sent or read yet."""
+        """Configure the session; send nothing, and read no file."""
         tls = source.tls
-        logging.getLogger("urllib3").setLevel(logging.ERROR)  # below that it quotes URLs
+        logging.getLogger("urllib3").setLevel(logging.ERROR)  # lower levels log URLs
         session = requests.Session()
         session.verify = False if tls.insecure_skip_verify else tls.ca_file or True
         if tls.cert_file is not None:
             key = tls.key_file
             session.cert = (tls.cert_file, key) if key is not None else tls.cert_file
         if tls.insecure_skip_verify:
-            urllib3.disable_warnings(urllib3.exceptions.InsecureRequestWarning)  # it was asked for
+            # The user has chosen this.
+            urllib3.disable_warnings(urllib3.exceptions.InsecureRequestWarning)
         session.cookies.set_policy(http.cookiejar.DefaultCookiePolicy(allowed_domains=[]))
         super().__init__(
             url=source.address,
@@ -70,22 +71,22 @@ class PrometheusClient(prometheus_api_client.PrometheusConnect):  # type: ignore
         self._monotonic_seconds = monotonic_seconds
 
     def __repr__(self) -> str:
-        """Show the name alone."""
+        """Show only the name, because the rest may be secret."""
         return f"PrometheusClient({self._name!r})"
 
     def ask(self, promql: str) -> answers.InstantVector:
         """Return the answer of an instant query at the server's own time.
 
         Raises:
-            QueryError: there is none that could be used.
+            QueryError: there is no usable answer.
         """
         return answers.decode_instant_vector(*self.send_request("query", {"query": promql}))
 
     def ask_range(self, promql: str, steps: range_answers.RangeSteps) -> sample_matrix.SampleMatrix:
-        """Return what the query's answers were at some moments.
+        """Return the answers of a query at several times.
 
         Raises:
-            QueryError: there is none that could be used.
+            QueryError: there is no usable answer.
         """
         params = {"query": promql, **steps.request_params}
         return range_answers.decode_range_answer(*self.send_request("query_range", params), steps)
@@ -93,15 +94,15 @@ class PrometheusClient(prometheus_api_client.PrometheusConnect):  # type: ignore
     def send_request(
         self, endpoint: str, params: Mapping[str, str], method: str | None = None
     ) -> tuple[bytes, str]:
-        """Send one request; return the body of HTTP 200, and its type.
+        """Send one request; return the body of HTTP 200, and its content type.
 
         Args:
-            endpoint: what stands behind `/api/v1/`.
-            params: of the question.
-            method: for endpoints that take no other than this one.
+            endpoint: the part of the path after `/api/v1/`.
+            params: parameters of the endpoint.
+            method: for endpoints that accept only this method.
 
         Raises:
-            QueryError: there is no such answer.
+            QueryError: no such answer arrived.
         """
         _require_tls_files(self._source.tls)
         deadline = self._monotonic_seconds() + self._source.timeout_seconds
@@ -133,7 +134,7 @@ class PrometheusClient(prometheus_api_client.PrometheusConnect):  # type: ignore
             verify=self._session.verify,
             cert=self._session.cert,
             timeout=self._timeout,
-            allow_redirects=False,  # what proves who we are goes to one server only
+            allow_redirects=False,  # only the configured server may receive credentials
             stream=True,
             **content,
         )
@@ -157,7 +158,7 @@ class PrometheusClient(prometheus_api_client.PrometheusConnect):  # type: ignore
 
 
 class _Authorization(requests.auth.AuthBase):
-    """Proves who we are; being there, it also keeps `requests` from looking into ~/.netrc."""
+    """Adds the credential to requests; its presence keeps `requests` from reading ~/.netrc."""
 
     def __init__(self, source: settings.PrometheusSource) -> None:
         self._source = source
@@ -191,10 +192,10 @@ class _SecretFile:
         self._secret = ""
 
     def read_secret(self) -> str:
-        """Return what the file holds, without blanks around it.
+        """Return the content of the file without surrounding white space.
 
         Raises:
-            QueryError: it cannot be read, or holds nothing that could stand in a header.
+            QueryError: it cannot be read, or its content cannot be part of a header.
         """
         try:
             found = self._path.stat()
@@ -215,7 +216,7 @@ class _SecretFile:
 
 
 def _require_tls_files(tls: settings.PrometheusTls) -> None:
-    """Name a file that is missing or out of reach; the libraries do not always."""
+    """Raise an error with the path of a missing or unreadable file; the libraries may omit it."""
     for path in (tls.ca_file, tls.cert_file, tls.key_file):
         try:
             is_missing = path is not None and not pathlib.Path(path).exists()
@@ -227,7 +228,7 @@ def _require_tls_files(tls: settings.PrometheusTls) -> None:
 
 
 def _find_root_reason(error: BaseException) -> str:
-    """Return what stands at the root of an error; the texts above it quote URL and query."""
+    """Return the root cause of an error; the texts above it contain URL and query."""
     reason = "the connection failed"
     seen: BaseException | None = error
     while seen is not None:

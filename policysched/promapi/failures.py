@@ -1,4 +1,4 @@
-"""Why a query brought nothing."""
+"""Reasons for which a query returned no usable samples."""
 
 from __future__ import annotations
 
@@ -8,56 +8,57 @@ from policysched import errors
 
 
 class QueryIssue(enum.StrEnum):
-    """What is counted, per metric; the texts are stable, for metrics of our own and `explain`.
+    """The issues that are counted per metric.
 
-    Those of answers that are used nevertheless come after those of queries that brought nothing.
+    The texts are stable, because exported metrics and `explain` contain them. The issues of failed
+    queries come first, those of answers that are used nevertheless follow.
     """
 
     UNREACHABLE = "unreachable"
-    """No connection, or it broke."""
+    """No connection, or the connection broke."""
     TIMEOUT = "timeout"
-    """No complete answer within the time limit."""
+    """No complete answer within the timeout."""
     CREDENTIAL = "credential"
     """A credential could not be read, or HTTP 401 or 403."""
     REFUSED = "refused"
-    """HTTP 400, 404, 405, 422, …, or `status: error`: the server does not like the query."""
+    """HTTP 400, 404, 405, 422, …, or `status: error`: the server refuses the query."""
     OVERLOADED = "overloaded"
     """HTTP 429 or 503."""
     SERVER_ERROR = "server_error"
     """Another HTTP 5xx."""
     MALFORMED = "malformed"
-    """No JSON, JSON that is cut off, or not what the API promises; also redirects and HTML."""
+    """No JSON, truncated JSON, or JSON not defined by the API; also redirects and HTML."""
     TOO_LARGE = "too_large"
-    """More bytes than an answer may have."""
+    """More bytes, series or values than an answer may have."""
     WRONG_TYPE = "wrong_type"
-    """A scalar, a string or a matrix, where an instant vector is needed."""
+    """A scalar, a string or a matrix instead of an instant vector."""
 
     EMPTY = "empty"
     """A vector without series."""
     PARTIAL = "partial"
-    """The server says that it could not ask all of its stores."""
+    """The server reports that some of its stores did not answer."""
     WARNING = "warning"
     """The answer has warnings."""
     INFO = "info"
     """The answer has annotations of level info."""
     UNUSABLE = "unusable"
-    """A series whose value is no number: a native histogram, or nonsense."""
+    """A series whose value is not a number: a native histogram, or an invalid value."""
     UNLABELLED = "unlabelled"
     """A series without the label that names the node."""
     UNMATCHED = "unmatched"
-    """A series of no known node."""
+    """A series that matches no known node."""
     AMBIGUOUS = "ambiguous"
-    """A series that may be of several nodes."""
+    """A series that matches several nodes."""
     DUPLICATE = "duplicate"
-    """A node with two series."""
+    """A node with several series."""
     NON_FINITE = "non_finite"
     """A node whose value is NaN or infinite."""
     OUT_OF_RANGE = "out_of_range"
     """A node whose value is outside of the metric's `between`."""
     STALE = "stale"
-    """A node whose value rests on samples older than maxAge, or of unknown age."""
+    """A node whose value is based on samples older than maxAge, or of unknown age."""
     UNTIMED = "untimed"
-    """An answer without the time of measurement: the time of evaluation stands for it."""
+    """An answer without times of measurement: the time of evaluation is used instead."""
 
 
 SOURCE_CAUSES = frozenset(
@@ -70,16 +71,19 @@ SOURCE_CAUSES = frozenset(
         QueryIssue.MALFORMED,
     }
 )
-"""The server may be at fault rather than the query: it is, once no query succeeds."""
+"""Issues that may be the fault of the server rather than of the query.
+
+They are the fault of the server if no query succeeds.
+"""
 
 
 class QueryError(errors.RemoteError):
-    """A query that brought no samples.
+    """A query that returned no samples.
 
     Attributes:
-        cause: what went wrong.
-        retry_after_seconds: when the server wants to be asked again, or None.
-        duration_seconds: how long it took to find out.
+        cause: the kind of issue.
+        retry_after_seconds: the pause that the server requests, or None.
+        duration_seconds: time from sending the query to the failure.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""One metric that is followed: its query, its samples, and its place in time."""
+"""One metric that is queried periodically: its query, its samples and its schedule."""
 
 from __future__ import annotations
 
@@ -28,27 +28,31 @@ from policysched.promql import freshness, query_tokens
 _log = logging.getLogger(__name__)
 
 _JITTER = 0.1
-"""Queries come late by up to this part of the interval, so that they do not come all at once."""
+"""Share of the interval by which queries are delayed at random, to spread them over time."""
 _MAX_FIRST_JITTER_SECONDS = 1.0
 _REFUSALS_BEFORE_UNTIMED = 3
-"""Fewer in a row may be a server under load, and an answer without times hides dead exporters."""
+"""Consecutive refusals after which the query is sent without times of measurement.
+
+Fewer may come from a server under load, and answers without these times hide dead exporters.
+"""
 _UNTIMED_BEFORE_RETRY = 20
-"""A server that does not take the times of measurement is offered them again after so many."""
+"""Queries without times of measurement before the next attempt with them."""
 _MAX_QUOTED_CHARACTERS = 100
 
 
 class FollowedMetric:
-    """One metric with its samples and its place in time.
+    """One metric with its samples and its schedule.
 
     Attributes:
-        metric: what is asked for.
-        origin: where.
+        metric: the declaration.
+        origin: the source.
         kept: its samples.
-        stats: how it is doing.
-        asked: set when it has been asked once.
-        answered: set when an answer has had series; the server's clock is known then.
-        window_seconds: how far windows over it reach back; 0 for no window.
-        backfilled: set unless older samples are still wanted for them.
+        stats: its status and counters.
+        asked: set after the first query.
+        answered: set after the first answer with series; from then on the offset of the server's
+            clock is known.
+        window_seconds: length of the longest window over it; 0 without windows.
+        backfilled: set unless older samples are still needed for the windows.
     """
 
     def __init__(
@@ -85,21 +89,22 @@ class FollowedMetric:
     def is_same_query(
         self, metric: checked.CheckedMetric, origin: query_source.PrometheusQuerySource
     ) -> bool:
-        """Return whether samples of the one are samples of the other."""
+        """Return whether both have the same query, label and source, and so the same samples."""
         ours, theirs = (self.metric.promql, self.metric.label), (metric.promql, metric.label)
         return ours == theirs and self.origin is origin
 
     def compute_first_wait_seconds(self) -> float:
-        """Return how long to wait before the first query; the intervals begin with it."""
+        """Return the delay before the first query; the intervals start when this is called."""
         self._started_at_seconds = self._clock.monotonic_seconds()
         most = min(_MAX_FIRST_JITTER_SECONDS, _JITTER * self.metric.refresh_seconds)
         return self._rng.random() * most
 
     def compute_wait_seconds(self, error: failures.QueryError | None = None) -> float:
-        """Return how long to wait before the next query: one in each interval.
+        """Return the delay before the next query: one query in each interval.
 
-        A query that fails while others succeed waits for its turn too, or for as long as the server
-        asks; one of a source that gives no answer at all is ready for when that may be asked.
+        A query that fails while others succeed waits for its next interval too, or for the pause
+        that the server requests. If the source answers no query at all, the delay is 0, because the
+        source's circuit breaker delays the query.
         """
         if error is not None and error.is_source_at_fault and self.origin.is_failing:
             return 0.0
@@ -113,10 +118,10 @@ class FollowedMetric:
         return to_next + self._rng.random() * _JITTER * interval
 
     async def fetch_samples_once(self, nodes: node_names_thread.NodeLister) -> None:
-        """Send one query and take in what comes.
+        """Send one query and process its answer.
 
         Raises:
-            QueryError: nothing came.
+            QueryError: there is no usable answer.
         """
         asked, reply = await self._ask_with_measurement_times()
         self.stats.last_success = self._clock.now()
@@ -124,6 +129,7 @@ class FollowedMetric:
         now_seconds = self._clock.now().timestamp()
         set_back_seconds = max(0.0, -self._jumps.measure_jump_seconds())
 
+        # Runs in the joining thread, the only one that changes the kept samples.
         def join(names: node_aliases.NodeAliasIndex) -> series_node_join.NodeSamples:
             self.kept.set_times_back(set_back_seconds)
             joined = series_node_join.join_instant_vector(
@@ -145,7 +151,7 @@ class FollowedMetric:
     async def _ask_with_measurement_times(
         self,
     ) -> tuple[freshness.FreshnessQuery, query_source.TimedReply]:
-        """Ask with the times of measurement, or without where the server takes nothing else."""
+        """Query with times of measurement, or without them if the server refuses that query."""
         if self._untimed_left:
             return self._untimed, await self._ask_without_measurement_times()
         try:
@@ -161,7 +167,7 @@ class FollowedMetric:
             return self._timed, reply
         self._refusals = 0
         reply = await self._send_query(self._untimed)
-        self._refusals = _REFUSALS_BEFORE_UNTIMED - 1  # the next refusal alone says as much
+        self._refusals = _REFUSALS_BEFORE_UNTIMED - 1  # one more refusal is then enough
         self._untimed_left = _UNTIMED_BEFORE_RETRY - 1
         self._warn_of_untimed_samples("its server refuses the query that asks for the time as well")
         return self._untimed, reply
@@ -171,13 +177,14 @@ class FollowedMetric:
         try:
             return await self._send_query(self._untimed)
         except failures.QueryError as error:
-            if error.cause == failures.QueryIssue.REFUSED:  # so the times were not what it disliked
+            # The query without times is refused too, so the times are not the reason.
+            if error.cause == failures.QueryIssue.REFUSED:
                 self._untimed_left = 0
                 self._refusals = 0
             raise
 
     async def _send_query(self, asked: freshness.FreshnessQuery) -> query_source.TimedReply:
-        """Send one query and note what came of it."""
+        """Send one query and record its outcome."""
         self.stats.queries += 1
         try:
             reply = await self.origin.ask(
@@ -193,7 +200,7 @@ class FollowedMetric:
         return reply
 
     def _compute_evaluation_time(self, reply: query_source.TimedReply) -> float:
-        """Return when the query was evaluated or before, on our clock."""
+        """Return the time of evaluation on our clock, rather too early than too late."""
         evaluated_at_seconds = reply.answer.evaluated_at_seconds
         if evaluated_at_seconds is None:
             return reply.sent_at_seconds
@@ -204,9 +211,9 @@ class FollowedMetric:
         return evaluated_at_seconds + self._server_clock.behind_seconds
 
     def note_window_seconds(self, seconds: float) -> None:
-        """Note how far windows reach back; where that is further than before, samples are missing.
+        """Record the length of the longest window; if it grew, request older samples.
 
-        Older ones are asked for once: windows fill by themselves as samples come.
+        They are requested only once: new samples fill the windows over time.
         """
         if seconds > self.window_seconds:
             self.backfilled.clear()
@@ -215,12 +222,12 @@ class FollowedMetric:
     async def ask_older_samples(
         self, nodes: node_names_thread.NodeLister
     ) -> metric_windows.OlderSamples:
-        """Send the range query of the windows; return what it brought.
+        """Send the range query of the windows; return its samples.
 
-        Only once `answered` is set.
+        Call this only after `answered` is set.
 
         Raises:
-            QueryError: nothing came.
+            QueryError: there is no usable answer.
         """
         if query_tokens.depends_on_range_query_bounds(self.metric.promql):
             problem = "the query has `@ start()` or `@ end()`, which mean another time in a range"
@@ -248,7 +255,7 @@ class FollowedMetric:
         return older.samples
 
     def _note_problem(self, problem: str) -> None:
-        """Log when a metric begins to fail and when it ceases to; see `Source` for outages."""
+        """Log when a metric begins or ceases to fail; `PrometheusQuerySource` logs outages."""
         if problem and not self.stats.problem:
             _log.warning(
                 "metric `%s` of source `%s` brings nothing: %s",
@@ -261,7 +268,7 @@ class FollowedMetric:
         self.stats.problem = problem
 
     def _note_node_match(self, example: answers.InstantVectorSample, *, names_nodes: bool) -> None:
-        """Log when all series cease to be of nodes, and when one is again."""
+        """Log when no series matches a node any more, and when one matches again."""
         name, label = self.metric.name, self.metric.label
         if self._names_nodes and not names_nodes:
             found = example.labels.get(label, "")[:_MAX_QUOTED_CHARACTERS]

@@ -1,8 +1,8 @@
-"""What a server knows beyond answers: which series it has, of which kind, how often it scrapes.
+"""Questions to a server about its series, their types, and scrape intervals.
 
-For `policysched lint --prometheus`. Every question is bounded: by the connection's time limit and
-size of answers, and by `MAX_LISTED` names where a list is asked for. What a server does not offer
-(Thanos and Mimir have no targets) is answered by nothing. The forms are those of
+Used by `policysched lint --prometheus`. Every question is bounded: by the connection's timeout and
+size limit, and by `MAX_LISTED` names in a list. If a server lacks an endpoint (Thanos and Mimir
+have no targets), the result is an error or empty. The forms are those of
 https://prometheus.io/docs/prometheus/latest/querying/api/.
 """
 
@@ -19,7 +19,7 @@ from policysched.cluster.objects import wire
 from policysched.promapi import answers, connection, failures
 
 MAX_LISTED = 1_000
-"""Names, labels or values of one list."""
+"""Maximum number of names, labels or values in a list."""
 
 _T = TypeVar("_T")
 _DURATION_PART = re.compile(r"(?P<number>[0-9]+(?:\.[0-9]+)?)(?P<unit>ms|s|m|h|d|w|y)")
@@ -36,11 +36,11 @@ _UNIT_SECONDS = {
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class QueryEvaluation:
-    """An answer and what it cost.
+    """An answer and its cost.
 
     Attributes:
-        read_samples: samples that were looked at; None if the server does not say.
-        seconds: of evaluation; None as above.
+        read_samples: number of samples that the server read; None if it does not report it.
+        seconds: duration of the evaluation; None as above.
     """
 
     answer: answers.InstantVector
@@ -116,32 +116,32 @@ class _TargetsBody(msgspec.Struct):
 
 
 class PrometheusInspector:
-    """Asks one server, one question after the other."""
+    """Sends questions to one server, one after the other."""
 
     def __init__(self, server: connection.PrometheusClient) -> None:
         self._server = server
 
     def evaluate_query(self, promql: str) -> QueryEvaluation:
-        """Return the answer of a query at the server's own time, and what it cost.
+        """Return the answer of a query at the server's own time, and its cost.
 
         Raises:
-            QueryError: there is none that could be used.
+            QueryError: there is no usable answer.
         """
         body, kind = self._server.send_request("query", {"query": promql, "stats": "all"})
         answer = answers.decode_instant_vector(body, kind)
         try:
             stats = msgspec.json.decode(body, type=_StatsBody).data.stats
         except wire.UNREADABLE:
-            stats = _QueryStats()  # its own form of statistics, or none
+            stats = _QueryStats()  # statistics in another form, or none
         return QueryEvaluation(
             answer, stats.samples.total_queryable_samples, stats.timings.eval_total_time
         )
 
     def has_series(self, selector: str, start_seconds: float, end_seconds: float) -> bool:
-        """Return whether series that match were there in some time.
+        """Return whether matching series existed in a time range.
 
         Raises:
-            QueryError: the server cannot be asked, or does not understand.
+            QueryError: the server did not answer, or refused the request.
         """
         limits = _format_time_range(start_seconds, end_seconds)
         form = {"match[]": selector, "limit": "1", **limits}
@@ -150,7 +150,7 @@ class PrometheusInspector:
     def list_label_values(
         self, label: str, selector: str, start_seconds: float, end_seconds: float
     ) -> list[str]:
-        """Return values of a label of series that match, `MAX_LISTED` at most; of all for "".
+        """Return at most `MAX_LISTED` values of a label, of matching series; of all series for "".
 
         Raises:
             QueryError: as above.
@@ -165,7 +165,7 @@ class PrometheusInspector:
     def list_label_names(
         self, selector: str, start_seconds: float, end_seconds: float
     ) -> list[str]:
-        """Return the labels of series that match, `MAX_LISTED` at most.
+        """Return at most `MAX_LISTED` labels of matching series.
 
         Raises:
             QueryError: as above.
@@ -175,7 +175,7 @@ class PrometheusInspector:
         return self._ask_endpoint("labels", form, _LabelNames).data[:MAX_LISTED]
 
     def find_metric_type(self, name: str) -> str:
-        """Return what targets say that a metric is: counter, gauge, …; "" if they do not agree.
+        """Return the type that targets report for a metric: counter, gauge, …; "" if they differ.
 
         Raises:
             QueryError: as above.
@@ -185,7 +185,7 @@ class PrometheusInspector:
         return kinds.pop() if len(kinds) == 1 else ""
 
     def list_recording_rules(self) -> list[tuple[str, str]]:
-        """Return name and query of the recording rules, `MAX_LISTED` at most.
+        """Return name and query of at most `MAX_LISTED` recording rules.
 
         Raises:
             QueryError: as above.
@@ -195,7 +195,7 @@ class PrometheusInspector:
         return found[:MAX_LISTED]
 
     def list_scrape_intervals(self) -> Mapping[str, float]:
-        """Return by job the time between two scrapes, the longest of its targets.
+        """Return the scrape interval in seconds by job, the longest of its targets.
 
         Raises:
             QueryError: as above.
@@ -227,7 +227,7 @@ def _format_time_range(start_seconds: float, end_seconds: float) -> dict[str, st
 
 
 def _parse_duration_seconds(text: str) -> float | None:
-    """Return a duration as Prometheus writes it (`1m30s`), None for anything else."""
+    """Return the seconds of a duration as Prometheus writes it (`1m30s`), None for other texts."""
     parts = list(_DURATION_PART.finditer(text))
     if not parts or "".join(part.group() for part in parts) != text:
         return None

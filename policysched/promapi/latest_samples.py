@@ -1,8 +1,8 @@
-"""The last sample of each node: where nothing newer comes it stays, and ages.
+"""The last sample of each node, which stays, and ages, until a newer one arrives.
 
-So a node that an answer does not name, or a query that fails, changes nothing at once: the sample
-is missing when it is older than the metric's maxAge, as samples that are read from it say
-themselves. A node is never idle because nobody heard of it.
+If an answer lacks a node, or a query fails, the sample does not change immediately. It counts as
+missing when it is older than the metric's maxAge; readers check the age of each sample. Thus a lack
+of data never makes a node appear idle.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from policysched.cluster.objects import node_aliases
 from policysched.promapi import series_node_join
 
 _SAME_SCRAPE_SECONDS = 1.0
-"""Times of one scrape differ by how long queries took, and by how exactly it could be found."""
+"""Tolerance for times of one scrape: durations of queries and clock estimates vary."""
 
 _FUTURE_SECONDS = 1.0
-"""Clocks are corrected by less than this all the time."""
+"""Tolerance for times in the future: clock corrections below this are normal."""
 
 
 class LatestSamples:
-    """The samples of one metric; changed by one thread, handed out to any."""
+    """The samples of one metric; one thread changes them, any thread may read them."""
 
     def __init__(self) -> None:
         """Start without samples."""
@@ -31,11 +31,11 @@ class LatestSamples:
 
     @property
     def samples(self) -> dict[str, metric_table.Sample]:
-        """The last sample of each node; what is handed out is not changed any more."""
+        """The last sample of each node; a returned mapping does not change any more."""
         return self._published
 
     def set_times_back(self, seconds: float) -> None:
-        """Move all times back: our clock was set back by so much."""
+        """Move all times back after our clock was set back by these seconds."""
         self._samples = {
             node: metric_table.Sample(each.value, each.measured_at_seconds - seconds)
             for node, each in self._samples.items()
@@ -49,13 +49,16 @@ class LatestSamples:
         now_seconds: float,
         max_age_seconds: float,
     ) -> None:
-        """Take in an answer, at this time since 1970 on our clock.
+        """Process an answer; `now_seconds` is seconds since 1970 on our clock.
 
-        - What is kept from the future is none: our clock was set back, and nothing would be newer.
-        - A node with a sample gets it, unless the one it has was measured later.
-        - A node that is named without a usable value has none any more.
-        - Nodes that are not named keep theirs, as long as they are the same node.
-        - A node that is known to be stale stays so until an answer with times says otherwise.
+        - Kept samples from the future are dropped: our clock was set back, and no sample would be
+          newer.
+        - A node with a sample gets it, unless its kept sample was measured later.
+        - A node that the answer names without a usable value loses its sample.
+        - Nodes that the answer does not name keep their samples while they are the same node, by
+          uid.
+        - A node that is known to be stale stays stale until an answer with times shows the
+          opposite.
         """
         for node in [node for node, uid in self._uids.items() if names.get_node_uid(node) != uid]:
             self._forget_node(node)
@@ -103,7 +106,7 @@ class LatestSamples:
 def _choose_newer_sample(
     kept: metric_table.Sample, new: metric_table.Sample
 ) -> metric_table.Sample:
-    """Return the sample that counts; of one scrape the latest value and the latest known time."""
+    """Return the newer sample; within one scrape, the new value with the newer time."""
     kept_for_seconds = kept.measured_at_seconds - new.measured_at_seconds
     if kept_for_seconds <= 0:
         return new

@@ -1,4 +1,4 @@
-"""Live metrics: one query a metric and refresh interval, whatever the number of nodes and pods."""
+"""Live metrics: one query per metric and refresh, for any number of nodes and pods."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ _NO_WINDOWS: Mapping[str, float] = {}
 
 
 class LiveMetricsSource:
-    """Follows the metrics of the policies in their Prometheus servers.
+    """Keeps the samples of the policies' metrics current from their Prometheus servers.
 
-    Answers are waited for and read in threads of their source, and joined with nodes in one of
-    their own; everything else happens in the thread of the event loop.
+    Threads of each source wait for answers and decode them, and one more thread joins them with
+    nodes; everything else runs in the thread of the event loop.
     """
 
     def __init__(
@@ -47,7 +47,7 @@ class LiveMetricsSource:
         around: query_source.SourceDependencies,
         connect: Connect = connection.PrometheusClient,
     ) -> None:
-        """Take servers by name, and the first metrics; nothing is asked yet.
+        """Configure servers by name, and the first metrics; send no query yet.
 
         Raises:
             ConfigurationError: a metric's source does not exist.
@@ -71,15 +71,15 @@ class LiveMetricsSource:
         metrics: Iterable[checked.CheckedMetric],
         window_seconds: Mapping[str, float] = _NO_WINDOWS,
     ) -> None:
-        """Follow these metrics from now on; those that were followed before keep their samples.
+        """Query these metrics from now on; metrics with the same query keep their samples.
 
         Args:
-            metrics: what to ask for.
-            window_seconds: how far windows over some of them reach back, by key; their older
-                samples are asked for once.
+            metrics: the metrics to query.
+            window_seconds: length of the longest window over a metric, by key; its older samples
+                are requested once.
 
         Raises:
-            ConfigurationError: a metric's source does not exist; then nothing has changed.
+            ConfigurationError: a metric's source does not exist; nothing has changed then.
         """
         followed = {}
         for metric in metrics:
@@ -103,18 +103,18 @@ class LiveMetricsSource:
         self._changed.set()
 
     def get_server_health(self) -> tuple[status.SourceHealth, ...]:
-        """Return how each source is doing."""
+        """Return the health of each source."""
         return tuple(each.health for each in self._sources.values())
 
     def get_metric_stats(self) -> tuple[status.MetricStats, ...]:
-        """Return how each metric is doing now."""
+        """Return the status and counters of each metric."""
         return tuple(each.stats for each in self._followed.values())
 
     async def wait_until_metrics_asked(self) -> None:
-        """Return when every metric has been asked once, or its source does not answer.
+        """Wait until every metric was queried once, or its source does not answer.
 
-        Windows over those that have been answered have their older samples then, if they can be
-        had.
+        At return, windows over the metrics with an answer have their older samples, if these could
+        be fetched.
         """
         await self._wait_until_all_asked()
         answered = [each for each in self._followed.values() if each.answered.is_set()]
@@ -126,7 +126,7 @@ class LiveMetricsSource:
     async def run(
         self, refresh: Refresh, nodes: node_names_thread.NodeLister, backfill: Backfill
     ) -> NoReturn:
-        """Ask again and again, and hand on what comes; what is older than that once."""
+        """Query periodically and pass on new samples; pass on older samples for windows once."""
         try:
             await nodes.wait_synced()
             while True:
@@ -143,12 +143,13 @@ class LiveMetricsSource:
     async def _start_and_stop_tasks(
         self, refresh: Refresh, nodes: node_names_thread.NodeLister
     ) -> None:
-        """Bring the tasks in line with the metrics that are to be followed."""
+        """Start and stop tasks so that each current metric has one."""
         gone = [
             key for key, task in self._tasks.items() if task.get_name() != self._make_task_name(key)
         ]
         await self._stop_tasks(gone)
-        for key in gone:  # samples of another query that had the same key are no samples of this
+        # The new metric with this key may have another query, whose samples differ.
+        for key in gone:
             followed = self._followed.get(key)
             refresh({key: followed.kept.samples if followed else {}})
         for key, followed in self._followed.items():
@@ -158,7 +159,7 @@ class LiveMetricsSource:
                 )
 
     def _start_backfills(self, backfill: Backfill, nodes: node_names_thread.NodeLister) -> None:
-        """Ask for older samples wherever windows want them and nobody is about to."""
+        """Start tasks for the older samples that windows need and no task is fetching."""
         for key, followed in self._followed.items():
             task = self._backfills.get(key)
             if not followed.backfilled.is_set() and (task is None or task.done()):
@@ -167,6 +168,7 @@ class LiveMetricsSource:
                 )
 
     def _make_task_name(self, key: str) -> str:
+        # With the identity of the object, so that the task of a replaced metric is recognised.
         followed = self._followed.get(key)
         return "" if followed is None else f"metric {key} {id(followed)}"
 
@@ -186,7 +188,7 @@ class LiveMetricsSource:
         refresh: Refresh,
         nodes: node_names_thread.NodeLister,
     ) -> NoReturn:
-        """Ask for one metric, again and again."""
+        """Query one metric periodically."""
         wait_seconds = followed.compute_first_wait_seconds()
         while True:
             await self._around.sleep(wait_seconds)
@@ -199,7 +201,7 @@ class LiveMetricsSource:
                 if error.is_source_at_fault and followed.origin.is_failing:
                     self._release_waiters_of_source(followed.origin)
             except Exception:  # noqa: BLE001 - logged, see below
-                # The scheduler outlives whatever a server can make a library raise.
+                # No error that an answer causes in a library may stop the queries of this metric.
                 _log.exception("asking for metric `%s` failed", followed.metric.name)
             followed.asked.set()
             self._around.observer.metric_asked(followed.stats)
@@ -211,9 +213,10 @@ class LiveMetricsSource:
         backfill: Backfill,
         nodes: node_names_thread.NodeLister,
     ) -> None:
-        """Ask for the older samples of one metric, after the first answers of all, one at a time.
+        """Fetch the older samples of one metric, after the first answers of all metrics.
 
-        There is no second try: its window fills as samples come.
+        Only one metric is fetched at a time. There is no second attempt: new samples fill the
+        window over time.
         """
         name = followed.metric.name
         await followed.answered.wait()
@@ -226,13 +229,13 @@ class LiveMetricsSource:
                     backfill({followed.metric.key: older})
                 except failures.QueryError as error:
                     _log.warning("the window of metric `%s` fills as samples come: %s", name, error)
-                except Exception:  # noqa: BLE001 - logged; see `_follow`
+                except Exception:  # noqa: BLE001 - logged; see `_follow_metric`
                     _log.exception("asking for older samples of metric `%s` failed", name)
             if followed.window_seconds <= seconds:
                 followed.backfilled.set()
 
     def _release_waiters_of_source(self, origin: query_source.PrometheusQuerySource) -> None:
-        """Let nobody wait for first answers of a source that gives none."""
+        """Stop waiting for first answers of a source that does not answer."""
         for each in self._followed.values():
             if each.origin is origin:
                 each.asked.set()

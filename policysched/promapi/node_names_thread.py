@@ -1,8 +1,7 @@
-"""Where answers are joined with the nodes: a thread of its own, which alone knows their names.
+"""The thread that joins answers with nodes; only this thread uses the index of node names.
 
-The event loop, on which pods are scheduled, hands over the nodes that there are (objects that never
-change) and takes what comes of it. One thread does it for all metrics, one answer at a time, so
-that names need no lock.
+The event loop, which schedules pods, passes the current nodes (immutable objects) and awaits the
+result. One thread does this for all metrics, one answer at a time, so the index needs no lock.
 """
 
 from __future__ import annotations
@@ -25,12 +24,12 @@ class NodeLister(Protocol):
         ...
 
     def current(self) -> Sequence[objects.Node]:
-        """Return the nodes that there are now, in a list of their own."""
+        """Return the current nodes, in a new list."""
         ...
 
 
 class NodeNamesThread:
-    """Does what needs the names of the nodes."""
+    """Runs functions that need the names of the nodes."""
 
     def __init__(self) -> None:
         """Start without nodes."""
@@ -40,12 +39,12 @@ class NodeNamesThread:
     async def run_with_node_names(
         self, nodes: Sequence[objects.Node], work: Callable[[node_aliases.NodeAliasIndex], _T]
     ) -> _T:
-        """Return what `work` makes of the names of `nodes`; it runs in the thread."""
+        """Return the result of `work` on the index of `nodes`; it runs in the thread."""
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self._thread, self._update_names_and_run, nodes, work)
 
     def close(self) -> None:
-        """Do nothing more; what is under way ends by itself."""
+        """Stop accepting work, and cancel pending work; running work ends by itself."""
         self._thread.shutdown(wait=False, cancel_futures=True)
 
     def _update_names_and_run(

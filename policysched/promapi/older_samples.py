@@ -1,4 +1,4 @@
-"""The samples of the time before a start, from a range query: what windows are begun with."""
+"""The samples before a start, from a range query, with which windows begin."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from policysched.promapi import failures, sample_matrix, series_node_join
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class BackfillSamples:
-    """What a range query brought.
+    """The result of a range query.
 
     Attributes:
-        samples: by moment and node.
-        counts: how often each rule was needed, at the moment at which it was needed most.
+        samples: by time and node.
+        counts: how often each rule applied, at the time at which it applied most often.
     """
 
     samples: metric_windows.OlderSamples
@@ -32,14 +32,14 @@ def join_range_answer(
     *,
     has_freshness: bool,
 ) -> BackfillSamples:
-    """Find nodes and times of the series, by the rules for instant answers at each moment.
+    """Find nodes and times of the series, by the rules for instant answers at each time.
 
     Args:
-        found: what the server said.
-        metric: whose query it was.
-        names: the nodes that there are.
-        behind_seconds: what to add to a time of the server to have ours.
-        has_freshness: see `joining.join_matrix`.
+        found: the answer.
+        metric: the metric of the query.
+        names: the index of the current nodes.
+        behind_seconds: offset from a time of the server to our clock.
+        has_freshness: see `series_node_join.join_matrix`.
     """
     joined = series_node_join.join_matrix(
         found, metric, names, behind_seconds, has_freshness=has_freshness

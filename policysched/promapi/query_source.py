@@ -1,4 +1,4 @@
-"""One source: whose turn it is, and whether it is up."""
+"""One source of metrics: it limits parallel queries, and tracks whether the server is up."""
 
 from __future__ import annotations
 
@@ -25,26 +25,29 @@ from policysched.promapi import (
 _log = logging.getLogger(__name__)
 
 PARALLEL_QUERIES = 4
-"""Prometheus answers 20 queries at once by default (--query.max-concurrency), and not us alone."""
+"""Prometheus runs 20 queries at once by default (--query.max-concurrency), for all clients."""
 _GRACE_SECONDS = 2.0
-"""How much longer than its own time limit a query is waited for: headers may drip for ever."""
+"""Time to wait beyond the query's own timeout: a server may send headers endlessly slowly."""
 
 _INTERVALS_OF_TRUST = 3.0
-"""A success stands for a query until the next try; after so many intervals it is asked no more."""
+"""A success counts until the next attempt of the query, but at most for this many intervals.
+
+The limit is for queries that are not sent any more.
+"""
 
 Sleep = Callable[[float], Awaitable[None]]
 _T = TypeVar("_T")
 
 
 class QueryClient(Protocol):
-    """A `connection.PrometheusClient`, or what stands for it in tests."""
+    """A `connection.PrometheusClient`, or a test double."""
 
     def ask(self, promql: str) -> answers.InstantVector:
         """Return the answer, in a thread; raise QueryError."""
         ...
 
     def ask_range(self, promql: str, steps: range_answers.RangeSteps) -> sample_matrix.SampleMatrix:
-        """Return the answers at some moments, in a thread; raise QueryError."""
+        """Return the answers at several times, in a thread; raise QueryError."""
         ...
 
     def close(self) -> None:
@@ -54,7 +57,7 @@ class QueryClient(Protocol):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class SourceDependencies:
-    """What is given from outside: time, chance, and who wants to know."""
+    """Clock, randomness, sleep and observer of a source."""
 
     clock: clocks.Clock
     rng: random.Random
@@ -64,7 +67,7 @@ class SourceDependencies:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class TimedReply:
-    """An answer, when its query was sent (seconds since 1970 on our clock) and how long it took."""
+    """An answer, the time of its query (seconds since 1970 on our clock) and its duration."""
 
     answer: answers.InstantVector
     sent_at_seconds: float
@@ -72,14 +75,14 @@ class TimedReply:
 
 
 class PrometheusQuerySource:
-    """Asks one server, in a few threads of its own: one that hangs holds up no other.
+    """Queries one server, in a few threads of its own, so that a slow server delays no other.
 
-    A query that fails while others succeed says nothing about the server: it takes the turn of no
-    other, for such queries are sent one at a time. When the last try of every query has failed they
-    are all sent one at a time, with growing pauses; the first success lets all go on.
+    A query that fails while others succeed does not count against the server. Such queries are sent
+    one at a time, so that they delay no others. If the latest attempt of every query failed, all
+    queries are sent one at a time, with growing pauses; the first success ends this.
 
     Attributes:
-        name: as metrics call it.
+        name: the name by which metrics refer to it.
     """
 
     def __init__(
@@ -89,7 +92,7 @@ class PrometheusQuerySource:
         connection: QueryClient,
         around: SourceDependencies,
     ) -> None:
-        """Take a server that nothing has been asked yet."""
+        """Start with a server that has not been queried yet."""
         self.name = name
         self._config = config
         self._connection = connection
@@ -110,18 +113,18 @@ class PrometheusQuerySource:
 
     @property
     def health(self) -> status.SourceHealth:
-        """Whether it is up."""
+        """Whether the server is up."""
         return self._health
 
     @property
     def is_failing(self) -> bool:
-        """Whether no query succeeds, as far as is known: one is tried at a time."""
+        """Whether no query succeeds at present, so that queries are sent one at a time."""
         return self._circuit.failures > 0
 
     def forget_other_metrics(self, keys: Collection[str]) -> None:
-        """Forget what became of queries for all metrics but these, unless it still says something.
+        """Forget the outcomes of queries for all metrics except these, unless still significant.
 
-        A query that succeeded a moment ago speaks for the source, whoever wants its answers now.
+        A recent success is kept: it shows that the source is up, even if its metric is gone.
         """
         now = self._clock.monotonic_seconds()
         self._suspects &= set(keys)
@@ -130,15 +133,16 @@ class PrometheusQuerySource:
         }
 
     async def ask(self, promql: str, key: str, refresh_seconds: float) -> TimedReply:
-        """Wait for a turn and ask once.
+        """Wait for a turn and send a query once.
 
         Args:
             promql: the query.
-            key: of its metric, whose queries succeed and fail together.
-            refresh_seconds: its interval.
+            key: of its metric; queries with the same key succeed and fail together.
+            refresh_seconds: the interval of the metric.
 
         Raises:
-            QueryError: it brought nothing; what is the source's fault has been noted.
+            QueryError: there is no usable answer; the failure has been counted if the source may be
+                at fault.
         """
         trust_seconds = _INTERVALS_OF_TRUST * refresh_seconds + self._config.timeout_seconds
         while self.is_failing:
@@ -155,19 +159,19 @@ class PrometheusQuerySource:
     async def ask_range(
         self, promql: str, steps: range_answers.RangeSteps
     ) -> sample_matrix.SampleMatrix:
-        """Wait for a turn and ask for some moments at once.
+        """Wait for a turn and send a range query.
 
-        Instant queries alone tell whether the source is up: a range that is too much for it must
-        not make them wait.
+        Only instant queries determine whether the source is up: a range that is too large for the
+        source must not delay them.
 
         Raises:
-            QueryError: it brought nothing.
+            QueryError: there is no usable answer.
         """
         async with self._turns:
             return await self._run_in_thread(lambda: self._connection.ask_range(promql, steps))
 
     def close(self) -> None:
-        """Close connections; queries that are under way end by themselves."""
+        """Close connections; running queries end by themselves."""
         self._threads.shutdown(wait=False, cancel_futures=True)
         self._connection.close()
 
@@ -181,7 +185,7 @@ class PrometheusQuerySource:
             if error.is_source_at_fault:
                 self._note_failure(key, started_at_seconds, error)
             else:
-                self._note_success(key, trust_seconds)  # whoever refuses a query is there
+                self._note_success(key, trust_seconds)  # a server that refuses a query is up
             raise
         self._note_success(key, trust_seconds)
         duration_seconds = self._clock.monotonic_seconds() - started_at_seconds

@@ -1,6 +1,6 @@
-"""What a server answers to a range query: one answer for each moment, as instant queries give it.
+"""Decodes answers to range queries, as one instant answer for each time.
 
-So everything that is said of instant answers holds for the older ones as well.
+All rules for instant answers therefore apply to older answers as well.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ import numpy as np
 from policysched.promapi import answers, failures, sample_matrix
 
 MAX_POINTS = 11_000
-"""Prometheus refuses to answer for more (web/api/v1/api.go, queryRange)."""
+"""Limit of Prometheus (web/api/v1/api.go, queryRange)."""
 MAX_VALUES = 5_000_000
-"""Moments times series, with those of freshness: 500 moments of 5,000 nodes."""
+"""Limit of times multiplied by series, with those of freshness: 500 times of 5,000 nodes."""
 _SPARE_POINTS = 2
 """VictoriaMetrics moves both ends of a range to multiples of its step."""
 _ROUNDING_SECONDS = 0.001
@@ -25,7 +25,7 @@ _ROUNDING_SECONDS = 0.001
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class RangeSteps:
-    """The moments of a range query, in seconds since 1970 on the server's clock."""
+    """The times of a range query, in seconds since 1970 on the server's clock."""
 
     first_seconds: float
     last_seconds: float
@@ -33,7 +33,7 @@ class RangeSteps:
 
     @property
     def request_params(self) -> dict[str, str]:
-        """As the API takes them."""
+        """The parameters of the API."""
         return {
             "start": f"{self.first_seconds:.3f}",
             "end": f"{self.last_seconds:.3f}",
@@ -42,12 +42,15 @@ class RangeSteps:
 
     @property
     def count(self) -> int:
-        """How many there are."""
+        """Number of times."""
         return 1 + round((self.last_seconds - self.first_seconds) / self.step_seconds)
 
 
 def make_steps_until(last_seconds: float, length_seconds: float, step_seconds: float) -> RangeSteps:
-    """Return the moments of the last `length_seconds`; the newest, where there are too many."""
+    """Return the times of the last `length_seconds`.
+
+    If there are more than the server accepts, only the newest are returned.
+    """
     intervals = min(math.ceil(length_seconds / step_seconds), MAX_POINTS - 1)
     return RangeSteps(last_seconds - intervals * step_seconds, last_seconds, step_seconds)
 
@@ -64,12 +67,12 @@ _points_decoder = msgspec.json.Decoder(_MatrixElement)
 def decode_range_answer(
     body: bytes, content_type: str, steps: RangeSteps
 ) -> sample_matrix.SampleMatrix:
-    """Return the answers in the body of HTTP 200; moments without series are left out.
+    """Return the answers in the body of HTTP 200; times without series are left out.
 
-    What lies after the moments that were asked for is left out: nothing is measured in the future.
+    Samples after the requested times are dropped: no sample is measured in the future.
 
     Raises:
-        QueryError: it is none, or no matrix of these moments, or too large.
+        QueryError: it is not an answer of the API, not a matrix of these times, or too large.
     """
     found, result = answers.require_result(body, content_type, "matrix")
     last_seconds = steps.last_seconds + _ROUNDING_SECONDS
@@ -105,7 +108,7 @@ def decode_range_answer(
 
 
 class _RangeSeries(NamedTuple):
-    """One series at the k moments at which it is there, in the form of `SampleMatrix`."""
+    """One series at the k times at which it exists, in the form of `SampleMatrix`."""
 
     labels: dict[str, str]
     times: sample_matrix.Floats

@@ -1,4 +1,4 @@
-"""What the series of an answer are at some moments; an instant query has one moment."""
+"""The series of an answer at several times; an instant query has one time."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ Bools = npt.NDArray[np.bool_]
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class SampleMatrix:
-    """S series at K moments, those of freshness among them.
+    """S series at K times, including those of freshness.
 
     Attributes:
         labels: of each series.
-        is_freshness: of each series, whether it says when another one was measured.
-        at_seconds: float64 (K,), ascending: when, on the server's clock.
-        is_there: bool (K, S), where a series is part of the answer for a moment.
-        is_number: bool (K, S), False for a native histogram or nonsense.
-        values: float64 (K, S), may be NaN or infinite; undefined where there is no number.
+        is_freshness: of each series, whether its values are times of measurement of another series.
+        at_seconds: float64 (K,), ascending: times on the server's clock.
+        is_there: bool (K, S), whether a series is part of the answer for a time.
+        is_number: bool (K, S), False for a native histogram or an invalid value.
+        values: float64 (K, S), may be NaN or infinite; undefined if there is no number.
         warnings, infos, is_partial: as in `answers.InstantVector`.
     """
 
@@ -40,7 +40,7 @@ class SampleMatrix:
 
 
 def from_instant_vector(answer: answers.InstantVector) -> SampleMatrix:
-    """Return the one moment of an instant vector; none for an empty one."""
+    """Return a matrix with the time of an instant vector; an empty vector has no time."""
     all_series = (*answer.series, *answer.measured)
     evaluated_at = answer.evaluated_at_seconds
     times = np.array([] if evaluated_at is None else [evaluated_at], np.float64)

@@ -1,4 +1,4 @@
-"""Which series a Prometheus has, for whoever writes a query."""
+"""The names of the series of a Prometheus, for completion in editors."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from policysched.promapi import connection, failures, settings
 
 
 def read_series_names(source: settings.PrometheusSource) -> Mapping[str, str]:
-    """Return the name of every series, each with what its exporter says about it, or "".
+    """Return the name of every series, each with the help text of its exporter, or "".
 
     Raises:
-        QueryError: the server does not tell.
+        QueryError: the server does not answer or refuses.
     """
     client = connection.PrometheusClient("editor", source)
     try:
@@ -37,7 +37,7 @@ def read_series_names(source: settings.PrometheusSource) -> Mapping[str, str]:
 
 
 def _decode_help_texts(metadata: Any) -> dict[str, str]:  # noqa: ANN401 - whatever the server has sent
-    """Return what exporters say, where the answer has the form of one."""
+    """Return the help texts by name, and skip entries in another form."""
     found: dict[str, str] = {}
     for name, entries in metadata.items() if isinstance(metadata, dict) else ():
         first = entries[0] if isinstance(entries, list) and entries else None

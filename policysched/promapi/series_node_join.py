@@ -1,6 +1,6 @@
-"""Series to nodes: the value of the declared label says which node a series is about.
+"""Joins series with nodes: the value of the declared label determines the node of a series.
 
-Each series is looked up once, however many moments an answer has.
+The node of each series is looked up once, for any number of times in an answer.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ ScalarT = TypeVar("ScalarT", bound=np.generic)
 
 @dataclasses.dataclass(slots=True)
 class NodeSamples:
-    """What an instant answer says about the nodes of the cluster.
+    """The samples of nodes in an instant answer.
 
     Attributes:
         samples: by node, with the time of measurement on our clock.
-        without_value: nodes that the answer names, without a value that can be used.
+        without_value: nodes that the answer names, without a usable value.
         stale: nodes whose samples are older than maxAge, or of unknown age.
-        is_timed: whether the answer says when samples were measured.
-        counts: how often each rule was needed.
+        is_timed: whether the answer contains times of measurement.
+        counts: how often each rule applied.
     """
 
     samples: dict[str, metric_table.Sample] = dataclasses.field(default_factory=dict)
@@ -46,22 +46,22 @@ class NodeSamples:
 
     @property
     def has_named_nodes(self) -> bool:
-        """Whether any series is of a node, whatever its value."""
+        """Whether any series matches a node, whatever its value."""
         return bool(self.samples or self.without_value or self.stale)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class NodeSampleMatrix:
-    """What an answer says about M nodes at K moments.
+    """The samples of M nodes at K times.
 
     Attributes:
-        names: of the nodes that are named.
-        values: float64 (K, M), undefined where there is no time.
-        times: float64 (K, M), of measurement on our clock; -inf where there is no sample.
-        is_named: bool (K, M), where a series is of the node.
-        is_valued: bool (K, M), where that is a single one with a finite number.
-        is_stale: bool (K, M), where samples are older than maxAge, or of unknown age.
-        counts: how often each rule was needed, at the moment at which it was needed most.
+        names: of the M nodes.
+        values: float64 (K, M), undefined if there is no time.
+        times: float64 (K, M), of measurement on our clock; -inf if there is no sample.
+        is_named: bool (K, M), whether a series matches the node.
+        is_valued: bool (K, M), whether exactly one series does, with a finite number.
+        is_stale: bool (K, M), whether samples are older than maxAge, or of unknown age.
+        counts: how often each rule applied, at the time at which it applied most often.
     """
 
     names: tuple[str, ...]
@@ -81,7 +81,10 @@ def join_instant_vector(
     *,
     has_freshness: bool,
 ) -> NodeSamples:
-    """Do what `join_matrix` does for an instant answer, evaluated at `asked_at_seconds` for us."""
+    """Join an instant answer as `join_matrix` does.
+
+    `asked_at_seconds` is the time of its evaluation on our clock.
+    """
     found = sample_matrix.from_instant_vector(answer)
     behind_seconds = round(asked_at_seconds - (answer.evaluated_at_seconds or 0.0), 3)
     joined = join_matrix(found, metric, names, behind_seconds, has_freshness=has_freshness)
@@ -108,19 +111,19 @@ def join_matrix(
     *,
     has_freshness: bool,
 ) -> NodeSampleMatrix:
-    """Find the node of each series and the age of its samples at each moment.
+    """Find the node of each series and the age of its samples at each time.
 
-    Ages are differences of the server's own times, so that its clock may differ from ours. They are
-    taken off from when we asked, which makes samples rather too old than too new. One scrape has
-    one time however often it is seen.
+    Ages are differences of the server's own times, so the server's clock may differ from ours. The
+    offset to our clock is rather too low than too high, so samples appear rather too old than too
+    new. A scrape has the same time in all answers that contain it.
 
     Args:
-        found: what the server said.
-        metric: whose query it was.
-        names: the nodes that there are.
-        behind_seconds: what to add to a time of the server to have ours.
-        has_freshness: whether the query asked for times of measurement; without them a sample was
-            measured when the query was evaluated.
+        found: the answer.
+        metric: the metric of the query.
+        names: the index of the current nodes.
+        behind_seconds: offset from a time of the server to our clock.
+        has_freshness: whether the query asked for times of measurement; without them, the time of
+            evaluation is used.
     """
     matched = _match_series_to_nodes(found, metric.label, names)
     counts = matched.counts + _count_answer_remarks(found)
@@ -157,13 +160,13 @@ def join_matrix(
 
 
 class _MatchedSeries:
-    """The series that are of one node: which they are, and of which node.
+    """The series that match exactly one node, and their nodes.
 
     Attributes:
         names: of the M nodes.
         series: intp (s,), numbers of the series.
-        places: intp (s,), the place of each one's node in `names`.
-        counts: series of no node.
+        places: intp (s,), the index in `names` of each series' node.
+        counts: number of series that match no single node.
     """
 
     def __init__(self, names: Iterable[str], series: list[int], places: list[int]) -> None:
@@ -175,7 +178,7 @@ class _MatchedSeries:
     def gather_by_node(
         self, of_series: npt.NDArray[ScalarT], is_valued: sample_matrix.Bools, fill: float
     ) -> npt.NDArray[ScalarT]:
-        """Return (K, M) of (K, s): what the only valued series of a node has, else `fill`."""
+        """Return (K, M) from (K, s): the entry of the only valued series of a node, else `fill`."""
         found = np.full((len(is_valued), len(self.names)), fill, of_series.dtype)
         rows, columns = np.nonzero(is_valued)
         found[rows, self.places[columns]] = np.broadcast_to(of_series, is_valued.shape)[is_valued]
@@ -185,7 +188,7 @@ class _MatchedSeries:
 def _match_series_to_nodes(
     found: sample_matrix.SampleMatrix, label: str, names: node_aliases.NodeAliasIndex
 ) -> _MatchedSeries:
-    """Find the node of each series; what may be of several nodes is of none."""
+    """Find the node of each series; a series that may match several nodes gets none."""
     place_of: dict[str, int] = {}
     series, places = [], []
     nodeless: dict[failures.QueryIssue, list[int]] = collections.defaultdict(list)
@@ -211,9 +214,9 @@ def _match_series_to_nodes(
 def _find_measurement_times(
     found: sample_matrix.SampleMatrix, label: str, matched: _MatchedSeries
 ) -> sample_matrix.Floats:
-    """Return float64 (K, s): when samples of series were measured, NaN where nothing says so.
+    """Return float64 (K, s): measurement times of the samples of series, NaN if unknown.
 
-    Nothing is measured after the moment at which it was asked for.
+    A measurement is never later than the evaluation, so later times are reduced to it.
     """
     times_of: dict[str, sample_matrix.Floats] = {}
     is_said = found.is_there & found.is_number
@@ -251,5 +254,5 @@ def _count_answer_remarks(found: sample_matrix.SampleMatrix) -> _Counts:
 
 
 def _count_at_worst_moment(is_so: sample_matrix.Bools) -> int:
-    """Return how often something is so at the moment at which it is most often."""
+    """Return the largest number of true entries at one time."""
     return int(np.count_nonzero(is_so, axis=1).max(initial=0))

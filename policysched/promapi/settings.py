@@ -1,4 +1,4 @@
-"""Where a Prometheus is and how to speak to it, as the configuration file says it."""
+"""Settings of a Prometheus server, in the form of the configuration file."""
 
 from __future__ import annotations
 
@@ -9,31 +9,31 @@ import msgspec
 from policysched import errors, server_urls
 
 DEFAULT_NAME = "default"
-"""The source of metrics that name none, where there are several."""
+"""If there are several sources, the source of metrics that name none."""
 
 _HELP = "write http://HOST:PORT or https://HOST"
 
 
 class BasicAuth(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
-    """A user and where its password is; `password` is never shown."""
+    """A user and the password, or its file; `password` is never shown."""
 
     username: str
     password: str | None = None
     password_file: str | None = None
 
     def __repr__(self) -> str:
-        """Show the user alone."""
+        """Show only the user."""
         return f"BasicAuth({self.username!r})"
 
 
 class PrometheusTls(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
-    """Whom to trust and who we are; all are PEM files, read again for each new connection.
+    """Trusted certificates and our certificate; all PEM files, read again for each new connection.
 
     Attributes:
         ca_file: certificates to trust instead of the machine's.
         cert_file: our certificate.
-        key_file: its key, where it is not in `cert_file`.
-        insecure_skip_verify: trust anybody.
+        key_file: its key, if it is not in `cert_file`.
+        insecure_skip_verify: trust any certificate.
     """
 
     ca_file: str | None = None
@@ -43,17 +43,17 @@ class PrometheusTls(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_
 
 
 class PrometheusSource(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
-    """One server; its name is the key under which it stands.
+    """One server; its name is its key in the configuration.
 
     Attributes:
         url: scheme, host, port, and the path before `/api/v1`, if any.
-        path_prefix: more of that path, such as `/prometheus`.
-        bearer_token: sent as it is; `bearer_token_file` is read again when it changes.
+        path_prefix: further part of that path, such as `/prometheus`.
+        bearer_token: sent unchanged; `bearer_token_file` is read again when it changes.
         headers: sent with each query, such as X-Scope-OrgID.
-        query_params: sent with each query, such as `dedup: "true"` for Thanos; not what a query
-            sets itself, such as its time.
-        timeout_seconds: limit of one query, from connecting to the last byte.
-        method: POST, which has no limit of length, or GET for proxies that let nothing else pass.
+        query_params: sent with each query, such as `dedup: "true"` for Thanos; parameters that a
+            query sets itself, such as its time, are refused.
+        timeout_seconds: limit for one query, from connecting to the last byte.
+        method: POST, which has no length limit, or GET for proxies that permit only GET.
     """
 
     url: str
@@ -68,7 +68,7 @@ class PrometheusSource(msgspec.Struct, frozen=True, rename="camel", forbid_unkno
     method: str = "POST"
 
     def __repr__(self) -> str:
-        """Show the address alone: the rest may be secret."""
+        """Show only the URL: the other settings may be secret."""
         return f"PrometheusSource({self.url!r})"
 
     @property
@@ -79,7 +79,7 @@ class PrometheusSource(msgspec.Struct, frozen=True, rename="camel", forbid_unkno
 
 
 def find_source_problem(source: PrometheusSource) -> str:
-    """Return what is wrong with settings, without quoting secrets; "" for nothing."""
+    """Return the problem of settings, without quoting secrets; "" if there is none."""
     credentials = (source.bearer_token, source.bearer_token_file, source.basic_auth)
     if sum(each is not None for each in credentials) > 1:
         return "give one of `bearerToken`, `bearerTokenFile` and `basicAuth`"
@@ -106,7 +106,7 @@ def find_source_problem(source: PrometheusSource) -> str:
 
 
 def find_url_problem(url: str) -> str:
-    """Return what is wrong with an address, without quoting a password in it; "" for nothing."""
+    """Return the problem of an address, without quoting a password; "" if there is none."""
     parts = server_urls.split_server_url(url)
     if parts is not None and "@" in parts.netloc:
         return "the URL holds a user; put it into `basicAuth`, so that it shows up nowhere"
@@ -120,9 +120,9 @@ def find_url_problem(url: str) -> str:
 
 
 _MAY_BE_SECRET = re.compile(r"[@?#%=&;]")
-"""What stands around passwords and tokens; a text with any of these is not quoted."""
+"""Characters next to passwords and tokens; a text with any of these is not quoted."""
 _OWN_PARAMETERS = frozenset({"query", "time", "timeout", "start", "end", "step"})
-"""Parameters of the API that say what is asked, see the page on querying in its documentation."""
+"""Parameters that each query sets itself (Prometheus documentation, "HTTP API")."""
 _HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
 _NAMED_URL = re.compile(r"(?P<name>[A-Za-z_][A-Za-z0-9_-]*)=(?P<url>.*)", re.DOTALL)
 
@@ -135,7 +135,7 @@ def parse_prometheus_option(text: str) -> tuple[str, PrometheusSource]:
     """Return name and settings of `--prometheus [NAME=]URL`.
 
     Raises:
-        UsageError: it is no URL.
+        UsageError: it is not a URL.
     """
     named = _NAMED_URL.fullmatch(text)
     name, url = (named["name"], named["url"]) if named else (DEFAULT_NAME, text)

@@ -1,4 +1,4 @@
-"""How metrics and their sources are doing: for events, metrics of our own and `explain`."""
+"""The status of metrics and their sources, for events, exported metrics and `explain`."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ _DURATION_BOUNDS_SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class SourceHealth:
-    """One source.
+    """The health of one source.
 
     Attributes:
-        name: as metrics call it.
-        is_up: whether its last answers came; three failures in a row make it down.
-        problem: what the last failure was, "" while up.
-        since: when that began; None before the first answer.
+        name: the name by which metrics refer to it.
+        is_up: False after three consecutive failures, until the next success.
+        problem: the failure with which it went down, "" while up.
+        since: time of the last change of `is_up`; None before any change.
         address: host and port of the server.
     """
 
@@ -34,17 +34,17 @@ class SourceHealth:
 
 @dataclasses.dataclass(slots=True)
 class MetricStats:
-    """One metric, since it was first asked.
+    """Status and counters of one metric, since its first query.
 
     Attributes:
         key: of the metric.
-        name: as the policies call it.
+        name: of the metric in the policies.
         source: name of its source.
-        queries: how many were sent.
-        last_success: when the last answer came that could be used.
-        durations: of queries in seconds, whatever came of them.
-        problem: why the last query brought nothing, or "".
-        counts: how often each rule of docs/metrics.md was needed.
+        queries: number of queries.
+        last_success: time of the last usable answer.
+        durations: of all queries in seconds, including failed ones.
+        problem: the failure of the last query, or "".
+        counts: how often each rule of docs/metrics.md applied.
     """
 
     key: str
@@ -62,19 +62,19 @@ class MetricStats:
 
 
 class SourceObserver(Protocol):
-    """Is told what happens, in the thread of the event loop."""
+    """Receives changes of status, in the thread of the event loop."""
 
     def source_changed(self, health: SourceHealth) -> None:
-        """A source went down, or is up again."""
+        """Report that a source went down, or is up again."""
         ...
 
     def metric_asked(self, stats: MetricStats) -> None:
-        """A query has ended; `stats.problem` is its."""
+        """Report the end of a query; `stats.problem` is its failure, or ""."""
         ...
 
 
 class NullSourceObserver:
-    """Tells nobody."""
+    """An observer that ignores all reports."""
 
     def source_changed(self, health: SourceHealth) -> None:
         """Do nothing."""
