@@ -1,8 +1,8 @@
-"""A cluster in a file: what `kubectl get nodes,pods,… -o json` or `-o yaml` prints.
+"""Reads a cluster from a file: the output of `kubectl get nodes,pods,… -o json` or `-o yaml`.
 
-That is a v1 List of objects of any kinds, or one object; a YAML text may hold several documents.
-Objects of kinds that scheduling does not read are skipped. JSON is decoded straight into typed
-objects; YAML takes some twenty times as long.
+The file is a v1 List of objects of any kinds, or one object; a YAML text may contain several
+documents. Objects of kinds that scheduling does not read are skipped. JSON is decoded directly into
+typed objects; YAML takes about twenty times as long.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Known: TypeAlias = (
     | storage_objects.StorageObject
     | disruption_budgets.PodDisruptionBudget
 )
-"""Everything that scheduling reads."""
+"""All objects that scheduling reads."""
 _OWNER_KINDS = {kind.value[1]: kind for kind in owner_selectors.OwnerKind}
 _KINDS: dict[str, tuple[str, type[Known]]] = {
     "Namespace": ("v1", objects.Namespace),
@@ -57,13 +57,13 @@ Owner: TypeAlias = tuple[owner_selectors.OwnerKind, owner_objects.Service | owne
 
 @dataclasses.dataclass(slots=True)
 class ClusterObjects:
-    """The objects of a cluster file, in its order.
+    """The objects of a cluster file, in the order of the file.
 
     Attributes:
-        owners: services and controllers, whose selectors default spread constraints take.
-        storage: volumes, claims, classes and the like.
-        budgets: how many pods preemption may evict.
-        skipped: how many objects of each kind were left out.
+        owners: services and controllers, whose selectors default spread constraints use.
+        storage: volumes, claims, classes and other storage objects.
+        budgets: PodDisruptionBudgets, which limit preemption.
+        skipped: number of skipped objects of each kind.
     """
 
     nodes: list[objects.Node] = dataclasses.field(default_factory=list)
@@ -79,18 +79,18 @@ def read_cluster(path: str) -> ClusterObjects:
     """Return the cluster in the file `path`.
 
     Raises:
-        InputError: the file cannot be read, or is no cluster file.
+        InputError: the file cannot be read, or is not a cluster file.
     """
     return parse_cluster(object_lists.read_bytes(path), path)
 
 
 def read_clusters(path: str) -> object_lists.InputLists[ClusterObjects]:
-    """Return the cluster in a file, or those on standard input.
+    """Return the cluster in a file, or the clusters on standard input.
 
     See `object_lists.read_input_lists`.
 
     Raises:
-        InputError: there is no input, or, from `places`, a file or line that is no cluster.
+        InputError: the input is empty, or, from `places`, a file or line that is not a cluster.
     """
     return object_lists.read_input_lists(path, FORM, collect_cluster_objects)
 
@@ -99,7 +99,7 @@ def parse_cluster(content: bytes, where: str, *, is_line: bool = False) -> Clust
     """Return the cluster that `content` describes; `where` names it in errors.
 
     Raises:
-        InputError: it is no cluster file.
+        InputError: it is not a cluster file.
     """
     return collect_cluster_objects(
         object_lists.split_object_list(content, where, FORM, is_line=is_line), where
@@ -109,10 +109,10 @@ def parse_cluster(content: bytes, where: str, *, is_line: bool = False) -> Clust
 def collect_cluster_objects(
     placed: Iterable[object_lists.Placed], where: str, *, may_be_empty: bool = False
 ) -> ClusterObjects:
-    """Return the cluster that these objects make.
+    """Return the cluster of these objects.
 
     Raises:
-        InputError: one makes no sense, or there is no node and no pod where there has to be.
+        InputError: an object is invalid, or, unless `may_be_empty`, all objects were skipped.
     """
     found = ClusterObjects()
     for place, kind, source in placed:
@@ -124,7 +124,7 @@ def collect_cluster_objects(
 
 
 def _make_no_cluster_error(skipped: Collection[str], where: str) -> errors.InputError:
-    """Return the error of a file with other kinds alone, which may be a dump of Karmada."""
+    """Return the error for a file with other kinds only, which may be a dump of Karmada."""
     problem = f"has no Node and no Pod, only {', '.join(sorted(skipped))}"
     if any(kind.partition(".")[2].startswith(_KARMADA_GROUPS) for kind in skipped):
         advice = "for bindings of Karmada write `policysched explain binding`, "

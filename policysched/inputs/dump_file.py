@@ -1,4 +1,4 @@
-"""A file with what a cluster has, what a Karmada control plane has, or both."""
+"""Reads a file with the objects of a cluster, of a Karmada control plane, or of both."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class ObjectDump:
     """The objects of a file.
 
     Attributes:
-        cluster: nodes, pods and what else matters to them.
+        cluster: nodes, pods and other objects that scheduling reads.
         plane: member clusters and bindings.
     """
 
@@ -32,10 +32,10 @@ class ObjectDump:
 
 
 def read_dump(path: str) -> ObjectDump:
-    """Return what the file `path` has.
+    """Return the objects in the file `path`.
 
     Raises:
-        InputError: it cannot be read, or has nothing of both.
+        InputError: it cannot be read, or has only objects of other kinds.
     """
     return _collect_dump_objects(
         object_lists.split_object_list(object_lists.read_bytes(path), path, _FORM), path
@@ -43,10 +43,11 @@ def read_dump(path: str) -> ObjectDump:
 
 
 def read_dumps(path: str) -> object_lists.InputLists[ObjectDump]:
-    """Return what a file has, or standard input where `path` is `-`.
+    """Return the objects in a file, or on standard input if `path` is `-`.
 
     Raises:
-        InputError: there is no input, or, from `places`, a file or line that has nothing of both.
+        InputError: the input is empty, or, from `places`, a file or line with only objects of other
+            kinds.
     """
     return object_lists.read_input_lists(path, _FORM, _collect_dump_objects)
 

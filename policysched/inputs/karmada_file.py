@@ -1,4 +1,4 @@
-"""A Karmada control plane in a file: clusters and bindings, as `kubectl get … -o json` prints."""
+"""Reads a Karmada control plane from a file, as `kubectl get … -o json` prints it."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ FORM = object_lists.ExpectedKinds(
 
 @dataclasses.dataclass(slots=True)
 class KarmadaControlPlane:
-    """The objects of a file, in its order.
+    """The objects of a file, in the order of the file.
 
     Attributes:
-        skipped: how many objects of each other kind were left out.
+        skipped: number of skipped objects of each other kind.
     """
 
     clusters: list[objects.Cluster] = dataclasses.field(default_factory=list)
@@ -43,10 +43,11 @@ class KarmadaControlPlane:
 
 
 def read_karmada_control_planes(path: str) -> object_lists.InputLists[KarmadaControlPlane]:
-    """Return the control plane in a file, or those on standard input where `path` is `-`.
+    """Return the control plane in a file, or the ones on standard input if `path` is `-`.
 
     Raises:
-        InputError: there is no input, or, from `places`, a file or line that is none.
+        InputError: the input is empty, or, from `places`, a file or line that is not a control
+            plane.
     """
     return object_lists.read_input_lists(path, FORM, collect_karmada_control_plane)
 
@@ -54,10 +55,11 @@ def read_karmada_control_planes(path: str) -> object_lists.InputLists[KarmadaCon
 def collect_karmada_control_plane(
     placed: Iterable[object_lists.Placed], where: str
 ) -> KarmadaControlPlane:
-    """Return the control plane that these objects make.
+    """Return the control plane of these objects.
 
     Raises:
-        InputError: one makes no sense, or there is no cluster and no binding.
+        InputError: an object is invalid, has a name twice or an unsupported version, or all objects
+            were skipped.
     """
     found = KarmadaControlPlane()
     names: set[tuple[str, str]] = set()
@@ -95,7 +97,7 @@ def collect_karmada_control_plane(
 
 
 def _refuse_other_version(place: str, kind: str) -> None:
-    """Refuse a kind of ours in a version that is not read, which would be left out in silence."""
+    """Refuse an unsupported version of a known kind, which would be skipped without a message."""
     name, _, version = kind.partition(".")
     if name not in KINDS:
         return

@@ -1,4 +1,4 @@
-"""What Karmada's webhooks refuse in clusters and bindings, but a file may hold all the same."""
+"""Finds values in clusters and bindings that Karmada's webhooks refuse, but files may contain."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def find_cluster_faults(cluster: objects.Cluster) -> Iterator[object_faults.ObjectFault]:
-    """Yield what is wrong with a member cluster."""
+    """Yield the faults of a member cluster."""
     yield from object_faults.find_taint_faults("spec.taints", cluster.spec.taints)
     summary = cluster.status.resource_summary
     if summary is not None:
@@ -24,7 +24,7 @@ def find_cluster_faults(cluster: objects.Cluster) -> Iterator[object_faults.Obje
 
 
 def find_binding_faults(binding: objects.Binding) -> Iterator[object_faults.ObjectFault]:
-    """Yield what is wrong with a binding."""
+    """Yield the faults of a binding."""
     spec = binding.spec
     yield from object_faults.find_count_faults("spec.replicas", spec.replicas)
     yield from _find_requirement_faults("spec.replicaRequirements", spec.replica_requirements)

@@ -1,6 +1,6 @@
 """Settings of `policysched lint`: `.policysched.toml`, or `[tool.policysched.lint]` of a project.
 
-The nearest one of the folder and those around it counts; `.policysched.toml` goes first.
+The file in the nearest enclosing folder applies; in one folder, `.policysched.toml` has precedence.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ _KEYS = ("select", "ignore", "fail-level", "per-path", "levels", "thresholds", "
 def find_lint_settings(
     folder: pathlib.Path,
 ) -> tuple[settings.RuleSettings, diagnostics.Severity | None]:
-    """Return the settings that count in a folder, and the level at which findings fail.
+    """Return the settings that apply in a folder, and the level at which findings fail.
 
     Raises:
-        InputError: a file cannot be read, or says what is no setting.
+        InputError: a file cannot be read, or contains an invalid setting.
     """
     for each in _list_enclosing_folders(folder):
         own, project = each / _OWN, each / _PROJECT
@@ -51,7 +51,7 @@ def read_lint_settings(
     """Return the settings in a file.
 
     Raises:
-        InputError: it cannot be read, or says what is no setting.
+        InputError: it cannot be read, or contains an invalid setting.
     """
     table = _read_lint_section(file) or {}
     with _add_place_to_errors(file):
@@ -59,7 +59,7 @@ def read_lint_settings(
 
 
 def read_prometheus_settings(file: pathlib.Path | None, folder: pathlib.Path) -> Mapping[str, Any]:
-    """Return the table `prometheus` of a settings file, or of those that count in a folder.
+    """Return the table `prometheus` of a settings file, or of those that apply in a folder.
 
     Raises:
         InputError: as above.
@@ -78,7 +78,7 @@ def read_prometheus_settings(file: pathlib.Path | None, folder: pathlib.Path) ->
 
 
 def _is_file(path: pathlib.Path) -> bool:
-    """Return whether there is such a file.
+    """Return whether the path is a file.
 
     Raises:
         InputError: its folder cannot be entered.
@@ -95,7 +95,7 @@ def _list_enclosing_folders(folder: pathlib.Path) -> tuple[pathlib.Path, ...]:
 
 @contextlib.contextmanager
 def _add_place_to_errors(file: pathlib.Path) -> Iterator[None]:
-    """Add to errors, which name a setting, the file and the line that it stands on."""
+    """Add the file and the line of the setting to errors, which name only the setting."""
     try:
         yield
     except errors.InputError as error:
@@ -160,7 +160,7 @@ def _read_lint_section(file: pathlib.Path) -> Mapping[str, Any] | None:
 
 
 def _describe_toml_error(file: pathlib.Path, error: tomllib.TOMLDecodeError) -> tuple[str, str]:
-    """Return the place and the problem, both of which `tomllib` puts into its message."""
+    """Return the place and the problem; `tomllib` puts both into its message."""
     match = _SYNTAX_ERROR.fullmatch(str(error))
     problem = match["problem"] if match else str(error)
     problem = problem[0].lower() + problem[1:]
@@ -222,10 +222,10 @@ def _parse_thresholds(table: Mapping[str, Any]) -> thresholds.Thresholds:
 
 
 def parse_rule_code_prefixes(value: object, where: str) -> tuple[str, ...]:
-    """Return beginnings of codes.
+    """Return prefixes of rule codes.
 
     Raises:
-        InputError: it is no list of such, or one of them is the beginning of no code.
+        InputError: it is not a list of texts, or no code begins with one of them.
     """
     if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
         raise errors.InputError(where, "is not a list of codes such as `PS203` or `PS4`")
@@ -240,7 +240,7 @@ def parse_severity(value: object, where: str) -> diagnostics.Severity:
     """Return a severity.
 
     Raises:
-        InputError: it is none.
+        InputError: it is not a severity.
     """
     if value not in list(diagnostics.Severity):
         raise errors.InputError(where, f"`{value}` is not `error`, `warning` or `info`")

@@ -1,4 +1,4 @@
-"""A running cluster, read once: what a cluster file would say of it at this moment."""
+"""Reads a running cluster once, into the objects of a cluster file."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from policysched.kube.http import client
 from policysched.kube.reading import decoding, listing, resources
 
 LIMIT_SECONDS = 300.0
-"""How long all of it may take; 100,000 pods take about half a minute."""
+"""Default limit for reading everything; 100,000 pods take about half a minute."""
 
 _POLICY = client.CallRetryPolicy(timeout_seconds=30.0, max_attempts=3)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class LiveClusterReference:
-    """Which cluster, as kubectl finds it.
+    """A reference to a cluster, as kubectl resolves it.
 
     Attributes:
         kubeconfig: a file, or several joined by `:`; None for `KUBECONFIG`, the service account of
-            the pod that we run in, or `~/.kube/config`.
+            the pod of this process, or `~/.kube/config`.
         context: of the kubeconfig, None for the current one.
     """
 
@@ -37,13 +37,13 @@ class LiveClusterReference:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class ListingOptions:
-    """How to read.
+    """Options of reading.
 
     Attributes:
         clock: decides when credentials are renewed.
         kinds: the resources to read, named as in an RBAC rule; None for all that decisions read.
-        limit_seconds: how long all of it may take.
-        told: is told how many objects of a resource have come.
+        limit_seconds: limit for reading everything.
+        told: receives the number of objects of a resource that have arrived.
     """
 
     clock: clocks.Clock = dataclasses.field(default_factory=clocks.SystemClock)
@@ -55,12 +55,12 @@ class ListingOptions:
 def read_live_cluster(
     cluster: LiveClusterReference, reading: ListingOptions | None = None
 ) -> tuple[str, cluster_file.ClusterObjects]:
-    """Return the address of the API server and what it has; pods that have ended are left out.
+    """Return the address of the API server and its objects, without pods that have ended.
 
-    Each kind is read as of one moment, the kinds one after the other.
+    Each kind is read as of one moment; the kinds are read one after the other.
 
     Raises:
-        KubeconfigError: where the cluster is, or who we are, cannot be read.
+        KubeconfigError: the address or the credentials cannot be read.
         KubeError: the cluster cannot be reached, refuses, or takes too long.
     """
     return asyncio.run(_read(cluster, reading or ListingOptions()))
@@ -74,7 +74,7 @@ def read_live_lists(
     """Return the address of the API server, and the objects of each of the resources.
 
     Raises:
-        KubeconfigError: where the cluster is, or who we are, cannot be read.
+        KubeconfigError: the address or the credentials cannot be read.
         KubeError: the cluster cannot be reached, refuses, or takes too long.
     """
     return asyncio.run(_read_lists(cluster, wanted, reading or ListingOptions()))
@@ -122,7 +122,7 @@ async def _list_resource_items(
 
 
 def _list_resources_nodes_first(kinds: Collection[str] | None) -> list[resources.ApiResource[Any]]:
-    """Return the resources: nodes first, so that most pods find the node that they are on."""
+    """Return the resources, nodes first, so that the nodes of most pods are known."""
     known: list[resources.ApiResource[Any]] = [
         resources.NODES,
         resources.NAMESPACES,
@@ -137,7 +137,7 @@ def _list_resources_nodes_first(kinds: Collection[str] | None) -> list[resources
 def _add_listed_objects(
     found: cluster_file.ClusterObjects, resource: resources.ApiResource[Any], items: list[Any]
 ) -> None:
-    """Put objects where a cluster file would have them."""
+    """Add objects to the list that a cluster file would fill."""
     owner = next((kind for kind, each in resources.OWNERS.items() if each is resource), None)
     if resource is resources.NODES:
         found.nodes += items

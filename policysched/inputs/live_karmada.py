@@ -1,4 +1,4 @@
-"""A running Karmada control plane, read once: what a file of it would say at this moment."""
+"""Reads a running Karmada control plane once, into the objects of a control plane file."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ def read_live_karmada_control_plane(
     """Return the address of the Karmada API server, and its clusters and bindings.
 
     Raises:
-        KubeconfigError: where it is, or who we are, cannot be read.
-        KubeError: it cannot be reached, refuses, takes too long, or knows no such resources.
-        InputError: an object makes no sense.
+        KubeconfigError: the address or the credentials cannot be read.
+        KubeError: it cannot be reached, refuses, takes too long, or has no such resources.
+        InputError: an object is invalid.
     """
     wanted = (
         karmada_resources.CLUSTERS,

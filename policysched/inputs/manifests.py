@@ -1,8 +1,8 @@
-"""ConfigMap manifests: their policies, where these stand, and edits that leave the rest alone.
+"""Reads ConfigMap manifests, locates their policies, and edits these without other changes.
 
-A manifest is YAML or JSON: one object, Lists, several documents, as `helm template` and `kustomize
-build` print them. A text that is a literal block (`key: |`) can be edited, for its lines are lines
-of the file; of one that is folded or quoted only the places are known.
+A manifest is YAML or JSON: one object, Lists, or several documents, as `helm template` and
+`kustomize build` print them. A text that is a literal block (`key: |`) can be edited, because its
+lines are lines of the file. For a folded or quoted text only the places are known.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ class _ManifestConfigMap:
     """A ConfigMap in a manifest.
 
     Attributes:
-        value: it.
-        number: which document of the text it is in, from 0.
-        path: where in the document.
-        document: with the places of its values.
+        value: the ConfigMap.
+        number: number of its document in the text, from 0.
+        path: its path in the document.
+        document: the document, with the places of its values.
     """
 
     value: Mapping[str, Any]
@@ -40,20 +40,20 @@ class _ManifestConfigMap:
 
     @property
     def namespaced_name(self) -> str:
-        """`namespace/name`; kubectl takes a missing namespace for `default`."""
+        """`namespace/name`; as in kubectl, a missing namespace is `default`."""
         metadata = self.value.get("metadata")
         metadata = metadata if isinstance(metadata, Mapping) else {}
         return f"{metadata.get('namespace') or 'default'}/{metadata.get('name') or 'unnamed'}"
 
     @property
     def policy_keys(self) -> list[str]:
-        """The keys that are policies; others are somebody else's."""
+        """The keys that are policies; other keys are ignored."""
         data = self.value.get("data")
         return [key for key in data if _is_policy_key(key)] if isinstance(data, Mapping) else []
 
     @property
     def binary_policy_keys(self) -> list[str]:
-        """The policies that are no text."""
+        """The policies in `binaryData`, which are not text."""
         data = self.value.get("binaryData")
         return (
             sorted(key for key in data if _is_policy_key(key)) if isinstance(data, Mapping) else []
@@ -62,7 +62,7 @@ class _ManifestConfigMap:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class _ManifestKey:
-    """A policy text in a manifest: which key of which ConfigMap."""
+    """A policy text in a manifest: a key of a ConfigMap."""
 
     config_map: _ManifestConfigMap
     key: str
@@ -74,14 +74,14 @@ class _ManifestKey:
 
 
 def read_manifest_policies(text: str, where: str) -> list[source.SourceText]:
-    """Return the policies of all ConfigMaps in a manifest, each with its place in it.
+    """Return the policies of all ConfigMaps in a manifest, with their places.
 
     Args:
         text: the manifest.
         where: its path.
 
     Raises:
-        InputError: it is no YAML, or has no policies.
+        InputError: it is not YAML, or has no policies.
     """
     line_starts = _find_line_starts(text)
     return [
@@ -97,17 +97,17 @@ def read_manifest_policies(text: str, where: str) -> list[source.SourceText]:
 def rewrite_manifest_policies(
     text: str, where: str, changes: Sequence[tuple[source.SourceText, str]]
 ) -> str:
-    """Return a manifest with other policies in it and nothing else changed.
+    """Return a manifest with some policies replaced and without other changes.
 
     Args:
         text: the manifest.
         where: its path.
-        changes: texts that `read_manifest_policies` has returned, and what they are to be. How a
-            text ends is up to the manifest (`|-`, `|+`).
+        changes: texts that `read_manifest_policies` has returned, with their replacements. The
+            block indicator of the manifest (`|-`, `|+`) determines the end of a text.
 
     Raises:
-        InputError: a text is no literal block, stands for another text too, or would not come out
-            as wanted.
+        InputError: a text is not a literal block, is repeated by an alias, or would not be read
+            back unchanged.
     """
     lines = text.split("\n")
     for old, new in sorted(changes, key=lambda change: -_find_literal_first_line(change[0], where)):
@@ -127,7 +127,7 @@ def rewrite_manifest_policies(
 
 
 def _find_policy_keys(text: str, where: str) -> dict[str, _ManifestKey]:
-    """Return the policies by name: the path, the ConfigMap if there are several, the key."""
+    """Return the policies by name: the path, the ConfigMap if there are several, and the key."""
     maps = [
         found
         for number, document in enumerate(
@@ -156,7 +156,7 @@ def _find_policy_keys(text: str, where: str) -> dict[str, _ManifestKey]:
 def _find_config_maps(
     number: int, document: plain_yaml.YamlDocument
 ) -> Iterator[_ManifestConfigMap]:
-    """Yield the ConfigMaps of a document: it, or items of the List that it is."""
+    """Yield the ConfigMaps of a document, which may be a ConfigMap or a List."""
     value = document.value
     objects: list[tuple[plain_yaml.Path, plain_yaml.Value]] = [((), value)]
     if isinstance(value, Mapping) and value.get("kind") in _LISTS:
@@ -172,7 +172,10 @@ def _list_manifest_items(items: plain_yaml.Value) -> list[plain_yaml.Value]:
 
 
 def _list_text_keys(config_map: _ManifestConfigMap, where: str) -> list[str]:
-    """Return the keys of policies, all of which must be text: without one it is another version."""
+    """Return the keys of policies, and require that all are text.
+
+    If one were left out, the rest would be another version of the policies.
+    """
     for key in config_map.binary_policy_keys:
         line = config_map.document.line((*config_map.path, "binaryData", key))
         raise errors.InputError(
@@ -196,13 +199,13 @@ def _strip_byte_order_mark(text: str) -> str:
     return text.removeprefix("\ufeff")
 
 
-# --- places --------------------------------------------------------------------------------------
+# --- places ---------------------------------------------------------------------------------------
 
 
 def _make_text_origin(
     found: _ManifestKey, where: str, text: str, line_starts: list[int]
 ) -> source.Origin:
-    """Return where a text stands."""
+    """Return the place of a text."""
     path = (*found.config_map.path, "data", found.key)
     document = found.config_map.document
     origin = _make_scalar_origin(document.scalars[path], found.text, where, text, line_starts)
@@ -212,12 +215,12 @@ def _make_text_origin(
 def _make_scalar_origin(
     scalar: yaml_scalars.YamlScalar, value: str, where: str, text: str, line_starts: list[int]
 ) -> source.Origin:
-    """Return where a scalar of a manifest stands."""
+    """Return the place of a scalar of a manifest."""
     line = bisect.bisect_right(line_starts, scalar.start)
     is_too_long = (
         len(value) > text_limits.MAX_TEXT_BYTES
     )  # it is refused, so its places do not matter
-    if is_too_long or value.startswith("\ufeff"):  # with a mark columns would be wrong by one
+    if is_too_long or value.startswith("\ufeff"):  # a mark shifts columns by one
         return source.Origin(where, line, None)
     indent = _measure_literal_indent(scalar, value, text, line, line_starts)
     if indent is not None:
@@ -232,9 +235,9 @@ def _make_scalar_origin(
 def _measure_literal_indent(
     scalar: yaml_scalars.YamlScalar, value: str, text: str, line: int, line_starts: list[int]
 ) -> int | None:
-    """Return by how much the lines of a literal block are indented, None if it is none.
+    """Return the indentation of the lines of a literal block, None for other scalars.
 
-    Found by comparing them, for the indentation may be said or be that of the first line.
+    It is found by comparison, because an indicator or the first line may determine it.
     """
     shown = _split_into_lines(value)
     first = next((index for index, each in enumerate(shown) if each), None)
@@ -262,7 +265,7 @@ def _find_literal_first_line(text: source.SourceText, where: str) -> int:
     """Return the 1-based line of the file at which a literal block begins.
 
     Raises:
-        InputError: the text is something else, or stands for another text too.
+        InputError: the text is not a literal block, or an alias repeats it.
     """
     if text.origin is None or text.origin.indent is None:
         line = text.origin.line if text.origin is not None else 1
@@ -287,7 +290,7 @@ def _split_into_lines(text: str) -> list[str]:
 def _render_literal_block(
     block: list[str], old: list[str], new: list[str], indent: str
 ) -> list[str]:
-    """Return the lines of a literal block in the file; those that stay, stay as they are."""
+    """Return the lines of a literal block in the file; unchanged lines keep their form."""
     line_end = "\r" if block[0].endswith("\r") else ""
     result: list[str] = []
     matcher = difflib.SequenceMatcher(None, old, new, autojunk=False)
@@ -304,7 +307,7 @@ def _render_literal_block(
 def _require_only_changes(
     changes: Sequence[tuple[source.SourceText, str]], before: str, after: str, where: str
 ) -> None:
-    """Refuse a result that says anything else than the manifest did, but for the changes.
+    """Refuse a result that differs from the manifest in more than the changes.
 
     Raises:
         InputError: it does.

@@ -1,12 +1,12 @@
-"""Metric values from a file, instead of Prometheus: for `--metrics` and `run --metrics-file`.
+"""Metric values from a file instead of Prometheus, for `--metrics` and `run --metrics-file`.
 
     cpu_busy:   {node-1: 91%, node-2: 0.4, node-3: _, node-4: stale}
     net_in:     {node-1: 10Mi}
 
-A mapping from metric (as the policies declare it) to node to value, in YAML or JSON; it may stand
-under a key `metrics`, as in a policy test. A value is written as in a policy (`91%`, `10Mi`,
-`500m`, `1h`), or as the plain number that the query would give. `_` is a node without a sample,
-`stale` one whose sample is too old, and a node that is not named has no sample either.
+The file is a mapping from metric (as the policies declare it) to node to value, in YAML or JSON; it
+may be under a key `metrics`, as in a policy test. A value is written as in a policy (`91%`, `10Mi`,
+`500m`, `1h`), or as the plain number that the query would return. `_` means no sample and `stale` a
+sample that is too old; a node that is not named has no sample either.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ _HELP = "write `metric: {node: value}`, with values such as 91%, 10Mi, 0.5, _ or
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class MetricsFile:
-    """What a file says.
+    """The content of a file.
 
     Attributes:
         path: the file.
-        named: all nodes and clusters that it names, also those without a sample, by the target of
-            the metric, `node` or `cluster`.
+        named: all nodes and clusters that it names, including those without a sample, by the target
+            of the metric, `node` or `cluster`.
     """
 
     path: str
@@ -58,11 +58,11 @@ def read_metric_samples(
 def read_metrics_file(
     path: str, declared: Iterable[checked.CheckedMetric], measured_at: datetime.datetime
 ) -> MetricsFile:
-    """Return the samples in the file `path`, taken to be measured at `measured_at`, and its names.
+    """Return the samples in the file `path`, with the time `measured_at`, and its names.
 
     Raises:
-        InputError: the file cannot be read, names a metric that no policy declares, or holds a
-            value that the metric's unit does not have.
+        InputError: the file cannot be read, names a metric that no policy declares, or contains a
+            value that does not fit the metric's unit.
     """
     try:
         text = object_lists.read_bytes(path).decode("utf-8-sig")
@@ -77,14 +77,14 @@ def parse_metrics_text(
     declared: Sequence[checked.CheckedMetric],
     measured_at: datetime.datetime,
 ) -> MetricsFile:
-    """Return what a text says; `where` names it in errors. See `read_metrics_file`."""
+    """Return the content of a text; `where` names it in errors. See `read_metrics_file`."""
     tables = _parse_json_tables(text)
     if tables is not None:
         try:
             samples = make_samples_from_tables(tables, lambda _: where, declared, measured_at)
             return MetricsFile(where, samples, _collect_target_names(tables, declared))
         except errors.InputError:
-            pass  # said below, with the line
+            pass  # parsed again below, to report the line
     document = plain_yaml.load_yaml_document(text, where)
     tables, path = _unwrap_metric_tables(document, where)
     samples = make_samples_from_tables(
@@ -113,7 +113,7 @@ def make_samples_from_tables(
 ) -> Samples:
     """Return the samples in a mapping from metric to node to value; see `read_metric_samples`.
 
-    `place_of` returns where the value at a path within `tables` stands.
+    `place_of` returns the place of the value at a path within `tables`.
     """
     by_name: dict[str, list[checked.CheckedMetric]] = {}
     for metric in declared:
@@ -134,7 +134,7 @@ def make_samples_from_tables(
 
 
 def _parse_json_tables(text: str) -> Mapping[str, plain_yaml.Value] | None:
-    """Return what a text says if it is JSON, which is read much faster; None if it is not."""
+    """Return the tables of a JSON text, None for other texts; JSON parses much faster than YAML."""
     if not text.startswith("{"):
         return None
     try:
@@ -208,7 +208,7 @@ _EXAMPLES = {
 
 
 def _convert_sample_value(value: plain_yaml.Value, metric: checked.CheckedMetric) -> float | None:
-    """Return a value in the scale in which the query gives it; None if it is none of the unit."""
+    """Return a value in the scale of the query, None if it does not fit the unit."""
     unit = metric.unit
     if isinstance(value, int | float) and not isinstance(value, bool):
         return _check_plain_number(value, metric)
@@ -229,7 +229,10 @@ def _is_forbidden_negative_ratio(number: float, metric: checked.CheckedMetric) -
 
 
 def _check_plain_number(number: SupportsFloat, metric: checked.CheckedMetric) -> float | None:
-    """Return a plain number; a ratio over 1 that the metric cannot have lacks its `%`."""
+    """Return a plain number, None if it is invalid.
+
+    A ratio above 1 is invalid unless `between` allows it: it probably lacks its `%`.
+    """
     try:
         value = float(number)
     except OverflowError:

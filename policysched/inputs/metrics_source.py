@@ -1,4 +1,4 @@
-"""Where metric samples come from while the scheduler runs."""
+"""Sources of metric samples for a running scheduler."""
 
 from __future__ import annotations
 
@@ -24,66 +24,66 @@ Refresh: TypeAlias = Callable[[Mapping[str, Mapping[str, metric_table.Sample]]],
 """Takes new samples: key of the metric → node → sample."""
 
 Backfill: TypeAlias = Callable[[Mapping[str, metric_windows.OlderSamples]], None]
-"""Takes older samples, for windows: key of the metric → these."""
+"""Takes older samples, for windows, by key of the metric."""
 
 _POLL_SECONDS = 1.0
 _FIRST_METRICS_SECONDS = 10.0
-"""How long scheduling waits for first values of metrics; what has none by then is missing."""
+"""How long scheduling waits for first values of metrics; after that, those without are missing."""
 
 
 class MetricsSource(Protocol):
-    """Brings samples, off the scheduling path."""
+    """Provides samples, outside the scheduling path."""
 
     async def run(
         self, refresh: Refresh, nodes: node_names_thread.NodeLister, backfill: Backfill
     ) -> NoReturn:
         """Call `refresh` with all samples of a metric whenever there are new ones.
 
-        `backfill` takes what windows are begun with, once, where there are older samples.
+        `backfill` is called once with the older samples with which windows begin, if there are any.
         """
         ...
 
     async def wait_until_metrics_asked(self) -> None:
-        """Return when all metrics have been asked once, whatever came of it, windows included."""
+        """Wait until all metrics were queried once, successfully or not, windows included."""
         ...
 
     def set_metrics(
         self, metrics: Iterable[checked.CheckedMetric], window_seconds: Mapping[str, float]
     ) -> None:
-        """Follow these metrics from now on; `window_seconds` is how far windows reach, by key.
+        """Follow these metrics from now on; `window_seconds` is the length of windows, by key.
 
         Raises:
-            ConfigurationError: one of them cannot be had; then nothing has changed.
+            ConfigurationError: a metric has no source; nothing has changed then.
         """
         ...
 
     def get_server_health(self) -> tuple[status.SourceHealth, ...]:
-        """Return how each server is doing; a file is none."""
+        """Return the health of each server; empty for a file."""
         ...
 
     def get_metric_stats(self) -> tuple[status.MetricStats, ...]:
-        """Return how each metric is doing, as far as that is known."""
+        """Return the status of each metric, if it is known."""
         ...
 
 
 class PausableLoop(Protocol):
-    """A loop that can be told to decide nothing for a while."""
+    """A loop whose decisions can be paused."""
 
     def pause(self) -> None:
-        """Decide nothing before `resume`."""
+        """Stop making decisions until `resume`."""
         ...
 
     def resume(self) -> None:
-        """Decide again."""
+        """Make decisions again."""
         ...
 
 
 async def pause_for_first_samples(
     source: MetricsSource, scheduling: PausableLoop, news: asyncio.Event | None = None
 ) -> None:
-    """Pause scheduling until all metrics have been asked once, for some seconds at most.
+    """Pause scheduling until all metrics were queried once, for a few seconds at most.
 
-    `news`, such as of other policies, end it, too.
+    The event `news`, such as a change of the policies, ends the pause too.
     """
     scheduling.pause()
     try:
@@ -100,8 +100,8 @@ async def pause_for_first_samples(
 class MetricsFileSource:
     """Samples in a file, which is read again when it changes.
 
-    They count as measured when the file was last written: a file that is no longer written turns
-    stale as any source does.
+    Their time of measurement is the last modification of the file, so the samples of a file that is
+    no longer written become stale, as with any source.
     """
 
     def __init__(
@@ -113,7 +113,7 @@ class MetricsFileSource:
         """Read `path`.
 
         Raises:
-            InputError: the file cannot be read or is wrong; later that is logged only.
+            InputError: the file cannot be read or is invalid; later errors are only logged.
         """
         self._path = pathlib.Path(path)
         self._declared = tuple(declared)
@@ -125,9 +125,9 @@ class MetricsFileSource:
     async def run(
         self, refresh: Refresh, nodes: node_names_thread.NodeLister, backfill: Backfill
     ) -> NoReturn:
-        """Hand on what the file says, now and whenever it changes; it names nodes by their name.
+        """Pass on the samples of the file, now and after each change.
 
-        A file knows of no older samples.
+        A file has no older samples.
         """
         if self._first is not None:
             refresh(self._first)
@@ -137,13 +137,13 @@ class MetricsFileSource:
             await self.poll_file(refresh)
 
     async def wait_until_metrics_asked(self) -> None:
-        """Return when what the file says of these metrics has been handed on."""
+        """Wait until the file was read for the current metrics, successfully or not."""
         await self._asked.wait()
 
     def set_metrics(
         self, metrics: Iterable[checked.CheckedMetric], window_seconds: Mapping[str, float]
     ) -> None:
-        """Read the file again, if these are other metrics; windows fill as it is written."""
+        """Read the file again at the next poll if the metrics changed; windows fill over time."""
         declared = tuple(metrics)
         if declared != self._declared:
             self._declared = declared
@@ -151,15 +151,15 @@ class MetricsFileSource:
             self._asked.clear()
 
     def get_server_health(self) -> tuple[status.SourceHealth, ...]:
-        """Return nothing: a file is no server."""
+        """Return nothing: a file is not a server."""
         return ()
 
     def get_metric_stats(self) -> tuple[status.MetricStats, ...]:
-        """Return nothing: nobody is asked."""
+        """Return nothing: there are no queries."""
         return ()
 
     async def poll_file(self, refresh: Refresh) -> None:
-        """Look once whether the file has changed; what cannot be used leaves the samples alone."""
+        """Read the file if it has changed; if it is invalid, keep the samples."""
         declared = self._declared
         await self._poll_for_changes(refresh)
         if declared is self._declared:
@@ -189,7 +189,7 @@ class MetricsFileSource:
         version = self._version or self._get_file_identity()
         written_at = datetime.datetime.fromtimestamp(version[0] / 1e9, datetime.UTC)
         found = metrics_file.read_metric_samples(str(self._path), self._declared, written_at)
-        # A metric that the file no longer names has no sample: its old ones must go.
+        # A metric that the file no longer names has no sample, so its old samples must go.
         return {metric.key: found.get(metric.key, {}) for metric in self._declared}
 
 
@@ -202,7 +202,7 @@ def open_metrics_source(
     """Return the source of samples: a file, else Prometheus servers, None without either.
 
     Raises:
-        InputError: the file cannot be read or is wrong.
+        InputError: the file cannot be read or is invalid.
         ConfigurationError: a metric names a server that is not configured.
     """
     if file is not None:

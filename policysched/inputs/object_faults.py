@@ -1,7 +1,7 @@
-"""What the API server refuses in an object, but a file may hold all the same.
+"""Finds values in objects that the API server refuses, but files may contain.
 
-Decisions suppose that an API server has validated objects. A value that it would refuse means
-nothing to them: a taint with an unknown effect repels no pod, a negative request adds room.
+Decisions assume that an API server has validated objects. A value that it would refuse is not
+checked again: a taint with an unknown effect repels no pod, a negative request adds room.
 
 Source: Kubernetes `pkg/apis/core/validation/validation.go`.
 """
@@ -27,8 +27,8 @@ class ObjectFault:
 
     Attributes:
         path: of the field.
-        problem: what is wrong.
-        help: what to do.
+        problem: the fault.
+        help: the action to take.
     """
 
     path: str
@@ -37,24 +37,24 @@ class ObjectFault:
 
 
 def require_no_faults(faults: Iterable[ObjectFault], place: str) -> None:
-    """Refuse an object with a fault; `place` is that of the object.
+    """Refuse an object with a fault; `place` is the place of the object.
 
     Raises:
-        InputError: there is one; the first is reported.
+        InputError: there is a fault; only the first is reported.
     """
     for fault in faults:
         raise errors.InputError(f"{place}: {fault.path}", fault.problem, help=fault.help)
 
 
 def find_node_faults(node: objects.Node) -> Iterator[ObjectFault]:
-    """Yield what is wrong with a node."""
+    """Yield the faults of a node."""
     yield from find_taint_faults("spec.taints", node.spec.taints)
     yield from find_amount_faults("status.allocatable", node.status.allocatable)
     yield from find_amount_faults("status.capacity", node.status.capacity)
 
 
 def find_pod_faults(pod: objects.Pod) -> Iterator[ObjectFault]:
-    """Yield what is wrong with a pod."""
+    """Yield the faults of a pod."""
     spec = pod.spec
     yield from find_toleration_faults("spec.tolerations", spec.tolerations)
     for number, constraint in enumerate(spec.topology_spread_constraints):
@@ -67,7 +67,7 @@ def find_pod_faults(pod: objects.Pod) -> Iterator[ObjectFault]:
 
 
 def find_taint_faults(path: str, taints: Iterable[objects.Taint]) -> Iterator[ObjectFault]:
-    """Yield what is wrong with the taints at a path."""
+    """Yield the faults of the taints at a path."""
     for number, taint in enumerate(taints):
         yield from _find_enum_faults(
             f"{path}[{number}].effect", taint.effect, TAINT_EFFECTS, "taint effect"
@@ -77,7 +77,7 @@ def find_taint_faults(path: str, taints: Iterable[objects.Taint]) -> Iterator[Ob
 def find_toleration_faults(
     path: str, tolerations: Iterable[objects.Toleration]
 ) -> Iterator[ObjectFault]:
-    """Yield what is wrong with the tolerations at a path; operator and effect may be empty."""
+    """Yield the faults of the tolerations at a path; operator and effect may be empty."""
     for number, each in enumerate(tolerations):
         if each.operator and each.operator not in _OPERATORS:
             place = f"{path}[{number}].operator"
@@ -90,7 +90,7 @@ def find_toleration_faults(
 
 
 def find_amount_faults(path: str, amounts: wire.ResourceList) -> Iterator[ObjectFault]:
-    """Yield the negative quantities of the resources at a path, and the texts that are none."""
+    """Yield the negative quantities of the resources at a path, and the invalid ones."""
     for resource, amount in amounts.items():
         problem, advice = _find_quantity_problem(amount)
         if problem:
@@ -98,7 +98,7 @@ def find_amount_faults(path: str, amounts: wire.ResourceList) -> Iterator[Object
 
 
 def find_count_faults(path: str, count: int) -> Iterator[ObjectFault]:
-    """Yield that the number of things at a path is negative."""
+    """Yield a fault if the count at a path is negative."""
     if count < 0:
         yield ObjectFault(path, f"`{count}` is negative", _NOT_NEGATIVE)
 
@@ -125,9 +125,7 @@ def _find_container_faults(
     path: str, containers: Iterable[objects.Container]
 ) -> Iterator[ObjectFault]:
     for number, each in enumerate(containers):
-        if _has_faulty_resources(
-            each.resources
-        ):  # spares most containers of a large file the paths
+        if _has_faulty_resources(each.resources):  # most containers of a large file need no paths
             yield from _find_resource_faults(f"{path}[{number}].resources", each.resources)
 
 
@@ -158,7 +156,7 @@ def _find_enum_faults(
 
 
 def _find_quantity_problem(amount: wire.Quantity) -> tuple[str, str]:
-    """Return what is wrong with a quantity and what to do, "" for nothing."""
+    """Return the problem of a quantity and the action to take, "" for none."""
     text = str(amount)
     try:
         number = quantity.parse_quantity(text)

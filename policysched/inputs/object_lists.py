@@ -1,7 +1,8 @@
-"""Lists of Kubernetes objects: what `kubectl get … -o json` or `-o yaml` prints, file or stdin.
+"""Reads lists of Kubernetes objects, as `kubectl get … -o json` or `-o yaml` prints them.
 
-That is a v1 List of objects of any kinds, or one object; a YAML text may hold several documents.
-JSON is decoded straight into typed objects; YAML takes some twenty times as long.
+The input is a v1 List of objects of any kinds, or one object, from a file or standard input; a YAML
+text may contain several documents. JSON is decoded directly into typed objects; YAML takes about
+twenty times as long.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from policysched.inputs import plain_yaml
 STDIN = "-"
 _STDIN_NAME = "<stdin>"
 _BEGINNING = re.compile(rb'\s*\{\s*"apiVersion":\s*"([\w./-]+)",\s*"kind":\s*"(\w+)"', re.ASCII)
-"""How kubectl, which sorts fields, begins an object."""
+"""The beginning of an object in kubectl's output, which has sorted fields."""
 _RANGE = "out of range"
 _TOO_DEEP = "is nested too deeply"
 _NOT_SPACE = re.compile(rb"\S")
@@ -41,7 +42,7 @@ class KnownObject(Protocol):
 
 
 class _ObjectHeader(msgspec.Struct):
-    """What every object begins with."""
+    """The first fields of every object."""
 
     kind: Any = None
     apiVersion: Any = None  # noqa: N815 - the name on the wire
@@ -62,33 +63,33 @@ _KnownT = TypeVar("_KnownT", bound=KnownObject)
 Source: TypeAlias = msgspec.Raw | dict[str, Any]
 """An object that is not decoded yet: JSON text, or values read from YAML."""
 Placed: TypeAlias = tuple[str, str, Source]
-"""(place for errors, kind, object); the kind of another API group carries its group."""
+"""(place for errors, kind, object); a kind with an unexpected apiVersion has it as suffix."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class ExpectedKinds:
-    """What a list is to hold.
+    """The kinds that a list should contain.
 
     Attributes:
-        api_versions: of kinds that are read; other kinds are those of other API groups.
-        help: what errors say about how to get such a list.
+        api_versions: expected apiVersion by kind, `v1` for all other kinds.
+        help: the advice in errors about how to get such a list.
     """
 
     api_versions: Mapping[str, str]
     help: str
 
     def make_list_error(self, where: str, problem: str) -> errors.InputError:
-        """Return the error of something that is no such list."""
+        """Return the error for something that is not such a list."""
         return errors.InputError(where, problem, help=self.help)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class InputLists(Generic[_ListT]):
-    """What an option such as `--cluster` names.
+    """The lists that an option such as `--cluster` names.
 
     Attributes:
-        places: where each list comes from, and what was read; read one at a time.
-        is_lines: whether they are JSON lines, each to be answered by a line.
+        places: the place of each list, and its content; read one at a time.
+        is_lines: whether they are JSON lines; each of them gets one line as its answer.
     """
 
     places: Iterator[tuple[str, _ListT]]
@@ -111,10 +112,10 @@ def read_bytes(path: str) -> bytes:
 
 
 def path_exists(path: pathlib.Path) -> bool:
-    """Return whether there is such a file or folder.
+    """Return whether the file or folder exists.
 
     Raises:
-        InputError: a folder on the way cannot be entered.
+        InputError: a folder of the path cannot be entered.
     """
     try:
         return path.exists()
@@ -125,18 +126,18 @@ def path_exists(path: pathlib.Path) -> bool:
 def read_input_lists(
     path: str, form: ExpectedKinds, collect: Callable[[Iterable[Placed], str], _ListT]
 ) -> InputLists[_ListT]:
-    """Return the list in a file, or those on standard input where `path` is `-`.
+    """Return the list in a file, or the lists on standard input if `path` is `-`.
 
-    Standard input holds JSON lines, one List a line; what kubectl prints (JSON over many lines, or
-    YAML) is taken as one list. Empty lines are skipped and nothing is read ahead.
+    Standard input contains JSON lines, with one List per line; kubectl's output (JSON over many
+    lines, or YAML) is read as one list. Empty lines are skipped, and no line is read in advance.
 
     Args:
         path: of the file.
-        form: what a list is to hold.
-        collect: makes of its objects, and the name of its place, what is wanted.
+        form: the expected kinds.
+        collect: makes the result from the objects and the name of their place.
 
     Raises:
-        InputError: there is no input, or, from `places`, a file or line that is no list.
+        InputError: the input is empty, or, from `places`, a file or line that is not a list.
     """
     if path != STDIN:
         return InputLists(
@@ -161,7 +162,7 @@ def read_input_lists(
 
 
 def _begins_multiline_document(line: bytes) -> bool:
-    """Whether a first line is that of a text over many lines, not a JSON line."""
+    """Return whether a first line begins a text of many lines, instead of a JSON line."""
     text = line.strip()
     return text in (b"{", b"---") or re.match(rb"(#|[A-Za-z]+:(\s|$))", text) is not None
 
@@ -175,10 +176,10 @@ def split_object_list(
     """Return the objects that `content` lists; `where` names it in errors.
 
     Raises:
-        InputError: it is no list of objects; also while iterating.
+        InputError: it is not a list of objects; may also be raised during iteration.
     """
     content = content.removeprefix(b"\xef\xbb\xbf")
-    first = _NOT_SPACE.search(content)  # without a copy of all of it
+    first = _NOT_SPACE.search(content)  # without a copy of the content
     if first is None:
         raise form.make_list_error(where, "is empty")
     is_json = is_line or first[0] in (b"{", b"[")
@@ -211,7 +212,7 @@ def _split_json_items(
         if known is None:
             yield _read_json_item(raw, place, form, default_kind)
             continue
-        beginning = known[0]  # spares reading all of it twice
+        beginning = known[0]  # avoids decoding each object twice
         if beginning not in kinds:
             header = _ObjectHeader(known[2].decode(), known[1].decode())
             kinds[beginning] = _read_object_kind(header, place, form, default_kind)
@@ -258,7 +259,7 @@ def _read_yaml_header(value: object, place: str, form: ExpectedKinds) -> _Object
 
 
 def _make_not_a_list_error(content: bytes, where: str, form: ExpectedKinds) -> errors.InputError:
-    """Return the error of JSON that is malformed, or well-formed but no object."""
+    """Return the error for malformed JSON, or for JSON that is not an object."""
     try:
         orjson.loads(content)
     except orjson.JSONDecodeError as syntax:
@@ -268,7 +269,7 @@ def _make_not_a_list_error(content: bytes, where: str, form: ExpectedKinds) -> e
 
 
 def _find_item_kind(header: _ObjectHeader, where: str, form: ExpectedKinds) -> str:
-    """Return the kind that items of a typed list (`PodList`) leave out, "" in a `List`."""
+    """Return the kind that items of a typed list (`PodList`) omit, "" in a `List`."""
     kind = _require_kind(header, where, form)
     if not kind.endswith("List"):
         raise form.make_list_error(where, f"is a `{kind}` and no List")
@@ -278,7 +279,7 @@ def _find_item_kind(header: _ObjectHeader, where: str, form: ExpectedKinds) -> s
 def _read_object_kind(
     header: _ObjectHeader, place: str, form: ExpectedKinds, default: str = ""
 ) -> str:
-    """Return the kind; one of another API group than ours carries its group."""
+    """Return the kind; if its apiVersion is not the expected one, with the apiVersion as suffix."""
     kind = default if header.kind is None and default else _require_kind(header, place, form)
     expected = form.api_versions.get(kind, "v1")
     return kind if header.apiVersion in (None, expected) else f"{kind}.{header.apiVersion}"
@@ -294,10 +295,10 @@ def _require_kind(header: _ObjectHeader, place: str, form: ExpectedKinds) -> str
 
 
 def decode_object(source: Source, wanted: type[_KnownT], kind: str, place: str) -> _KnownT:
-    """Return the object; null fields are absent ones, as the API takes them.
+    """Return the object; null fields count as absent, as in the API.
 
     Raises:
-        InputError: it has no name, or a field of a wrong type.
+        InputError: it has no name, or a field has a wrong type.
     """
     try:
         decoded = _decode_source(source, wanted, kind, place)
@@ -328,10 +329,10 @@ def _decode_strictly(source: Source, wanted: type[_KnownT]) -> _KnownT:
 def _decode_without_nulls(
     source: Source, wanted: type[_KnownT], place: str, strict_error: msgspec.ValidationError
 ) -> _KnownT:
-    """Return the object without its nulls; `strict_error` is the one of decoding it with them."""
+    """Return the object decoded without nulls; `strict_error` is from decoding it with them."""
     try:
         value = msgspec.json.decode(source) if isinstance(source, msgspec.Raw) else source
-    except msgspec.ValidationError as error:  # of a number, and without the names of its fields
+    except msgspec.ValidationError as error:  # about a number, without the path of its field
         raise _make_wrong_field_error(
             place, strict_error if _RANGE in str(strict_error) else error
         ) from error
@@ -358,7 +359,7 @@ def _drop_nulls(value: object) -> object:
 
 
 def _read_object_name(source: Source) -> str:
-    """Return the name of an object that could not be decoded, as far as it has one."""
+    """Return the name of an object that could not be decoded, if it has one."""
     try:
         if isinstance(source, msgspec.Raw):
             metadata = msgspec.json.decode(source, type=_NamedObject).metadata
@@ -372,9 +373,9 @@ def _read_object_name(source: Source) -> str:
 
 
 def add_default_namespace(decoded: _KnownT, *, is_namespaced: bool) -> _KnownT:
-    """Return the object in its namespace, which manifests leave out where they mean `default`.
+    """Return the object in its namespace; a manifest without one means `default`.
 
-    Objects of kinds without a namespace are in none, whatever a manifest says.
+    Objects of cluster-scoped kinds get no namespace, whatever the manifest contains.
     """
     wanted = (decoded.metadata.namespace or "default") if is_namespaced else ""
     if decoded.metadata.namespace == wanted:

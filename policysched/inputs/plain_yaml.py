@@ -1,10 +1,10 @@
-"""YAML as configuration and manifests use it: plain values, read without trusting the author.
+"""Reads YAML with plain values from untrusted authors: configuration and manifests.
 
-PyYAML's own loaders recurse in C while they compose a document, so that a deeply nested text ends
-the process, and aliases let a small text stand for a huge value. Here values are built from the
-parser's flat stream of events, with limits on nesting and on what aliases stand for; tags and merge
-keys are refused. A plain scalar is a number only where all versions of YAML agree: `yes`, `12:30`,
-`1e3`, `017` and dates stay text. In Kubernetes objects `017` is 15, as kubectl reads it.
+PyYAML's own loaders compose a document by recursion in C, so a deeply nested text crashes the
+process, and aliases let a small text represent a huge value. This module builds values from the
+parser's flat stream of events, with limits on nesting and on the size of aliases; it refuses tags
+and merge keys. A plain scalar is a number only if all versions of YAML agree: `yes`, `12:30`,
+`1e3`, `017` and dates stay text. In Kubernetes objects `017` is 15, as in kubectl.
 """
 
 from __future__ import annotations
@@ -43,14 +43,14 @@ _CONSTANTS: dict[str, Value] = {
 }
 _INT = re.compile(r"[-+]?(?:0|[1-9]\d{0,40})")
 _OCTAL = re.compile(r"[-+]?0[0-7]{1,40}")
-"""An integer of YAML 1.1, as the reader of Kubernetes takes it (sigs.k8s.io/yaml)."""
+"""An octal integer of YAML 1.1, as Kubernetes reads it (sigs.k8s.io/yaml)."""
 _FLOAT = re.compile(r"[-+]?(?:0|[1-9]\d*)\.\d+(?:[eE][-+]\d+)?")
 _MERGE_KEY = "<<"
 _START_EVENTS = (yaml.MappingStartEvent, yaml.SequenceStartEvent)
 _END_EVENTS = (yaml.MappingEndEvent, yaml.SequenceEndEvent)
 _NOWHERE = yaml_scalars.YamlScalar(0, 0, "")
 PARSER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-"""libyaml's parser where PyYAML was built with it."""
+"""libyaml's parser if PyYAML was built with it."""
 
 
 @dataclasses.dataclass(slots=True)
@@ -58,10 +58,10 @@ class YamlDocument:
     """One document of a YAML text.
 
     Attributes:
-        value: what it says.
+        value: its value.
         lines: 1-based line of the value at each path.
-        scalars: the scalar at each path, where the value is one; "" and constants, too.
-        aliased: paths of aliases and of the values that they stand for.
+        scalars: the scalar at each path whose value is one, including "" and constants.
+        aliased: paths of aliases and of the values that they repeat.
     """
 
     value: Value
@@ -88,17 +88,17 @@ def load_yaml_documents(
     has_octals: bool = False,
     allows_nul: bool = True,
 ) -> Iterator[YamlDocument]:
-    """Yield the documents of a YAML text; empty ones are left out.
+    """Yield the documents of a YAML text, except empty ones.
 
     Args:
-        text: of YAML.
+        text: YAML.
         where: names it in errors.
         with_lines: whether documents have the places of their values.
-        has_octals: whether `010` is 8, as in Kubernetes objects, and no text.
-        allows_nul: whether a text may contain the character NUL, which no path of a file can.
+        has_octals: whether `010` is the number 8, as in Kubernetes objects, instead of text.
+        allows_nul: whether a text may contain the character NUL, which no file path can.
 
     Raises:
-        InputError: the text is not YAML, or uses what is refused here.
+        InputError: the text is not YAML, or uses an unsupported feature.
     """
     budget = yaml_aliases.AliasBudget()
 
@@ -124,7 +124,7 @@ def load_yaml_documents(
 
 
 def load_yaml_document(text: str, where: str) -> YamlDocument:
-    """Return the only document of a YAML text, with its lines; one without content has None.
+    """Return the only document of a YAML text, with its lines; None as value if it is empty.
 
     Raises:
         InputError: as `load_yaml_documents`, or there are several documents.
@@ -167,12 +167,12 @@ class _YamlDocumentBuilder:
 
     @property
     def document(self) -> YamlDocument:
-        """The document, once all of its events are taken."""
+        """The document, after all of its events."""
         places = self._places
         return YamlDocument(self.value, places.lines, places.scalars, frozenset(places.aliased))
 
     def handle_event(self, event: yaml.Event) -> None:
-        """Add the next event of the document."""
+        """Process the next event of the document."""
         if isinstance(event, yaml.ScalarEvent):
             self._refuse_yaml_extensions(event)
             if "\0" in event.value and not self._allows_nul:
@@ -257,7 +257,7 @@ class _YamlDocumentBuilder:
             anchored.end = self._places.count
 
     def _copy_alias(self, event: yaml.AliasEvent) -> None:
-        """Put a copy of the anchored value, with the places of its text."""
+        """Insert a copy of the anchored value, with the places of its text."""
         if self._wants_key():
             raise self._make_yaml_error(event, "a key must be plain text")
         anchored = self._anchors.get(event.anchor or "")

@@ -1,6 +1,6 @@
-"""Where policy texts come from: files, folders, ConfigMap manifests, standard input.
+"""Sources of policy texts: files, folders, ConfigMap manifests, standard input.
 
-All texts that are found together form one namespace, as the keys of one ConfigMap do.
+All texts from the sources form one namespace, as the keys of one ConfigMap do.
 """
 
 from __future__ import annotations
@@ -17,25 +17,28 @@ from policysched.lang import source, text_limits
 
 SUFFIX = ".policy"
 MOUNT_LINK = "..data"
-"""What kubelet swaps to change a mounted ConfigMap (pkg/volume/util/atomic_writer.go)."""
+"""The link that kubelet swaps to update a mounted ConfigMap (pkg/volume/util/atomic_writer.go)."""
 STDIN = "-"
 STDIN_NAME = "<stdin>"
 MANIFEST_SUFFIXES = (".yaml", ".yml", ".json")
 _BEGINNING = re.compile(
     r"(?:\s|#[^\n]*\n)*(?:---|%YAML|\{\s*[\"}]|[\"']?[A-Za-z]\w*[\"']?:(?:\s|$))"
 )
-"""How a manifest begins, and no policy does: a marker, JSON, or a key with a colon."""
+"""The beginning of a manifest, never of a policy: a marker, JSON, or a key with a colon."""
 _MAX_BYTES = 8 * text_limits.MAX_TEXT_BYTES
-"""More is not read. A manifest may hold several texts; one so long is refused by the parser."""
+"""Limit for reading a file.
+
+A manifest may contain several texts; the parser refuses a single text of this size.
+"""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class PolicySourceFile:
-    """A file as people edit it.
+    """A file as users edit it.
 
     Attributes:
         name: its path, as given.
-        content: all of it, without a byte order mark.
+        content: the whole content, without a byte order mark.
         texts: the policies in it: one, or those of a manifest.
     """
 
@@ -49,7 +52,7 @@ class PolicySourceFile:
         return self.name == STDIN_NAME
 
     def replace_texts(self, new: Mapping[str, str]) -> str:
-        """Return the content with other texts in the place of some of `texts`, given by name.
+        """Return the content with some of `texts` replaced, given by name.
 
         Raises:
             InputError: it is a manifest, and a text in it cannot be edited.
@@ -66,12 +69,12 @@ class PolicySourceFile:
 
 
 def read_policy_texts(paths: Iterable[str]) -> list[source.SourceText]:
-    """Return the policy texts at `paths`: `.policy` files, folders of such, ConfigMap manifests.
+    """Return the policy texts at `paths`: `.policy` files, folders of them, ConfigMap manifests.
 
-    `-` is standard input. What is named twice is read once.
+    `-` is standard input. A path that is given twice is read once.
 
     Raises:
-        InputError: a path cannot be read, or holds no policy text.
+        InputError: a path cannot be read, or contains no policy text.
         UsageError: a path is empty.
     """
     return [text for file in read_policy_files(paths) for text in file.texts]
@@ -81,7 +84,7 @@ def read_policy_files(paths: Iterable[str]) -> list[PolicySourceFile]:
     """Return the files at `paths`; see `read_policy_texts`.
 
     Raises:
-        InputError: a path cannot be read, or holds no policy text.
+        InputError: a path cannot be read, or contains no policy text.
         UsageError: a path is empty.
     """
     found = (file for path in dict.fromkeys(paths) for file in _read_policy_path(path))
@@ -92,29 +95,29 @@ def parse_policy_content(content: bytes, where: str) -> list[source.SourceText]:
     """Return the policy texts in the content of a file.
 
     Raises:
-        InputError: it is no text, or a manifest without policies.
+        InputError: it is not text, or is a manifest without policies.
     """
     return list(parse_policy_file(_decode_policy_text(content, where), where).texts)
 
 
 def is_readable_only_once(where: str) -> bool:
-    """Return whether a path has its content but once: standard input, a pipe such as `<(...)`."""
+    """Return whether a path can be read only once: standard input, or a pipe such as `<(...)`."""
     if where == STDIN:
         return True
     try:
         mode = pathlib.Path(where).stat().st_mode
-    except OSError:  # it is not there yet, or its failure is told by who reads it
+    except OSError:  # it may not exist yet; its reader reports other failures
         return False
     return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))
 
 
 def list_policy_keys(keys: Iterable[str]) -> list[str]:
-    """Return those keys of a ConfigMap that are policies, in order; others are somebody else's."""
+    """Return the keys of a ConfigMap that are policies, sorted; other keys are ignored."""
     return sorted(key for key in keys if key.endswith(SUFFIX))
 
 
 def strip_byte_order_mark(text: str) -> str:
-    """Return the text of a ConfigMap as it would be read from a file: no byte order mark."""
+    """Return the text of a ConfigMap without a byte order mark, as if read from a file."""
     return text.removeprefix("\ufeff")
 
 
@@ -133,12 +136,13 @@ def _read_policy_path(where: str) -> list[PolicySourceFile]:
 
 
 def parse_policy_file(content: str, where: str) -> PolicySourceFile:
-    """Return the policies in a text: itself, or those of the manifest that it is.
+    """Return the policies in a text, which is a policy or a manifest.
 
-    What kind it is its name says, or where that says nothing (stdin, a pipe), how it begins.
+    The suffix of the name determines which; without a known suffix (standard input, a pipe), the
+    beginning of the text does.
 
     Raises:
-        InputError: it is a manifest without policies, or no YAML.
+        InputError: it is a manifest without policies, or not YAML.
     """
     may_be_manifest = where.endswith(MANIFEST_SUFFIXES) or not where.endswith(SUFFIX)
     if may_be_manifest and (where.endswith(MANIFEST_SUFFIXES) or _BEGINNING.match(content)):
@@ -151,10 +155,10 @@ def parse_policy_file(content: str, where: str) -> PolicySourceFile:
 
 
 def _read_policy_folder(folder: pathlib.Path, where: str) -> list[PolicySourceFile]:
-    """Return the policies of a folder, by name.
+    """Return the policies of a folder, sorted by name.
 
-    All of a mounted ConfigMap are read from the folder that `..data` leads to now: the link may be
-    swapped while we read, what is behind it never changes.
+    All policies of a mounted ConfigMap are read from the current target of `..data`: kubelet may
+    swap the link in the meantime, but never changes the target.
     """
     mounted = folder / MOUNT_LINK
     texts_at = mounted.resolve() if mounted.is_symlink() else folder
@@ -169,7 +173,7 @@ def _read_policy_folder(folder: pathlib.Path, where: str) -> list[PolicySourceFi
 
 
 def _is_policy_file(file: pathlib.Path) -> bool:
-    """Return whether to read it; a link that leads nowhere is read, too, and that is an error."""
+    """Return whether to read a file; a broken link is read too, which is reported as an error."""
     return file.is_file() or (file.is_symlink() and not file.exists())
 
 

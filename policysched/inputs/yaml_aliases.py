@@ -1,4 +1,4 @@
-"""Aliases of a YAML text: copies of bounded size, with the places of the text that they repeat."""
+"""Aliases of a YAML text: copies of limited size, with the places of the repeated text."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Path: TypeAlias = tuple[str | int, ...]
 
 
 class AliasLimitError(Exception):
-    """Aliases add more values than the limit."""
+    """The aliases exceed the limit of values or of nesting."""
 
 
 @dataclasses.dataclass(slots=True)
@@ -23,10 +23,10 @@ class AnchoredValue:
     """A value with an anchor.
 
     Attributes:
-        value: it; it grows until it has ended.
-        path: where it is in the document.
+        value: the value; it grows until its last event.
+        path: its path in the document.
         start: number of its first place in `ValuePlaces`.
-        end: number behind its last place; None while it has not ended.
+        end: number after its last place; None before its last event.
     """
 
     value: Any
@@ -36,12 +36,12 @@ class AnchoredValue:
 
 
 class ValuePlaces:
-    """Where the values of a document are written.
+    """The places of the values of a document.
 
     Attributes:
         lines: 1-based line of the value at each path.
         scalars: the scalar at each path, if the value is one.
-        aliased: paths of aliases and of the values that they stand for.
+        aliased: paths of aliases and of the values that they repeat.
     """
 
     def __init__(self) -> None:
@@ -52,7 +52,7 @@ class ValuePlaces:
 
     @property
     def count(self) -> int:
-        """How many places there are."""
+        """Number of places."""
         return len(self._order)
 
     def add_value_place(
@@ -65,7 +65,7 @@ class ValuePlaces:
             self.scalars[path] = scalar
 
     def repeat_anchored_places(self, anchored: AnchoredValue, path: Path) -> None:
-        """Add the places of an anchored value once more, as those of a value at `path`."""
+        """Add the places of an anchored value again, as those of a value at `path`."""
         self.aliased |= {path, anchored.path}
         for inner in self._order[anchored.start : anchored.end]:
             repeated = path + inner[len(anchored.path) :]
@@ -79,10 +79,10 @@ class AliasBudget:
         self._left = MAX_VALUES
 
     def copy_anchored_value(self, value: Any, levels: int) -> Any:  # noqa: ANN401 - a value of YAML
-        """Return a copy of a value of at most so many levels.
+        """Return a copy of a value with at most this many levels.
 
         Raises:
-            LimitError: it is too deep, or more than is left.
+            AliasLimitError: it is too deep, or exceeds the remaining budget.
         """
         self._spend_on_value(value)
         if isinstance(value, dict | list) and levels <= 0:

@@ -1,7 +1,7 @@
-"""Where in a YAML text the characters of a scalar's value stand.
+"""Locates the characters of a scalar's value in a YAML text.
 
-Folding and escapes are undone a second time here, now with places. The result is compared with what
-the YAML parser read: where the two differ no places are given, never wrong ones.
+Folding and escapes are decoded here a second time, with places. The result is compared with the
+value from the YAML parser: if they differ, no places are returned instead of wrong ones.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from typing import TypeAlias
 
 Run: TypeAlias = tuple[int, int]
-"""(offset in the value, index in the YAML text) from where on both go on together."""
+"""(offset in the value, index in the YAML text) of the start of equal characters."""
 
 _FOLD = r"(?P<fold>[ \t]*\r?\n(?:[ \t]*\r?\n)*[ \t]*)"
 _REST = r"(?P<space>[ \t]+)|(?P<as_is>[^\\\r\n \t']+|.)"
@@ -42,7 +42,7 @@ _ESCAPES = {
     "L": "\u2028",
     "P": "\u2029",
 }
-"""YAML 1.2, 5.7; any other character stands for itself."""
+"""YAML 1.2, 5.7; any other character represents itself."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -50,8 +50,9 @@ class YamlScalar:
     """A scalar in a YAML text.
 
     Attributes:
-        start: index of its first character: an anchor, a quote, `|`, `>`, or that of the value.
-        end: index behind its last character.
+        start: index of its first character: an anchor, a quote, `|`, `>`, or the first of the
+            value.
+        end: index after its last character.
         style: `|`, `>`, a quote, or "" for a plain one.
     """
 
@@ -61,7 +62,7 @@ class YamlScalar:
 
 
 def find_character_runs(text: str, scalar: YamlScalar, value: str) -> tuple[Run, ...]:
-    """Return where the characters of `value` stand in `text`, () where that cannot be said."""
+    """Return the places of the characters of `value` in `text`, () if they are unknown."""
     if scalar.style in ("|", ">"):
         found = list(_find_block_runs(text, scalar, value))
         rest = value[found[-1][0] :].partition("\n")[2] if found else value
@@ -76,7 +77,7 @@ def find_character_runs(text: str, scalar: YamlScalar, value: str) -> tuple[Run,
 
 
 def _find_block_runs(text: str, scalar: YamlScalar, value: str) -> Iterator[Run]:
-    """Yield where each line of a block begins; nothing from the first that the value has not."""
+    """Yield the beginning of each line of a block, up to the first that differs from the value."""
     offset = 0
     index = text.find("\n", scalar.start) + 1
     while 0 < index < scalar.end:
@@ -94,7 +95,7 @@ def _find_block_runs(text: str, scalar: YamlScalar, value: str) -> Iterator[Run]
 
 
 def _split_scalar_pieces(text: str, scalar: YamlScalar) -> Iterator[tuple[int, str]]:
-    """Yield the index and the meaning of each piece of a quoted or plain scalar."""
+    """Yield the index and the decoded text of each piece of a quoted or plain scalar."""
     properties = _PROPERTIES.match(text, scalar.start)
     start, end = properties.end() if properties else scalar.start, scalar.end
     if scalar.style:
@@ -126,7 +127,7 @@ def _unescape_sequence(name: str) -> str:
 
 
 def _merge_pieces_into_runs(pieces: Sequence[tuple[int, str]]) -> Iterator[Run]:
-    """Yield a run where text and value do not go on together."""
+    """Yield a run at each point at which the distance of text and value changes."""
     offset = 0
     distance: int | None = None
     for index, decoded in pieces:

@@ -78,7 +78,7 @@ class PrometheusClient(prometheus_api_client.PrometheusConnect):  # type: ignore
         """Return the answer of an instant query at the server's own time.
 
         Raises:
-            QueryError: there is no usable answer.
+            QueryError: no usable answer arrived.
         """
         return answers.decode_instant_vector(*self.send_request("query", {"query": promql}))
 
@@ -86,7 +86,7 @@ class PrometheusClient(prometheus_api_client.PrometheusConnect):  # type: ignore
         """Return the answers of a query at several times.
 
         Raises:
-            QueryError: there is no usable answer.
+            QueryError: no usable answer arrived.
         """
         params = {"query": promql, **steps.request_params}
         return range_answers.decode_range_answer(*self.send_request("query_range", params), steps)

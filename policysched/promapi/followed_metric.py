@@ -121,7 +121,7 @@ class FollowedMetric:
         """Send one query and process its answer.
 
         Raises:
-            QueryError: there is no usable answer.
+            QueryError: no usable answer arrived.
         """
         asked, reply = await self._ask_with_measurement_times()
         self.stats.last_success = self._clock.now()
@@ -227,7 +227,7 @@ class FollowedMetric:
         Call this only after `answered` is set.
 
         Raises:
-            QueryError: there is no usable answer.
+            QueryError: no usable answer arrived.
         """
         if query_tokens.depends_on_range_query_bounds(self.metric.promql):
             problem = "the query has `@ start()` or `@ end()`, which mean another time in a range"

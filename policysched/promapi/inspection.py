@@ -125,7 +125,7 @@ class PrometheusInspector:
         """Return the answer of a query at the server's own time, and its cost.
 
         Raises:
-            QueryError: there is no usable answer.
+            QueryError: no usable answer arrived.
         """
         body, kind = self._server.send_request("query", {"query": promql, "stats": "all"})
         answer = answers.decode_instant_vector(body, kind)

@@ -141,7 +141,7 @@ class PrometheusQuerySource:
             refresh_seconds: the interval of the metric.
 
         Raises:
-            QueryError: there is no usable answer; the failure has been counted if the source may be
+            QueryError: no usable answer arrived; the failure has been counted if the source may be
                 at fault.
         """
         trust_seconds = _INTERVALS_OF_TRUST * refresh_seconds + self._config.timeout_seconds
@@ -165,7 +165,7 @@ class PrometheusQuerySource:
         source must not delay them.
 
         Raises:
-            QueryError: there is no usable answer.
+            QueryError: no usable answer arrived.
         """
         async with self._turns:
             return await self._run_in_thread(lambda: self._connection.ask_range(promql, steps))
