@@ -1,1 +1,1 @@
-"""Policies that change while the scheduler runs: from where, checked, put to use, told, kept."""
+"""Changes of the policies at run time: sources, checks, swaps, status and history."""

@@ -1,9 +1,9 @@
-"""The verdict of a validating admission webhook about ConfigMaps of policies.
+"""Reviews ConfigMaps of policies for a validating admission webhook.
 
-A version that a scheduler would refuse is refused when it is applied, with the diagnostics of
-`check` and the errors of `lint`. What a scheduler would go by is admitted, with its warnings.
-Nothing is asked of the cluster and nothing is written, so dry runs are reviewed like any other.
-Source: `k8s.io/api/admission/v1` (AdmissionReview).
+A version that a scheduler would refuse is denied when it is applied, with the diagnostics of
+`check` and the errors of `lint`. A version that a scheduler would use is admitted, with its
+warnings. A review reads nothing from the cluster and writes nothing, so dry runs are reviewed like
+other requests. Source: `k8s.io/api/admission/v1` (AdmissionReview).
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ API_VERSION = "admission.k8s.io/v1"
 _OPERATIONS = ("CREATE", "UPDATE")
 _MAX_SHOWN = 10
 _MAX_MESSAGE_CHARACTERS = 8192
-"""kubectl prints it as it is; nobody reads more at once."""
+"""Limit of a denial message, which kubectl prints unchanged."""
 _MAX_WARNINGS = 15
 _MAX_WARNING_CHARACTERS = 256
-"""The API server cuts longer ones (Kubernetes documentation, dynamic admission control)."""
+"""The API server cuts longer warnings (Kubernetes documentation, dynamic admission control)."""
 
 
 class ReviewError(errors.InputError):
-    """What was posted is no AdmissionReview."""
+    """The request body is not an AdmissionReview."""
 
 
 class _ObjectMetadata(msgspec.Struct, frozen=True):
@@ -76,11 +76,11 @@ _review_decoder = msgspec.json.Decoder(_AdmissionReview)
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class ConfigMapFilter:
-    """Which ConfigMaps hold policies: those named, those labelled, else all with `.policy` keys.
+    """The ConfigMaps that contain policies: by name and labels, else all with `.policy` keys.
 
     Attributes:
-        names: `NAMESPACE/NAME`.
-        labels: each of them has to be there.
+        names: `NAMESPACE/NAME`; empty for any.
+        labels: the ConfigMap must have all of them.
     """
 
     names: frozenset[str] = frozenset()
@@ -88,25 +88,25 @@ class ConfigMapFilter:
 
     @property
     def is_explicit(self) -> bool:
-        """Whether somebody said which they are, so that each has to have policies."""
+        """Whether the operator chose the ConfigMaps, so that each must contain policies."""
         return bool(self.names or self.labels)
 
     def matches_config_map(self, name: str, labels: Mapping[str, str]) -> bool:
-        """Return whether a ConfigMap is one of them."""
+        """Return whether the filter selects a ConfigMap."""
         is_named = not self.names or name in self.names
         return is_named and all(labels.get(key) == value for key, value in self.labels.items())
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class AdmissionRequest:
-    """A ConfigMap that somebody wants to write.
+    """A request to write a ConfigMap.
 
     Attributes:
         uid: of the review.
         name: `NAMESPACE/NAME`, for logs.
-        texts: its policies; None where there is nothing to be looked at.
-        problem: what is wrong with it before any text is read, "" for nothing.
-        demanded: see `versions.OfferedVersion`, and so `in_use`.
+        texts: its policies; None if there is nothing to review.
+        problem: a fault that was found before any text was checked, "" for none.
+        demanded, in_use: see `versions.OfferedVersion`.
     """
 
     uid: str
@@ -119,7 +119,7 @@ class AdmissionRequest:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class AdmissionResponse:
-    """What is answered; `message` is "" for what is admitted."""
+    """The verdict; `message` is "" if the request is admitted."""
 
     message: str = ""
     warnings: tuple[str, ...] = ()
@@ -131,15 +131,15 @@ class PolicyReviewer:
     def __init__(
         self, configuration: config.Config, scheduler_name: str | None, chosen: ConfigMapFilter
     ) -> None:
-        """Go by the params, profiles and plugins of the configuration."""
+        """Use the params, profiles and plugins of the configuration."""
         self._recipe = versions.VersionChecker(configuration, scheduler_name)
         self._chosen = chosen
 
     def parse_admission_request(self, body: bytes) -> AdmissionRequest:
-        """Return what is asked.
+        """Return the request in an AdmissionReview.
 
         Raises:
-            ReviewError: it is no AdmissionReview.
+            ReviewError: it is not an AdmissionReview.
         """
         try:
             review = _review_decoder.decode(body)
@@ -177,12 +177,12 @@ class PolicyReviewer:
     def _are_policies_unchanged(
         self, request: _ReviewRequest, texts: Sequence[source.SourceText]
     ) -> bool:
-        """Return whether the policies stay as they are: a scheduler annotates bad ones, too."""
+        """Return whether the policies are unchanged: a scheduler annotates refused ones too."""
         old = msgspec.json.decode(request.old_object, type=_ConfigMap | None)
         return old is not None and _extract_policy_texts(old) == texts
 
     def review_policies(self, question: AdmissionRequest) -> AdmissionResponse:
-        """Judge the policies as a scheduler would; it may take a second, and run in any thread."""
+        """Review the policies as a scheduler would; may take a second, and run in any thread."""
         if question.problem:
             return AdmissionResponse(f"{question.name}: {question.problem}")
         if question.texts is None:
@@ -201,7 +201,7 @@ class PolicyReviewer:
 
 
 def encode_admission_response(question: AdmissionRequest, verdict: AdmissionResponse) -> bytes:
-    """Return the AdmissionReview that says it."""
+    """Return the AdmissionReview with the verdict."""
     response: dict[str, object] = {"uid": question.uid, "allowed": not verdict.message}
     if verdict.message:
         response["status"] = {
@@ -216,7 +216,7 @@ def encode_admission_response(question: AdmissionRequest, verdict: AdmissionResp
 
 
 def _extract_policy_texts(config_map: _ConfigMap) -> tuple[source.SourceText, ...]:
-    """Return the policies by key: places read `web.policy:3:7`, as in the author's own file."""
+    """Return the policies by key, so that places read `web.policy:3:7`, as in the author's file."""
     data = config_map.data or {}
     return tuple(
         source.SourceText(key, policy_sources.strip_byte_order_mark(data[key]))
@@ -240,7 +240,7 @@ def _make_denial_response(refusal: versions.VersionRefusal) -> AdmissionResponse
 
 
 def _format_warnings(found: Sequence[diagnostics.Diagnostic]) -> tuple[str, ...]:
-    """Return findings that are no errors, each on a line: they travel in headers of HTTP."""
+    """Return warnings, each on one line, because HTTP headers transport them."""
     texts = [
         f"{each.span}: {each.code}: {each.message}"
         for each in found

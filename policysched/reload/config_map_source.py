@@ -1,4 +1,4 @@
-"""Policies in a ConfigMap, followed by list and watch of this one object."""
+"""Policies in a ConfigMap, followed by list and watch of this single object."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ _log = logging.getLogger(__name__)
 
 
 class ConfigMapSource:
-    """Offers the keys of a ConfigMap that end in `.policy`; it is a sink of a reflector.
+    """Offers the keys of a ConfigMap that end in `.policy`; a sink of a reflector.
 
     Attributes:
         origin: `configmap NAMESPACE/NAME`.
-        latest: the object as last seen, None while there is none.
-        last: the object as last seen, even when it is gone.
-        on_bare: called when the object lacks our annotations, as one does that was replaced.
+        latest: the object as last seen, None if it does not exist.
+        last: the object as last seen, even after its deletion.
+        on_bare: called when the object lacks our annotations, for example after it was replaced.
     """
 
     def __init__(self, api: client.ApiClient, name: str, rng: random.Random) -> None:
@@ -41,7 +41,7 @@ class ConfigMapSource:
         self._reflector = reflector.Reflector(api, resource, self, rng=rng)
 
     async def read_first(self) -> versions.OfferedVersion:
-        """Return what the ConfigMap has now, as soon as the API server says it."""
+        """Return the current version of the ConfigMap; retry until the API server answers."""
         failures = 0
         while True:
             try:
@@ -59,24 +59,24 @@ class ConfigMapSource:
     async def run(
         self, take: Callable[[versions.OfferedVersion], None], known: versions.OfferedVersion
     ) -> NoReturn:
-        """Hand on every state of the ConfigMap, `known` too: who takes it finds the difference."""
+        """Pass on every state of the ConfigMap, including `known`; the receiver compares them."""
         self._take = take
         await self._reflector.run()
 
     # --- the sink ---------------------------------------------------------------------------------
 
     def replace(self, listed: Iterable[config_maps.ConfigMap]) -> None:
-        """Take the one object that is listed, or none."""
+        """Process the only listed object, or none."""
         self._take_config_map(next(iter(listed), None))
         self._take(self._make_offered_version())
 
     def upsert(self, config_map: config_maps.ConfigMap) -> None:
-        """Take a new or changed object."""
+        """Process a new or changed object."""
         self._take_config_map(config_map)
         self._take(self._make_offered_version())
 
     def delete(self, config_map: config_maps.ConfigMap) -> None:
-        """Offer no policies; whoever deletes them does not mean that there should be none."""
+        """Offer a problem: the deletion of the ConfigMap must not remove the policies in use."""
         self._take_config_map(None)
         self._take(self._make_offered_version())
 
@@ -103,7 +103,8 @@ class ConfigMapSource:
         self, config_map: config_maps.ConfigMap, texts: tuple[source.SourceText, ...]
     ) -> str:
         binary = policy_sources.list_policy_keys(config_map.binary_data)
-        if binary:  # kubectl puts there what is not UTF-8; without it the version is not whole
+        # kubectl puts keys that are not UTF-8 there; without them the version is incomplete.
+        if binary:
             return f"the key `{binary[0]}` of {self.origin} is not UTF-8 text"
         return "" if texts else f"{self.origin} has no key that ends in `.policy`"
 

@@ -1,4 +1,4 @@
-"""ConfigMaps as reloads need them; `kube.config_maps.ConfigMapClient` has those of a server."""
+"""The access to ConfigMaps that reloads need; implemented by `ConfigMapClient` for a server."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from policysched.kube import config_maps
 
 
 class ConfigMapStore(Protocol):
-    """Reads and writes ConfigMaps; see `kube.config_maps.ConfigMapClient` for what is raised."""
+    """Reads and writes ConfigMaps; see `kube.config_maps.ConfigMapClient` for the errors raised."""
 
     async def read_config_map(self, namespace: str, name: str) -> config_maps.ConfigMap | None:
-        """Return a ConfigMap, None where there is none."""
+        """Return a ConfigMap, None if it does not exist."""
         ...
 
     async def create_config_map(
@@ -28,7 +28,7 @@ class ConfigMapStore(Protocol):
     async def annotate_config_map(
         self, config_map: config_maps.ConfigMap, annotations: config_maps.Changes
     ) -> None:
-        """Change annotations of this very object, whatever its version is by now."""
+        """Change annotations of the object with this uid, in any resourceVersion."""
         ...
 
     async def change_config_map(
@@ -39,5 +39,5 @@ class ConfigMapStore(Protocol):
         binary_data: Mapping[str, bytes | None] | None = None,
         annotations: config_maps.Changes | None = None,
     ) -> None:
-        """Change keys and annotations, if the object is still as it was read."""
+        """Change keys and annotations, if the object has not changed since it was read."""
         ...

@@ -1,8 +1,8 @@
-"""Policies in files and folders, looked at again and again.
+"""Policies in files and folders, read periodically.
 
-A mounted ConfigMap is swapped at once, by its link `..data`; editors and tools write files in
-place, in parts, or one after the other. So a version counts only when two readings in a row are
-equal.
+A mounted ConfigMap is swapped atomically, by its link `..data`; editors and tools write files in
+place, in parts, or one after the other. Therefore a version counts only if two consecutive readings
+are equal.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from policysched.inputs import policy_sources
 from policysched.reload import versions
 
 SETTLE_SECONDS = 0.25
-"""How long files must not change; whoever writes them pauses less."""
+"""Time without changes before files count as settled; tools that write files pause less."""
 
 
 class PolicyFileSource:
-    """Offers what is at some paths.
+    """Offers the policies at some paths.
 
     Attributes:
         origin: the paths.
@@ -32,17 +32,17 @@ class PolicyFileSource:
         check_every_seconds: float,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
-        """Prepare; `policy_sources.read_policy_texts` has `paths`, but no standard input here."""
+        """Follow `paths`; see `policy_sources.read_policy_texts`, but without standard input."""
         self.origin = ", ".join(paths)
         self._paths = tuple(paths)
         self._check_every_seconds = check_every_seconds
         self._sleep = sleep
 
     def read_settled_version(self) -> versions.OfferedVersion:
-        """Return what is there, read twice in a row.
+        """Return the current version, after two equal readings.
 
         Raises:
-            InputError: it cannot be read, or holds no policies.
+            InputError: it cannot be read, or contains no policies.
         """
         found = self._read_paths()
         while (again := self._read_paths()) != found:
@@ -50,13 +50,13 @@ class PolicyFileSource:
         return found
 
     async def read_first(self) -> versions.OfferedVersion:
-        """Return what is there, or why that cannot be read."""
+        """Return the current version, or the problem of reading it."""
         return await process.run_in_thread(self._read_paths_or_problem)
 
     async def run(
         self, take: Callable[[versions.OfferedVersion], None], known: versions.OfferedVersion
     ) -> NoReturn:
-        """Hand on what differs from `known`, as soon as it has settled."""
+        """Pass on each version that differs from `known`, after it has settled."""
         while True:
             await self._sleep(self._check_every_seconds)
             found = await process.run_in_thread(self._read_paths_or_problem)
@@ -83,26 +83,26 @@ class PolicyFileSource:
 
 
 class ReadOncePolicySource:
-    """Offers what could be read but once, from a pipe or standard input, and never changes.
+    """Offers a version that can be read only once, from a pipe or standard input.
 
     Attributes:
         origin: the paths.
     """
 
     def __init__(self, paths: Sequence[str], offer: versions.OfferedVersion) -> None:
-        """Offer what has been read at `paths`."""
+        """Offer the version that was read at `paths`."""
         self.origin = ", ".join(
             policy_sources.STDIN_NAME if path == policy_sources.STDIN else path for path in paths
         )
         self._offer = offer
 
     async def read_first(self) -> versions.OfferedVersion:
-        """Return it."""
+        """Return the version."""
         return self._offer
 
     async def run(
         self, take: Callable[[versions.OfferedVersion], None], known: versions.OfferedVersion
     ) -> NoReturn:
-        """Hand on nothing."""
+        """Pass on nothing."""
         while True:
             await asyncio.Event().wait()

@@ -1,7 +1,7 @@
-"""Former good versions of the policies, as they are kept in a ConfigMap.
+"""Former good versions of the policies, stored in a ConfigMap.
 
-One key a version, `TIME-HASH.json.gz`, so keys sort by time and name the version. What does not fit
-into a ConfigMap any more is dropped, oldest first. To read one:
+Each version has one key, `TIME-HASH.json.gz`, so keys sort by time and name the version. If the
+ConfigMap is full, the oldest versions are dropped. To read one:
 
     kubectl get configmap NAME -o jsonpath='{.binaryData.KEY}' | base64 -d | gunzip
 """
@@ -23,9 +23,9 @@ from policysched.kube import config_maps
 from policysched.lang import source
 
 MAX_BYTES = config_maps.MAX_BYTES - 16 * 1024
-"""Of all values together; the rest is room for what else somebody puts there."""
+"""Limit of all values together; the rest is reserved for other content."""
 _MAX_TEXT_BYTES = 64 * 1024 * 1024
-"""Of one version unpacked: far more than a ConfigMap of policies can hold."""
+"""Limit of one unpacked version: far more than a ConfigMap of policies can contain."""
 
 _KEY = re.compile(r"(?P<time>\d{8}T\d{6}\.\d{3}Z)-(?P<hash>[0-9a-f]+)\.json\.gz")
 _TIME = "%Y%m%dT%H%M%S.%f"
@@ -33,10 +33,10 @@ _TIME = "%Y%m%dT%H%M%S.%f"
 
 @dataclasses.dataclass(frozen=True, slots=True, order=True)
 class VersionKey:
-    """Names a version that is kept.
+    """The name of a stored version.
 
     Attributes:
-        loaded_at: when it was put to use last, in milliseconds.
+        loaded_at: when it was last put to use, in milliseconds.
         hash: as in every decision.
     """
 
@@ -45,7 +45,7 @@ class VersionKey:
 
     @classmethod
     def parse_version_key(cls, text: str) -> Self | None:
-        """Return what a key of the ConfigMap names, None if it is none of ours."""
+        """Return the version that a key of the ConfigMap names, None for other keys."""
         match = _KEY.fullmatch(text)
         if match is None:
             return None
@@ -67,12 +67,12 @@ class _StoredText(msgspec.Struct, frozen=True):
 
 
 class FormerVersion(msgspec.Struct, frozen=True):
-    """A version as it is kept.
+    """A stored version.
 
     Attributes:
-        hash: as in every decision; params are in it, so the texts alone do not give it.
-        origin: where it came from.
-        texts: what it is made of.
+        hash: as in every decision; it includes params, so the texts alone do not determine it.
+        origin: its source.
+        texts: its policy texts.
     """
 
     hash: str
@@ -81,7 +81,7 @@ class FormerVersion(msgspec.Struct, frozen=True):
 
     @property
     def sources(self) -> tuple[source.SourceText, ...]:
-        """The texts as the checker takes them."""
+        """The texts in the form that the checker takes."""
         return tuple(source.SourceText(each.name, each.text) for each in self.texts)
 
 
@@ -92,7 +92,7 @@ def encode_version(version_hash: str, origin: str, texts: tuple[source.SourceTex
 
 
 def decode_version(value: bytes) -> FormerVersion | None:
-    """Return what `encode_version` made the value of, None if it is something else."""
+    """Return the version that `encode_version` has encoded, None for other values."""
     unpacker = zlib.decompressobj(wbits=zlib.MAX_WBITS | 16)  # with the header of gzip
     try:
         body = unpacker.decompress(value, _MAX_TEXT_BYTES)
@@ -104,7 +104,7 @@ def decode_version(value: bytes) -> FormerVersion | None:
 def decode_versions_newest_first(
     kept: Mapping[str, bytes],
 ) -> list[tuple[VersionKey, FormerVersion]]:
-    """Return the versions in a ConfigMap; keys that are none of ours are passed over."""
+    """Return the versions in a ConfigMap; other keys and damaged values are skipped."""
     keys = {key: VersionKey.parse_version_key(key) for key in kept}
     versions = [
         (named, decode_version(kept[key])) for key, named in keys.items() if named is not None
@@ -116,17 +116,17 @@ def decode_versions_newest_first(
 def plan_history_changes(
     kept: Mapping[str, bytes], new: VersionKey, value: bytes, keep: int
 ) -> dict[str, bytes | None] | None:
-    """Return what becomes of keys when a version has been put to use.
+    """Return the changes of keys after a version was put to use.
 
     Args:
-        kept: the ConfigMap as it is.
+        kept: the current content of the ConfigMap.
         new: the version.
-        value: what `encode_version` made of it.
-        keep: how many versions are kept.
+        value: its value from `encode_version`.
+        keep: maximum number of versions.
 
     Returns:
-        New values, None for keys to be dropped; nothing at all where the version is kept already,
-        or one that was put to use later; None where it is too large.
+        New values by key, None for keys to drop. Empty if the version is stored already, and it or
+            a version that was put to use later is the newest. None if the version is too large.
     """
     if len(value) > MAX_BYTES:
         return None
@@ -138,7 +138,7 @@ def plan_history_changes(
         return {}
     left = sorted(
         (named for named in ours if named.hash != new.hash),
-        key=lambda named: (named in readable, named),  # damaged ones go first
+        key=lambda named: (named in readable, named),  # damaged versions are dropped first
         reverse=True,
     )
     used_bytes = len(value) + sum(

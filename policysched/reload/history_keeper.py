@@ -1,4 +1,4 @@
-"""Keeps former good versions in the cluster, and finds them there."""
+"""Stores former good versions of the policies in the cluster."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ _log = logging.getLogger(__name__)
 
 LABELS = {"app.kubernetes.io/managed-by": "policysched"}
 _LOOK_SECONDS = 1.0
-"""How often a process that stands by looks whether it leads, if there is something to keep."""
+"""How often a standby with pending versions checks whether it leads."""
 
 
 class HistoryKeeper:
-    """The ConfigMap of former versions; only the leader writes."""
+    """The writer of the ConfigMap of former versions; only the leader writes."""
 
     def __init__(
         self,
@@ -32,7 +32,7 @@ class HistoryKeeper:
         rng: random.Random,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
-        """Keep `keep` versions in the ConfigMap `NAMESPACE/NAME`, which is made if need be."""
+        """Keep `keep` versions in the ConfigMap `NAMESPACE/NAME`, which is created if necessary."""
         self._store = store
         self._namespace, _, self._name = name.partition("/")
         self._keep = keep
@@ -45,7 +45,7 @@ class HistoryKeeper:
         self._news = asyncio.Event()
 
     def add_version(self, version: states.VersionInUse, origin: str) -> None:
-        """Note that a version has been put to use."""
+        """Queue a version that was put to use."""
         if version.texts:
             value = history.encode_version(version.hash, origin, version.texts)
             self._waiting.append((history.VersionKey(version.loaded_at, version.hash), value))
@@ -62,11 +62,11 @@ class HistoryKeeper:
                 pause_seconds = await self._write_version(*oldest) if is_leading else _LOOK_SECONDS
                 if pause_seconds:
                     await self._sleep(pause_seconds)
-                elif self._waiting[0] is oldest:  # else newer ones have pushed it out
+                elif self._waiting[0] is oldest:  # otherwise newer versions have displaced it
                     self._waiting.popleft()
 
     async def _write_version(self, key: history.VersionKey, value: bytes) -> float:
-        """Return when to try again, in seconds; 0 if the version is kept, or never will be."""
+        """Return the delay of the next attempt in seconds; 0 if there is nothing more to do."""
         try:
             present = await self._store.read_config_map(self._namespace, self._name)
             kept = present.binary_data if present else {}

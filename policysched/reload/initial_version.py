@@ -1,9 +1,9 @@
-"""The version that a process starts with: that of the source, or a former one kept in the cluster.
+"""Finds the version with which a process starts: from the source, or a stored former one.
 
-files, a good version        used; the API server is not even asked
-a bad version, `refuse`      the process ends and shows what is wrong
-a bad version, `lastGood`    the kept version that was in use last, or the newest that is good still
-frozen                       the version that was in use last, if it is kept
+files, a good version        used; without a request to the API server
+a bad version, `refuse`      the process ends and prints the errors
+a bad version, `lastGood`    the stored version that was last in use, or the newest good one
+frozen                       the version that was last in use, if it is stored
 """
 
 from __future__ import annotations
@@ -26,33 +26,33 @@ _log = logging.getLogger("policysched")
 
 
 class PolicySource(Protocol):
-    """Where policies come from.
+    """A source of policies.
 
     Attributes:
-        origin: what people call it.
+        origin: its name for messages.
     """
 
     origin: str
 
     async def read_first(self) -> versions.OfferedVersion:
-        """Return what is there now."""
+        """Return the current version."""
         ...
 
     async def run(
         self, take: Callable[[versions.OfferedVersion], None], known: versions.OfferedVersion
     ) -> NoReturn:
-        """Call `take` whenever there is something else than what is known."""
+        """Call `take` with each version that differs from the last one, initially `known`."""
         ...
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class InitialVersion:
-    """What a process starts with.
+    """The version with which a process starts.
 
     Attributes:
-        checked: the version that is used.
-        offer: what the source had.
-        refusal: why that is not used, None where it is.
+        checked: the version in use.
+        offer: the version of the source.
+        refusal: why `offer` is not used, None if it is.
     """
 
     checked: versions.CheckedVersion
@@ -64,11 +64,11 @@ class InitialVersionFinder:
     """Finds the first version.
 
     Attributes:
-        files: those that are followed; None where there are none, or one that is read once.
+        files: the source that follows files; None without files, or if one can be read only once.
     """
 
     def __init__(self, settings: config.PoliciesConfig, recipe: versions.VersionChecker) -> None:
-        """Go by `policies` of the configuration."""
+        """Use `policies` of the configuration."""
         self._settings = settings
         self._recipe = recipe
         self.files = _make_file_source(settings)
@@ -76,7 +76,7 @@ class InitialVersionFinder:
         self._start: InitialVersion | None = None
 
     def make_policy_source(self, api: client.ApiClient, rng: random.Random) -> PolicySource | None:
-        """Return what is followed from the start on, None where nothing can change."""
+        """Return the source to follow after the start, None if the policies cannot change."""
         if self._settings.config_map:
             return config_map_source.ConfigMapSource(api, self._settings.config_map, rng)
         return self.files or self._read_once
@@ -84,11 +84,11 @@ class InitialVersionFinder:
     async def find_first_version(
         self, api: client.ApiClient, rng: random.Random, stopping: asyncio.Event
     ) -> tuple[InitialVersion, PolicySource | None] | None:
-        """Return the first version and the source to follow; None if the process is to stop.
+        """Return the first version and the source to follow; None if the process must stop.
 
         Raises:
             InputError: there is no good version.
-            KubeError: what is kept cannot be read.
+            KubeError: the stored versions cannot be read.
         """
         source = self.make_policy_source(api, rng)
         if self._start is None and source is not None:
@@ -97,10 +97,10 @@ class InitialVersionFinder:
         return None if self._start is None else (self._start, source)
 
     def find_local_version(self) -> InitialVersion | None:
-        """Return what files say, None where the API server has to be asked.
+        """Return the version of the files, None if the API server is needed.
 
         Raises:
-            InputError: there is no good version, and no other place to look for one.
+            InputError: there is no good version, and no stored ones may be used.
         """
         self._start = self._read_local()
         return self._start
@@ -140,11 +140,11 @@ class InitialVersionFinder:
     async def find_remote_version(
         self, source: PolicySource, kept: config_map_store.ConfigMapStore
     ) -> InitialVersion:
-        """Return what a source says, or what is kept where that is bad or frozen.
+        """Return the version of a source, or a stored one if the source's is bad or frozen.
 
         Raises:
             InputError: there is no good version.
-            KubeError: what is kept cannot be read.
+            KubeError: the stored versions cannot be read.
         """
         offer = await source.read_first()
         if offer.is_frozen and not self._recipe.was_in_use(offer):
@@ -173,7 +173,7 @@ class InitialVersionFinder:
     async def _find_stored_version(
         self, kept: config_map_store.ConfigMapStore, version_hash: str = ""
     ) -> versions.CheckedVersion | None:
-        """Return the newest kept version that is good, or the one with this hash."""
+        """Return the newest stored version that is good, or the one with this hash."""
         namespace, _, name = self._settings.history_config_map.partition("/")
         if not name:
             return None

@@ -1,4 +1,4 @@
-"""The profiles that a running scheduler goes by, and what time alone changes about them."""
+"""The profiles that a running scheduler uses, and the retries that time alone requires."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from policysched.scheduler import scheduler as schedulers
 _log = logging.getLogger("policysched")
 
 _LONGEST_SLEEP_SECONDS = 60.0
-"""The wall clock may be set; timers by it look again this often."""
+"""Maximum sleep of timers by the wall clock, which may be set."""
 _METRICS_LOOK_SECONDS = 1.0
-"""How late a pod may be tried again after a sample grew old."""
+"""Maximum delay of a retry after a sample has become stale."""
 _POLICY_CHANGE = events.ClusterEvent(events.EventResource.POLICY, events.ActionType.UPDATE_OTHER)
 
 
 class LiveProfiles:
-    """Hands profiles to a scheduler and to the source of metrics, always to both.
+    """Passes profiles to a scheduler and to the source of metrics, always to both.
 
     Attributes:
-        policy_set: what the current profiles are made of.
+        policy_set: the policies of the current profiles.
         current: the profiles in use.
     """
 
@@ -42,11 +42,11 @@ class LiveProfiles:
         shapes_kept: int = shape_answers.MAX_SHAPES,
         require: Callable[[Collection[profile.Profile]], None] = lambda _: None,
     ) -> None:
-        """Start without profiles; call `use` before anything else.
+        """Start without profiles; call `use_version` before any other method.
 
         Args:
-            scheduler: goes by them.
-            metrics: brings the metrics that they read, None for nobody.
+            scheduler: uses the profiles.
+            metrics: provides the metrics that they read, None without a source.
             clock: the time.
             rng: breaks ties between nodes.
             shapes_kept: see `runtime.Framework`.
@@ -64,11 +64,11 @@ class LiveProfiles:
         self._served: frozenset[str] = frozenset()
 
     def use_version(self, policy_set: policies.PolicySet, profiles: policies.Profiles) -> None:
-        """Go by these profiles, made of `policy_set`, from the next pod on.
+        """Use these profiles, made from `policy_set`, from the next pod on.
 
         Raises:
-            ConfigurationError: they cannot be used now, or a metric cannot be had; then nothing
-                has changed.
+            ConfigurationError: they cannot be used now, or a metric has no source; nothing has
+                changed then.
         """
         self._require(profiles.by_name.values())
         if self._metrics is not None:
@@ -90,7 +90,7 @@ class LiveProfiles:
         self._warn_of_removed_profiles()
 
     def _warn_of_removed_profiles(self) -> None:
-        """Warn of profiles that are gone: their pods say that they wait, so nobody else would."""
+        """Warn of removed profiles: their pods wait, and no other message reports this."""
         names = frozenset(self.current.by_name)
         waiting = self._scheduler.events.pods.unserved.count_by_scheduler_name()
         for name in sorted(self._served - names):
@@ -103,25 +103,25 @@ class LiveProfiles:
         self._served = names
 
     async def wait_for_metrics(self, news: asyncio.Event | None = None) -> None:
-        """Schedule no pod until new metrics have been asked once, for some seconds at most.
+        """Schedule no pod until new metrics were queried once, for a few seconds at most.
 
-        Without a value their rules would drop out as in an outage, and pods that wait for them
-        would go blind: at the start, and when other queries come with other policies. `news` of
-        yet other policies end it.
+        Without a value, rules would be dropped as in an outage, and waiting pods would be placed
+        without metrics: at the start, and when a new version of the policies has other queries. The
+        event `news` of a further version ends the wait.
         """
         if self._metrics is not None:
             await metrics_source.pause_for_first_samples(self._metrics, self._scheduler, news)
 
     def get_profiles(self) -> Collection[profile.Profile]:
-        """Return the profiles that pods are scheduled by now."""
+        """Return the profiles in use."""
         return self.current.by_name.values()
 
     def get_metric_readers(self) -> tuple[readings.MetricReader, ...]:
-        """Return what tells people of the metrics that rules read now."""
+        """Return the readers that report on the metrics of the rules in use."""
         return self.current.metric_readers
 
     async def retry_at_rule_changes(self) -> NoReturn:
-        """Try rejected pods again whenever a rule begins or ceases to act by the time."""
+        """Retry rejected pods whenever a rule becomes active or inactive by time."""
         while True:
             self._changed.clear()
             now = self._clock.now()
@@ -133,7 +133,7 @@ class LiveProfiles:
                 self._scheduler.queue.move_all_to_active_or_backoff(_POLICY_CHANGE, None, None)
 
     async def _wait_for_profile_change(self, seconds: float) -> bool:
-        """Return whether there were other profiles meanwhile, as soon as there are."""
+        """Return True as soon as the profiles change, False after `seconds`."""
         try:
             async with asyncio.timeout(seconds):
                 await self._changed.wait()
@@ -142,9 +142,9 @@ class LiveProfiles:
         return True
 
     async def retry_by_metric_age(self) -> NoReturn:
-        """Try rejected pods again when samples grow old or just-placed pods cease to count.
+        """Retry rejected pods when samples become stale or recent placements expire.
 
-        A refresh does so by itself; this is for samples that nothing refreshes any more.
+        A refresh retries pods by itself; this is for samples that are no longer refreshed.
         """
         while True:
             before = self.current.next_metric_change(self._scheduler.cache.snapshot())

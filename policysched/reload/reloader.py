@@ -1,10 +1,10 @@
-"""Puts versions of the policies to use: judge them beside the loop, swap between cycles.
+"""Puts versions of the policies to use: checks them in a thread, swaps them between cycles.
 
-    source ─ offer ▶ check, lint, compile (thread) ▶ plugins, frameworks (loop) ▶ LiveProfiles.use
-                          └─ errors ───────────────────────┴─▶ refused: the version in use goes on
+    source ─ offer ▶ check, lint, compile (thread) ▶ plugins, frameworks (loop) ▶ use_version
+                          └─ errors ───────────────────────┴─▶ refused: the version in use stays
 
-A version is used whole or not at all. While one is being checked the newest offer waits; those in
-between are never looked at.
+A version is used entirely or not at all. While one is being checked, only the newest offer is kept;
+offers in between are never considered.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from policysched.reload import versions
 _log = logging.getLogger("policysched")
 
 QUIET_SECONDS = 5.0
-"""So long after the last offer, what former versions left is freed."""
+"""Time after the last offer until the memory of former versions is freed."""
 RETRY_SECONDS = 60.0
-"""So often a version is tried again that is good, but cannot be used for now."""
+"""Interval of retries of a good version that cannot be used at the moment."""
 
 
 _Made = TypeVar("_Made")
@@ -36,25 +36,25 @@ _Used_contra = TypeVar("_Used_contra", contravariant=True)
 
 
 class ReloadTarget(Protocol[_Used_contra]):
-    """What goes by the version in use; see `LiveProfiles`."""
+    """The user of the version in use; see `LiveProfiles`."""
 
     def use_version(self, policy_set: policies.PolicySet, made: _Used_contra, /) -> None:
-        """Go by what was made of a version.
+        """Use the result of `make` for a version.
 
         Raises:
-            InputError: it cannot be used for now; then nothing has changed.
+            InputError: it cannot be used at the moment; nothing has changed then.
         """
         ...
 
     async def wait_for_metrics(self, news: asyncio.Event | None = None) -> None:
-        """Decide nothing until new metrics have been asked, or there are `news`."""
+        """Make no decisions until new metrics were queried, or `news` is set."""
         ...
 
 
 def make_profiles_factory(
     handle: handles.Handle,
 ) -> Callable[[versions.CheckedVersion], policies.Profiles]:
-    """Return what makes profiles of a version, whose plugins are made with `handle`."""
+    """Return a function that makes profiles from a version, with plugins made with `handle`."""
 
     def make(checked: versions.CheckedVersion) -> policies.Profiles:
         return policies.require_profiles(
@@ -65,11 +65,11 @@ def make_profiles_factory(
 
 
 class Reloader(Generic[_Made]):
-    """Takes what a source offers.
+    """Loads the versions that a source offers.
 
     Attributes:
-        state: what became of it.
-        is_busy: whether an offer waits or is being looked at.
+        state: the version in use, and the outcomes of offers.
+        is_busy: whether an offer waits or is being considered.
     """
 
     def __init__(
@@ -85,12 +85,12 @@ class Reloader(Generic[_Made]):
         """Prepare; `run` does the work.
 
         Args:
-            recipe: how texts become profiles.
+            recipe: checks and compiles texts.
             state: begins with the version that `live` uses.
-            live: where versions are put to use.
-            make: makes of a version what `live` uses, or raises InputError.
+            live: receives the versions to use.
+            make: makes from a version the object that `live` uses, or raises InputError.
             clock: the time.
-            known: what the source had at the start.
+            known: the version of the source at the start.
         """
         self.state = state
         self.is_busy = False
@@ -104,14 +104,14 @@ class Reloader(Generic[_Made]):
         self._considered = self._make_comparison_key(known)
 
     def submit_offer(self, offer: versions.OfferedVersion) -> None:
-        """Note what the source has now; a former offer that has not been looked at is forgotten."""
+        """Accept the current version of the source; it replaces an offer not yet considered."""
         self._newest = offer
         if self._make_comparison_key(offer) != self._considered:
             self.is_busy = True
             self._offered.set()
 
     async def run(self) -> NoReturn:
-        """Look at offers until cancelled."""
+        """Consider offers until cancelled."""
         while True:
             await self._wait_for_offer(RETRY_SECONDS if self._is_hindered else None)
             self._offered.clear()
@@ -122,7 +122,7 @@ class Reloader(Generic[_Made]):
                 process.collect_garbage_cycles()
 
     async def _wait_for_offer(self, seconds: float | None) -> None:
-        """Return at the next offer, or when it has been quiet for so long."""
+        """Return at the next offer, or after `seconds`."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 await self._offered.wait()
@@ -146,8 +146,9 @@ class Reloader(Generic[_Made]):
             await self._load_version(offer)
 
     def _make_comparison_key(self, offer: versions.OfferedVersion) -> tuple[object, ...]:
-        """Return what has to differ for an offer to be a new one."""
+        """Return the parts of an offer that must differ for it to count as new."""
         texts = self._recipe.compute_hash(offer.texts)
+        # The target of a rollback matters only during a freeze.
         return (texts, offer.problem, offer.is_frozen, offer.is_frozen and offer.demanded)
 
     def _keep_version_in_use(self) -> None:
@@ -176,13 +177,13 @@ class Reloader(Generic[_Made]):
             ),
         )
         self.state.record_load(states.make_version_in_use(found, self._clock.now()))
-        # A version that mends this one does not wait until its metrics are given up.
+        # A version that corrects this one must not wait for metrics that this one needs.
         await self._live.wait_for_metrics(self._offered)
 
     def _refuse_version(self, refusal: versions.VersionRefusal) -> None:
         told = self.state.refused
         if told is not None and (told.hash, told.details) == (refusal.hash, refusal.details):
-            return  # it was tried again
+            return  # it was only retried
         _log.error(
             "%s is refused, %s stays in use: %s",
             _format_version(refusal.hash),
@@ -192,14 +193,14 @@ class Reloader(Generic[_Made]):
         self.state.record_refusal(refusal, self._clock.now())
 
     def _use_version(self, checked: versions.CheckedVersion) -> versions.VersionRefusal | None:
-        """Swap what decides, or say why not; between two awaits, so between two cycles."""
+        """Swap the deciding objects, or return the reason against it; runs between two cycles."""
         try:
             made = self._make(checked)
         except errors.InputError as error:
             return versions.make_version_refusal(checked.hash, error)
         try:
             self._live.use_version(checked.policy_set, made)
-        except errors.InputError as error:  # a right that is missing may be granted
+        except errors.InputError as error:  # a missing permission may be granted later
             self._is_hindered = True
             return versions.make_version_refusal(checked.hash, error)
         return None

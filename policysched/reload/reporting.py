@@ -1,4 +1,4 @@
-"""What people are told about policies: metrics, events on the ConfigMap, a page for debugging."""
+"""Reports on policies: metrics, events on the ConfigMap, and a debug page."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _ACTION = "Reloading"
 
 
 def collect_reload_metrics(state: states.PolicyState) -> Iterable[core.Metric]:
-    """Yield which version is in use, and what became of others."""
+    """Yield metrics about the version in use, and about loaded and refused versions."""
     reloads = core.CounterMetricFamily(
         "policysched_reload",
         "Versions of the policies that were offered since the start, by what became of them.",
@@ -50,7 +50,7 @@ def collect_reload_metrics(state: states.PolicyState) -> Iterable[core.Metric]:
 
 
 def make_policies_page(state: states.PolicyState) -> http_server.HttpPage:
-    """Return all of it, with the texts; schemas/debug-policies.schema.json has the form."""
+    """Return the state as JSON, with texts, in the form of schemas/debug-policies.schema.json."""
     current = state.current
     refused = None
     if state.refused is not None:
@@ -80,7 +80,7 @@ def _format_time(time: datetime.datetime | None) -> str | None:
 
 
 class PolicyEventRecorder:
-    """Tells of reloads by events on the ConfigMap, where `kubectl describe` shows them."""
+    """Records reloads as events on the ConfigMap, which `kubectl describe` shows."""
 
     def __init__(
         self,
@@ -88,7 +88,7 @@ class PolicyEventRecorder:
         target: Callable[[], config_maps.ConfigMap | None],
         state: states.PolicyState,
     ) -> None:
-        """Write by `recorder` about what `target` returns: the ConfigMap as last seen."""
+        """Write through `recorder` about the object that `target` returns."""
         self._recorder = recorder
         self._target = target
         self._state = state

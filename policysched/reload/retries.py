@@ -1,4 +1,4 @@
-"""Writes that fail are made again, ever less often; a failure that goes on is told once."""
+"""Retries of failed writes with growing delays; repeated equal failures are logged once."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from policysched import backoff
 _log = logging.getLogger(__name__)
 
 _BACKOFF = backoff.Backoff(first_seconds=1.0, max_seconds=30.0)
-"""So that a right that is granted later, or a server that comes back, is found soon."""
+"""Short enough to notice a granted permission or a recovered server soon."""
 
 
 class WriteRetries:
-    """The failures of one kind of writes."""
+    """The failures of one kind of write."""
 
     def __init__(self, what: str, rng: random.Random) -> None:
-        """Name `what` is written, as logs call it."""
+        """Use `what` as the name of the written object in logs."""
         self._what = what
         self._rng = rng
         self._failures = 0
         self._complaint = ""
 
     def record_failure(self, error: Exception) -> float:
-        """Return when to try again, in seconds."""
+        """Return the delay of the next attempt in seconds."""
         self._failures += 1
         if str(error) != self._complaint:
             self._complaint = str(error)
@@ -32,7 +32,7 @@ class WriteRetries:
         return _BACKOFF.compute_wait_seconds(self._failures, self._rng)
 
     def record_success(self) -> None:
-        """Note that a write has arrived."""
+        """Record a successful write."""
         if self._failures:
             _log.info("%s could be written in the end", self._what)
         self._failures, self._complaint = 0, ""

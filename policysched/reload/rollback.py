@@ -1,4 +1,4 @@
-"""Going back to a version of the policies that is kept in the cluster."""
+"""Rollback to a version of the policies that is stored in the cluster."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from policysched.reload import config_map_store, history
 from policysched.reload import status_annotations as statuses
 
 _ATTEMPTS = 5
-"""Schedulers write their status into the same object now and then."""
+"""Maximum number of attempts: schedulers occasionally write their status into the same object."""
 
 Version: TypeAlias = tuple[history.VersionKey, history.FormerVersion]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class StoredVersions:
-    """What there is.
+    """The stored versions, and the ConfigMap of the policies.
 
     Attributes:
-        target: the ConfigMap of policies, None where there is none.
-        versions: those that are kept, the one that was put to use last first.
+        target: the ConfigMap of policies, None if it does not exist.
+        versions: the stored versions, the last used first.
     """
 
     target: config_maps.ConfigMap | None
@@ -33,17 +33,17 @@ class StoredVersions:
 
     @property
     def current_hash(self) -> str:
-        """Hash of the version in use, as the scheduler says; "" where it says nothing."""
+        """Hash of the version in use as annotated by the scheduler; "" if it is not annotated."""
         return self.target.metadata.annotations.get(statuses.HASH, "") if self.target else ""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class RollbackResult:
-    """What was done.
+    """The result of a rollback.
 
     Attributes:
-        version: what is in the ConfigMap now.
-        is_written: False where it was there before.
+        version: the version that is now in the ConfigMap.
+        is_written: False if it was there before.
         is_frozen: whether other versions are held back.
     """
 
@@ -56,16 +56,16 @@ class Rollback:
     """Writes a former version into the ConfigMap of the policies."""
 
     def __init__(self, store: config_map_store.ConfigMapStore, policies: str, kept_in: str) -> None:
-        """Take the ConfigMaps of the policies and of former versions, as `NAMESPACE/NAME`."""
+        """Use the ConfigMaps of the policies and of former versions, as `NAMESPACE/NAME`."""
         self._store = store
         self._policies = policies
         self._kept_in = kept_in
 
     async def list_versions(self) -> StoredVersions:
-        """Return what there is.
+        """Return the stored versions.
 
         Raises:
-            InputError: no versions are kept there.
+            InputError: there is no ConfigMap of former versions.
             KubeError: it cannot be read.
         """
         stored = await self._read_config_map(self._kept_in)
@@ -86,13 +86,14 @@ class Rollback:
         """Write a version back, unless the policies change at the same time.
 
         Args:
-            wanted: how its hash begins; "" for the newest whose texts are not there now.
+            wanted: prefix of its hash; "" for the newest version that differs from the current
+                texts.
             freeze: whether to hold back all other versions from then on.
 
         Raises:
-            InputError: there is no such version, or no ConfigMap to write it to.
-            ConflictError: somebody else edits the policies.
-            KubeError: it was not written, or that is not known.
+            InputError: there is no such version, or no ConfigMap to write.
+            ConflictError: another client changes the policies.
+            KubeError: the write failed, or its outcome is unknown.
         """
         first = await self._read_target()
         version = _choose_version((await self.list_versions()).versions, first, wanted)
@@ -101,6 +102,7 @@ class Rollback:
             try:
                 return await self._write_version(version, target, freeze=freeze)
             except kube_errors.ConflictError:
+                # A new status of a scheduler is harmless, a change of the policies is not.
                 target = await self._read_target()
                 if (
                     _get_config_map_content(target) != _get_config_map_content(first)
@@ -122,16 +124,17 @@ class Rollback:
         data, present = _make_config_map_data(former), _select_policy_data(target)
         said = target.metadata.annotations
         is_frozen = freeze or statuses.are_reloads_frozen(said)
-        # What nothing holds back needs no demand; one that stays would pass a later freeze.
+        # Without a freeze the annotation is not needed; if it stayed, its version would pass a
+        # later freeze.
         demand = content_hash.hash_policy_texts_and_params(
             former.sources, {}
-        )  # params may have changed since it was kept
+        )  # params may have changed since
         annotations = {statuses.ROLLBACK: demand if is_frozen else None}
         if freeze:
             annotations[statuses.FREEZE] = "true"
         binary = dict.fromkeys(
             policy_sources.list_policy_keys(target.binary_data)
-        )  # refused, so they go
+        )  # they are refused, so they are removed
         if (
             data == present
             and not binary

@@ -1,4 +1,4 @@
-"""Tells when rules expire, so that an alert can come before, and nobody keeps a dead rule."""
+"""Exports the expiry times of rules, for alerts before expiry and for the removal of old rules."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def collect_rule_expiry_metrics(
         [checked.CheckedProfile], Iterable[checked.CheckedPolicy]
     ] = _get_node_policies,
 ) -> Iterator[core.Metric]:
-    """Yield when the rules of each profile expire, shadow policies' too."""
+    """Yield the expiry times of the rules of each profile, including shadow policies."""
     found = core.GaugeMetricFamily(
         "policysched_rule_expires_timestamp_seconds",
         "When a rule ceases to act, or has ceased to.",

@@ -1,4 +1,4 @@
-"""Which version of the policies is in use, what became of others, and who wants to know."""
+"""The version of the policies in use, and the outcomes of other versions."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ _log = logging.getLogger(__name__)
 
 
 class OfferOutcome(enum.Enum):
-    """What became of an offer.
+    """The outcome of an offer.
 
-    KEPT: it is the version in use already, whose place a bad one had taken, or that was frozen.
+    KEPT: the offer is the version in use, after a refused offer or a freeze.
     """
 
     LOADED = "loaded"
@@ -30,12 +30,12 @@ class OfferOutcome(enum.Enum):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class ReloadEvent:
-    """What listeners are told.
+    """The notification of listeners.
 
     Attributes:
-        outcome: what became of the offer.
-        hash: of the offered version, "" where there were no texts.
-        errors: why it was refused, as `check` shows it; "" otherwise.
+        outcome: the outcome of the offer.
+        hash: of the offered version, "" if there were no texts.
+        errors: why it was refused, as `check` prints it; "" otherwise.
         summary: the first of `errors`, on one line.
     """
 
@@ -50,13 +50,13 @@ Listener: TypeAlias = Callable[[ReloadEvent], None]
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class VersionInUse:
-    """A version that decisions are made by.
+    """The version by which decisions are made.
 
     Attributes:
         hash: as in every decision.
-        texts: what it is made of, empty without policies.
-        loaded_at: since when.
-        warnings: what its author should know, each on a line.
+        texts: its policy texts, empty without policies.
+        loaded_at: since when it is in use.
+        warnings: the warnings for its author, one line each.
     """
 
     hash: str
@@ -66,27 +66,27 @@ class VersionInUse:
 
 
 def make_version_in_use(checked: versions.CheckedVersion, now: datetime.datetime) -> VersionInUse:
-    """Return a version that decides from now on, and log what its author should know."""
+    """Return a version that decides from now on, and log its warnings."""
     for warning in checked.warnings:
         _log.warning("policies: %s", warning)
     return VersionInUse(checked.hash, checked.texts, now, checked.warnings)
 
 
 class PolicyState:
-    """What is known about the policies of a running process.
+    """The state of the policies of a running process.
 
     Attributes:
-        origin: where they come from, such as `configmap NAMESPACE/NAME`.
+        origin: their source, such as `configmap NAMESPACE/NAME`.
         current: the version in use.
-        refused: the newest version, if it is a bad one that is not in use.
-        refused_at: since when.
+        refused: the newest version if it was refused, else None.
+        refused_at: time of the refusal.
         is_frozen: whether other versions are held back.
-        reloads: how many versions were loaded and refused since the start.
-        listeners: are told of every offer that changed something.
+        reloads: number of loaded and of refused versions since the start.
+        listeners: called with every offer that changed this state.
     """
 
     def __init__(self, origin: str, current: VersionInUse, *, is_frozen: bool = False) -> None:
-        """Begin with a good version."""
+        """Start with a good version."""
         self.origin = origin
         self.current = current
         self.refused: versions.VersionRefusal | None = None
@@ -96,14 +96,14 @@ class PolicyState:
         self.listeners: list[Listener] = []
 
     def record_load(self, version: VersionInUse) -> None:
-        """Note that another version is in use from now on."""
+        """Record that another version is in use from now on."""
         self.current = version
         self.refused = self.refused_at = None
         self.reloads[OfferOutcome.LOADED] += 1
         self._notify_listeners(ReloadEvent(OfferOutcome.LOADED, version.hash))
 
     def record_refusal(self, refusal: versions.VersionRefusal, now: datetime.datetime) -> None:
-        """Note that a version cannot be used."""
+        """Record that a version cannot be used."""
         self.refused, self.refused_at = refusal, now
         self.reloads[OfferOutcome.REFUSED] += 1
         self._notify_listeners(
@@ -111,12 +111,12 @@ class PolicyState:
         )
 
     def record_frozen(self, version_hash: str) -> None:
-        """Note that a version is not looked at, because reloads are frozen."""
+        """Record that a version was not considered, because reloads are frozen."""
         self.refused = self.refused_at = None
         self._notify_listeners(ReloadEvent(OfferOutcome.FROZEN, version_hash))
 
     def record_unchanged(self) -> None:
-        """Note that the version in use is what the source has."""
+        """Record that the source has the version in use."""
         self.refused = self.refused_at = None
         outcome = OfferOutcome.FROZEN if self.is_frozen else OfferOutcome.KEPT
         self._notify_listeners(ReloadEvent(outcome, self.current.hash))
@@ -126,5 +126,5 @@ class PolicyState:
             try:
                 listener(told)
             except Exception:  # noqa: BLE001 - logged, see below
-                # Whoever only listens must not end reloads, nor keep others from being told.
+                # A failing listener must not stop reloads, nor the calls of other listeners.
                 _log.exception("a listener failed at a version of the policies")

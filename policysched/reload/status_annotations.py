@@ -1,7 +1,8 @@
-"""Annotations of a ConfigMap of policies: what people ask for, and what we tell them.
+"""Annotations of a ConfigMap of policies: requests of operators, and the status of the scheduler.
 
-A status is written when something has changed for us, or a term begins, and not whenever it differs
-from what is there: two schedulers of one ConfigMap with different params must not fight over it.
+The status is written when it has changed in this process, or a term begins, but not whenever it
+differs from the object: two schedulers with one ConfigMap and different params must not overwrite
+each other endlessly.
 """
 
 from __future__ import annotations
@@ -19,36 +20,36 @@ from policysched.reload import state as states
 _log = logging.getLogger(__name__)
 
 FREEZE = "policysched.io/freeze"
-"""The version in use stays; see `are_reloads_frozen`."""
+"""Keeps the version in use; see `are_reloads_frozen`."""
 ROLLBACK = "policysched.io/rollback"
-"""Hash of texts, with params or without, that are loaded even while reloads are frozen."""
+"""Hash of texts, with or without params, that are loaded even while reloads are frozen."""
 HASH = "policysched.io/hash"
 """The version in use."""
 STATUS = "policysched.io/status"
-"""What became of the newest version: ok, refused, frozen."""
+"""The outcome of the newest version: ok, refused, frozen."""
 ERRORS = "policysched.io/errors"
 """Why it was refused."""
 WARNINGS = "policysched.io/warnings"
-"""Warnings about the version in use, each on a line."""
+"""Warnings about the version in use, one line each."""
 
 MAX_ERRORS_BYTES = 4096
-"""All annotations of an object share 256 KiB; nobody reads more of it there."""
+"""All annotations of an object share 256 KiB."""
 _CUT_MARK = "\n..."
 _LOOK_SECONDS = 1.0
-"""How often a process that stands by looks whether it leads, if there is something to tell."""
+"""How often a standby with a status to write checks whether it leads."""
 
 
 class WatchedConfigMap(Protocol):
-    """The ConfigMap, as far as it is known; see `ConfigMapSource`."""
+    """The ConfigMap as last seen; see `ConfigMapSource`."""
 
     @property
     def latest(self) -> config_maps.ConfigMap | None:
-        """The object as last seen, None while there is none."""
+        """The object as last seen, None if it does not exist."""
         ...
 
 
 def make_status_annotations(state: states.PolicyState) -> dict[str, str | None]:
-    """Return the annotations that tell of a state; None stands for one that must not be there."""
+    """Return the annotations for a state; None for an annotation that must not exist."""
     refused = state.refused
     status = "frozen" if state.is_frozen else "refused" if refused else "ok"
     return {
@@ -60,7 +61,7 @@ def make_status_annotations(state: states.PolicyState) -> dict[str, str | None]:
 
 
 def truncate_with_ellipsis(text: str) -> str:
-    """Return the text, its end replaced by an ellipsis where it is too long."""
+    """Return the text; if it is too long, an ellipsis replaces its end."""
     encoded = text.encode()
     if len(encoded) <= MAX_ERRORS_BYTES:
         return text
@@ -68,7 +69,7 @@ def truncate_with_ellipsis(text: str) -> str:
 
 
 class StatusAnnotationWriter:
-    """Keeps people informed by annotations; only the leader writes."""
+    """Reports the state of the policies in annotations; only the leader writes."""
 
     def __init__(
         self,
@@ -79,7 +80,7 @@ class StatusAnnotationWriter:
         rng: random.Random,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
-        """Tell of `state` on the ConfigMap `followed`, now and whenever `tell` is called."""
+        """Annotate the ConfigMap `followed` with `state`, now and after each request."""
         self._state = state
         self._followed = followed
         self._store = store
@@ -91,11 +92,11 @@ class StatusAnnotationWriter:
         self._written: tuple[str, config_maps.Changes] | None = None  # by the uid of the object
 
     def request_write(self, _told: states.ReloadEvent) -> None:
-        """Note that there is something to tell."""
+        """Request a write after a change of the state."""
         self._news.set()
 
     def request_rewrite(self) -> None:
-        """Note that somebody may have taken away what was told."""
+        """Request a write because another client may have removed the annotations."""
         self._news.set()
 
     async def run(self) -> NoReturn:
@@ -108,7 +109,7 @@ class StatusAnnotationWriter:
                 self._news.clear()
 
     async def _wait_for_news(self, seconds: float) -> None:
-        """Return after some time, or as soon as there are news."""
+        """Return after some time, or as soon as a write is requested."""
         waiting = [
             asyncio.ensure_future(each) for each in (self._sleep(seconds), self._news.wait())
         ]
@@ -119,10 +120,10 @@ class StatusAnnotationWriter:
                 each.cancel()
 
     async def _write_once(self) -> float:
-        """Return when to try again, in seconds; 0 for not before there are news."""
+        """Return the delay of the next attempt in seconds; 0 to wait for a request."""
         target = self._followed.latest
         if target is None or target.metadata.deletion_timestamp:
-            return 0.0  # its end, and what follows, are news
+            return 0.0  # its deletion and a new object cause requests
         wished = make_status_annotations(self._state)
         if not self._is_leading():
             self._written = None
@@ -144,22 +145,22 @@ class StatusAnnotationWriter:
     ) -> bool:
         """Return whether the object has these annotations; the watch may be behind our writes."""
         if self._written is not None and self._written[0] == target.metadata.uid:
-            # What the watch shows may be older than our last write, and equal by chance.
+            # The watch may show a state before our last write, and equal to it by chance.
             return self._written[1] == wished and not lacks_version_status(target)
         return _has_annotations(target.metadata.annotations, wished)
 
 
 def are_reloads_frozen(annotations: Mapping[str, str]) -> bool:
-    """Return whether reloads are held back: by any value but `false`.
+    """Return whether reloads are held back: by any value except `false`.
 
-    Whoever writes `yes` or `True` in an emergency means it, and must not be misread.
+    An operator who writes `yes` or `True` in an emergency must not be misread.
     """
     said = annotations.get(FREEZE)
     return said is not None and said.strip().lower() != "false"
 
 
 def lacks_version_status(config_map: config_maps.ConfigMap) -> bool:
-    """Return whether nobody tells which version is in use, as after `kubectl replace`."""
+    """Return whether the version in use is not annotated, as after `kubectl replace`."""
     return HASH not in config_map.metadata.annotations
 
 

@@ -1,4 +1,4 @@
-"""Versions of the policies: what a source offers, and what comes of checking it."""
+"""Versions of the policies: the offer of a source, and the result of checking it."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ _log = logging.getLogger(__name__)
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class OfferedVersion:
-    """All policy texts that a source has at one moment.
+    """All policy texts of a source at one moment.
 
     Attributes:
-        texts: they are one version, whole.
-        problem: why there are none, "" where there are.
-        is_frozen: whether the version in use is to stay, except for `demanded`.
-        demanded: hash of the version that somebody went back to on purpose, with params or
-            without; "" for none.
-        in_use: hash of the version that was in use last, "" where the source does not know.
+        texts: one complete version.
+        problem: why there are no texts, "" if there are.
+        is_frozen: whether the version in use must stay, except for `demanded`.
+        demanded: hash of the version to which an operator rolled back, with or without params; ""
+            for none.
+        in_use: hash of the version that was last in use, "" if the source does not know it.
     """
 
     texts: tuple[source.SourceText, ...] = ()
@@ -40,13 +40,13 @@ class OfferedVersion:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class VersionRefusal:
-    """Why a version cannot be used.
+    """The reason for which a version cannot be used.
 
     Attributes:
-        hash: of the version, "" where there is none.
+        hash: of the version, "" if there is none.
         summary: the first error, on one line.
-        details: all of them, as `check` shows them.
-        cause: to be raised where there is no other version.
+        details: all errors, as `check` prints them.
+        cause: the exception to raise if there is no other version.
     """
 
     hash: str
@@ -57,11 +57,11 @@ class VersionRefusal:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class CheckedVersion:
-    """A version without errors; only plugins can still object.
+    """A version without errors; only plugins can still refuse it.
 
     Attributes:
-        texts: what it is made of.
-        policy_set: what they mean.
+        texts: its policy texts.
+        policy_set: the checked policies.
         compiled: their rules, None without policies.
     """
 
@@ -76,7 +76,7 @@ class CheckedVersion:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """Findings that are no errors, each on a line."""
+        """The warnings, one line each."""
         return tuple(
             f"{finding.span}: {finding.code}: {finding.message}"
             for finding in self.policy_set.findings
@@ -85,7 +85,7 @@ class CheckedVersion:
 
 
 class VersionChecker:
-    """How texts become profiles: everything else that has a say, the same for all versions."""
+    """Checks and compiles texts, with the settings that are the same for all versions."""
 
     def __init__(
         self,
@@ -93,9 +93,9 @@ class VersionChecker:
         scheduler_name: str | None,
         clock: clocks.Clock | None = None,
     ) -> None:
-        """Take params and plugins as configured; see `policies.make_policy_set_from_texts`.
+        """Use params and plugins as configured; see `policies.make_policy_set_from_texts`.
 
-        Rules that have expired by `clock` are warned of.
+        Rules that have expired by `clock` cause a warning.
         """
         self._clock = clock or clocks.SystemClock()
         self._configuration = configuration
@@ -104,14 +104,14 @@ class VersionChecker:
         self._judge = lint_gate.choose_lint_judge(configuration.policies.lint_errors)
 
     def compute_hash(self, texts: Sequence[source.SourceText]) -> str:
-        """Return what identifies this version, good or bad; "" without texts."""
+        """Return the hash that identifies a version, good or bad; "" without texts."""
         return content_hash.hash_policy_texts_and_params(texts, self._params) if texts else ""
 
     def is_requested_by_rollback(self, offer: OfferedVersion) -> bool:
-        """Return whether somebody went back to this version on purpose.
+        """Return whether an operator has rolled back to this version.
 
-        The texts say so, since params are not kept: with others than then, going back to what was
-        decided by the same texts gives another version.
+        The hash of the texts alone is enough, because params are not stored: with changed params, a
+        rollback to the same texts gives another version.
         """
         names = (
             self.compute_hash(offer.texts),
@@ -120,25 +120,25 @@ class VersionChecker:
         return bool(offer.texts) and offer.demanded in names
 
     def make_empty_version(self) -> CheckedVersion:
-        """Return what there is where no policies are named.
+        """Return the version of a process without policies.
 
         Raises:
-            ConfigurationError: params are given for nobody.
+            ConfigurationError: params are set without policies that declare them.
         """
         made = policies.load_policy_set((), {}, self._scheduler_name, self._configuration)
         return CheckedVersion((), made, None)
 
     def was_in_use(self, offer: OfferedVersion) -> bool:
-        """Return whether it is the version in use, or one that somebody went back to."""
+        """Return whether it is the version that was in use, or the target of a rollback."""
         return (
             self.is_requested_by_rollback(offer) or self.compute_hash(offer.texts) == offer.in_use
         )
 
     def check_version(self, offer: OfferedVersion) -> CheckedVersion | VersionRefusal:
-        """Check, lint and compile a version; it may run in any thread.
+        """Check, lint and compile a version; may run in any thread.
 
-        Of one that was in use before, errors of lint are only warned of: a newer release, which
-        finds more, must not take away what served until then.
+        For a version that was in use before, errors of lint are only warnings: a newer release with
+        more lint rules must not stop policies that worked.
         """
         if offer.problem:
             return make_version_refusal("", errors.InputError("policies", offer.problem))
@@ -155,13 +155,13 @@ class VersionChecker:
         except errors.InputError as error:
             return make_version_refusal(self.compute_hash(offer.texts), error)
         except Exception as error:  # noqa: BLE001 - logged, see below
-            # Whatever a text makes the compiler do, the version in use goes on.
+            # No defect of the compiler may stop the version in use.
             _log.exception("a version of the policies could not be compiled")
             return make_version_refusal(self.compute_hash(offer.texts), error)
 
 
 def make_version_refusal(version_hash: str, error: Exception) -> VersionRefusal:
-    """Return what an exception means for a version."""
+    """Return the refusal of a version for an exception."""
     if isinstance(error, policies.PolicyError):
         faults = [
             finding
