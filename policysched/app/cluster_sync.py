@@ -1,4 +1,4 @@
-"""No pod is scheduled before the kinds of objects are known that the profiles read."""
+"""Delays scheduling until all kinds of objects that the profiles read are synced."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from policysched.profiles import needed_kinds
 
 
 class ClusterSync(watch_sync.WatchSync):
-    """Says when enough of a cluster of nodes is known, which is a matter of the profiles."""
+    """Decides when enough of a cluster is synced, which depends on the profiles."""
 
     async def wait_until_profiles_synced(
         self, profiles: Callable[[], Collection[profile.Profile]]
     ) -> None:
-        """Return when all is known that the profiles read, which may change meanwhile."""
+        """Wait until all kinds that the profiles read are synced; the profiles may change."""
         await self.wait_until_synced(lambda: needed_kinds.find_plugins_by_resource(profiles()))
 
     def require_synced(self, profiles: Collection[profile.Profile]) -> None:
-        """See that profiles read nothing that is not known; before scheduling begins, all may.
+        """Require that profiles read only synced kinds; before scheduling begins, do nothing.
 
         Raises:
-            ConfigurationError: they do.
+            ConfigurationError: a profile reads a kind that is not synced.
         """
         readers = needed_kinds.find_plugins_by_resource(profiles)
         missing = self.find_unsynced_resources(readers) if self.is_ready else []
@@ -33,5 +33,5 @@ class ClusterSync(watch_sync.WatchSync):
             raise errors.ConfigurationError("profiles", problem)
 
     def describe_unsynced_profiles(self, profiles: Collection[profile.Profile]) -> str:
-        """Return what is missing, "" where scheduling may begin."""
+        """Return the missing kinds, "" if scheduling may begin."""
         return self.describe_unsynced_resources(needed_kinds.find_plugins_by_resource(profiles))

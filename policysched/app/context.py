@@ -1,4 +1,4 @@
-"""What one running process is made of; parts of `run` find here what they need, and add to it."""
+"""The context of one running process, which the parts of `run` read and extend."""
 
 from __future__ import annotations
 
@@ -23,26 +23,26 @@ from policysched.serving import http_server
 
 @dataclasses.dataclass(slots=True, eq=False, kw_only=True)
 class ProcessContext:
-    """Everything of one process, joined but not started.
+    """All parts of one process, joined but not started.
 
     Attributes:
-        options, config: what it was started with.
-        election: whether and how a leader is elected.
-        clock, rng: time and chance.
-        connection, api: the API server; writes wait for the lease, if there is one.
-        elector: says whether this process leads.
-        writers: everything that writes about pods.
-        scheduler: the loop.
+        options, config: the options and the configuration of the process.
+        election: the settings of leader election.
+        clock, rng: time and randomness.
+        connection, api: the API server; with leader election, writes require the lease.
+        elector: reports whether this process leads.
+        writers: all writers of pods.
+        scheduler: the scheduling loop.
         reflectors: the watches that feed it.
-        sync: says when they have told enough.
-        profiles: what it goes by.
-        policies: which version of the policies that is, and who is told of others.
-        metrics: where samples come from, None for nowhere.
+        sync: reports whether the watches are synced.
+        profiles: the profiles in use.
+        policies: the version of the policies in use, and its listeners.
+        metrics: the source of samples, None without one.
         metrics_exporter: the metrics of this process.
-        background: runs from the start until the process ends, whether it leads or not.
-        pages: what is served over HTTP, by path.
-        config_map: returns the ConfigMap of the policies as last seen, None where there is none.
-        stopping: set once the process is asked to end.
+        background: coroutines that run until the process ends, whether it leads or not.
+        pages: the pages served over HTTP, by path.
+        config_map: returns the ConfigMap of the policies as last seen, None without one.
+        stopping: set when the process is asked to stop.
     """
 
     options: run_options.RunOptions

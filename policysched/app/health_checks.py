@@ -1,4 +1,4 @@
-"""What /livez and /readyz of a running scheduler check."""
+"""The checks of /livez and /readyz of a running scheduler."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from policysched.app import context
 from policysched.serving import health
 
 _OVERDUE_SECONDS = 20.0
-"""So long a leader may be late in noticing that it lost its lease (kube-scheduler's server.go)."""
+"""Tolerance for a leader that has not noticed its lost lease (kube-scheduler's server.go)."""
 _STUCK_SECONDS = 120.0
-"""No cycle takes nearly as long; what waits for the API server is not counted."""
+"""No cycle takes nearly this long; waiting for the API server does not count."""
 
 
 def make_scheduler_health(joined: context.ProcessContext) -> health.HealthChecks:
-    """Return the checks of a process; it is asked only once it runs."""
+    """Return the checks of a process; call them only while it runs."""
     live: dict[str, health.Check] = {
         "leaderElection": lambda: _check_election(joined),
         "scheduling": _PodProgressCheck(joined, joined.clock).check,
@@ -30,9 +30,9 @@ def make_scheduler_health(joined: context.ProcessContext) -> health.HealthChecks
 
 
 def _check_election(joined: context.ProcessContext) -> str:
-    """Fail where the election hangs: the others think that nobody leads, this process that it does.
+    """Fail if the election hangs: others see an expired lease, but this process believes it leads.
 
-    Standing by is fine.
+    A standby passes.
     """
     if joined.elector.overdue_seconds() > _OVERDUE_SECONDS:
         return "the lease has run out, and the election has not noticed"
@@ -40,9 +40,9 @@ def _check_election(joined: context.ProcessContext) -> str:
 
 
 class _PodProgressCheck:
-    """Whether pods that could be tried are tried.
+    """Checks that ready pods are being tried.
 
-    A cycle that does not end needs no check: nothing answers then, not even `ping`.
+    A cycle that does not end needs no check: no page answers then, not even `ping`.
     """
 
     def __init__(self, joined: context.ProcessContext, clock: clocks.Clock) -> None:

@@ -1,4 +1,4 @@
-"""What /healthz, /livez and /readyz of `karmada run` check."""
+"""The checks of /healthz, /livez and /readyz of `karmada run`."""
 
 from __future__ import annotations
 
@@ -22,22 +22,25 @@ STUCK_SECONDS: Final = 120.0
 """As for pods (`app/health_checks.py`)."""
 
 STUCK_WRITES_SECONDS: Final = 600.0
-"""Each write is given up after three attempts; an API server that asks for long pauses in between
-makes that six minutes at most."""
+"""Limit while too many writes are in flight.
+
+Each write is given up after three attempts; if the API server requests long pauses in between, this
+takes at most six minutes.
+"""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class KarmadaHealthInputs:
-    """What the checks look at.
+    """The inputs of the checks.
 
     Attributes:
-        elector: says whether this process leads.
-        sync: says whether everything has been listed.
-        names: of what is watched.
-        stopping: set when the process is about to end.
-        schedules: the loop.
-        queue: what waits for it.
-        clock: tells how long.
+        elector: reports whether this process leads.
+        sync: reports whether everything has been listed.
+        names: names of the watched resources.
+        stopping: set when the process is asked to stop.
+        schedules: the scheduling loop.
+        queue: the queue of the loop.
+        clock: measures durations.
     """
 
     elector: runner.LeaderElector
@@ -68,9 +71,9 @@ def make_karmada_health(checked: KarmadaHealthInputs) -> health.HealthChecks:
 
 
 class _BindingProgressCheck:
-    """Whether bindings that wait are looked at, as far as nothing holds them back.
+    """Checks that waiting bindings are being processed, unless the loop is held back.
 
-    A decision that does not end needs no check: nothing answers then, not even `ping`.
+    A decision that does not end needs no check: no page answers then, not even `ping`.
     """
 
     def __init__(self, checked: KarmadaHealthInputs) -> None:

@@ -31,14 +31,14 @@ if TYPE_CHECKING:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class ClusterPolicyContext:
-    """What following needs of the process around it.
+    """The parts of the process that following policies needs.
 
     Attributes:
         api: the Karmada API server.
         elector: only the leader writes.
         recorder: of events.
-        loop: goes by the policies.
-        clusters_synced: set once all clusters have been listed.
+        loop: uses the policies.
+        clusters_synced: set after all clusters have been listed.
     """
 
     api: client.ApiClient
@@ -49,20 +49,20 @@ class ClusterPolicyContext:
 
 
 class ClusterPolicyFollower:
-    """Finds the first version, and follows others.
+    """Finds the first version of the policies, and follows others.
 
     Attributes:
-        background: what runs until the process ends, once `join` was called.
-        collectors: tell of it in metrics.
+        background: coroutines that run until the process ends; filled by `connect_to_loop`.
+        collectors: export metrics about policies; filled by `connect_to_loop`.
     """
 
     def __init__(
         self, said: options.KarmadaSchedulerOptions, clock: clocks.Clock, rng: random.Random
     ) -> None:
-        """Read policies and values of metrics, as far as they are files.
+        """Read policies and values of metrics that come from files.
 
         Raises:
-            InputError: something cannot be read or is wrong.
+            InputError: a file cannot be read or is invalid.
         """
         self._options = said
         self._clock = clock
@@ -82,11 +82,13 @@ class ClusterPolicyFollower:
         self.collectors: list[Callable[[], Iterable[core.Metric]]] = []
 
     async def find_first_version(self, api: client.ApiClient, stopping: asyncio.Event) -> bool:
-        """Ask the API server where files do not say it; False where the process is to end first.
+        """Find the first version, if necessary at the API server.
+
+        Return False if the process must stop first.
 
         Raises:
             InputError: there is no good version.
-            KubeError: what is kept of former ones cannot be read.
+            KubeError: the stored versions cannot be read.
         """
         begun = await self._starting.find_first_version(api, self._rng, stopping)
         if begun is None:
@@ -98,7 +100,7 @@ class ClusterPolicyFollower:
 
     @property
     def policy_log_fields(self) -> dict[str, str]:
-        """Where the policies come from, and which version it is, for the log."""
+        """Origin and version of the policies, for the log."""
         start, followed = self._start, self._followed
         return {
             "policies": followed.origin if followed else "none",
@@ -106,11 +108,11 @@ class ClusterPolicyFollower:
         }
 
     def connect_to_loop(self, around: ClusterPolicyContext) -> live_policies.LiveClusterPolicies:
-        """Return what hands policies to the loop, with the first version.
+        """Return the live policies of the loop, with the first version in use.
 
         Raises:
-            RuntimeError: `begin` has found none.
-            ConfigurationError: a metric cannot be had.
+            RuntimeError: `find_first_version` has found none.
+            ConfigurationError: a metric has no source.
         """
         start, followed = self._start, self._followed
         if start is None or followed is None:
@@ -176,8 +178,8 @@ class ClusterPolicyFollower:
         """Return the source of samples.
 
         Raises:
-            InputError: a file of values cannot be read or is wrong.
-            ConfigurationError: a metric names a source that there is not.
+            InputError: a file of values cannot be read or is invalid.
+            ConfigurationError: a metric names a source that is not configured.
         """
         found = self._make_policies(start.checked)
         around = query_source.SourceDependencies(

@@ -1,4 +1,4 @@
-"""The scheduler of `karmada run`: watches, decisions, writes and pages joined, started, stopped."""
+"""The process of `karmada run`: joins, starts and stops watches, decisions, writes and pages."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ _EVENT_CONNECTIONS = event_recorder.LANES + 1
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class _ApiConnections:
-    """The connections of a process; events have one of their own, and so a limit of their own."""
+    """The connections of a process; events have their own, and thus their own rate limit."""
 
     to: kubeconfig.ApiClientConfig
     api: client.ApiClient
@@ -82,10 +82,10 @@ class KarmadaSchedulerProcess:
         how: algorithm.BindingAlgorithm,
         clock: clocks.Clock,
     ) -> None:
-        """Prepare to decide by `how`; read policies, as far as they are files.
+        """Prepare to decide by `how`; read policies that come from files.
 
         Raises:
-            InputError: a policy or a value of a metric cannot be read or is wrong.
+            InputError: a policy or a value of a metric cannot be read or is invalid.
         """
         self._options = said
         self._clock = clock
@@ -98,10 +98,9 @@ class KarmadaSchedulerProcess:
         """Schedule until the process is asked to stop.
 
         Raises:
-            InputError: the kubeconfig cannot be used, an address cannot be listened on, a
-                certificate for estimators cannot be used, or there is no good version of the
-                policies.
-            RemoteError: a credential could not be had.
+            InputError: the kubeconfig cannot be used, an address is unavailable, a certificate for
+                estimators cannot be used, or there is no good version of the policies.
+            RemoteError: no credential was available.
         """
         said = self._options
         connecting = kubeconfig.load_api_client_config(said.kubeconfig, said.context, self._clock)
@@ -192,7 +191,7 @@ def _make_estimators(
 
 
 class _ConnectedProcess:
-    """Everything that runs, once there is a connection."""
+    """All running parts of the process, after it has connected."""
 
     def __init__(
         self,
@@ -298,7 +297,7 @@ class _ConnectedProcess:
         decisions: binding_scheduler.BindingScheduler,
         schedules: loop.BindingSchedulingLoop,
     ) -> None:
-        """Let decisions go by cluster policies, if there are any to be followed."""
+        """Make decisions use cluster policies, if there are any."""
         if self._following is None:
             return
         from policysched.app import karmada_policies  # noqa: PLC0415 - see above
@@ -354,7 +353,7 @@ class _ConnectedProcess:
     async def _schedule_while_leading(
         self, sync: watch_sync.WatchSync, leading: runner.LeadershipRunner
     ) -> None:
-        """Schedule bindings whenever this process leads, once everything has been listed."""
+        """Schedule bindings while this process leads, after everything has been listed."""
         await sync.wait_until_synced(lambda: _READERS)
         if self._live is not None:
             await self._live.wait_for_metrics()
@@ -384,7 +383,11 @@ class _ConnectedProcess:
     def _make_servers(
         self, connected: _ApiConnections, health: shared_http_servers.Pages
     ) -> Iterable[Coroutine[Any, Any, None]]:
-        """Return what serves the pages; ConfigurationError where it cannot listen there."""
+        """Return coroutines that serve the pages.
+
+        Raises:
+            ConfigurationError: an address is unavailable.
+        """
         own = exporter.MetricsExporter()
         own.add_collector(lambda: metrics.collect_binding_metrics(self._measured, self._handlers))
         own.add_collector(metrics.collect_build_info)

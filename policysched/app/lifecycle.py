@@ -1,4 +1,4 @@
-"""The life of a scheduler process, the same for `run` and `karmada run`.
+"""The life cycle of a scheduler process, shared by `run` and `karmada run`.
 
 Connect, join the parts, work until asked to stop, end the term of the leader, hand over.
 """
@@ -29,7 +29,7 @@ async def connect_and_serve(
 
     Raises:
         InputError: the kubeconfig cannot be used.
-        RemoteError: a credential could not be had.
+        RemoteError: no credential was available.
     """
     malloc_tuning.map_buffers_separately()
     process.make_garbage_collection_rare()
@@ -44,7 +44,7 @@ async def connect_and_serve(
 def make_request_limit(
     qps: float | None, burst: int, clock: clocks.Clock
 ) -> rate_limit.TokenBucket | None:
-    """Return the limit of requests a second, or None for no limit."""
+    """Return the limit of requests per second, or None for no limit."""
     return None if qps is None else rate_limit.TokenBucket(qps, burst, clock)
 
 
@@ -54,9 +54,10 @@ def make_leadership_runner(
     loop: runner.StoppableLoop,
     refresh: runner.Refresh,
 ) -> runner.LeadershipRunner:
-    """Return the terms of this process: one that never ends without leader election.
+    """Return the runner of terms; without leader election there is one term that never ends.
 
-    `refresh` lists again before a term: the former leader may have written what no watch has shown.
+    `refresh` lists objects again before a term, because the watches may not show the last writes of
+    the former leader.
     """
     if not config.leader_elect:
         return runner.LeadershipRunner(elector, loop)
@@ -74,7 +75,7 @@ async def run_until_stopped(
 ) -> None:
     """Run `background` until the process is asked to stop.
 
-    Then end the term, `flush` what was decided, and release the lease.
+    Then end the term, `flush` pending writes, and release the lease.
     """
     async with asyncio.TaskGroup() as group:
         tasks = [group.create_task(each) for each in background]
@@ -87,6 +88,6 @@ async def run_until_stopped(
 
 
 def close_coroutines(background: Iterable[Coroutine[Any, Any, None]]) -> None:
-    """Close coroutines that will not run; Python complains about those never awaited."""
+    """Close coroutines that will not run, because Python warns about those never awaited."""
     for each in background:
         each.close()

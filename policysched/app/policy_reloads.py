@@ -31,7 +31,7 @@ def make_initial_policy_state(
     source: initial_version.PolicySource | None,
     now: datetime.datetime,
 ) -> state.PolicyState:
-    """Return what is known about the policies of a process that starts now."""
+    """Return the state of the policies of a process that starts now."""
     origin = source.origin if source else "none"
     version = state.make_version_in_use(start.checked, now)
     return state.PolicyState(origin, version, is_frozen=start.offer.is_frozen)
@@ -39,16 +39,16 @@ def make_initial_policy_state(
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class PolicyReloadContext:
-    """What following policies needs of the process around it.
+    """The parts of the process that following policies needs.
 
     Attributes:
-        settings: where they come from, and what is kept of them.
-        state: which version is in use.
+        settings: the source of the policies, and the storage of versions.
+        state: the version in use.
         api: the API server with the ConfigMaps.
         elector: only the leader writes.
         recorder: of events about the ConfigMap.
-        rng: chance.
-        background: runs until the process ends; what follows is added.
+        rng: randomness.
+        background: coroutines that run until the process ends; followers are added.
     """
 
     settings: config.PoliciesConfig
@@ -66,7 +66,7 @@ def add_policy_reloads(
     source: initial_version.PolicySource | None,
     recipe: versions.VersionChecker,
 ) -> None:
-    """Follow `source`, tell people of it, and keep versions."""
+    """Follow `source`, publish the versions, and store them."""
     policies = joined.policies
     joined.metrics_exporter.add_collector(lambda: reporting.collect_reload_metrics(policies))
     joined.pages[reporting.PATH] = lambda _query: reporting.make_policies_page(policies)
@@ -98,7 +98,7 @@ def follow_policies(
     source: initial_version.PolicySource,
     reloads: reloader.Reloader[Any],
 ) -> None:
-    """Let `reloads` take what `source` has; keep versions, and tell of them where they are."""
+    """Feed versions of `source` to `reloads`; store them, and publish them on their ConfigMap."""
     _keep_policy_versions(around)
     if isinstance(source, config_map_source.ConfigMapSource):
         _publish_policy_status(around, source)
@@ -109,7 +109,7 @@ def follow_policies(
 
 
 def _keep_policy_versions(around: PolicyReloadContext) -> None:
-    """Keep every version that is put to use, from the first one on."""
+    """Store every version that is put to use, including the first."""
     settings, policies = around.settings, around.state
     if not settings.history_config_map:
         return
@@ -133,7 +133,7 @@ def _keep_policy_versions(around: PolicyReloadContext) -> None:
 def _publish_policy_status(
     around: PolicyReloadContext, source: config_map_source.ConfigMapSource
 ) -> None:
-    """Tell of versions by events and annotations of the ConfigMap that they come from."""
+    """Publish versions in events and annotations of the ConfigMap that contains them."""
     policies = around.state
     told = reporting.PolicyEventRecorder(around.recorder, lambda: source.last, policies)
     status = status_annotations.StatusAnnotationWriter(

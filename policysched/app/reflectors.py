@@ -1,4 +1,4 @@
-"""The watches of the cluster, each joined to where its objects go."""
+"""The watches of the cluster, each connected to its sink."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ class ClusterReflectors:
     """Keeps a scheduler's cache and queue equal to the cluster.
 
     Attributes:
-        nodes, pods: the reflectors of these.
+        nodes, pods: the reflectors of nodes and pods.
     """
 
     def __init__(
         self, api: client.ApiClient, scheduler: schedulers.Scheduler, rng: random.Random
     ) -> None:
-        """Prepare; `each.run` of all of them does the work."""
+        """Prepare; each reflector's `run` does the work."""
         handlers = scheduler.events
         self.nodes = reflector.Reflector(api, resources.NODES, handlers.nodes, rng=rng)
         self.pods = reflector.Reflector(api, resources.PODS, handlers.pods, rng=rng)
@@ -41,15 +41,15 @@ class ClusterReflectors:
         ]
 
     def __iter__(self) -> Iterator[reflector.Reflector[Any]]:
-        """Iterate over all of them."""
+        """Iterate over all reflectors."""
         return iter(self._all)
 
 
 class NodeMetricTargets:
-    """The nodes of the cache, for whoever brings metrics."""
+    """The nodes of the cache, for a source of metrics."""
 
     def __init__(self, cache: caches.Cache, synced: asyncio.Event) -> None:
-        """Follow `cache`, complete once `synced` is set."""
+        """Use the nodes of `cache`, which is complete when `synced` is set."""
         self._cache = cache
         self._synced = synced
 
@@ -58,5 +58,5 @@ class NodeMetricTargets:
         await self._synced.wait()
 
     def current(self) -> list[objects.Node]:
-        """Return the nodes that there are now."""
+        """Return the current nodes."""
         return [node for node in self._cache.nodes.nodes if node is not None]

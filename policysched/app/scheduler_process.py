@@ -1,8 +1,8 @@
-"""The scheduler of `run`: `kube`, `scheduler`, profiles and metrics joined, started and stopped.
+"""The process of `run`: joins, starts and stops `kube`, `scheduler`, profiles and metrics.
 
 `SchedulerProcess()` reads files and options; a fault there ends the process. `run` connects, joins
-everything (`_join`), adds the parts (`_PARTS`) and starts them. A part takes the `ProcessContext`
-and adds background work, pages or listeners to it.
+everything (`_assemble_process`), adds the parts (`_PARTS`) and starts them. A part takes the
+`ProcessContext` and adds background work, pages or listeners to it.
 """
 
 from __future__ import annotations
@@ -58,19 +58,19 @@ _log = logging.getLogger("policysched")
 RunOptions = run_options.RunOptions
 
 _OTHER_CONNECTIONS = 32
-"""Connections besides those of bindings: watches, events, status."""
+"""Connections in addition to those of bindings: watches, events, status."""
 
 
 class SchedulerProcess:
-    """One scheduler process: everything that is read before the API server is asked."""
+    """One scheduler process, with everything that is read before it connects to the API server."""
 
     def __init__(
         self, options: RunOptions, configuration: configs.Config, clock: clocks.Clock
     ) -> None:
-        """Read policies and metrics, as far as they are files.
+        """Read policies and metrics that come from files.
 
         Raises:
-            InputError: something cannot be read or is wrong.
+            InputError: a file cannot be read or is invalid.
         """
         self._options = options
         self._clock = clock
@@ -78,6 +78,7 @@ class SchedulerProcess:
         self._config = configuration
         self._election = configuration.leader_election
         if options.dry_run:
+            # A dry run takes part in no election, whatever the configuration contains.
             self._election = election_config.LeaderElectionConfig()
         self._metrics_exporter = exporter.MetricsExporter()
         self._source_watch = metrics_source_events.MetricsSourceEventWriter()
@@ -104,7 +105,7 @@ class SchedulerProcess:
 
         Raises:
             InputError: the kubeconfig or a plugin cannot be used.
-            RemoteError: a credential could not be had.
+            RemoteError: no credential was available.
         """
         options = self._options
         connecting = kubeconfig.load_api_client_config(
@@ -183,10 +184,10 @@ class SchedulerProcess:
         first: versions.CheckedVersion,
         state: states.PolicyState,
     ) -> context.ProcessContext:
-        """Return everything of this process, with its first profiles.
+        """Return the context of this process, with its first profiles.
 
         Raises:
-            ConfigurationError: a plugin or a metric cannot be had.
+            ConfigurationError: a plugin cannot be made, or a metric has no source.
         """
         clock, rng = self._clock, self._rng
         written = writers.ApiWriters(api, clock)
@@ -254,10 +255,11 @@ class SchedulerProcess:
 
 
 def _add_parts(joined: context.ProcessContext) -> None:
-    """Let each part add to the process.
+    """Let each part extend the process.
 
     Raises:
-        ConfigurationError: one cannot, such as by an address that is taken; nothing has begun.
+        ConfigurationError: a part failed, for example because a port is in use; nothing has
+            started.
     """
     try:
         for add_part in _PARTS:
@@ -270,7 +272,7 @@ def _add_parts(joined: context.ProcessContext) -> None:
 async def _schedule_while_leading(
     joined: context.ProcessContext, leading: runner.LeadershipRunner
 ) -> None:
-    """Schedule pods whenever this process leads, once everything has been listed."""
+    """Schedule pods while this process leads, after everything has been listed."""
     started_seconds = joined.clock.monotonic_seconds()
     await joined.sync.wait_until_profiles_synced(joined.profiles.get_profiles)
     await joined.profiles.wait_for_metrics()
@@ -298,24 +300,24 @@ def _hide_secrets(joined: context.ProcessContext) -> None:
 
 
 def _follow_cluster(joined: context.ProcessContext) -> None:
-    """Watch, and write what is decided."""
+    """Run the watches and the writers."""
     joined.background += [each.run() for each in joined.reflectors]
     joined.background += joined.writers.list_background_writers()
 
 
 def _trim_memory_periodically(joined: context.ProcessContext) -> None:
-    """Take no more memory than is needed."""
+    """Return unused memory to the system periodically."""
     joined.background.append(malloc_tuning.trim_periodically())
 
 
 def _retry_pods_over_time(joined: context.ProcessContext) -> None:
-    """Try pods again when time alone changes verdicts."""
+    """Retry pods when time alone changes verdicts."""
     joined.background.append(joined.profiles.retry_at_rule_changes())
     joined.background.append(joined.profiles.retry_by_metric_age())
 
 
 def _feed_metric_samples(joined: context.ProcessContext) -> None:
-    """Bring samples of metrics to the cache."""
+    """Pass samples of metrics to the cache."""
     if joined.metrics is not None:
         nodes = reflectors.NodeMetricTargets(joined.scheduler.cache, joined.reflectors.nodes.synced)
         handlers = joined.scheduler.events
@@ -325,7 +327,7 @@ def _feed_metric_samples(joined: context.ProcessContext) -> None:
 
 
 def _add_unserved_pod_reporter(joined: context.ProcessContext) -> None:
-    """Tell of pods that nobody schedules."""
+    """Report pods that no scheduler serves."""
     watch = unserved_pod_reporter.UnservedPodReporter(
         joined.scheduler.events.pods.unserved,
         joined.clock,
@@ -366,5 +368,5 @@ _PARTS: tuple[Callable[[context.ProcessContext], None], ...] = (
     reports.add_shadow_policy_report,
     reports.add_dry_run,
     reports.add_rule_expiry,
-    secure_port.add_http_servers,  # the last one: it serves the pages that the others have added
+    secure_port.add_http_servers,  # last, because it serves the pages that the others have added
 )

@@ -1,4 +1,4 @@
-"""The secure port of `run`: everything that the process tells, to who may see it."""
+"""The HTTP servers of `run`: the secure port with access control, and the plain port."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ _log = logging.getLogger(__name__)
 
 _REVIEW_CONNECTIONS = 4
 _AUTHORITY_SECONDS = 60.0
-"""How late a new authority of client certificates is known."""
+"""Interval at which the authority of client certificates is read again."""
 
 
 def add_http_servers(joined: context.ProcessContext) -> None:
-    """Serve the pages of all parts, as far as addresses are configured; the last part to be added.
+    """Serve the pages of all parts on the configured addresses; must be the last part.
 
     Raises:
-        ConfigurationError: an address cannot be listened on, or the certificate cannot be used.
+        ConfigurationError: an address is unavailable, or the certificate cannot be used.
     """
     serving = joined.config.serving
     health_pages = health_checks.make_scheduler_health(joined).make_pages()
@@ -34,7 +34,7 @@ def add_http_servers(joined: context.ProcessContext) -> None:
 
 
 def _collect_pages(joined: context.ProcessContext) -> dict[str, http_server.MakePage]:
-    """Return the pages of all parts; where nobody is asked for rights, nobody looks inside."""
+    """Return the pages of all parts; without authorization, there are no debug pages."""
     if joined.config.serving.authorization.enabled:
         return joined.pages | debug_pages.make_debug_pages(joined.config, joined.pages)
     return {
@@ -45,7 +45,7 @@ def _collect_pages(joined: context.ProcessContext) -> dict[str, http_server.Make
 def _make_plain_server(
     joined: context.ProcessContext, health_pages: dict[str, http_server.MakePage]
 ) -> http_server.HttpServer:
-    """Return the server of what everybody may know who can reach it."""
+    """Return the server of the pages that every client on the network may see."""
     roots = {f"/{kind}" for kind in (health.LIVEZ, health.READYZ, health.HEALTHZ)}
     pages = {path: make for path, make in health_pages.items() if path in roots}
     pages |= {path: make for path, make in joined.pages.items() if path.startswith("/metrics")}
@@ -60,7 +60,7 @@ class _SecurePort:
     ) -> None:
         serving = joined.config.serving
         address = addresses.parse_listen_address(serving.secure_address)
-        # Reviews must not wait for the lease, nor for what else the API server is asked.
+        # Reviews must not wait for the lease, nor for other requests to the API server.
         self._api = client.ApiClient(
             joined.connection, rng=joined.rng, max_connections=_REVIEW_CONNECTIONS
         )
@@ -90,7 +90,7 @@ class _SecurePort:
                 group.create_task(self._reload_client_authority())
 
     async def _reload_client_authority(self) -> None:
-        """Take certificates that the cluster's authority signs, whichever that is at the time."""
+        """Accept certificates signed by the cluster's current authority for client certificates."""
         told = ""
         while True:
             try:

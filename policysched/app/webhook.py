@@ -1,4 +1,4 @@
-"""The server of `policysched webhook`: reviews over TLS, one at a time, beside its health."""
+"""The server of `policysched webhook`: reviews over TLS, one at a time, and health pages."""
 
 from __future__ import annotations
 
@@ -17,27 +17,27 @@ _log = logging.getLogger("policysched")
 
 PATH = "/validate"
 MAX_BODY_BYTES = 8 * 1024 * 1024
-"""A ConfigMap has a MiB at most; an update brings two, and JSON escapes what is in them."""
+"""An update contains two ConfigMaps of at most 1 MiB each, and JSON escapes enlarge them."""
 _LIMITS = connections.ConnectionLimits(
     at_once=1000, new_per_second=500.0, requests_per_second=5000.0
 )
-"""All come from a few API servers, and nothing but reviews is at stake."""
+"""All requests come from a few API servers, and this process does nothing else."""
 LAST_ANSWERS_SECONDS = 5.0
-"""How long reviews are waited for at the end: it has to fit into what kubelets give, 30 s."""
+"""How long to wait for running reviews at shutdown; kubelets allow 30 s in total."""
 _MAX_WAITING = 8
-"""More reviews at once are turned away: the API server waits for none longer than 30 s."""
+"""Further reviews are refused, because the API server waits at most 30 s for an answer."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class WebhookOptions:
-    """What `webhook` is started with.
+    """The options of `webhook`.
 
     Attributes:
-        address: where it listens.
-        cert_file, key_file: what it shows; read again when they change.
-        configuration: that of the scheduler which goes by the policies.
+        address: the address to listen on.
+        cert_file, key_file: the serving certificate; read again when they change.
+        configuration: of the scheduler that uses the policies.
         scheduler_name: of that scheduler, None for its default.
-        chosen: which ConfigMaps are looked at.
+        chosen: the ConfigMaps to review.
     """
 
     address: addresses.ListenAddress
@@ -49,17 +49,17 @@ class WebhookOptions:
 
 
 class PolicyWebhookServer:
-    """Reviews what the API server posts.
+    """Reviews the requests of the API server.
 
     Attributes:
-        bound: where it listens.
+        bound: the address on which it listens.
     """
 
     def __init__(self, options: WebhookOptions, clock: clocks.Clock) -> None:
-        """Take the port.
+        """Open the port.
 
         Raises:
-            ConfigurationError: it cannot listen there, or the certificate cannot be used.
+            ConfigurationError: the address is unavailable, or the certificate cannot be used.
         """
         self._admission = admission.PolicyReviewer(
             options.configuration, options.scheduler_name, options.chosen
@@ -79,9 +79,9 @@ class PolicyWebhookServer:
         self.bound = self._server.bound
 
     async def run(self) -> None:
-        """Serve until the process is asked to stop, and reviews that have begun are answered.
+        """Serve until the process is asked to stop, and running reviews are answered.
 
-        Of these, what takes longer than `LAST_ANSWERS_SECONDS` is given up.
+        Reviews that take longer than `LAST_ANSWERS_SECONDS` at shutdown are abandoned.
         """
         self._stopping = process.stop_on_signals()
         serving = asyncio.create_task(self._server.run())
@@ -109,7 +109,7 @@ class PolicyWebhookServer:
             return http_server.HttpPage(b"too many reviews at once\n", status=503)
         self._checks.add(checking := asyncio.create_task(self._check_admission_request(question)))
         checking.add_done_callback(self._checks.discard)
-        # Its thread goes on when nobody waits for it any more, and so does its turn.
+        # If the client leaves, the thread continues, and must keep its turn until it ends.
         verdict = await asyncio.shield(checking)
         outcome = "refused" if verdict.message else "admitted"
         _log.info("%s %s", outcome, logs.make_log_fields(configMap=question.name))

@@ -1,4 +1,4 @@
-"""Everything by which `run` writes to the cluster, except for the lease."""
+"""All writers of `run` to the cluster, except the one of the lease."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ class ApiWriters:
     """Writes through the API server.
 
     Attributes:
-        recorder: of events, of pods and others.
+        recorder: records events about pods and other objects.
     """
 
     def __init__(self, api: client.ApiClient, clock: clocks.Clock) -> None:
-        """Write by `api`; nothing is written until `background` runs."""
+        """Write through `api`; events and status only while `list_background_writers` run."""
         instance = f"policysched-{platform.node()}"
         self.recorder = event_recorder.ApiEventRecorder(api, clock, instance=instance)
         self._status_writer = pod_status.ApiPodStatusWriter(api, clock)
@@ -38,13 +38,13 @@ class ApiWriters:
         self._volume_writer = volume_writing.ApiVolumeWriter(api)
 
     def make_write_ports(self) -> ports.SchedulerPorts:
-        """Return the ways out of the loop."""
+        """Return the ports of the loop."""
         return ports.SchedulerPorts(self.recorder, self._status_writer, self._evictor)
 
     def make_plugin_handle(
         self, scheduler: schedulers.Scheduler, rng: random.Random
     ) -> handles.Handle:
-        """Return what plugins are made with; `rng` is for what is left to chance."""
+        """Return the handle that plugins receive; `rng` is for random choices."""
         cache = scheduler.cache
         return handles.Handle(
             self._binder,
@@ -57,11 +57,11 @@ class ApiWriters:
         )
 
     def list_background_writers(self) -> list[Coroutine[None, None, None]]:
-        """Return what writes while everything else goes on."""
+        """Return the coroutines that write in the background."""
         return [self.recorder.run(), self._status_writer.run()]
 
     async def flush_pending_writes(self) -> None:
-        """Let what was decided be told, as far as the API server takes it in time."""
+        """Flush pending events and conditions within a timeout."""
         try:
             async with asyncio.timeout(_FLUSH_SECONDS):
                 await asyncio.gather(self.recorder.flush(), self._status_writer.flush())
