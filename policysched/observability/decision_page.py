@@ -1,6 +1,6 @@
-"""The page /debug/decisions: the latest decisions with every rule's verdict, as JSON.
+"""The page /debug/decisions: the latest decisions with the verdicts of all rules, as JSON.
 
-The form is that of schemas/decisions.schema.json. `policysched explain --decisions` reads it.
+schemas/decisions.schema.json defines the form. `policysched explain --decisions` reads it.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ _RESULTS = tuple(result.value for result in counters.AttemptResult)
 
 
 class DecisionPage:
-    """Makes the page out of a log of decisions."""
+    """Makes the page from a log of decisions."""
 
     def __init__(self, log: decisions.DecisionLog, limit: int) -> None:
-        """Tell of `log`, which remembers `limit` decisions."""
+        """Show the decisions of `log`, which keeps `limit` of them."""
         self._log = log
         self._limit = limit
 
     def make_page(self, query: http_server.QueryParameters) -> http_server.HttpPage:
         """Return the newest decisions first.
 
-        Parameters: `pod=NAMESPACE/NAME`, `result=scheduled|unschedulable|error`, and `limit=N`,
-        100 where it is left out.
+        Parameters: `pod=NAMESPACE/NAME`, `result=scheduled|unschedulable|error`, and `limit=N` with
+        the default 100.
         """
         problem = _find_query_problem(query)
         if problem:
@@ -102,12 +102,12 @@ def make_decision_document(decision: decisions.SchedulingDecision) -> dict[str, 
 
 
 def _round_to_microseconds(seconds: float) -> float:
-    """Return seconds in full microseconds: more would be noise."""
+    """Return seconds rounded to microseconds: more digits would be noise."""
     return round(seconds, 6)
 
 
 def _list_extension_points(decision: decisions.SchedulingDecision) -> list[dict[str, object]]:
-    """Return the extension points in order, with seconds since the attempt began."""
+    """Return the extension points in order, with seconds since the start of the attempt."""
     began = decision.started_seconds
     return [
         {
@@ -137,7 +137,7 @@ def _make_rejection_document(rejection: standings.Rejection) -> dict[str, object
 
 
 def _list_best_nodes(decision: decisions.SchedulingDecision) -> Sequence[str]:
-    """Return the chosen node and those that came next; the second one is the runner-up."""
+    """Return the chosen node and the next best ones; the second one is the runner-up."""
     if decision.standing is not None:
         return decision.standing.nodes
     return () if decision.node_name is None else (decision.node_name,)

@@ -1,4 +1,4 @@
-"""Reads what the page /debug/decisions says, from a running scheduler or from a file."""
+"""Reads the content of the page /debug/decisions from a running scheduler or from a file."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ _ADVICE = {
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class DecisionServerCredentials:
-    """How to be let in to a server.
+    """Credentials and trust for a server.
 
     Attributes:
-        token_file: holds a bearer token.
-        ca_file: certificates that the server's is signed by, for those of the system.
-        is_unverified: whether the server's certificate is taken as it is.
+        token_file: contains a bearer token.
+        ca_file: certificates of authorities that replace those of the system.
+        is_unverified: whether the server's certificate is accepted without verification.
     """
 
     token_file: str | None = None
@@ -46,12 +46,12 @@ def read_decisions(
 
     Args:
         where: a URL, the path of a file, or `-` for stdin.
-        pod: the only pod wanted, as `NAMESPACE/NAME`; None for all.
+        pod: return only decisions about this pod, `NAMESPACE/NAME`; None for all.
         access: for a URL.
 
     Raises:
-        InputError: there is nothing that can be read, or it is something else.
-        RemoteError: no answer, or a refusal.
+        InputError: the input cannot be read, or has another form.
+        RemoteError: the server did not answer.
     """
     is_url = where.startswith(("http://", "https://"))
     body = _fetch_decisions(where, pod, access) if is_url else _read_decision_file(where)
@@ -96,14 +96,14 @@ def _fetch_decisions(where: str, pod: str | None, access: DecisionServerCredenti
     verify = access.ca_file or not access.is_unverified
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of a certificate that is not looked at by choice
+            warnings.simplefilter("ignore")  # about a certificate that the user chose not to verify
             answer = requests.get(
                 url,
                 params=query,
                 headers=headers,
                 timeout=_TIMEOUT_SECONDS,
                 verify=verify,
-                allow_redirects=False,  # the token is for this server alone
+                allow_redirects=False,  # only this server may receive the token
             )
     except requests.exceptions.SSLError as error:
         advice = "give --ca-file, or --insecure-skip-tls-verify for a certificate of its own"

@@ -1,4 +1,4 @@
-"""What `run --dry-run` found, in forms for people and programs: log, metrics, page."""
+"""Reports the results of `run --dry-run` as log, metrics and page."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ _log = logging.getLogger("policysched")
 
 PATH = "/debug/dry-run"
 _LINES = 10
-"""Lines about single pods between two summaries."""
+"""Maximum number of lines about single pods between two summaries."""
 _SHOWN = 100
 
 
 class DryRunReport:
-    """Reports what a dry run compared."""
+    """Reports the comparisons of a dry run."""
 
     def __init__(self, compared: dry_run.DryRunComparer) -> None:
-        """Report of `compared`."""
+        """Report the comparisons of `compared`."""
         self._compared = compared
         self._told: str = ""
         self._last_told: dry_run.SchedulerComparison | None = None
 
     def log_new_differences(self) -> None:
-        """Write a summary into the log, and the latest differences, if there is news."""
+        """Log a summary and the latest differences, if there are new results."""
         line = self.format_summary()
         if line == self._told:
             return
@@ -41,7 +41,7 @@ class DryRunReport:
         _log.info("dry run: %s", line)
 
     def _list_new_differences(self) -> list[dry_run.SchedulerComparison]:
-        """Return the latest differences that were not told yet."""
+        """Return the latest differences that have not been logged yet."""
         news: list[dry_run.SchedulerComparison] = []
         for each in reversed(self._compared.differences):
             if each is self._last_told or len(news) == _LINES:
@@ -52,7 +52,7 @@ class DryRunReport:
         return news[::-1]
 
     def format_summary(self) -> str:
-        """Return a line with everything that was counted."""
+        """Return a line with all counts."""
         placed = self._compared.placed
         total = placed.total()
         agreed = sum(n for (_, outcome), n in placed.items() if outcome in dry_run.AGREEMENT)
@@ -67,7 +67,7 @@ class DryRunReport:
         return ", ".join(parts)
 
     def collect_metrics(self) -> Iterator[core.Metric]:
-        """Yield counters of placed pods and gauges of those that wait."""
+        """Yield counters of placed pods and gauges of pending pods."""
         compared = self._compared
         pods = core.CounterMetricFamily(
             "policysched_dry_run_pods",
@@ -91,7 +91,7 @@ class DryRunReport:
         yield from (pods, pending, seconds)
 
     def make_page(self) -> http_server.HttpPage:
-        """Return what there is, in the form of schemas/debug-dry-run.schema.json."""
+        """Return all results, in the form of schemas/debug-dry-run.schema.json."""
         compared = self._compared
         latest = list(reversed(compared.differences))[:_SHOWN]
         waiting = Counter(each.outcome.value for each in compared.waiting.values())

@@ -1,4 +1,4 @@
-"""Who writes events about things that are no pods."""
+"""The recorder of events about objects other than pods."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""What `run` tells of itself, in Prometheus' exposition format (docs/metrics.md has the list).
+"""The metrics of `run` in Prometheus' exposition format (listed in docs/metrics.md).
 
-Everything is read where it is kept, when somebody asks: nothing is counted twice, scheduling pays
-nothing, and what is gone is told of no longer.
+Each scrape reads the values from their owners: no value is kept twice, metrics cost nothing between
+scrapes, and series of removed objects disappear.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ Families = Iterator[core.Metric]
 
 
 class MetricsExporter:
-    """A registry of our own, so that several schedulers in one process do not meet."""
+    """A separate registry, so that several schedulers in one process do not conflict."""
 
     def __init__(self) -> None:
-        """Start with what does not depend on anything."""
+        """Start with the metrics that depend on no other part."""
         self.registry = prometheus_client.CollectorRegistry()
         prometheus_client.ProcessCollector(registry=self.registry)
         prometheus_client.GCCollector(registry=self.registry)
@@ -41,7 +41,7 @@ class MetricsExporter:
         info.labels(policysched.__version__).set(1)
 
     def add_collector(self, collect: Callable[[], Iterable[core.Metric]]) -> None:
-        """Ask `collect` whenever the page is asked for."""
+        """Call `collect` at each scrape."""
         self.registry.register(_Collector(collect))
 
     def add_scheduler_metrics(
@@ -50,7 +50,7 @@ class MetricsExporter:
         readers: Callable[[], Iterable[readings.MetricReader]],
         source: metrics_source.MetricsSource | None,
     ) -> None:
-        """Tell of a scheduler, of the metrics that its rules read, and of where they come from."""
+        """Export a scheduler, the metrics that its rules read, and their source."""
         self.add_collector(lambda: scheduler_metrics.collect_scheduler_metrics(scheduler))
         self.add_collector(lambda: collect_sample_metrics(readers(), scheduler.cache.snapshot()))
         if source is not None:
@@ -58,7 +58,7 @@ class MetricsExporter:
             self.add_collector(lambda: collect_query_metrics(source.get_metric_stats()))
 
     def make_page(self, _query: http_server.QueryParameters | None = None) -> http_server.HttpPage:
-        """Return all of it."""
+        """Return all metrics."""
         body = exposition.generate_latest(self.registry)
         return http_server.HttpPage(body, exposition.CONTENT_TYPE_PLAIN_0_0_4)
 
@@ -72,7 +72,7 @@ class _Collector(registry.Collector):
 
 
 def collect_source_metrics(health: Iterable[status.SourceHealth]) -> Families:
-    """Yield which sources are up."""
+    """Yield whether each source is up."""
     up = core.GaugeMetricFamily(
         "policysched_metrics_source_up",
         "1 where the last answers of a source came, 0 while it is down.",
@@ -84,7 +84,7 @@ def collect_source_metrics(health: Iterable[status.SourceHealth]) -> Families:
 
 
 def collect_query_metrics(stats: Iterable[status.MetricStats]) -> Families:
-    """Yield what came of the queries for each metric."""
+    """Yield the outcomes of the queries of each metric."""
     labels = ("metric", "source")
     queries = core.CounterMetricFamily(
         "policysched_metric_queries", "Queries that were sent.", labels=labels
@@ -120,7 +120,7 @@ def collect_query_metrics(stats: Iterable[status.MetricStats]) -> Families:
 def collect_sample_metrics(
     readers: Iterable[readings.MetricReader], snap: snapshot.Snapshot
 ) -> Families:
-    """Yield what rules find of each metric on the nodes now, whether it is asked for or not."""
+    """Yield the current values of each metric for rules on the nodes, even if no query is sent."""
     own = _select_reader_per_metric(readers)
     yield from collect_sample_age_metrics(own, snap, "nodes")
     added = _make_gauge(
@@ -138,12 +138,12 @@ def collect_sample_metrics(
 def collect_sample_age_metrics(
     readers: Iterable[readings.MetricReader], snap: snapshot.Snapshot, objects: str
 ) -> Families:
-    """Yield which rows have a value of each metric, and how old these are.
+    """Yield which rows have a value of each metric, and how old the samples are.
 
     Args:
-        readers: read the metrics.
+        readers: readers of the metrics.
         snap: the rows.
-        objects: what these are, `nodes` or `clusters`.
+        objects: the kind of the rows, `nodes` or `clusters`.
     """
     counted = _make_gauge(
         f"policysched_metric_{objects}",

@@ -1,4 +1,4 @@
-"""The secrets that a running scheduler has been given, so that no log shows them."""
+"""The secrets of a running scheduler, which logs must not contain."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from policysched.observability import redaction
 from policysched.promapi import settings
 
 _MIN_VALUE_CHARACTERS = 16
-"""Shorter headers and parameters are names of tenants and switches, which are words of logs too."""
+"""Shorter values of headers and parameters are names and switches, which logs contain anyway."""
 
 
 def make_process_secret_source(
     credentials: kube_credentials.Credentials, sources: Mapping[str, settings.PrometheusSource]
 ) -> redaction.KnownSecrets:
-    """Return what knows the secrets for the API server and for the sources of metrics."""
+    """Return a function that yields the secrets for the API server and for sources of metrics."""
 
     def known() -> Iterable[str]:
         yield credentials.authorization

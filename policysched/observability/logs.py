@@ -1,4 +1,4 @@
-"""Logs: a line an event on stderr, as text or as JSON, without secrets.
+"""Logs: one line per event on stderr, as text or as JSON, without secrets.
 
 text: `2026-01-05T12:00:00.000Z INFO policysched: synced nodes=3 pods=40`
 json: `{"time":"…","level":"info","logger":"policysched","message":"synced","fields":{"nodes":3,…}}`
@@ -29,14 +29,14 @@ _LIBRARIES = (
     "requests",
     "urllib3",
 )
-"""At level debug they write down requests, with headers, and bodies: nothing for a log."""
+"""At level debug these libraries log requests with headers and bodies, which may be secret."""
 
 SECRETS = redaction.Redactor()
-"""Of this process; whoever reads a secret adds it."""
+"""The redactor of this process; code that reads a secret adds it."""
 
 
 class LogFields(str):
-    """`key=value` pairs as text that remembers the values.
+    """`key=value` pairs as text that keeps the values.
 
     Attributes:
         values: by name.
@@ -47,7 +47,7 @@ class LogFields(str):
 
 
 def make_log_fields(**values: object) -> LogFields:
-    """Return `key=value` pairs, to be the argument of a `%s`; values with blanks are quoted."""
+    """Return `key=value` pairs as an argument for `%s`; quote values with blanks, `"` or `=`."""
     made = LogFields(
         " ".join(f"{key}={_quote_field_value(str(value))}" for key, value in values.items())
     )
@@ -70,7 +70,7 @@ class _LogFormatter(logging.Formatter):
 
 
 class _TextFormatter(_LogFormatter):
-    """Formats a record on one line, whatever its message has; a traceback follows, set in."""
+    """Formats a record on one line, even with line breaks in it; indents a traceback below it."""
 
     def format(self, record: logging.LogRecord) -> str:
         message = control_characters.escape_to_one_line(record.getMessage())
@@ -81,7 +81,7 @@ class _TextFormatter(_LogFormatter):
 
 
 def _indent_traceback(trace: str) -> str:
-    """Return a traceback that looks like no record, whatever the message of its error holds."""
+    """Indent a traceback, so that no line of it looks like a record."""
     lines = (control_characters.escape_to_one_line(line) for line in trace.split("\n"))
     return "\n".join(f"  {line}" for line in lines)
 
@@ -121,9 +121,9 @@ def _convert_to_json_value(value: object) -> object:
 def configure_logging(
     clock: clocks.Clock, level: str = "info", stream: TextIO | None = None, form: Form = "text"
 ) -> None:
-    """Send logs of this level and above to `stream` (default: stderr), and uncaught errors too.
+    """Send logs of this level and above, and uncaught errors, to `stream` (default: stderr).
 
-    What libraries log below warnings is left out.
+    Logs of libraries below warnings are dropped.
     """
     handler = logging.StreamHandler(stream or sys.stderr)
     handler.setFormatter(_JsonFormatter(clock) if form == "json" else _TextFormatter(clock))
@@ -136,5 +136,5 @@ def configure_logging(
 def _log_uncaught(
     kind: type[BaseException], error: BaseException, trace: types.TracebackType | None
 ) -> None:
-    """Log the bug that ends the process: Python's own hook would print what is secret."""
+    """Log the error that ends the process: Python's own hook would print secrets."""
     logging.getLogger("policysched").critical("uncaught", exc_info=(kind, error, trace))

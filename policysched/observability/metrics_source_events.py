@@ -1,8 +1,8 @@
-"""Tells of metric sources that go down and come back, by an event of the cluster.
+"""Reports metric sources that go down and recover, in events of the cluster.
 
-A source is no object of the cluster, and neither is a scheduler that runs outside of it; so events
-are about the namespace in which cluster components live, where `kubectl get events -n kube-system`
-shows them. The log has the same (`promapi.source`).
+A source is not an object of the cluster, and neither is a scheduler outside it. Therefore the
+events are about the namespace of the cluster components, and `kubectl get events -n kube-system`
+shows them. The log has the same messages (`promapi.query_source`).
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ _ACTION = "QueryingMetrics"
 
 
 class MetricsSourceEventWriter:
-    """Is told by sources, and tells others once they are there."""
+    """An observer of sources that records events as soon as it has a recorder."""
 
     def __init__(self) -> None:
-        """Tell nobody until there is a recorder."""
+        """Record nothing until there is a recorder."""
         self.recorder: event_recorders.ObjectEventRecorder | None = None
 
     def source_changed(self, health: status.SourceHealth) -> None:
-        """Write an event."""
+        """Record an event."""
         if self.recorder is None:
             return
         if health.is_up:
@@ -34,4 +34,4 @@ class MetricsSourceEventWriter:
             self.recorder.record_event_without_object("Warning", DOWN, _ACTION, note)
 
     def metric_asked(self, stats: status.MetricStats) -> None:
-        """Do nothing: what queries bring is read where it is counted."""
+        """Do nothing: the exporter reads the outcomes of queries directly."""

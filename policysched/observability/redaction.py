@@ -1,8 +1,8 @@
-"""Takes secrets out of texts for people: logs and error messages, whoever wrote them.
+"""Removes secrets from texts for humans: logs and error messages, from any source.
 
-Texts should hold none in the first place. This is the second line: what servers and libraries say
-of a request may hold what was sent. Known secrets are taken out wherever they stand, others by the
-company they keep.
+Such texts should contain no secrets in the first place. This is the second line of defence:
+messages of servers and libraries about a request may contain parts of the request. Known secrets
+are removed at every position, others are recognised by the text around them.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from typing import TypeAlias
 HIDDEN = "(hidden)"
 
 KnownSecrets: TypeAlias = Callable[[], Iterable[str]]
-"""Returns the secrets of the moment: tokens are renewed."""
+"""Returns the current secrets, because tokens are renewed."""
 
 _MIN_CHARACTERS = 6
-"""Shorter values stand in other words by chance; a secret that short protects nothing."""
+"""Shorter values occur in other words by chance; such a short secret protects nothing."""
 
 _NAMES = r"(?:(?:access_|id_|refresh_|bearer_?)?token|password|passwd|secret|api[-_]?key)"
 
@@ -33,7 +33,7 @@ _PATTERNS: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r"(\w://)[^/\s@'\"]+@"), rf"\1{HIDDEN}@"),
     (re.compile(rf"\b({_NAMES}['\"]?\s*=\s*['\"]?)[^\s&'\",;]+", re.IGNORECASE), rf"\1{HIDDEN}"),
     (re.compile(rf"\b({_NAMES}['\"]\s*:\s*['\"])[^'\"]+", re.IGNORECASE), rf"\1{HIDDEN}"),
-    # Without quotes a word may follow: `/run/token: cannot be read`.
+    # Without quotes, ordinary words may follow: `/run/token: cannot be read`.
     (
         re.compile(rf"\b({_NAMES}:\s*)(?=[^\s\d'\",;]{{0,256}}\d)[^\s'\",;]{{6,}}", re.IGNORECASE),
         rf"\1{HIDDEN}",
@@ -42,14 +42,14 @@ _PATTERNS: tuple[tuple[re.Pattern[str], str], ...] = (
 
 
 class Redactor:
-    """Knows which texts are secret."""
+    """Removes known and recognisable secrets."""
 
     def __init__(self) -> None:
-        """Start with patterns alone."""
+        """Start with patterns only."""
         self._known: list[KnownSecrets] = []
 
     def add_secret_source(self, known: KnownSecrets) -> None:
-        """Take out, too, what `known` returns at the time; the scheme of a header stays."""
+        """Also remove the values that `known` returns at the time; keep the scheme of a header."""
         self._known.append(known)
 
     def remove_secrets(self, text: str) -> str:
@@ -66,14 +66,14 @@ class Redactor:
 
 
 def mask_secret_patterns(text: str) -> str:
-    """Return a text without what looks like a secret."""
+    """Return a text without parts that look like a secret."""
     for pattern, replacement in _PATTERNS:
         text = pattern.sub(replacement, text)
     return text
 
 
 def _split_secret_parts(value: str) -> Iterable[str]:
-    """Yield the secret parts of a value, which may be that of an Authorization header."""
+    """Yield the secret parts of a value, which may be an Authorization header."""
     scheme, _, rest = value.partition(" ")
     secret = rest if scheme in ("Bearer", "Basic") else value
     if len(secret) >= _MIN_CHARACTERS:

@@ -11,7 +11,7 @@ from policysched.observability import scheduler_metrics
 def collect_request_metrics(
     stats: request_stats.RequestStats, host: str
 ) -> scheduler_metrics.Families:
-    """Yield what became of the requests to `host`, `HOST:PORT`."""
+    """Yield the outcomes of the requests to `host`, `HOST:PORT`."""
     requests = core.CounterMetricFamily(
         "rest_client_requests",
         "Requests to the API server, single attempts.",

@@ -1,7 +1,7 @@
 """Metrics of the loop under kube-scheduler's names, labels and buckets.
 
-Where a name of `pkg/scheduler/metrics/metrics.go` is missing here, nothing of that meaning exists:
-there are no goroutines, no batches of hints and no queue of API calls.
+A metric of `pkg/scheduler/metrics/metrics.go` is missing if its subject does not exist here: there
+are no goroutines, no batches of hints and no queue of API calls.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Families: TypeAlias = Iterator[core.Metric]
 
 
 def collect_scheduler_metrics(scheduler: schedulers.Scheduler) -> Families:
-    """Yield everything about a scheduler, as it is now."""
+    """Yield all metrics about the current state of a scheduler."""
     yield from _collect_attempts(scheduler)
     yield from _collect_durations(scheduler)
     yield from _collect_preemption(scheduler)
@@ -115,7 +115,7 @@ def _collect_queue(scheduler: schedulers.Scheduler) -> Families:
 
 
 def _count_rejected_pods(scheduler: schedulers.Scheduler) -> Counter[tuple[str, str]]:
-    """Return how many waiting pods each plugin rejected, by (plugin, profile)."""
+    """Return the number of waiting pods that each plugin rejected, by (plugin, profile)."""
     counts: Counter[tuple[str, str]] = Counter()
     for queued in scheduler.queue.list_waiting_pods():
         profile = queued.info.pod.spec.scheduler_name
@@ -162,7 +162,7 @@ def _collect_own_metrics(scheduler: schedulers.Scheduler) -> Families:
 
 
 def make_histograms(name: str, text: str, measured: histogram.LabelledHistograms) -> core.Metric:
-    """Return histograms by label, as the exposition wants them."""
+    """Return histograms by label in the form of the exposition."""
     family = core.HistogramMetricFamily(name, text, labels=measured.labels)
     for values, made in measured:
         family.add_metric(values, count_cumulative_buckets(made), made.total)
@@ -177,6 +177,6 @@ def make_single_histogram(name: str, text: str, made: histogram.Histogram) -> co
 
 
 def count_cumulative_buckets(made: histogram.Histogram) -> list[tuple[str, int]]:
-    """Return how many values lie up to each bound: the format counts each value in all of them."""
-    bounds = (*(repr(bound).removesuffix(".0") for bound in made.bounds), "+Inf")  # as Go has it
+    """Return the cumulative count of each bucket, as the exposition format requires."""
+    bounds = (*(repr(bound).removesuffix(".0") for bound in made.bounds), "+Inf")  # as in Go
     return list(zip(bounds, itertools.accumulate(made.counts), strict=True))

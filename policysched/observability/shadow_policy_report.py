@@ -1,6 +1,6 @@
-"""Tells what shadow policies would have changed: metrics, a page, and from time to time an event.
+"""Reports the decisions that shadow policies would have changed: metrics, a page, periodic events.
 
-The event is about the ConfigMap of the policies, where there is one; the log always has the same.
+An event is about the ConfigMap of the policies, if there is one; the log always has the same text.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _log = logging.getLogger("policysched")
 
 PATH = "/debug/shadow"
 REPORT_SECONDS = 600.0
-"""How often there is an event, as long as there are decisions."""
+"""Interval of events, while there are new decisions."""
 REASON = "ShadowPolicyReport"
 _ACTION = "DecidingBeside"
 _SHOWN_CHANGES = 20
@@ -39,7 +39,7 @@ def attach_shadow_decisions(
     clock: clocks.Clock,
     current: Callable[[], shadow_decisions.Candidates],
 ) -> shadow_decisions.ShadowDecisions:
-    """Decide by candidates beside a scheduler."""
+    """Also decide by the candidates of shadow policies, in the cycles of a scheduler."""
     decided = shadow_decisions.ShadowDecisions(
         current, scheduler.events.pods, clock, scheduler.queue.has_ready_pod
     )
@@ -55,16 +55,16 @@ def record_report_event(
 
 
 class ShadowPolicyReport:
-    """What is counted, in forms for others."""
+    """Reports the tallies of shadow policies."""
 
     def __init__(self, decided: shadow_decisions.ShadowDecisions, tell: Tell) -> None:
-        """Report what was `decided`; `tell` takes a line about each policy now and then."""
+        """Report the tallies of `decided`; `tell` periodically receives a line for each policy."""
         self._decided = decided
         self._tell = tell
         self._told: dict[tuple[str, str], tuple[datetime.datetime, int]] = {}
 
     async def run(self) -> NoReturn:
-        """Report until cancelled, and once more then."""
+        """Report periodically, and once more when cancelled."""
         try:
             while True:
                 await asyncio.sleep(REPORT_SECONDS)
@@ -73,7 +73,7 @@ class ShadowPolicyReport:
             self.report_new_tallies()
 
     def report_new_tallies(self) -> None:
-        """Tell of each policy by which anything was decided since the last time."""
+        """Report each policy with new decisions since the last report."""
         tallies = self._decided.tallies
         self._told = {key: told for key, told in self._told.items() if key in tallies}
         for (profile, policy), tally in tallies.items():
@@ -112,14 +112,14 @@ class ShadowPolicyReport:
         yield from (decisions, skipped, seconds)
 
     def make_page(self) -> http_server.HttpPage:
-        """Return everything about each policy, in the form of schemas/debug-shadow.schema.json."""
+        """Return the tallies of all policies, in the form of schemas/debug-shadow.schema.json."""
         self._decided.refresh_candidates()
         found = [_make_tally_document(*key, tally) for key, tally in self._decided.tallies.items()]
         return http_server.make_json_page(found)
 
 
 def format_summary(profile: str, policy: str, tally: shadow_decisions.ShadowPolicyTally) -> str:
-    """Return a line about a policy: what it would have changed, with one pod for example."""
+    """Return a line about a policy: the changes that it would make, with one pod as an example."""
     counts = tally.outcomes
     head = (
         f"shadow policy {policy} of profile {profile}: {tally.changed:,} of {tally.decided:,} "
@@ -143,7 +143,7 @@ def format_summary(profile: str, policy: str, tally: shadow_decisions.ShadowPoli
 
 
 def _format_example_change(changes: shadow_decisions.Changes) -> str:
-    """Return the latest pod that would stay pending, else the latest at all."""
+    """Return the latest pod that would stay pending, else the latest change."""
     pending = shadow.Outcome.NEWLY_UNSCHEDULABLE
     found = next((c for c in reversed(changes) if c.verdict.outcome is pending), changes[-1])
     went = found.verdict.node_name or f"nowhere: {found.verdict.message[:_MAX_MESSAGE_CHARACTERS]}"

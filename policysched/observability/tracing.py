@@ -5,9 +5,10 @@ scheduling attempt
 ├─ cycle      PreFilter, Filter, Score, PostFilter, Reserve, Permit
 └─ binding    PreBindPreFlight, WaitOnPermit, PreBind, Bind
 
-Each attempt is a trace of its own. Spans are made out of its record when it has ended, so that an
-attempt that is not sampled costs one random number. The SDK sends them from a thread of its own and
-drops them when nobody takes them. It is imported only here, and only when it is needed.
+Each attempt is a separate trace. Its spans are made from its record after it has ended, so that an
+attempt outside the sample costs one random number. The SDK sends them from its own thread and drops
+them if the receiver does not accept them. Only this module imports the SDK, and only when tracing
+is on.
 """
 
 from __future__ import annotations
@@ -39,10 +40,10 @@ _BINDING_POINTS = frozenset(("PreBindPreFlight", measurements.PERMIT_WAIT, "PreB
 def make_tracer(
     configured: config.TracingConfig, clock: clocks.Clock, rng: random.Random
 ) -> AttemptTracer | None:
-    """Return what traces attempts, None where it is off.
+    """Return a tracer of attempts, None if tracing is off.
 
     Raises:
-        ConfigurationError: the endpoint is no URL, or the extra `tracing` is not installed.
+        ConfigurationError: the endpoint is not a URL, or the extra `tracing` is not installed.
     """
     if not configured.endpoint:
         return None
@@ -60,10 +61,10 @@ def make_tracer(
 
 
 def _make_traces_url(endpoint: str) -> str:
-    """Return where spans go: the usual path below an endpoint that has none.
+    """Return the URL for spans; an endpoint without a path gets the usual path.
 
     Raises:
-        ConfigurationError: it is no URL of HTTP.
+        ConfigurationError: it is not an HTTP URL.
     """
     parts = server_urls.split_server_url(endpoint)
     if parts is None:
@@ -75,7 +76,7 @@ def _make_traces_url(endpoint: str) -> str:
 
 
 class AttemptTracer:
-    """Makes spans of a share of the attempts that have ended."""
+    """Makes spans of a sample of the attempts that have ended."""
 
     def __init__(
         self,
@@ -84,7 +85,7 @@ class AttemptTracer:
         clock: clocks.Clock,
         rng: random.Random,
     ) -> None:
-        """Send spans of so many in a million attempts, chosen by `rng`, with `exporter`."""
+        """Send spans of this many in a million attempts, chosen by `rng`, through `exporter`."""
         from opentelemetry.sdk import resources  # noqa: PLC0415 - see above
         from opentelemetry.sdk import trace as sdk  # noqa: PLC0415 - as above
         from opentelemetry.sdk.trace import export as exports  # noqa: PLC0415 - as above
@@ -104,7 +105,7 @@ class AttemptTracer:
         self._tracer = self._provider.get_tracer("policysched", policysched.__version__)
 
     async def run(self) -> NoReturn:
-        """Send what is left when cancelled; the SDK has threads of its own for the rest."""
+        """Wait until cancelled, then send the remaining spans; the SDK has its own threads."""
         try:
             await asyncio.Event().wait()
         finally:
@@ -112,12 +113,12 @@ class AttemptTracer:
         raise AssertionError  # the event is never set
 
     def trace_ended_attempt(self, decision: decisions.SchedulingDecision) -> None:
-        """Make the spans of an attempt, if it is one of the sample."""
+        """Make the spans of an attempt, if it is in the sample."""
         if self._rng.random() * _MILLION < self._rate_per_million:
             self._make_attempt_spans(decision)
 
     def _make_attempt_spans(self, decision: decisions.SchedulingDecision) -> None:
-        """Make spans out of a record, whose times are those of a monotonic clock."""
+        """Make spans from a record, whose times are of a monotonic clock."""
         from opentelemetry import context, trace  # noqa: PLC0415 - see above
 
         now_seconds = self._clock.monotonic_seconds()
@@ -138,7 +139,7 @@ class AttemptTracer:
         queued_seconds = started_seconds - decision.waited_seconds
         root = self._tracer.start_span(
             "scheduling attempt",
-            context.Context(),  # without a parent, whatever else goes on
+            context.Context(),  # no parent, even if a span is current
             attributes=_make_span_attributes(decision),
             start_time=wall(queued_seconds),
         )
@@ -169,7 +170,7 @@ def _group_points_by_phase(
 def _make_span_attributes(
     decision: decisions.SchedulingDecision,
 ) -> dict[str, str | int | tuple[str, ...]]:
-    """Return what the attempt is about, by OpenTelemetry's names where it has them."""
+    """Return the attributes of the attempt, by OpenTelemetry's names if these exist."""
     namespace, _, name = decision.pod.partition("/")
     return {
         "k8s.namespace.name": namespace,
@@ -187,7 +188,7 @@ def _make_span_attributes(
 
 
 def _make_span_status(decision: decisions.SchedulingDecision) -> trace.Status | trace.StatusCode:
-    """Return an error for errors; a pod that fits nowhere is none."""
+    """Return an error status for errors only; an unschedulable pod is not an error."""
     from opentelemetry import trace  # noqa: PLC0415 - see above
 
     if decision.result is counters.AttemptResult.ERROR:

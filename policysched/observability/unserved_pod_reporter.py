@@ -1,8 +1,8 @@
-"""Tells of pods that nobody schedules: no profile serves them, and no other scheduler seems to.
+"""Reports pods that no scheduler serves: no profile does, and no other scheduler seems to.
 
-Beside kube-scheduler it is normal that pods of other names wait for a moment, or for room. So the
-gauge counts all of them, and the log names those alone of which no scheduler has said anything for
-a while: their schedulerName is misspelt, or whoever had it is gone.
+Beside kube-scheduler, pods with other scheduler names wait normally, for a moment or for resources.
+Therefore the gauge counts all of them, and the log names only those that no scheduler has handled
+for some time: their schedulerName is misspelt, or its scheduler was removed.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from policysched.scheduler import unserved_pods
 _log = logging.getLogger("policysched")
 
 PATIENCE_SECONDS = 30.0
-"""How long a pod waits without a word of any scheduler before it is told of."""
+"""How long a pod must wait without a reaction of any scheduler before it is reported."""
 LOOK_SECONDS = 60.0
-"""There is one warning in this time at most."""
+"""Minimum interval between warnings."""
 AGAIN_SECONDS = 3600.0
-"""A name is told of again after this time."""
+"""Interval after which a name is reported again."""
 MAX_NAMES = 20
-"""Names that are told one by one: labels of the gauge, and of a warning."""
+"""Maximum number of names in one warning, and in labels of the gauge."""
 OTHERS = "(others)"
 """The label of pods with further names; no schedulerName has brackets."""
 
@@ -36,7 +36,7 @@ _MAX_NAME_CHARACTERS = 63
 
 
 class UnservedPodReporter:
-    """Looks at unserved pods from time to time."""
+    """Checks unserved pods periodically."""
 
     def __init__(
         self,
@@ -46,13 +46,13 @@ class UnservedPodReporter:
         *,
         speaks: Callable[[], bool] = lambda: True,
     ) -> None:
-        """Watch `pods`.
+        """Report `pods`.
 
         Args:
-            pods: what there is.
+            pods: the unserved pods.
             clock: the time.
             served: returns the names of our profiles.
-            speaks: whether warnings are ours to write: of several equal processes one does.
+            speaks: whether this process should warn: only one of several equal processes should.
         """
         self._pods = pods
         self._clock = clock
@@ -61,7 +61,7 @@ class UnservedPodReporter:
         self._told_seconds: dict[str, float] = {}
 
     async def run(self, synced: asyncio.Event) -> None:
-        """Look once pods have been listed, and then again and again until cancelled."""
+        """Check after pods have been listed, and then periodically until cancelled."""
         await synced.wait()
         while True:
             if self._speaks():
@@ -71,7 +71,7 @@ class UnservedPodReporter:
                 await asyncio.sleep(_STANDBY_SECONDS)
 
     def warn_of_unserved_pods(self) -> None:
-        """Warn of names that have not been told of for a while."""
+        """Warn about names that were not reported recently."""
         now_seconds = self._clock.monotonic_seconds()
         self._told_seconds = {
             name: told
@@ -102,7 +102,7 @@ class UnservedPodReporter:
         )
 
     def collect_metrics(self) -> Iterator[core.Metric]:
-        """Yield how many pods wait for others, by schedulerName."""
+        """Yield the number of pods that wait for other schedulers, by schedulerName."""
         gauge = core.GaugeMetricFamily(
             "policysched_unserved_pods",
             "Pods without a node whose schedulerName no profile has.",
@@ -117,6 +117,6 @@ class UnservedPodReporter:
 
 
 def _shorten_scheduler_name(name: str) -> str:
-    """Return a name on one line and cut: the API server takes any text as a schedulerName."""
+    """Return a name in one short line: the API server accepts any text as a schedulerName."""
     plain = name.encode("unicode_escape").decode("ascii")
     return plain if len(plain) <= _MAX_NAME_CHARACTERS else f"{plain[:_MAX_NAME_CHARACTERS]}…"
