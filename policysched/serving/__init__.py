@@ -1,1 +1,1 @@
-"""The HTTP server, its certificates, who may see a page, health and debug pages."""
+"""The HTTP server: connections, certificates, access control, health and debug pages."""

@@ -1,11 +1,12 @@
-"""Who may see which page: the API server is asked, as kube-scheduler asks it.
+"""Access control of pages, delegated to the API server as in kube-scheduler.
 
-1. Whose request is it? A client certificate that the cluster's authority has signed says so itself;
-   about a bearer token the API server is asked (TokenReview); who brings neither is anonymous.
-2. May they? Some paths are open to everybody. About all others the API server is asked
-   (SubjectAccessReview for the path and the verb), so RBAC decides: `nonResourceURLs`.
+1. Authentication: a client certificate that the cluster's authority has signed names its user; a
+   bearer token is reviewed by the API server (TokenReview); a request with neither is anonymous.
+2. Authorization: some paths are open to all users. For all others, the API server reviews the path
+   and the verb (SubjectAccessReview), so RBAC rules for `nonResourceURLs` decide.
 
-Answers hold for a few seconds. Where the API server cannot be asked nobody gets in.
+Answers are cached for a few seconds. If the API server cannot be asked, access is denied.
+
 Source: `apiserver/pkg/authentication/authenticatorfactory/delegating.go` and
 `apiserver/pkg/server/options/authorization.go`.
 """
@@ -34,7 +35,7 @@ ALWAYS_ALLOWED = ("/healthz", "/readyz", "/livez")
 CACHE_SECONDS = 10.0
 _MAX_KEPT = 1024
 _MAX_AT_ONCE = 4
-"""Reviews under way; what further ones there are waits, so nobody can flood the API server here."""
+"""Maximum number of parallel reviews; others wait, so that no client can flood the API server."""
 
 _WARN_SECONDS = 60.0
 
@@ -43,28 +44,28 @@ _ANONYMOUS = access_reviews.AuthenticatedUser(
 )
 _AUTHENTICATED = "system:authenticated"
 _ADMINISTRATORS = "system:masters"
-"""They may do everything, whatever RBAC says (Kubernetes documentation, RBAC)."""
+"""Members may do everything, regardless of RBAC (Kubernetes documentation, RBAC)."""
 
 _K = TypeVar("_K")
 _V = TypeVar("_V")
 
 
 class RequestReviewer(Protocol):
-    """Whom to ask; see `kube.reviews.ApiAccessReviewer`."""
+    """Reviews requests; see `kube.access_reviews.ApiAccessReviewer`."""
 
     async def find_token_user(self, token: str) -> access_reviews.AuthenticatedUser | None:
-        """Return whose token this is."""
+        """Return the user of a token, None if it is invalid."""
         ...
 
     async def is_access_allowed(
         self, user: access_reviews.AuthenticatedUser, verb: str, path: str
     ) -> bool:
-        """Return whether a user may see a path."""
+        """Return whether a user may access a path."""
         ...
 
 
 class _ExpiringCache(Generic[_K, _V]):
-    """Answers that hold for a while; of too many the oldest goes."""
+    """A cache of answers with an expiry time; if it is full, the oldest answer is dropped."""
 
     def __init__(self, clock: clocks.Clock, seconds: float) -> None:
         self._clock = clock
@@ -72,7 +73,7 @@ class _ExpiringCache(Generic[_K, _V]):
         self._by_key: collections.OrderedDict[_K, tuple[float, _V]] = collections.OrderedDict()
 
     def find_answer(self, key: _K) -> tuple[_V] | None:
-        """Return the answer in a tuple of one, None where there is none."""
+        """Return the answer in a tuple of one, None if there is none."""
         until_seconds, *value = self._by_key.get(key, (0.0,))
         if not value or self._clock.monotonic_seconds() >= until_seconds:
             return None
@@ -98,15 +99,15 @@ class DelegatedAccess:
         token_seconds: float = CACHE_SECONDS,
         answer_seconds: float = CACHE_SECONDS,
     ) -> None:
-        """Ask `reviewer`.
+        """Review requests by `reviewer`.
 
         Args:
             reviewer: the API server.
-            clock: measures how long answers hold.
-            is_anonymous: nobody is asked who they are, all are anonymous.
-            always_allowed: paths for everybody; one that ends in `*` means all that begin so.
-            token_seconds: how long it holds whose token it is.
-            answer_seconds: how long it holds who may see what.
+            clock: measures the age of cached answers.
+            is_anonymous: treat all requests as anonymous.
+            always_allowed: paths for all users; a path that ends in `*` is a prefix.
+            token_seconds: how long the user of a token is cached.
+            answer_seconds: how long the answer about a user and a path is cached.
         """
         self._reviewer = reviewer
         self._clock = clock
@@ -122,7 +123,7 @@ class DelegatedAccess:
         self._turns = asyncio.Semaphore(_MAX_AT_ONCE)
 
     async def find_denial_page(self, asker: http_server.PageRequest) -> http_server.HttpPage | None:
-        """Return what is answered to who may not see the page, None for who may."""
+        """Return the error page for a denied request, None if access is allowed."""
         if any(_does_pattern_cover(pattern, asker.path) for pattern in self._always_allowed):
             return None
         try:
@@ -140,7 +141,7 @@ class DelegatedAccess:
         return _make_error_status_page(403, "Forbidden", message)
 
     def _warn_of_review_failure(self, error: errors.RemoteError) -> None:
-        """Tell why nobody gets in, once a minute: anybody can ask as often as they like."""
+        """Log at most once a minute why access is denied, because any client can cause this."""
         now_seconds = self._clock.monotonic_seconds()
         if now_seconds >= self._warn_after_seconds:
             self._warn_after_seconds = now_seconds + _WARN_SECONDS
@@ -149,19 +150,19 @@ class DelegatedAccess:
     async def _find_user(
         self, asker: http_server.PageRequest
     ) -> access_reviews.AuthenticatedUser | None:
-        """Return who asks, None for a token that is nobody's, or a certificate that has expired."""
+        """Return the user, None for an invalid token or an expired certificate."""
         if self._is_anonymous:
             return _ANONYMOUS
         if asker.certificate is not None:
             if _has_certificate_expired(asker.certificate, self._clock.now().timestamp()):
-                return None  # since the handshake: connections may be kept for long
+                return None  # since the handshake: connections may live long
             user = _parse_certificate_user(asker.certificate)
             if user is not None:
                 return user
         token = _parse_bearer_token(asker.authorization)
         if not token:
             return _ANONYMOUS
-        key = hashlib.sha256(token.encode()).digest()  # tokens are not kept
+        key = hashlib.sha256(token.encode()).digest()  # tokens are not stored
         async with self._turns:
             found = self._users.find_answer(key)
             if found is None:
@@ -202,7 +203,7 @@ def _has_certificate_expired(certificate: Mapping[str, Any], now_seconds: float)
 def _parse_certificate_user(
     certificate: Mapping[str, Any],
 ) -> access_reviews.AuthenticatedUser | None:
-    """Return whom a certificate names (`request/x509`, CommonNameUserConversion)."""
+    """Return the user that a certificate names (`request/x509`, CommonNameUserConversion)."""
     pairs = [pair for rdn in certificate.get("subject", ()) for pair in rdn]
     names = [value for kind, value in pairs if kind == "commonName"]
     if not names or not names[-1]:
@@ -212,7 +213,7 @@ def _parse_certificate_user(
 
 
 def _make_error_status_page(status: int, reason: str, message: str) -> http_server.HttpPage:
-    """Return a v1 Status, as the API server answers with."""
+    """Return a v1 Status, as the API server does."""
     body = {
         "kind": "Status",
         "apiVersion": "v1",

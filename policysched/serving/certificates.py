@@ -1,8 +1,8 @@
-"""The TLS settings of the secure port: whose certificate it shows, whose certificates it takes.
+"""TLS settings of the secure port: its own certificate, and the accepted client certificates.
 
-A certificate in files is read again when they change, as mounted secrets do by swapping a symlink;
-what cannot be used (one file is newer than the other, half of it is written) leaves the old one in
-use. Each connection gets the settings of its moment, so nothing is interrupted.
+A certificate in files is read again when they change; mounted secrets change by a swapped symlink.
+If the files cannot be used (one is newer than the other, or half written), the old certificate
+stays in use. Each connection gets the settings at its start, so a change interrupts no connection.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ from policysched import errors
 _log = logging.getLogger(__name__)
 
 LOOK_SECONDS = 1.0
-"""Files are looked at no more often than this."""
+"""Minimum interval between checks of the files."""
 _SELF_SIGNED_DAYS = 365
 _BEFORE = datetime.timedelta(hours=1)
 """Clocks of clients may be behind ours."""
 _CIPHERS = "ECDHE+AESGCM:ECDHE+CHACHA20"
-"""Of TLS 1.2: forward secrecy and authenticated encryption alone; those of TLS 1.3 all are so."""
+"""For TLS 1.2: only forward secrecy and authenticated encryption; all of TLS 1.3 have both."""
 
 _Fingerprint = tuple[tuple[int, int, int], ...]
 """Of each file: inode, time of the last change in ns, size."""
@@ -43,31 +43,31 @@ class CertificateFiles:
     """A certificate chain and its key in PEM files."""
 
     def __init__(self, cert_file: str, key_file: str) -> None:
-        """Read nothing yet."""
+        """Set the paths; read no file."""
         self._files = (pathlib.Path(cert_file), pathlib.Path(key_file))
         self.name = cert_file
 
     def compute_fingerprint(self) -> _Fingerprint:
-        """Return what changes with the files, whatever links lead to them.
+        """Return a value that changes when a file changes, or a link leads to another file.
 
         Raises:
-            OSError: one is missing.
+            OSError: a file is missing.
         """
         found = (file.stat() for file in self._files)
         return tuple((each.st_ino, each.st_mtime_ns, each.st_size) for each in found)
 
     def load_into_context(self, context: ssl.SSLContext) -> None:
-        """Let `context` show the certificate.
+        """Load the certificate into `context`.
 
         Raises:
-            OSError: a file cannot be read, or both make no pair (ssl.SSLError).
+            OSError: a file cannot be read, or the key does not match (ssl.SSLError).
         """
         cert_file, key_file = self._files
         context.load_cert_chain(cert_file, key_file, password=_refuse_password)
 
 
 class SelfSignedCertificate:
-    """A certificate that nobody has signed but we ourselves; it lasts as long as the process."""
+    """A self-signed certificate that exists as long as the process."""
 
     name = "a certificate of our own making"
 
@@ -76,17 +76,17 @@ class SelfSignedCertificate:
         self._chain, self._key = _make_self_signed_pair(hosts, clock.now())
 
     def compute_fingerprint(self) -> _Fingerprint:
-        """Return what never changes."""
+        """Return a constant, because the certificate does not change."""
         return ()
 
     def load_into_context(self, context: ssl.SSLContext) -> None:
-        """Let `context` show the certificate; OpenSSL reads it from files, here of memory alone."""
+        """Load the certificate into `context`, from files in memory: OpenSSL reads only files."""
         with _open_memory_file(self._chain) as chain, _open_memory_file(self._key) as key:
             context.load_cert_chain(chain, key)
 
 
 class CertificateReloader:
-    """The newest settings that work; see `http_server.TlsContextSource`."""
+    """Provides the newest settings that work; see `http_server.TlsContextSource`."""
 
     def __init__(self, pair: CertificateFiles | SelfSignedCertificate, clock: clocks.Clock) -> None:
         """Load the pair.
@@ -110,7 +110,7 @@ class CertificateReloader:
             ) from error
 
     def get_tls_context(self) -> ssl.SSLContext:
-        """Return the settings of the next connection."""
+        """Return the settings for the next connection."""
         now_seconds = self._clock.monotonic_seconds()
         if now_seconds - self._looked_at_seconds >= LOOK_SECONDS:
             self._looked_at_seconds = now_seconds
@@ -118,7 +118,7 @@ class CertificateReloader:
         return self._context
 
     def trust_client_authority(self, authority: str) -> None:
-        """Take client certificates that `authority` signs (PEM, "" for none) from now on."""
+        """Accept client certificates that `authority` (PEM, "" for none) signs from now on."""
         if authority == self._authority:
             return
         try:
@@ -132,7 +132,7 @@ class CertificateReloader:
         self._authority = authority
 
     def _reload_if_changed(self) -> None:
-        """Load the pair if it has changed; tell once of each that cannot be used."""
+        """Load the pair if it has changed; log each unusable version once."""
         found: _Fingerprint | None = None
         try:
             found = self._pair.compute_fingerprint()
@@ -155,14 +155,14 @@ def _make_tls_context(
     """Return new settings.
 
     Raises:
-        OSError, ValueError: something cannot be used.
+        OSError, ValueError: a certificate, key or authority cannot be used.
     """
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     context.set_ciphers(_CIPHERS)
     context.set_alpn_protocols(["http/1.1"])
     context.options |= ssl.OP_NO_RENEGOTIATION | ssl.OP_NO_COMPRESSION
-    # A session that is resumed would show a client certificate that nobody has looked at again.
+    # A resumed session would present a client certificate without a new verification.
     context.options |= ssl.OP_NO_TICKET
     context.num_tickets = 0
     pair.load_into_context(context)
@@ -173,7 +173,7 @@ def _make_tls_context(
 
 
 def _refuse_password() -> str:
-    """Return what opens no key, instead of a question at the terminal."""
+    """Return a wrong password, to prevent a prompt at the terminal."""
     return ""
 
 
@@ -183,7 +183,7 @@ def _describe_certificate_problem(error: Exception) -> str:
 
 @contextlib.contextmanager
 def _open_memory_file(content: bytes) -> Iterator[str]:
-    """Yield the path of a file that is on no disk."""
+    """Yield the path of a file in memory."""
     number = os.memfd_create("policysched")
     try:
         with os.fdopen(os.dup(number), "wb") as file:
@@ -194,7 +194,7 @@ def _open_memory_file(content: bytes) -> Iterator[str]:
 
 
 def list_own_host_names(host: str) -> tuple[str, ...]:
-    """Return what a certificate of a server on `host` is good for: this machine's names, it."""
+    """Return the names and addresses for the certificate of a server on `host`."""
     names = ("localhost", "127.0.0.1", "::1", socket.gethostname(), host)
     return tuple(dict.fromkeys(each for each in names if each.isascii()))
 

@@ -1,9 +1,8 @@
-"""Connections that a server accepts: so many at once, each with the TLS settings of its moment.
+"""Accepts connections: a limited number, each with the TLS settings at its start.
 
-One neighbour on the network must not keep others out by opening connections and being slow: the
-handshake has a limit, and where there are too many connections, the one gives way that has done
-nothing for longest. Nor must it keep the process from its work: each address may do only so much a
-second.
+One host on the network must not lock out others with many slow connections: the handshake has a
+timeout, and if there are too many connections, the least recently used one is closed. Nor may a
+host overload the process: the rate of connections and requests per address is limited.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ _log = logging.getLogger(__name__)
 _HANDSHAKE_SECONDS = 5.0
 _SHUTDOWN_SECONDS = 1.0
 _NO_MORE_FILES_SECONDS = 1.0
-"""How long to wait where the process has no file descriptor left."""
+"""Delay before the next attempt if the process has no file descriptor left."""
 
 
 _MAX_ADDRESSES = 1024
@@ -31,12 +30,12 @@ _AHEAD_SECONDS = 4.0
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class ConnectionLimits:
-    """What clients may do; after a quiet time, four times as much in one second.
+    """Limits for clients; a quiet address may use up to four seconds' worth of a rate at once.
 
     Attributes:
-        at_once: connections, of everybody.
-        new_per_second: new connections of one address; each costs a handshake, a millisecond.
-        requests_per_second: of one address.
+        at_once: number of connections of all clients.
+        new_per_second: new connections of one address; each needs a handshake, a millisecond.
+        requests_per_second: requests of one address.
     """
 
     at_once: int = 100
@@ -51,26 +50,26 @@ _NOISE = ("SSL connection is closed", "socket.send() raised exception.")
 
 
 def _is_log_record_kept(record: logging.LogRecord) -> bool:
-    """Drop what asyncio says of each write to a client that has gone: any client can cause it."""
+    """Drop asyncio's warnings about writes to closed connections: any client can cause them."""
     return record.msg not in _NOISE
 
 
 class AddressRateLimiter:
-    """How often each address may do something; more at once where it has been quiet."""
+    """Limits the rate of actions of each address, with bursts after a quiet time."""
 
     def __init__(self, per_second: float) -> None:
-        """Let each address do so much."""
+        """Allow each address this rate."""
         self._seconds = 1.0 / per_second
         self._ahead_seconds = _AHEAD_SECONDS - self._seconds
         self._paid_until: collections.OrderedDict[str, float] = collections.OrderedDict()
 
     def compute_wait_seconds(self, address: str, now_seconds: float) -> float:
-        """Return how long to wait before doing it once more, 0.0 for not at all."""
+        """Return the seconds to wait before the next action, 0.0 if it is allowed now."""
         paid_until = max(self._paid_until.get(address, 0.0), now_seconds)
         return max(0.0, paid_until - self._ahead_seconds - now_seconds)
 
     def count_action(self, address: str, now_seconds: float) -> None:
-        """Note that it was done once more, or will be after the wait."""
+        """Count an action, which takes place now or after the wait."""
         paid_until = max(self._paid_until.pop(address, 0.0), now_seconds)
         self._paid_until[address] = paid_until + self._seconds
         if len(self._paid_until) > _MAX_ADDRESSES:
@@ -79,7 +78,7 @@ class AddressRateLimiter:
 
 @dataclasses.dataclass(slots=True, eq=False)
 class _AcceptedConnection:
-    """One connection; without `transport` its handshake is under way."""
+    """One connection; `transport` is None during the handshake."""
 
     opening: asyncio.Task[None] | None = None
     transport: asyncio.BaseTransport | None = None
@@ -89,7 +88,7 @@ class _AcceptedConnection:
         return self.transport is None or not self.transport.is_closing()
 
     def drop_connection(self) -> None:
-        """End it at once, whatever the other side does."""
+        """Close the connection at once, without waiting for the client."""
         if isinstance(self.transport, asyncio.Transport):
             self.transport.abort()
         elif self.opening is not None:
@@ -97,7 +96,7 @@ class _AcceptedConnection:
 
 
 class ConnectionAcceptor:
-    """Accepts connections and hands each to a protocol of its own."""
+    """Accepts connections and passes each to a new protocol."""
 
     def __init__(
         self,
@@ -107,13 +106,13 @@ class ConnectionAcceptor:
         tls: Callable[[], ssl.SSLContext] | None = None,
         limits: ConnectionLimits = DEFAULT_LIMITS,
     ) -> None:
-        """Accept from `listening` once `run` runs.
+        """Accept connections from `listening` while `run` runs.
 
         Args:
-            listening: a socket that listens.
+            listening: a listening socket.
             new_protocol: makes the protocol of one connection.
-            tls: returns the settings of the next connection; None for the clear.
-            limits: how many connections there may be.
+            tls: returns the settings of the next connection; None for connections without TLS.
+            limits: limits for clients.
         """
         self._listening = listening
         self._new_protocol = new_protocol
@@ -122,16 +121,17 @@ class ConnectionAcceptor:
         self._pace = AddressRateLimiter(limits.new_per_second)
         self._by_protocol: dict[
             asyncio.BaseProtocol, _AcceptedConnection
-        ] = {}  # the last used are last
+        ] = {}  # least recently used first
 
     def __len__(self) -> int:
-        """Return how many connections there are."""
+        """Return the number of connections."""
         self._forget_closed_connections()
         return len(self._by_protocol)
 
     async def run(self) -> NoReturn:
         """Accept until cancelled."""
-        logging.getLogger("asyncio").addFilter(_is_log_record_kept)  # the same one is added once
+        # Adding the same filter again has no effect.
+        logging.getLogger("asyncio").addFilter(_is_log_record_kept)
         loop = asyncio.get_running_loop()
         self._listening.setblocking(False)
         try:
@@ -151,12 +151,12 @@ class ConnectionAcceptor:
             self._listening.close()
 
     def drop_all_connections(self) -> None:
-        """End all connections at once."""
+        """Close all connections at once."""
         for each in self._by_protocol.values():
             each.drop_connection()
 
     def note_use(self, protocol: asyncio.BaseProtocol) -> None:
-        """Note that a connection is in use."""
+        """Mark a connection as recently used."""
         connection = self._by_protocol.pop(protocol, None)
         if connection is not None:
             self._by_protocol[protocol] = connection
@@ -181,7 +181,7 @@ class ConnectionAcceptor:
             connection.transport, _ = await asyncio.get_running_loop().connect_accepted_socket(
                 lambda: protocol, accepted, ssl=tls, **limits
             )
-        except OSError as error:  # also ssl.SSLError and a handshake that took too long
+        except OSError as error:  # also ssl.SSLError and a handshake timeout
             _log.debug("a connection did not come about: %s", error)
             self._by_protocol.pop(protocol, None)
             accepted.close()

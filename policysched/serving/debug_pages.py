@@ -1,6 +1,6 @@
-"""/debug/: pages for who looks into the running process; all of them need to be asked for by right.
+"""Pages below /debug/ about the running process; all of them require authorization.
 
-Parts of `run` add pages of their own. Nothing here shows a secret.
+Parts of `run` add their own pages. No page contains a secret.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def make_debug_pages(
 
 
 def make_memory_report() -> dict[str, Any]:
-    """Return what the process holds, by the kernel and by the garbage collector."""
+    """Return the memory use of the process, from the kernel and the garbage collector."""
     status = pathlib.Path("/proc/self/status").read_text(encoding="utf-8")
     kernel = dict(line.split(":", 1) for line in status.splitlines() if line.startswith("Vm"))
     return {
@@ -50,7 +50,7 @@ def make_memory_report() -> dict[str, Any]:
 
 
 def make_tasks_report() -> str:
-    """Return what every task of the event loop waits for, one after the other."""
+    """Return the stack of every task of the event loop."""
     found = sorted(asyncio.all_tasks(), key=lambda task: task.get_name())
     text = io.StringIO()
     text.write(f"{len(found)} tasks\n")

@@ -1,9 +1,10 @@
-"""/livez, /readyz and /healthz: what is checked, and how it is told, as kube-apiserver tells it.
+"""The checks /livez, /readyz and /healthz, in the form of kube-apiserver.
 
-`/livez` fails where only a new process helps, `/readyz` where this one is of no use now; `/healthz`
-is the former name of `/livez`. `?verbose` lists the checks, `?exclude=NAME` leaves one out; each
-has a page of its own, `/livez/NAME`. What is wrong is told there and in the log: the pages
-themselves are open to everybody (`apiserver/pkg/server/healthz/healthz.go`).
+`/livez` fails if only a restart helps, `/readyz` if the process cannot work at the moment;
+`/healthz` is the former name of `/livez`. `?verbose` lists the checks, and `?exclude=NAME` omits
+one; each check has its own page, `/livez/NAME`. Only that page and the log contain the reason of a
+failure, because the other pages are open to all clients
+(`apiserver/pkg/server/healthz/healthz.go`).
 """
 
 from __future__ import annotations
@@ -21,14 +22,14 @@ READYZ = "readyz"
 HEALTHZ = "healthz"
 
 Check = Callable[[], str]
-"""Returns what is wrong, "" for nothing."""
+"""Returns the problem, "" for none."""
 
 
 class HealthChecks:
     """The checks of one process."""
 
     def __init__(self, live: Mapping[str, Check], ready: Mapping[str, Check]) -> None:
-        """Keep the checks by name: those that say whether it lives, and whether it is ready."""
+        """Use these checks by name: `live` for a restart, `ready` for the ability to work."""
         ping: dict[str, Check] = {"ping": lambda: ""}
         self._checks = {
             LIVEZ: ping | dict(live),
@@ -69,7 +70,7 @@ class HealthChecks:
         return http_server.HttpPage(b"ok")
 
     def _log_change(self, kind: str, failed: tuple[str, ...]) -> None:
-        """Log what is wrong once, and that it has ended: probes ask every few seconds."""
+        """Log when the failed checks change, but not at each of the frequent probes."""
         before = self._told.get(kind, ())
         if failed == before:
             return

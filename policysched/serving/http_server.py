@@ -1,9 +1,8 @@
-"""A small HTTP server for pages that the process tells about itself, in its own event loop.
+"""A small HTTP server for pages about the process, in the process's own event loop.
 
-Pages are made when they are asked for, between two steps of the scheduler, so that they need no
-locks; they must be quick. A page that takes longer is a coroutine function that does its work in a
-thread. Only GET and HEAD are answered, and POST where a path takes posts; everything that a client
-sends, and the time that it takes, has a limit.
+Pages are made on request, between two steps of the scheduler, so they need no locks; they must be
+quick. A page that takes longer is a coroutine function that works in a thread. Only GET and HEAD
+are answered, and POST on paths that accept it; size and duration of all client input are limited.
 
     server = http_server.HttpServer(address, {"/metrics": page}, guard=access, tls=certificates)
     await server.run()
@@ -31,16 +30,15 @@ from policysched.serving import connections
 
 _log = logging.getLogger(__name__)
 _silent = logging.getLogger(f"{__name__}.requests")
-"""What cannot be parsed is answered and not logged: anybody can send it, tokens may stand in it."""
+"""Requests that cannot be parsed are not logged: any client can send them, even with tokens."""
 _silent.disabled = True
 
 _MAX_LINE_BYTES = 8190
 _MAX_HEADERS = 64
 _IDLE_SECONDS = 60.0
-"""How long a client may take to send a whole head of a request; it may keep the connection between
-requests so long."""
+"""Limit for the head of a request, and for an idle connection between requests."""
 _ANSWER_SECONDS = 30.0
-"""How long a request may take, from its head to the last byte of the answer."""
+"""Limit for a request, from its head to the last byte of the answer."""
 _CLOSING_SECONDS = 1.0
 _METHODS = ("GET", "HEAD")
 
@@ -58,7 +56,7 @@ class HttpPage:
 
 
 def make_json_page(document: object) -> HttpPage:
-    """Return a page of JSON, for programs and for people."""
+    """Return a page of indented JSON."""
     body = orjson.dumps(document, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
     return HttpPage(body, JSON)
 
@@ -67,11 +65,11 @@ class QueryParameters:
     """The parameters of a request, such as `limit=10&verbose`."""
 
     def __init__(self, values: Mapping[str, tuple[str, ...]] | None = None) -> None:
-        """Keep the values by name."""
+        """Use these values by name."""
         self._values = dict(values or {})
 
     def __contains__(self, name: str) -> bool:
-        """Return whether the parameter is there, with a value or without."""
+        """Return whether the parameter is present, with or without a value."""
         return name in self._values
 
     def get_one(self, name: str, default: str = "") -> str:
@@ -89,12 +87,12 @@ TakePost: TypeAlias = Callable[[bytes], Awaitable[HttpPage]]
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class PageRequest:
-    """Who asks for what.
+    """A request, with the credentials of its client.
 
     Attributes:
-        method, path: what is asked for.
-        authorization: the header of that name, "" where there is none.
-        certificate: the client's, as `ssl.SSLSocket.getpeercert` gives it; it has been verified.
+        method, path: of the request.
+        authorization: the header of that name, "" without one.
+        certificate: the verified client certificate, in the form of `ssl.SSLSocket.getpeercert`.
     """
 
     method: str
@@ -104,24 +102,24 @@ class PageRequest:
 
 
 class PageGuard(Protocol):
-    """Who says who may see a page."""
+    """Decides about the access to pages."""
 
     async def find_denial_page(self, asker: PageRequest) -> HttpPage | None:
-        """Return what is answered instead of the page, None for one who may see it."""
+        """Return the page that replaces a denied one, None if access is allowed."""
         ...
 
 
 class TlsContextSource(Protocol):
-    """Where the TLS settings of a connection come from."""
+    """Provides the TLS settings of connections."""
 
     def get_tls_context(self) -> ssl.SSLContext:
-        """Return those of the next connection."""
+        """Return the settings of the next connection."""
         ...
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class PostRoutes:
-    """Paths that take what is posted, whose size is limited."""
+    """Paths that accept POST, with the limit for a body."""
 
     by_path: Mapping[str, TakePost]
     max_bytes: int = 0
@@ -131,7 +129,7 @@ class HttpServer:
     """Serves pages by path.
 
     Attributes:
-        bound: where it listens.
+        bound: the address on which it listens.
     """
 
     def __init__(
@@ -144,18 +142,18 @@ class HttpServer:
         posts: PostRoutes | None = None,
         limits: connections.ConnectionLimits = connections.DEFAULT_LIMITS,
     ) -> None:
-        """Take the port; `pages` are served once `run` runs, those that are added later as well.
+        """Open the port; `run` serves `pages`, including those that are added later.
 
         Args:
-            listen: where.
-            pages: what makes each page, by path.
-            guard: says who may see a page; None lets everybody see all.
+            listen: the address.
+            pages: makes each page, by path.
+            guard: decides about access; None allows all.
             tls: the settings of connections, None for plain HTTP.
-            posts: paths that take POST.
-            limits: what clients may do.
+            posts: paths that accept POST.
+            limits: limits for clients.
 
         Raises:
-            ConfigurationError: it cannot listen there.
+            ConfigurationError: the address is unavailable.
         """
         self._pages = pages
         self._guard = guard
@@ -193,11 +191,11 @@ class HttpServer:
         try:
             await self._connections.run()
         finally:
-            await server.shutdown(_CLOSING_SECONDS)  # what is being answered may end
+            await server.shutdown(_CLOSING_SECONDS)  # running answers may end
             self._connections.drop_all_connections()
 
     async def _handle_request(self, request: web.BaseRequest) -> web.StreamResponse:
-        """Answer, down to the last byte; a client that does not take it in time is dropped."""
+        """Answer up to the last byte; drop a client that does not read it in time."""
         self._connections.note_use(request.protocol)
         try:
             async with asyncio.timeout(_ANSWER_SECONDS):
@@ -217,7 +215,7 @@ class HttpServer:
             self._connections.note_use(request.protocol)
 
     async def _wait_for_address_turn(self, address: str) -> None:
-        """Slow down who asks too often; the next request waits for the answer to this one."""
+        """Delay a request above the rate limit; the next one of its connection waits for it."""
         now_seconds = asyncio.get_running_loop().time()
         wait_seconds = self._pace.compute_wait_seconds(address, now_seconds)
         self._pace.count_action(address, now_seconds)
@@ -228,9 +226,7 @@ class HttpServer:
         path = request.path
         make_page, take_post = self._pages.get(path), self._posts.by_path.get(path)
         if make_page is None and take_post is None:
-            return HttpPage(
-                b"there is no such page\n", status=404
-            )  # before anybody is asked about it
+            return HttpPage(b"there is no such page\n", status=404)  # before the guard is asked
         if self._guard is not None:
             refusal = await self._guard.find_denial_page(_make_page_request(request))
             if refusal is not None:
@@ -263,10 +259,10 @@ _FAILED = HttpPage(b"the page could not be made; the log says why\n", status=500
 
 @contextlib.contextmanager
 def _log_page_failures(path: str) -> Iterator[None]:
-    """Log a failure of a page: it must not end the process, which has other things to do."""
+    """Log a failure of a page, which must not end the process."""
     try:
         yield
-    except ConnectionError:  # whoever asked has gone
+    except ConnectionError:  # the client has disconnected
         raise
     except Exception:  # noqa: BLE001 - any bug in a page
         _log.exception("the page %s could not be made", path)

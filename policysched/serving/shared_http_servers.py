@@ -1,4 +1,4 @@
-"""Where pages are served: by one server where several have the same address."""
+"""Starts HTTP servers, one for each address, even if several sets of pages share it."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ Pages: TypeAlias = dict[str, http_server.MakePage]
 def make_serving_coroutines(
     *of_addresses: tuple[addresses.ListenAddress | None, Pages],
 ) -> list[Coroutine[Any, Any, None]]:
-    """Return what serves the pages of each address; those of None are served nowhere.
+    """Return coroutines that serve the pages of each address; pages for None are not served.
 
     Raises:
-        ConfigurationError: an address cannot be listened on.
+        ConfigurationError: an address is unavailable.
     """
     pages: dict[addresses.ListenAddress, Pages] = {}
     for address, made in of_addresses:
