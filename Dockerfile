@@ -1,10 +1,10 @@
-# The image of policysched: docker build --tag policysched:0.1.0 .
+# The image of policysched: docker build --tag policysched:0.2.0 .
 #
 # The base image is pinned by its exact version. A digest pins it for good, and is known where images
 # can be pulled:
-#   docker build --build-arg PYTHON_IMAGE=python@sha256:... --tag policysched:0.1.0 .
+#   docker build --build-arg PYTHON_IMAGE=python@sha256:... --tag policysched:0.2.0 .
 # Everything installed on top of it is pinned by hash, in requirements/: `runtime.txt`, or with
-#   docker build --build-arg LOCK=tracing --tag policysched:0.1.0 .
+#   docker build --build-arg LOCK=tracing --tag policysched:0.2.0 .
 # `tracing.txt`, which also has what sends spans to OpenTelemetry, or with LOCK=karmada
 # `karmada.txt`, which also has what asks the estimators of Karmada's member clusters.
 ARG PYTHON_IMAGE=python:3.11.14-slim-bookworm

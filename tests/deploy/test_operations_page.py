@@ -42,7 +42,7 @@ def test_a_kustomization_over_an_overlay_takes_the_place_of_a_chart(tmp_path: pa
     spec = kubectl.find(made, "Deployment", "policysched")["spec"]
     assert spec["replicas"] == 3
     (container,) = spec["template"]["spec"]["containers"]
-    assert container["image"] == "registry.example.com/policysched:0.1.0"
+    assert container["image"] == "registry.example.com/policysched:0.2.0"
     assert len(made) == len(kubectl.overlay("second-scheduler"))
 
 

@@ -38,6 +38,6 @@ def test_its_overlay_is_one(tmp_path: pathlib.Path) -> None:
     (tmp_path / "policies" / "web-tier.policy").write_text("profile web { }\n", encoding="utf-8")
     objects = kubectl.rendered(tmp_path)
     pod = kubectl.find(objects, "Deployment", "policysched")["spec"]["template"]["spec"]
-    assert pod["containers"][0]["image"] == "registry.example.com/policysched:0.1.0"
+    assert pod["containers"][0]["image"] == "registry.example.com/policysched:0.2.0"
     policies = kubectl.find(objects, "ConfigMap", "policysched-policies")
     assert policies["data"] == {"web-tier.policy": "profile web { }\n"}
