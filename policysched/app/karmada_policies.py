@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class ClusterPolicyContext:
+class KarmadaPolicyContext:
     """The parts of the process that following policies needs.
 
     Attributes:
@@ -48,7 +48,7 @@ class ClusterPolicyContext:
     clusters_synced: asyncio.Event
 
 
-class ClusterPolicyFollower:
+class KarmadaPolicyFollower:
     """Finds the first version of the policies, and follows others.
 
     Attributes:
@@ -107,7 +107,7 @@ class ClusterPolicyFollower:
             "hash": start.checked.hash if start else "none",
         }
 
-    def connect_to_loop(self, around: ClusterPolicyContext) -> live_policies.LiveClusterPolicies:
+    def connect_to_loop(self, around: KarmadaPolicyContext) -> live_policies.LiveClusterPolicies:
         """Return the live policies of the loop, with the first version in use.
 
         Raises:
@@ -129,7 +129,7 @@ class ClusterPolicyFollower:
             around.clusters_synced, around.loop.handlers.store
         )
         self.background += [live.follow_metrics(clusters), live.retry_bindings()]
-        parts = policy_reloads.PolicyReloadContext(
+        parts = policy_reloads.PolicyFollowingContext(
             self._options.configuration.policies,
             state,
             around.api,

@@ -130,7 +130,7 @@ class KarmadaSchedulerProcess:
         policies = {} if self._following is None else self._following.policy_log_fields
         _log.info(
             "starting %s",
-            logs.make_log_fields(
+            logs.format_log_fields(
                 version=policysched.__version__,
                 server=connection.server,
                 scheduler=self._options.scheduler_name,
@@ -172,12 +172,12 @@ class KarmadaSchedulerProcess:
 
 def _make_policy_follower(
     said: options.KarmadaSchedulerOptions, clock: clocks.Clock, rng: random.Random
-) -> karmada_policies.ClusterPolicyFollower | None:
+) -> karmada_policies.KarmadaPolicyFollower | None:
     if not said.has_policies:
         return None
     from policysched.app import karmada_policies  # noqa: PLC0415 - a process without needs none
 
-    return karmada_policies.ClusterPolicyFollower(said, clock, rng)
+    return karmada_policies.KarmadaPolicyFollower(said, clock, rng)
 
 
 def _make_estimators(
@@ -200,7 +200,7 @@ class _ConnectedProcess:
         measured: measurements.BindingMeasurements,
         clock: clocks.Clock,
         rng: random.Random,
-        followed: karmada_policies.ClusterPolicyFollower | None,
+        followed: karmada_policies.KarmadaPolicyFollower | None,
     ) -> None:
         self._following = followed
         self._live: live_policies.LiveClusterPolicies | None = None
@@ -307,7 +307,7 @@ class _ConnectedProcess:
             self._algorithm, decisions, self._handlers, schedules
         )
         self._live = self._following.connect_to_loop(
-            karmada_policies.ClusterPolicyContext(
+            karmada_policies.KarmadaPolicyContext(
                 connected.api,
                 connected.elector,
                 recorder,
@@ -363,7 +363,7 @@ class _ConnectedProcess:
         known = self._handlers.store
         _log.info(
             "synced %s",
-            logs.make_log_fields(clusters=len(known.clusters), bindings=len(known.bindings)),
+            logs.format_log_fields(clusters=len(known.clusters), bindings=len(known.bindings)),
         )
         await leading.run()
 

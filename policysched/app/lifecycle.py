@@ -51,7 +51,7 @@ def make_request_limit(
 def make_leadership_runner(
     config: election_config.LeaderElectionConfig,
     elector: runner.LeaderElector,
-    loop: runner.StoppableLoop,
+    loop: runner.LeaderTask,
     refresh: runner.Refresh,
 ) -> runner.LeadershipRunner:
     """Return the runner of terms; without leader election there is one term that never ends.

@@ -38,7 +38,7 @@ def make_initial_policy_state(
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class PolicyReloadContext:
+class PolicyFollowingContext:
     """The parts of the process that following policies needs.
 
     Attributes:
@@ -80,7 +80,7 @@ def add_policy_reloads(
     reloads = reloader.Reloader(
         recipe, policies, joined.profiles, make, joined.clock, known=start.offer
     )
-    around = PolicyReloadContext(
+    around = PolicyFollowingContext(
         joined.config.policies,
         policies,
         joined.api,
@@ -93,7 +93,7 @@ def add_policy_reloads(
 
 
 def follow_policies(
-    around: PolicyReloadContext,
+    around: PolicyFollowingContext,
     start: initial_version.InitialVersion,
     source: initial_version.PolicySource,
     reloads: reloader.Reloader[Any],
@@ -108,7 +108,7 @@ def follow_policies(
     around.background.append(source.run(reloads.submit_offer, start.offer))
 
 
-def _keep_policy_versions(around: PolicyReloadContext) -> None:
+def _keep_policy_versions(around: PolicyFollowingContext) -> None:
     """Store every version that is put to use, including the first."""
     settings, policies = around.settings, around.state
     if not settings.history_config_map:
@@ -131,7 +131,7 @@ def _keep_policy_versions(around: PolicyReloadContext) -> None:
 
 
 def _publish_policy_status(
-    around: PolicyReloadContext, source: config_map_source.ConfigMapSource
+    around: PolicyFollowingContext, source: config_map_source.ConfigMapSource
 ) -> None:
     """Publish versions in events and annotations of the ConfigMap that contains them."""
     policies = around.state

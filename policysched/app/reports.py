@@ -71,7 +71,7 @@ async def _run_dry_run_comparison(
     await joined.sync.wait_until_profiles_synced(joined.profiles.get_profiles)
     compared.is_on = True
     names = ",".join(joined.profiles.current.by_name)
-    _log.info("dry run: nothing is written %s", logs.make_log_fields(profiles=names))
+    _log.info("dry run: nothing is written %s", logs.format_log_fields(profiles=names))
     reported_seconds = joined.clock.monotonic_seconds()
     try:
         while True:

@@ -144,7 +144,7 @@ class SchedulerProcess:
             self._metrics = self._open_metrics_source(start)
         _log.info(
             "starting %s",
-            logs.make_log_fields(
+            logs.format_log_fields(
                 version=policysched.__version__,
                 server=connection.server,
                 policies=followed.origin if followed else "none",
@@ -281,7 +281,7 @@ async def _schedule_while_leading(
     cache = joined.scheduler.cache
     _log.info(
         "synced %s",
-        logs.make_log_fields(
+        logs.format_log_fields(
             nodes=cache.nodes.alive_count, pods=cache.pod_count, seconds=f"{seconds:.1f}"
         ),
     )

@@ -112,7 +112,7 @@ class PolicyWebhookServer:
         # If the client leaves, the thread continues, and must keep its turn until it ends.
         verdict = await asyncio.shield(checking)
         outcome = "refused" if verdict.message else "admitted"
-        _log.info("%s %s", outcome, logs.make_log_fields(configMap=question.name))
+        _log.info("%s %s", outcome, logs.format_log_fields(configMap=question.name))
         return _encode_admission_response(question, verdict)
 
     async def _check_admission_request(

@@ -218,7 +218,7 @@ class Estimators:
             text = "no estimates by any cluster for what may go to %s: %s"
             _log.warning(text, name, problem)
         else:
-            _log.info("the estimator answers %s", logs.make_log_fields(cluster=name))
+            _log.info("the estimator answers %s", logs.format_log_fields(cluster=name))
 
     def collect_metrics(self) -> Iterable[core.Metric]:
         """Yield the number of estimators, and the number of calls by result."""

@@ -34,7 +34,7 @@ async def _answer_without_estimators(question: estimates.EstimateRequest) -> est
 
 
 class BindingSchedulingLoop:
-    """Schedules bindings; see `leadership.runner.StoppableLoop`.
+    """Schedules bindings; see `leadership.runner.LeaderTask`.
 
     Attributes:
         ask: asks the estimators of clusters if a decision needs them.

@@ -97,7 +97,7 @@ class ApiAccessReviewer:
         extra = tuple(sorted((user.extra or {}).items()))
         return AuthenticatedUser(user.username, user.uid, tuple(user.groups or ()), extra)
 
-    async def is_access_allowed(self, user: AuthenticatedUser, verb: str, path: str) -> bool:
+    async def is_user_allowed(self, user: AuthenticatedUser, verb: str, path: str) -> bool:
         """Return whether `user` may use `verb`, such as `get`, on a path of this server.
 
         Raises:

@@ -36,7 +36,7 @@ class _PositionParams(Protocol):
     position: types.Position
 
 
-class DocumentPosition(NamedTuple):
+class EmbeddedPolicyPosition(NamedTuple):
     """A position in a policy of a document."""
 
     document: documents.EditorDocument
@@ -156,7 +156,9 @@ class EditorSession:
         found = place.program.name_index.find_definition(named.symbol)
         return None if found is None else self._make_span_locator(place.document)(found.span)
 
-    def _locate_imported_text(self, place: DocumentPosition, key: str) -> types.Location | None:
+    def _locate_imported_text(
+        self, place: EmbeddedPolicyPosition, key: str
+    ) -> types.Location | None:
         text = next((each for each in place.program.texts if each.key == key), None)
         return None if text is None else self._make_span_locator(place.document)(text.span(0, 0))
 
@@ -209,7 +211,9 @@ class EditorSession:
             return found
         return self._make_workspace_edit(place.document, found)
 
-    def _find_occurrences(self, place: DocumentPosition | None) -> Sequence[names.NameOccurrence]:
+    def _find_occurrences(
+        self, place: EmbeddedPolicyPosition | None
+    ) -> Sequence[names.NameOccurrence]:
         if place is None:
             return ()
         named = place.program.name_index.find_name_at(place.text_name, place.offset)
@@ -327,14 +331,14 @@ class EditorSession:
     def _get_document(self, sent: types.TextDocumentIdentifier) -> documents.EditorDocument | None:
         return self.files.get_document(protocol_conversion.convert_uri_to_path(sent.uri))
 
-    def _find_position(self, params: _PositionParams) -> DocumentPosition | None:
+    def _find_position(self, params: _PositionParams) -> EmbeddedPolicyPosition | None:
         document = self._get_document(params.text_document)
         if document is None:
             return None
         found = document.find_policy_at(protocol_conversion.find_offset(document, params.position))
         if found is None:
             return None
-        return DocumentPosition(document, self.files.get_program(document), *found)
+        return EmbeddedPolicyPosition(document, self.files.get_program(document), *found)
 
     def _make_span_locator(self, document: documents.EditorDocument) -> _SpanLocator:
         return _SpanLocator(self.files, document)

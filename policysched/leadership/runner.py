@@ -43,7 +43,7 @@ class LeaderElector(Protocol):
         ...
 
 
-class StoppableLoop(Protocol):
+class LeaderTask(Protocol):
     """The work of a term; see `scheduler.scheduler.Scheduler`."""
 
     async def run(self) -> None:
@@ -101,7 +101,7 @@ class LeadershipRunner:
     def __init__(
         self,
         elector: LeaderElector,
-        scheduler: StoppableLoop,
+        scheduler: LeaderTask,
         *,
         refresh: Refresh | None = None,
         last_writes_seconds: float = 5.0,

@@ -54,7 +54,7 @@ def read_decisions(
         RemoteError: the server did not answer.
     """
     is_url = where.startswith(("http://", "https://"))
-    body = _fetch_decisions(where, pod, access) if is_url else _read_decision_file(where)
+    body = _fetch_decision_page(where, pod, access) if is_url else _read_decision_file(where)
     try:
         page = orjson.loads(body)
     except orjson.JSONDecodeError as error:
@@ -85,7 +85,7 @@ def _read_decision_file(where: str) -> bytes:
         raise errors.InputError(server_urls.quote_url(where), "is not a file path") from error
 
 
-def _fetch_decisions(where: str, pod: str | None, access: DecisionServerCredentials) -> bytes:
+def _fetch_decision_page(where: str, pod: str | None, access: DecisionServerCredentials) -> bytes:
     import requests  # noqa: PLC0415 - files do without
 
     url = _make_page_url(where)

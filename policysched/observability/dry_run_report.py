@@ -122,9 +122,9 @@ def _format_difference(each: dry_run.SchedulerComparison) -> str:
         "ours": each.our_node or "none",
     }
     return (
-        f"{logs.make_log_fields(**fields)}: {each.why}"
+        f"{logs.format_log_fields(**fields)}: {each.why}"
         if each.why
-        else logs.make_log_fields(**fields)
+        else logs.format_log_fields(**fields)
     )
 
 

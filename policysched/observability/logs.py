@@ -46,7 +46,7 @@ class LogFields(str):
     values: dict[str, object]
 
 
-def make_log_fields(**values: object) -> LogFields:
+def format_log_fields(**values: object) -> LogFields:
     """Return `key=value` pairs as an argument for `%s`; quote values with blanks, `"` or `=`."""
     made = LogFields(
         " ".join(f"{key}={_quote_field_value(str(value))}" for key, value in values.items())

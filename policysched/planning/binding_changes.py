@@ -336,7 +336,7 @@ def _find_profile(
     program = side.policies.program
     if program is None:
         return two_sided_cluster.NO_PROFILE
-    policy_texts.require_single_cluster_profile(program, basis.scheduler_name)
+    policy_texts.refuse_ambiguous_cluster_profile(program, basis.scheduler_name)
     return (
         cluster_policies.find_cluster_profile(program, basis.scheduler_name)
         or two_sided_cluster.NO_PROFILE

@@ -81,7 +81,7 @@ class CauseFinder:
 
     def find_cause(
         self,
-        pair: two_sided_cluster.ProfilePair,
+        pair: two_sided_cluster.DecidingProfileNames,
         info: pod_shape.PodInfo,
         outcome: changes.PodChangeKind,
         is_old: IsOld,

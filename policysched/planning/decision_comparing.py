@@ -49,7 +49,7 @@ class DecisionComparer:
 
     def decide_old(
         self,
-        pair: two_sided_cluster.ProfilePair,
+        pair: two_sided_cluster.DecidingProfileNames,
         info: pod_shape.PodInfo,
         preferred: Iterable[str | None] = (),
     ) -> deciding.PlannedDecision:
@@ -58,7 +58,7 @@ class DecisionComparer:
 
     def decide_new(
         self,
-        pair: two_sided_cluster.ProfilePair,
+        pair: two_sided_cluster.DecidingProfileNames,
         info: pod_shape.PodInfo,
         preferred: Iterable[str | None] = (),
     ) -> deciding.PlannedDecision:
@@ -77,7 +77,7 @@ class DecisionComparer:
 
     def compare_decisions(
         self,
-        pair: two_sided_cluster.ProfilePair,
+        pair: two_sided_cluster.DecidingProfileNames,
         info: pod_shape.PodInfo,
         decided: tuple[deciding.PlannedDecision, deciding.PlannedDecision],
         pods: int = 1,
@@ -87,7 +87,7 @@ class DecisionComparer:
 
     def compare_queued_decisions(
         self,
-        pair: two_sided_cluster.ProfilePair,
+        pair: two_sided_cluster.DecidingProfileNames,
         info: pod_shape.PodInfo,
         decided: tuple[deciding.PlannedDecision, deciding.PlannedDecision],
         given: str | None,
@@ -110,7 +110,7 @@ class DecisionComparer:
 
     def _find_cause(
         self,
-        pair: two_sided_cluster.ProfilePair,
+        pair: two_sided_cluster.DecidingProfileNames,
         info: pod_shape.PodInfo,
         old: deciding.PlannedDecision,
         new: deciding.PlannedDecision,
@@ -125,7 +125,7 @@ class DecisionComparer:
 
     def _explain_difference(
         self,
-        pair: two_sided_cluster.ProfilePair,
+        pair: two_sided_cluster.DecidingProfileNames,
         info: pod_shape.PodInfo,
         old: deciding.PlannedDecision,
         new: deciding.PlannedDecision,

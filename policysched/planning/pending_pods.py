@@ -81,7 +81,7 @@ class _PendingPodComparer:
         self._record_profile_change(info, placed, changes.PodChangeKind.PROFILE_REMOVED)
 
     def _is_concerned_by_edits(
-        self, pair: two_sided_cluster.ProfilePair, info: pod_shape.PodInfo
+        self, pair: two_sided_cluster.DecidingProfileNames, info: pod_shape.PodInfo
     ) -> bool:
         return bool(self._world.get_relevant_edits(pair, info.shape))
 

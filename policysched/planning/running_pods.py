@@ -24,7 +24,9 @@ def compare_running_pods(
     advance: Callable[[int], None] = lambda _: None,
 ) -> None:
     """Add the changes of running pods to `found`; call `advance` with numbers of compared pods."""
-    groups: dict[tuple[two_sided_cluster.ProfilePair, int, str], list[pod_shape.PodInfo]] = {}
+    groups: dict[
+        tuple[two_sided_cluster.DecidingProfileNames, int, str], list[pod_shape.PodInfo]
+    ] = {}
     for info in where.cluster.placed.values():
         if not would_be_scheduled(info):
             continue
@@ -56,7 +58,10 @@ class _RunningPodComparer:
         self._comparing = decision_comparing.DecisionComparer(where, found, deciding.decide_pod)
 
     def compare_equal_pods(
-        self, pair: two_sided_cluster.ProfilePair, node: str, infos: Sequence[pod_shape.PodInfo]
+        self,
+        pair: two_sided_cluster.DecidingProfileNames,
+        node: str,
+        infos: Sequence[pod_shape.PodInfo],
     ) -> None:
         """Compare equal pods on one node."""
         snap = self._world.take_snapshot()
@@ -68,7 +73,10 @@ class _RunningPodComparer:
             self._found.pods += [dataclasses.replace(change, pod=info.key) for info in infos]
 
     def _find_pod_change(
-        self, pair: two_sided_cluster.ProfilePair, node: str, infos: Sequence[pod_shape.PodInfo]
+        self,
+        pair: two_sided_cluster.DecidingProfileNames,
+        node: str,
+        infos: Sequence[pod_shape.PodInfo],
     ) -> changes.PodChange | None:
         """Return the change of the first of equal pods, which is removed from its node."""
         info, snap = two_sided_cluster.make_pending_pod(infos[0]), self._world.take_snapshot()
@@ -95,7 +103,7 @@ class _RunningPodComparer:
         )
 
     def _find_profile_change(
-        self, pair: two_sided_cluster.ProfilePair, node: str, info: pod_shape.PodInfo
+        self, pair: two_sided_cluster.DecidingProfileNames, node: str, info: pod_shape.PodInfo
     ) -> changes.PodChange:
         """Return the change of a pod that only one side serves."""
         if pair.old is None:

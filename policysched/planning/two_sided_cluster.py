@@ -71,7 +71,7 @@ class PlanInputs:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class ProfilePair:
+class DecidingProfileNames:
     """The profiles that decide a pod on both sides.
 
     Attributes:
@@ -113,10 +113,10 @@ class TwoSidedCluster:
             if not self.new.choice.would_be_queued(info):
                 self.cache.nominated.remove_nomination(info.uid)
         self._wordings = basis.old.read_source_wording(), basis.new.read_source_wording()
-        self._edits: dict[ProfilePair, list[profile_edits.ProfileEdit]] = {}
-        self._relevant: dict[tuple[ProfilePair, int], list[profile_edits.ProfileEdit]] = {}
+        self._edits: dict[DecidingProfileNames, list[profile_edits.ProfileEdit]] = {}
+        self._relevant: dict[tuple[DecidingProfileNames, int], list[profile_edits.ProfileEdit]] = {}
         self._variants: dict[
-            tuple[ProfilePair, frozenset[profile_edits.Key]], runtime.Framework
+            tuple[DecidingProfileNames, frozenset[profile_edits.Key]], runtime.Framework
         ] = {}
 
     @property
@@ -128,11 +128,13 @@ class TwoSidedCluster:
         """Return a snapshot of the present state."""
         return self.cache.snapshot()
 
-    def find_profiles(self, info: pod_shape.PodInfo) -> ProfilePair:
+    def find_profiles(self, info: pod_shape.PodInfo) -> DecidingProfileNames:
         """Return the profiles that decide a pod."""
-        return ProfilePair(self.old.find_profile_name(info), self.new.find_profile_name(info))
+        return DecidingProfileNames(
+            self.old.find_profile_name(info), self.new.find_profile_name(info)
+        )
 
-    def get_edits_of_pair(self, pair: ProfilePair) -> list[profile_edits.ProfileEdit]:
+    def get_edits_of_pair(self, pair: DecidingProfileNames) -> list[profile_edits.ProfileEdit]:
         """Return the edits between two profiles, and edits of other profiles that repel all pods.
 
         The edits are ordered by their keys, not by their places in the texts.
@@ -154,7 +156,7 @@ class TwoSidedCluster:
         names = {**_index_profiles(new, implied), **_index_profiles(old, implied)}
         forced = self._basis.scheduler_name
         pairs = [
-            ProfilePair(name, name)
+            DecidingProfileNames(name, name)
             for name in names
             if name not in met and (forced is None or name == forced)
         ]
@@ -169,7 +171,7 @@ class TwoSidedCluster:
         ]
 
     def get_relevant_edits(
-        self, pair: ProfilePair, shape: pod_shape.PodShape
+        self, pair: DecidingProfileNames, shape: pod_shape.PodShape
     ) -> list[profile_edits.ProfileEdit]:
         """Return the edits that may affect decisions for pods of a shape."""
         key = (pair, shape.index)
@@ -185,7 +187,7 @@ class TwoSidedCluster:
         return known
 
     def get_framework_without(
-        self, pair: ProfilePair, taken_back: Iterable[profile_edits.ProfileEdit]
+        self, pair: DecidingProfileNames, taken_back: Iterable[profile_edits.ProfileEdit]
     ) -> runtime.Framework:
         """Return the framework of the new profile of a pair without some of its edits."""
         wanted = {each.key for each in taken_back}
@@ -199,7 +201,7 @@ class TwoSidedCluster:
             self._variants.pop(next(iter(self._variants)))
         return known
 
-    def _find_edits(self, pair: ProfilePair) -> list[profile_edits.ProfileEdit]:
+    def _find_edits(self, pair: DecidingProfileNames) -> list[profile_edits.ProfileEdit]:
         old, new = _get_programs(self._basis)
         implied = _get_implied_name(self._basis)
         before, after = _index_profiles(old, implied), _index_profiles(new, implied)
@@ -222,7 +224,7 @@ class TwoSidedCluster:
         return sorted(merged, key=lambda each: each.key)
 
     def _compile_variant(
-        self, pair: ProfilePair, gone: list[profile_edits.ProfileEdit]
+        self, pair: DecidingProfileNames, gone: list[profile_edits.ProfileEdit]
     ) -> runtime.Framework:
         """Compile the new program without some edits in the profiles that contain them."""
         side, program = self._basis.new.policies, _get_programs(self._basis)[1]

@@ -108,11 +108,11 @@ def make_cluster_policies(
     program = policy_set.program
     if program is None:
         return None
-    require_single_cluster_profile(program, scheduler_name)
+    refuse_ambiguous_cluster_profile(program, scheduler_name)
     return cluster_policies.make_cluster_policies(program, scheduler_name, clock, rows)
 
 
-def require_single_cluster_profile(
+def refuse_ambiguous_cluster_profile(
     program: checked.CheckedProgram, scheduler_name: str | None
 ) -> None:
     """Refuse a program whose profile is ambiguous.

@@ -135,7 +135,9 @@ class Reloader(Generic[_Made]):
         version_hash = self._recipe.compute_hash(offer.texts)
         if offer.is_frozen != self.state.is_frozen:
             change = "frozen" if offer.is_frozen else "no longer frozen"
-            _log.warning("reloads are %s %s", change, logs.make_log_fields(hash=self._current_hash))
+            _log.warning(
+                "reloads are %s %s", change, logs.format_log_fields(hash=self._current_hash)
+            )
         self.state.is_frozen = offer.is_frozen
         if version_hash == self.state.current.hash and not offer.problem:
             self._keep_version_in_use()
@@ -155,7 +157,7 @@ class Reloader(Generic[_Made]):
         if self.state.refused is not None:
             _log.info(
                 "the policies are again those in use %s",
-                logs.make_log_fields(hash=self._current_hash),
+                logs.format_log_fields(hash=self._current_hash),
             )
         self.state.record_unchanged()
 
@@ -172,7 +174,7 @@ class Reloader(Generic[_Made]):
         seconds = self._clock.monotonic_seconds() - started_seconds
         _log.info(
             "policies reloaded %s",
-            logs.make_log_fields(
+            logs.format_log_fields(
                 hash=found.hash, former=self._current_hash, seconds=f"{seconds:.3f}"
             ),
         )

@@ -50,14 +50,14 @@ _K = TypeVar("_K")
 _V = TypeVar("_V")
 
 
-class RequestReviewer(Protocol):
+class AccessReviewer(Protocol):
     """Reviews requests; see `kube.access_reviews.ApiAccessReviewer`."""
 
     async def find_token_user(self, token: str) -> access_reviews.AuthenticatedUser | None:
         """Return the user of a token, None if it is invalid."""
         ...
 
-    async def is_access_allowed(
+    async def is_user_allowed(
         self, user: access_reviews.AuthenticatedUser, verb: str, path: str
     ) -> bool:
         """Return whether a user may access a path."""
@@ -91,7 +91,7 @@ class DelegatedAccess:
 
     def __init__(
         self,
-        reviewer: RequestReviewer,
+        reviewer: AccessReviewer,
         clock: clocks.Clock,
         *,
         is_anonymous: bool = False,
@@ -179,7 +179,7 @@ class DelegatedAccess:
         async with self._turns:
             found = self._answers.find_answer(key)
             if found is None:
-                found = (await self._reviewer.is_access_allowed(user, verb, path),)
+                found = (await self._reviewer.is_user_allowed(user, verb, path),)
                 self._answers.keep_answer(key, found[0])
         return found[0]
 

@@ -15,7 +15,7 @@ from tests import builders
 
 WEB = selectors.from_match_labels({"app": "web"})
 SPREAD = pod_counts.NonTerminatingPodsInNamespace("default", WEB)
-EVERYONE = pod_counts.SupposedPodsInNamespace("default")
+EVERYONE = pod_counts.HypotheticalPodsInNamespace("default")
 TERM = builders.pod_term("zone", {"app": "web"})
 NEAR = pod_counts.PodsMatchingAllTerms((pod_shape.make_affinity_term(TERM, "default"),))
 A = builders.make_pod("a").labels(app="web").requests(cpu="1").host_port(80).claim("c").node("n1")

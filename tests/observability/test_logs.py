@@ -51,7 +51,7 @@ def test_a_traceback_follows_its_line(stream: io.StringIO) -> None:
 
 def test_fields_are_quoted_where_they_must_be() -> None:
     """A value with blanks stays one value."""
-    assert logs.make_log_fields(a=1, b="x y", c="", d="p=q") == 'a=1 b="x y" c="" d="p=q"'
+    assert logs.format_log_fields(a=1, b="x y", c="", d="p=q") == 'a=1 b="x y" c="" d="p=q"'
 
 
 class TestJson:
@@ -65,7 +65,7 @@ class TestJson:
 
     def test_a_record_is_an_object_on_one_line(self, lines: io.StringIO) -> None:
         """Fields stand apart from the message, with their types."""
-        fields = logs.make_log_fields(nodes=3, ok=True, hash="a b", seconds="0.1")
+        fields = logs.format_log_fields(nodes=3, ok=True, hash="a b", seconds="0.1")
         logging.getLogger("policysched.x").info("synced\n%s", fields)
         assert json.loads(lines.getvalue()) == {
             "time": "2026-01-05T12:00:00.000Z",

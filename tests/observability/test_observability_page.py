@@ -37,7 +37,7 @@ def test_a_log_line_looks_as_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     stream = io.StringIO()
     try:
         logs.configure_logging(clocks.ManualClock(builders.EPOCH), "info", stream, form="json")
-        fields = logs.make_log_fields(nodes=3, pods=40, seconds="0.2")
+        fields = logs.format_log_fields(nodes=3, pods=40, seconds="0.2")
         logging.getLogger("policysched").info("synced %s", fields)
     finally:
         root.handlers[:], root.level = before

@@ -230,6 +230,6 @@ def _check_counters(contest: Contest) -> None:
             sum(query.matches(p.shape, counts.namespaces) for p in cache.get_pods_on_row(row))
             for row in range(size)
         ]
-        if isinstance(query, pod_counts.SupposedPodsInNamespace):
+        if isinstance(query, pod_counts.HypotheticalPodsInNamespace):
             expected = [0] * size
         assert column.get_counts(size).tolist() == expected

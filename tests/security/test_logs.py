@@ -33,7 +33,7 @@ def handlers_come_back() -> Iterator[None]:
 def _logged(text: str, form: Literal["text", "json"]) -> str:
     stream = io.StringIO()
     logs.configure_logging(clocks.ManualClock(builders.EPOCH), "info", stream, form)
-    logging.getLogger("policysched").info("pod %s %s", text, logs.make_log_fields(name=text))
+    logging.getLogger("policysched").info("pod %s %s", text, logs.format_log_fields(name=text))
     return stream.getvalue()
 
 

@@ -39,7 +39,7 @@ class FakeReviewer:
         await self._answer("token", token)
         return self.tokens.get(token)
 
-    async def is_access_allowed(
+    async def is_user_allowed(
         self, user: access_reviews.AuthenticatedUser, verb: str, path: str
     ) -> bool:
         """Answer."""

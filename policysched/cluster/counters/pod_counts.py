@@ -97,7 +97,7 @@ class NonTerminatingPodsInNamespace:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class SupposedPodsInNamespace:
+class HypotheticalPodsInNamespace:
     """Pods of one namespace that are supposed to be on a row, minus those supposed to be removed.
 
     kube-scheduler counts this way for a spread constraint with an empty selector: no placed pod
@@ -132,7 +132,7 @@ class _PlacedShape:
         columns: those that count terminating pods.
         spread_columns, live_only_columns: those that do not, for `NonTerminatingPodsInNamespace`
             and for all other queries.
-        supposed_columns: those of `SupposedPodsInNamespace`.
+        supposed_columns: those of `HypotheticalPodsInNamespace`.
     """
 
     shape: pod_shape.PodShape
@@ -346,7 +346,7 @@ class PodCounts:
 def _list_counting_columns(
     placement: _PlacedShape, query: PodQuery
 ) -> list[count_column.CountColumn]:
-    if isinstance(query, SupposedPodsInNamespace):
+    if isinstance(query, HypotheticalPodsInNamespace):
         return placement.supposed_columns
     if query.counts_terminating:
         return placement.columns
@@ -357,7 +357,7 @@ def _list_counting_columns(
 def _add_placed_pods_to_column(
     column: count_column.CountColumn, placement: _PlacedShape, query: PodQuery
 ) -> None:
-    if isinstance(query, SupposedPodsInNamespace):
+    if isinstance(query, HypotheticalPodsInNamespace):
         return
     for row, count in placement.live_rows.items():
         column.add(row, count)

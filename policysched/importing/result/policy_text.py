@@ -281,7 +281,7 @@ def _render_statement(node: syntax.Statement | syntax.ProfileStatement) -> str:
 # ---------------------------------------------------------------------------- plugin arguments
 
 
-def make_plugin_arguments(value: Mapping[str, plain_yaml.Value]) -> syntax.ArgsObject:
+def make_plugin_args_node(value: Mapping[str, plain_yaml.Value]) -> syntax.ArgsObject:
     """Return plugin arguments; numbers and constants unquoted, other texts quoted if necessary."""
     entries = tuple(
         (_make_argument_word(key), _make_plugin_argument(each)) for key, each in value.items()
@@ -291,7 +291,7 @@ def make_plugin_arguments(value: Mapping[str, plain_yaml.Value]) -> syntax.ArgsO
 
 def _make_plugin_argument(value: plain_yaml.Value) -> syntax.ArgsValue:
     if isinstance(value, Mapping):
-        return make_plugin_arguments(value)
+        return make_plugin_args_node(value)
     if isinstance(value, (list, tuple)):
         return syntax.ArgsList(SPAN, tuple(_make_plugin_argument(each) for each in value))
     if value is None or isinstance(value, bool):

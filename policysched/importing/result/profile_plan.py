@@ -171,7 +171,7 @@ class ProfilePlan:
         if weight is None and not choice.args and name not in self.others:
             return []
         weights = () if weight is None else (policy_text.make_numeral(weight),)
-        args = (policy_text.make_plugin_arguments(choice.args),) if choice.args else ()
+        args = (policy_text.make_plugin_args_node(choice.args),) if choice.args else ()
         use = syntax.UsePlugin(policy_text.SPAN, policy_text.make_keyword(name), weights, args)
         at = choice.args_at or choice.at
         return [policy_text.CommentedStatement(use, choice.comment or _OLD_DEFAULT, at)]

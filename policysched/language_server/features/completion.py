@@ -38,7 +38,7 @@ def propose_completions(
     program: programs.PolicyProgram, text: str, offset: int
 ) -> proposals.CompletionProposals:
     """Return the proposals at an offset of a text of the program."""
-    context = cursor_contexts.find_cursor_context(program.get_scan(text), offset)
+    context = cursor_contexts.find_cursor_context(program.get_lexeme_scan(text), offset)
     found = {each.text: each for each in _list_proposals(program, text, context, offset)}
     ordered = sorted(found.values(), key=lambda each: (each.rank, each.text))
     return proposals.CompletionProposals(context.start, context.end, tuple(ordered[:MAX_ITEMS]))

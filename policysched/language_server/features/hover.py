@@ -30,7 +30,7 @@ class HoverContent:
 
 def build_hover(program: programs.PolicyProgram, text: str, offset: int) -> HoverContent | None:
     """Return the hover content at an offset of a text, or None."""
-    scan = program.get_scan(text)
+    scan = program.get_lexeme_scan(text)
     comment = next((each for each in scan.comments if each.start <= offset <= each.end), None)
     if comment is not None:
         return _describe_diagnostic_code(comment, offset)

@@ -79,7 +79,7 @@ class SemanticToken:
 
 def list_semantic_tokens(program: programs.PolicyProgram, text: str) -> list[SemanticToken]:
     """Return the tokens of a text in order; they do not overlap."""
-    scan = program.get_scan(text)
+    scan = program.get_lexeme_scan(text)
     named = {
         each.span.start: each for each in program.name_index.occurrences if each.span.file == text
     }

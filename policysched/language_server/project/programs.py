@@ -98,12 +98,14 @@ class PolicyProgram:
             vocabulary.collect_policy_vocabulary(self.check_result.parsed)
         )
 
-    def get_scan(self, name: str) -> scanner.LexemeScan:
+    def get_lexeme_scan(self, name: str) -> scanner.LexemeScan:
         """Return the lexemes of a text."""
-        if name not in self._scans_by_name:
-            self._scans_by_name[name] = scanner.LexemeScan(self.check_result.texts[name])
-        return self._scans_by_name[name]
+        if name not in self._lexeme_scans_by_text_name:
+            self._lexeme_scans_by_text_name[name] = scanner.LexemeScan(
+                self.check_result.texts[name]
+            )
+        return self._lexeme_scans_by_text_name[name]
 
     @functools.cached_property
-    def _scans_by_name(self) -> dict[str, scanner.LexemeScan]:
+    def _lexeme_scans_by_text_name(self) -> dict[str, scanner.LexemeScan]:
         return {}

@@ -23,10 +23,10 @@ def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagno
             own = next((each for each in asked if each.rule.head.policy == policy.name), None)
             nodes = cluster.find_matching_nodes(*(each.selector for each in asked)) if own else ()
             if own is not None and nodes:
-                yield from _check_pod_sizes(cluster, policy, own, nodes)
+                yield from _find_pod_too_large_for_allowed_nodes(cluster, policy, own, nodes)
 
 
-def _check_pod_sizes(
+def _find_pod_too_large_for_allowed_nodes(
     cluster: cluster_facts.ClusterFacts,
     policy: checked.CheckedPolicy,
     own: node_constraints.NodeConstraint,

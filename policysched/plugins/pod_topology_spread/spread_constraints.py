@@ -170,7 +170,7 @@ def _resolve_constraint(
     if selector.matches_nothing:
         query = None
     elif not selector.requirements:
-        query = pod_counts.SupposedPodsInNamespace(shape.namespace)
+        query = pod_counts.HypotheticalPodsInNamespace(shape.namespace)
     return ResolvedSpreadConstraint(
         max_skew=given.max_skew,
         topology_key=given.topology_key,
