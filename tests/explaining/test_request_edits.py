@@ -144,6 +144,12 @@ NEAREST = [
         id="a condition that holds again and again",
     ),
     pytest.param(
+        [clusters.node("n1", "3"), clusters.pod("p", "4")],
+        "for pods reject when floor(requests(cpu) / 2) < requests(cpu) / 2",
+        ["lower the cpu request of container c from 4 to 2"],
+        id="a rule that rejects only amounts in between",
+    ),
+    pytest.param(
         [clusters.node("n1", "8"), _resized({}, "1", "6Gi")],
         f"for pods {PER_CORE} missing allow",
         [

@@ -10,9 +10,10 @@ from hypothesis import strategies as st
 from policysched import errors
 from policysched.inputs import plain_yaml, yaml_aliases
 
+TEXTS = st.text(st.characters(codec="utf-8", exclude_characters="\0"))
 PLAIN_VALUES = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.text(),
-    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+    st.none() | st.booleans() | st.integers() | TEXTS,
+    lambda inner: st.lists(inner) | st.dictionaries(TEXTS, inner),
     max_leaves=20,
 )
 
@@ -62,6 +63,7 @@ def test_scalars(text: str, value: plain_yaml.Value) -> None:
         pytest.param("&x a: 1", "f.yaml:1:1: an anchor of a key is not supp", id="anchor-of-key"),
         pytest.param("a: &x {b: 1}\nc: {<<: *x}", "f.yaml:2:5: a merge key (`<<`)", id="merge"),
         pytest.param("a: 1.0e+999", "f.yaml:1:4: the number `1.0e+999` is too", id="huge-number"),
+        pytest.param('a: "b\\0"', "f.yaml:1:4: the text has a NUL character", id="nul"),
         pytest.param("a: !!python/name:os.system", "f.yaml:1:4: the tag `tag:yaml", id="tag"),
         pytest.param("? [a]\n: 1", "f.yaml:1:3: a key must be plain text", id="list-as-key"),
         pytest.param("[" * 200_000, "f.yaml:1:101: nested deeper than 100", id="deep-flow"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal
 
 import numpy as np
@@ -116,25 +116,25 @@ class _AmountReadingRules:
         compares: comparisons of their conditions that read the pod.
         numbers: number requirements of their selectors.
         nodes: the nodes that no other plugin or rule rejects.
+        probed: resources that a `reject` rule of the profile reads. Such a rule may reject other
+            amounts than the present one, and more than once.
     """
 
     kind: _Kind
     compares: tuple[checked_expr.Compare, ...]
     numbers: tuple[checked_selector.NumberRequirement, ...]
     nodes: list[str]
-
-    def reads(self, resource: str) -> bool:
-        """Return whether a rejecting rule reads the amount of a resource."""
-        return resource in self.list_resources_read()
+    probed: frozenset[str]
 
     def list_resources_read(self) -> list[str]:
         """Return the resources that the rules read."""
-        every = (
-            each for compare in self.compares for each in checked_expr.walk_expressions(compare)
-        )
-        reader = _READERS[self.kind]
-        read = (each.resource for each in every if isinstance(each, reader))
+        read = _list_resources_read(self.kind, self.compares)
         return list(dict.fromkeys([*read, *(n.resource for n in self.numbers if n.resource)]))
+
+
+def _list_resources_read(kind: _Kind, parts: Iterable[checked_expr.TypedExpr]) -> list[str]:
+    every = (each for part in parts for each in checked_expr.walk_expressions(part))
+    return [each.resource for each in every if isinstance(each, _READERS[kind])]
 
 
 def find_request_edits(
@@ -174,7 +174,9 @@ def _find_rules_reading_amounts(
         if isinstance(each, checked_expr.Compare) and checked_expr.reads_pod(each)
     )
     every = tuple(dict.fromkeys(each for has in numbers.values() for each in has))
-    return _AmountReadingRules(kind, tuple(compares), every, nodes)
+    conditions = (rule.condition.source for rule in known.profile_rejects)
+    probed = frozenset(_list_resources_read(kind, conditions))
+    return _AmountReadingRules(kind, tuple(compares), every, nodes, probed)
 
 
 def _find_container_edits(
@@ -198,7 +200,9 @@ def _find_container_edits(
         others = wanted - asked.amount
         proposals = [0, *(max(0, total - others) for total in totals)]
         probes = (
-            amount_search.list_amounts_to_probe(resource, wanted) if found.reads(resource) else []
+            amount_search.list_amounts_to_probe(resource, wanted)
+            if resource in {*found.list_resources_read(), *found.probed}
+            else []
         )
         amount = _find_fitting_amount(tried, asked, proposals, [each - others for each in probes])
         if amount is not None:

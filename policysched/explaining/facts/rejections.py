@@ -27,6 +27,7 @@ class PodRejections:
         following: plugins and rules whose answers depend on the rejections by others, so that an
             edit for the others may remove their rejections, too.
         rejects: the `reject` rules that reject any node.
+        profile_rejects: all `reject` rules of the profile.
         node_readers: rules that read labels, taints or names of nodes.
     """
 
@@ -34,6 +35,7 @@ class PodRejections:
     by_node: dict[str, frozenset[str]]
     following: frozenset[str]
     rejects: tuple[reject.Reject, ...]
+    profile_rejects: tuple[reject.Reject, ...]
     node_readers: frozenset[str]
 
     @classmethod
@@ -58,14 +60,14 @@ class PodRejections:
                 )
             by_node[name] = kept[key]
         everyone = frozenset[str]().union(*set(by_node.values()))
-        rules = (p for p in prof.plugins if isinstance(p, reject.Reject))
+        rules = tuple(p for p in prof.plugins if isinstance(p, reject.Reject))
         rejects = tuple(rule for rule in rules if rule.head.name in everyone)
         required = (p for p in prof.plugins if isinstance(p, node_affinity.RequiredNodeAffinity))
         reading = _select_rules_reading(
             rejects, checked_expr.NodeMatch, checked_expr.NodeLabelNumber
         )
         node_readers = frozenset(rule.head.name for rule in (*required, *reading))
-        return cls(answers, by_node, following, rejects, node_readers)
+        return cls(answers, by_node, following, rejects, rules, node_readers)
 
     def list_rejecting_plugins(self) -> frozenset[str]:
         """Return the plugins and rules that reject any node."""
