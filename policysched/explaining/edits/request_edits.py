@@ -26,6 +26,8 @@ _LARGEST = 2.0**62
 _UNLIMITED = 2**62
 _MOST_CONTAINERS = 3
 """The maximum number of containers for which separate edits are proposed."""
+_MOST_PROBED_TOTALS = 2
+"""The maximum number of totals, from the largest, near which whole amounts are probed."""
 
 _Kind = Literal["requests", "limits"]
 _READERS: dict[_Kind, type[checked_expr.PodRequests | checked_expr.PodLimits]] = {
@@ -200,7 +202,7 @@ def _find_container_edits(
         others = wanted - asked.amount
         proposals = [0, *(max(0, total - others) for total in totals)]
         probes = (
-            amount_search.list_amounts_to_probe(resource, wanted)
+            amount_search.list_amounts_to_probe(resource, wanted, totals[:_MOST_PROBED_TOTALS])
             if resource in {*found.list_resources_read(), *found.probed}
             else []
         )

@@ -19,15 +19,19 @@ def get_amount_search_step(resource: str, amount: int) -> int:
     return _MEBIBYTE if is_large else 1
 
 
-def list_amounts_to_probe(resource: str, present: int) -> list[int]:
-    """Return whole cores, gibibytes or counts near an amount, and its halves and doubles.
+def list_amounts_to_probe(resource: str, present: int, proposals: Iterable[int] = ()) -> list[int]:
+    """Return whole cores, gibibytes or counts near amounts, and halves and doubles of `present`.
 
     These are tried if the answer may change more than once, such as with `floor`.
     """
     unit = units.find_resource_unit(resource)
     whole = {units.CORES: _CORE, units.BYTES: _GIBIBYTE}.get(unit, 1)
-    below, above = (present - 1) // whole, present // whole + 1
-    wholes = (count * whole for count in (below - 1, below, above, above + 1))
+    wholes = [
+        count * whole
+        for amount in (present, *proposals)
+        for below, above in (((amount - 1) // whole, amount // whole + 1),)
+        for count in (below - 1, below, above, above + 1)
+    ]
     times = range(1, _MOST_DOUBLINGS + 1)
     scaled = (*(present >> n for n in times), *(present << n for n in times))
     return [amount for amount in (*wholes, *scaled) if amount >= 0]
