@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeAlias
 
@@ -13,6 +14,8 @@ from policysched.inputs import plain_yaml
 from policysched.promapi import settings
 
 _MAX_CHARACTERS = 1000
+_EXACT_FLOATS = 2.0**53
+"""From here on every finite float is an integer."""
 
 
 def find_config_faults(document: plain_yaml.YamlDocument) -> list[config_schema.ConfigFault]:
@@ -32,17 +35,21 @@ def find_config_faults(document: plain_yaml.YamlDocument) -> list[config_schema.
 
 
 def convert_config(value: Mapping[str, Any]) -> config.Config:
-    """Return the configuration from a value that fits the schema."""
-    return msgspec.convert(_make_integers(value), config.Config)
+    """Return the configuration from a value that fits the schema.
+
+    The conversion is not strict: in the schema, as in Kubernetes, `1.0` is an integer.
+    """
+    return msgspec.convert(_convert_large_floats(value), config.Config, strict=False)
 
 
-def _make_integers(value: Any) -> Any:  # noqa: ANN401 - a value of YAML
-    """Return the value with `1.0` as 1, which is an integer in the schema and in Kubernetes."""
+def _convert_large_floats(value: Any) -> Any:  # noqa: ANN401 - a value of YAML
+    """Return the value with large floats as integers: msgspec converts only those below 2**53."""
     if isinstance(value, Mapping):
-        return {key: _make_integers(each) for key, each in value.items()}
+        return {key: _convert_large_floats(each) for key, each in value.items()}
     if isinstance(value, list):
-        return [_make_integers(each) for each in value]
-    return int(value) if isinstance(value, float) and value.is_integer() else value
+        return [_convert_large_floats(each) for each in value]
+    is_large = isinstance(value, float) and abs(value) >= _EXACT_FLOATS and math.isfinite(value)
+    return int(value) if is_large else value
 
 
 def _shorten_to_line(text: str) -> str:

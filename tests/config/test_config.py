@@ -24,6 +24,15 @@ def test_an_integer_may_have_a_decimal_point() -> None:
         HEAD + "clientConnection: {qps: 50, burst: 100.0}\n", "c.yaml"
     )
     assert given.client_connection.burst == 100
+
+
+def test_only_numbers_of_integer_fields_become_integers() -> None:
+    """A param stays a float; `1.0e+18` is an integer, which msgspec does not convert."""
+    given = config_reading.parse_config(
+        HEAD + "clientConnection: {qps: 50, burst: 1.0e+18}\nparams: {limit: 80.0}\n", "c.yaml"
+    )
+    assert given.client_connection.burst == 10**18
+    assert repr(given.params) == "{'limit': 80.0}"
     assert isinstance(given.client_connection.burst, int)
 
 
