@@ -42,13 +42,7 @@ def _render_edit(
     caused: Counter[tuple[profile_edits.Key, binding_changes.BindingChangeKind]],
     basis: two_sided_cluster.PlanInputs,
 ) -> Report:
-    return {
-        "kind": edit.kind,
-        "name": edit.name,
-        "change": edit.change,
-        "old": edit.old,
-        "new": edit.new,
-        "note": edit.note,
+    return plan_report.render_edit_fields(edit) | {
         "where": plan_report.locate_edit(edit, basis),
         "bindings": {each.value: caused[edit.key, each] for each in _DIFFERENT},
     }

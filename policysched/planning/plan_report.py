@@ -61,10 +61,8 @@ def _count_causes(
     )
 
 
-def _render_profile_edit(
-    edit: profile_edits.ProfileEdit,
-    caused: Counter[tuple[profile_edits.Key, changes.PodChangeKind]],
-) -> Report:
+def render_edit_fields(edit: profile_edits.ProfileEdit) -> Report:
+    """Return the fields that edits have in all reports."""
     return {
         "kind": edit.kind,
         "name": edit.name,
@@ -72,6 +70,14 @@ def _render_profile_edit(
         "old": edit.old,
         "new": edit.new,
         "note": edit.note,
+    }
+
+
+def _render_profile_edit(
+    edit: profile_edits.ProfileEdit,
+    caused: Counter[tuple[profile_edits.Key, changes.PodChangeKind]],
+) -> Report:
+    return render_edit_fields(edit) | {
         "profiles": sorted(name for name in edit.homes if name is not None),
         "pods": {
             outcome.value: caused[edit.key, outcome]
