@@ -8,12 +8,11 @@ import sys
 from types import SimpleNamespace
 from typing import Any
 
-import jsonschema
 import pytest
 
-from policysched import _resources
 from policysched.cli import main
 from policysched.lang.diagnostics import diagnostics
+from tests import report_schemas
 from tests.cli import clusters
 
 POLICY = """\
@@ -64,9 +63,7 @@ def _run(capsys: pytest.CaptureFixture[str], *argv: str) -> str:
 
 def _reports(capsys: pytest.CaptureFixture[str], *argv: str) -> list[dict[str, Any]]:
     reports: list[dict[str, Any]] = json.loads(_run(capsys, *argv, "-o", "json"))
-    schema = json.loads(_resources.read_resource_text("schemas", "explain.schema.json"))
-    jsonschema.Draft202012Validator.check_schema(schema)
-    jsonschema.validate(reports, schema)
+    report_schemas.check_report(reports, "explain")
     return reports
 
 

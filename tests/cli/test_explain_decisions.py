@@ -9,11 +9,10 @@ import threading
 from collections.abc import Iterator
 from typing import Any
 
-import jsonschema
 import pytest
 
-from policysched import _resources
 from policysched.cli import main
+from tests import report_schemas
 from tests.realcluster import process
 
 TOKEN = "s33d-token"
@@ -121,8 +120,7 @@ prod/big does not fit (attempt 1, 2026-01-05T12:00:00+00:00)
 @pytest.fixture
 def page(tmp_path: pathlib.Path) -> str:
     """A file that holds two decisions, as the page says them."""
-    schema = json.loads(_resources.read_resource_text("schemas", "decisions.schema.json"))
-    jsonschema.Draft202012Validator(schema).validate(PAGE)
+    report_schemas.check_report(PAGE, "decisions")
     path = tmp_path / "decisions.json"
     path.write_text(json.dumps(PAGE))
     return str(path)

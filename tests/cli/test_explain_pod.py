@@ -8,11 +8,10 @@ import subprocess
 import sys
 from typing import Any
 
-import jsonschema
 import pytest
 
-from policysched import _resources
 from policysched.cli import main
+from tests import report_schemas
 from tests.cli import clusters
 from tests.realcluster import control_plane as control_planes
 from tests.realcluster import manifests
@@ -30,9 +29,7 @@ def _run(capsys: pytest.CaptureFixture[str], *argv: str) -> str:
 
 def _report(capsys: pytest.CaptureFixture[str], *argv: str) -> dict[str, Any]:
     reports = json.loads(_run(capsys, *argv, "-o", "json"))
-    jsonschema.validate(
-        reports, json.loads(_resources.read_resource_text("schemas", "explain.schema.json"))
-    )
+    report_schemas.check_report(reports, "explain")
     (report,) = reports
     assert isinstance(report, dict)
     return report

@@ -7,11 +7,11 @@ import json
 import pathlib
 import types
 
-import jsonschema
 import pytest
 
-from policysched import _resources, errors
+from policysched import errors
 from policysched.cli import main
+from tests import report_schemas
 
 FINE = """\
 apiVersion: kubescheduler.config.k8s.io/v1
@@ -85,9 +85,7 @@ def test_json_fits_its_schema(file: pathlib.Path, capsys: pytest.CaptureFixture[
     assert main.main(["import", str(file), "-o", "json"]) == errors.EXIT_FINDINGS
     said = capsys.readouterr()
     found = json.loads(said.out)
-    jsonschema.validate(
-        found, json.loads(_resources.read_resource_text("schemas", "import.schema.json"))
-    )
+    report_schemas.check_report(found, "import")
     assert found["findings"] == [
         {
             "severity": "warning",

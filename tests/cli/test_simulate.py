@@ -7,11 +7,10 @@ import sys
 from types import SimpleNamespace
 from typing import Any
 
-import jsonschema
 import pytest
 
-from policysched import _resources
 from policysched.cli import main
+from tests import report_schemas
 from tests.cli import clusters
 
 
@@ -25,9 +24,7 @@ def _run(capsys: pytest.CaptureFixture[str], *argv: str) -> str:
 
 def _placements(capsys: pytest.CaptureFixture[str], *argv: str) -> list[dict[str, Any]]:
     report = json.loads(_run(capsys, *argv, "--deterministic", "-o", "json"))
-    schema = json.loads(_resources.read_resource_text("schemas", "simulate.schema.json"))
-    jsonschema.Draft202012Validator.check_schema(schema)
-    jsonschema.validate(report, schema)
+    report_schemas.check_report(report, "simulate")
     placements: list[dict[str, Any]] = report["placements"]
     return placements
 

@@ -6,10 +6,9 @@ import json
 import subprocess
 from typing import TYPE_CHECKING
 
-import jsonschema
 import pytest
 
-from policysched import _resources
+from tests import report_schemas
 from tests.e2e import policy_edits, reload_scene
 
 if TYPE_CHECKING:
@@ -43,9 +42,7 @@ def test_reloads_are_frozen_until_they_are_not(scene: reload_scene.Scene) -> Non
     assert scene.place("frozen") == {"frozen": "node-1-2"}
 
     listed = json.loads(scene.roll_back("--list", "-o", "json"))
-    jsonschema.validate(
-        listed, json.loads(_resources.read_resource_text("schemas", "versions.schema.json"))
-    )
+    report_schemas.check_report(listed, "versions")
     assert [(one["hash"], one["inUse"]) for one in listed] == [
         (reload_scene.OTHER.hash, True),
         (reload_scene.GOOD.hash, False),

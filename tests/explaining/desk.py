@@ -9,24 +9,19 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-import jsonschema
-
-from policysched import _resources
 from policysched import clock as clocks
 from policysched.explaining import pod_explaining, trials
 from policysched.inputs import cluster_file, metrics_file
 from policysched.lang import source
 from policysched.offline import sessions
 from policysched.profiles import policies
-from tests import builders
+from tests import builders, report_schemas
 from tests.cli import clusters
 
 Object = dict[str, Any]
 Report = dict[str, Any]
 
-_SCHEMA = jsonschema.Draft202012Validator(
-    json.loads(_resources.read_resource_text("schemas", "explain.schema.json"))
-)
+_SCHEMA = report_schemas.load_validator("explain")
 _TAINT = re.compile(r"(?P<key>[^=:]+)(=(?P<value>[^:]*))?:(?P<effect>\w+)")
 _UNSCHEDULABLE = "node.kubernetes.io/unschedulable"
 

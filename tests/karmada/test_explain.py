@@ -7,10 +7,8 @@ import json
 import pathlib
 from typing import Any
 
-import jsonschema
 import pytest
 
-from policysched import _resources
 from policysched.cli import main
 from policysched.inputs import karmada_file
 from policysched.karmada import errors
@@ -18,11 +16,11 @@ from policysched.karmada.plugins import registry
 from policysched.karmada.state import snapshot
 from policysched.karmada.steps import algorithm, binding_decision, webster
 from policysched.offline import binding_explaining
+from tests import report_schemas
 from tests.conformance.generate import draw
 from tests.karmada import cases, policy_texts
 from tests.karmada import test_cluster_policies as building
 
-_SCHEMA = json.loads(_resources.read_resource_text("schemas", "explain-binding.schema.json"))
 _NOW = datetime.datetime(2026, 3, 2, 10, tzinfo=datetime.UTC)
 
 
@@ -55,7 +53,7 @@ def _reports(
 def test_it_says_what_is_decided(seed: int, tmp_path: pathlib.Path) -> None:
     """Results, refusals, points and shares of generated bindings, with policies and without."""
     for decision, report in _reports(str(seed), tmp_path, has_policies=seed % 2 == 1):
-        jsonschema.validate([report], _SCHEMA)
+        report_schemas.check_report([report], "explain-binding")
         result = decision.result
         if isinstance(result, errors.PlacementFailure):
             assert (report["errorKind"], report["error"]) == (result.kind, result.text)
@@ -165,7 +163,7 @@ def test_a_refused_group_and_the_next_one(
     """Each group that was tried is told, with rule, line, measured value, points and shares."""
     assert main.main(["explain", "binding", "shop/web-deployment", *_ASKED, "-o", "json"]) == 0
     (report,) = json.loads(capsys.readouterr().out)
-    jsonschema.validate([report], _SCHEMA)
+    report_schemas.check_report([report], "explain-binding")
     assert report["policies"] == [{"policy": "shop", "adds": ["clusterGroup", "replicas"]}]
     near, far = report["attempts"]
     assert near["verdicts"]["m1"]["all"] == [
@@ -242,7 +240,7 @@ def test_all_bindings_and_lines(
     answers = capsys.readouterr().out.splitlines()
     assert len(answers) == 2
     for answer in answers:
-        jsonschema.validate(json.loads(answer), _SCHEMA)
+        report_schemas.check_report(json.loads(answer), "explain-binding")
 
 
 @pytest.mark.parametrize(

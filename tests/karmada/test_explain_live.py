@@ -5,11 +5,10 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-import jsonschema
 import pytest
 
-from policysched import _resources
 from policysched.cli import main
+from tests import report_schemas
 from tests.karmada import twins
 from tests.realcluster import karmada
 
@@ -35,8 +34,7 @@ def test_it_reads_clusters_and_bindings(
     kubeconfig = karmada_plane.write_kubeconfig(tmp_path / "kubeconfig")
     assert main.main([*argv, "--kubeconfig", str(kubeconfig)]) == 0
     (report,) = json.loads(capsys.readouterr().out)
-    schema = json.loads(_resources.read_resource_text("schemas", "explain-binding.schema.json"))
-    jsonschema.validate([report], schema)
+    report_schemas.check_report([report], "explain-binding")
     (attempt,) = report["attempts"]
     assert {"roomy", "small"} <= attempt["verdicts"].keys()
     rooms = {each["cluster"]: each["room"] for each in attempt["ranking"]}

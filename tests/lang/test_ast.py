@@ -1,14 +1,12 @@
 from __future__ import annotations
 
 import copy
-import functools
 import json
 import pathlib
 import random
 from collections.abc import Iterator
 from typing import Any
 
-import jsonschema
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -19,6 +17,7 @@ from policysched.lang.formatting import formatter
 from policysched.lang.interchange import syntax_node_kinds, tree_json, tree_text
 from policysched.lang.parsing import parser
 from policysched.lang.syntax import syntax, syntax_expr
+from tests import report_schemas
 from tests.fmt import policy_trees
 from tests.lang import ast_schema
 
@@ -47,14 +46,8 @@ def _without_places(value: Any) -> Any:
     return [_without_places(each) for each in value] if isinstance(value, list) else value
 
 
-@functools.cache
-def _validator() -> jsonschema.Draft202012Validator:
-    schema = json.loads(_resources.read_resource_text("schemas", "ast.schema.json"))
-    return jsonschema.Draft202012Validator(schema)
-
-
 def _fits_schema(document: object) -> bool:
-    return _validator().is_valid({"version": 1, "texts": [document]})
+    return report_schemas.load_validator("ast").is_valid({"version": 1, "texts": [document]})
 
 
 def test_the_schema_is_that_of_the_tree() -> None:

@@ -1,14 +1,11 @@
 from __future__ import annotations
 
-import json
-
-import jsonschema
 import pytest
 
-from policysched import _resources
 from policysched.lang import source
 from policysched.lang.checking import checker
 from policysched.lang.diagnostics import diagnostics, rendering
+from tests import report_schemas
 
 
 def _render(text: str, start: int, end: int, **parts: str) -> list[str]:
@@ -95,7 +92,6 @@ def test_a_second_place_in_another_text_names_it() -> None:
 
 def test_json_follows_its_schema() -> None:
     """Places have both ends; fixes are edits."""
-    schema = json.loads(_resources.read_resource_text("schemas", "check.schema.json"))
     text = source.SourceText("x.policy", "policy a {\n  for pods where app Inn (b)\n  zzz\n}")
     result = checker.check([text])
     found = [rendering.encode_diagnostic(each, result.texts) for each in result.diagnostics]
@@ -107,7 +103,7 @@ def test_json_follows_its_schema() -> None:
         "warnings": 0,
         "diagnostics": found,
     }
-    jsonschema.validate(document, schema)
+    report_schemas.check_report(document, "check")
     assert found[0]["place"] == {
         "file": "x.policy",
         "line": 2,

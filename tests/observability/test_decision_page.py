@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-import jsonschema
 import orjson
 import pytest
 
-from policysched import _resources
 from policysched.observability import decision_page
 from policysched.serving import http_server
+from tests import report_schemas
 from tests.observability import busy_world
 
-SCHEMA = orjson.loads(_resources.read_resource_text("schemas", "decisions.schema.json"))
 LIMIT = 1000
 
 
@@ -28,7 +26,7 @@ def _answer(page: decision_page.DecisionPage, **query: str) -> dict[str, Any]:
     answer = page.make_page(asked)
     assert (answer.status, answer.content_type) == (200, "application/json")
     found: dict[str, Any] = orjson.loads(answer.body)
-    jsonschema.Draft202012Validator(SCHEMA).validate(found)
+    report_schemas.check_report(found, "decisions")
     return found
 
 
