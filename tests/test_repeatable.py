@@ -87,6 +87,7 @@ def test_nothing_is_drawn_without_a_seed() -> None:
     assert {(path, name) for path, tree in _trees() for name in _chances(tree)} == CHANCE.keys()
 
 
+@pytest.mark.slow
 def test_servers_listen_below_the_ports_of_outgoing_connections() -> None:
     """Two tests, or a connection to somewhere else, would take the same port now and then."""
     assert {path for path, tree in _trees() if _takes_any_port(tree)} == ANY_PORT.keys()

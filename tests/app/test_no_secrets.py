@@ -133,6 +133,7 @@ def test_servers_that_repeat_what_they_were_sent(
         assert {"time", "level", "logger", "message"} <= json.loads(said.splitlines()[0]).keys()
 
 
+@pytest.mark.slow
 def test_a_kubeconfig_that_is_wrong_is_not_repeated(tmp_path: pathlib.Path) -> None:
     """Parse errors quote no line of the file, and errors of the process itself are cleaned."""
     path = tmp_path / "kubeconfig"

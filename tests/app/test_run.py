@@ -162,6 +162,7 @@ def test_bad_policies_of_a_pipe_end_it(
     assert "b@d" in done.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "argv, message",
     [
@@ -190,6 +191,7 @@ def test_what_cannot_be_read_ends_it_at_the_start(argv: list[str], message: str)
     assert message in line
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "argv, message",
     [

@@ -182,6 +182,7 @@ async def test_a_check_that_nobody_waits_for_keeps_its_turn(
     assert most == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ends", [True, False], ids=["in time", "too late"])
 @asynchronous
 async def test_the_end_waits_for_what_has_begun_but_not_for_long(

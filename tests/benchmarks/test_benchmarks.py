@@ -106,6 +106,7 @@ def test_policies_that_cannot_be_read(capsys: pytest.CaptureFixture[str]) -> Non
     assert "/nope" in line
 
 
+@pytest.mark.slow
 def test_readers_may_go() -> None:
     """A report into a pipe that nobody reads any longer ends quietly."""
     shell = f"set -o pipefail; {sys.executable} -m benchmarks --list | true"
@@ -113,6 +114,7 @@ def test_readers_may_go() -> None:
     assert (done.returncode, done.stderr) in ((0, ""), (141, ""))
 
 
+@pytest.mark.slow
 def test_no_room_for_the_output() -> None:
     """Where the output cannot be written, one line says so."""
     command = [sys.executable, "-m", "benchmarks", "--list"]
@@ -259,6 +261,7 @@ def _benchmarks(*words: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shape", ["plain", "mixed"])
 def test_the_algorithm_alone(shape: str) -> None:
     """Without a server every pod of a workload finds a place."""
@@ -270,6 +273,7 @@ def test_the_algorithm_alone(shape: str) -> None:
     assert row[:4] == [shape, "30", "60", "60"]
 
 
+@pytest.mark.slow
 def test_the_algorithm_beside_kube_schedulers_own() -> None:
     """Both place the pods that fit: each of 40 pods repels the others, and there are 30 nodes."""
     words = ["--nodes", "30", "--pods", "40", "--repeat", "1", "--shapes", "pod-anti-affinity"]

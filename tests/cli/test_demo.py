@@ -92,6 +92,7 @@ def played(tmp_path_factory: pytest.TempPathFactory) -> Recorder:
 # --- without a terminal --------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_it_prints_every_chapter_as_plain_text(printed: str) -> None:
     """Without a terminal the demo is text without escape codes, and ends by itself."""
     titles = re.findall(r"^(\d)\. (.*?):", printed, flags=re.MULTILINE)
@@ -99,12 +100,14 @@ def test_it_prints_every_chapter_as_plain_text(printed: str) -> None:
     assert "\x1b" not in printed
 
 
+@pytest.mark.slow
 def test_it_prints_the_same_every_time(printed: str, capsys: pytest.CaptureFixture[str]) -> None:
     """Nothing in it depends on chance or on the time of the day."""
     assert main.main(["demo"]) == 0
     assert capsys.readouterr().out == printed
 
 
+@pytest.mark.slow
 def test_points_of_rules_add_up_to_the_total(printed: str) -> None:
     """Every table of points is a sum that a reader can check."""
     tables = re.findall(r"^    POINTS .*\n((?:    .* \d+\n)+)", printed, flags=re.MULTILINE)
@@ -271,6 +274,7 @@ def test_everything_that_matters_fits_on_the_screen(
     assert any("total" in line for line in view.frames[-1])
 
 
+@pytest.mark.slow
 def test_it_leaves_the_last_picture_and_what_to_try_next(
     stage: embedded_cluster.DemoCluster,
 ) -> None:
@@ -350,6 +354,7 @@ class Terminal:
                 return said.decode(errors="replace")
 
 
+@pytest.mark.slow
 def test_it_takes_a_terminal_over_and_gives_it_back() -> None:
     """A terminal that is large enough shows the demo on its alternate screen."""
     with Terminal(80, 24, "--fast") as terminal:
@@ -359,6 +364,7 @@ def test_it_takes_a_terminal_over_and_gives_it_back() -> None:
     assert "Traceback" not in said
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "columns, lines, options",
     [
@@ -380,6 +386,7 @@ def test_it_prints_text_where_the_screen_is_too_small_or_not_wanted(
     assert sorted("".join(plain.split())) == sorted("".join(printed.split()))
 
 
+@pytest.mark.slow
 def test_wide_text_is_that_of_a_pipe(printed: str) -> None:
     """With `-o wide` no line is folded."""
     with Terminal(79, 24, "--fast", "-o", "wide") as terminal:
@@ -418,6 +425,7 @@ def test_forced_colours_do_not_move_the_cursor_of_a_pipe(
     assert _STYLE.sub("", said) == printed != said
 
 
+@pytest.mark.slow
 def test_ctrl_c_gives_the_terminal_back() -> None:
     """An impatient viewer gets the terminal back and the shell's exit code for an interrupt."""
     with Terminal(80, 24) as terminal:

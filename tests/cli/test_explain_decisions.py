@@ -189,6 +189,7 @@ def test_a_server_is_asked(server: str, token: str, capsys: pytest.CaptureFixtur
         assert capsys.readouterr().out == TEXTS["prod/web"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "argv, problem",
     [

@@ -321,6 +321,7 @@ def test_a_pod_of_a_running_cluster(
     assert "it is on live-1, where it would not be put now: " in said
 
 
+@pytest.mark.slow
 def test_a_process_that_ends_at_once_has_said_everything(tmp_path: pathlib.Path) -> None:
     """What it holds is not taken apart, but its output is whole and its exit code its own."""
     cluster = clusters.write(tmp_path, *(clusters.node(f"n{n}") for n in range(50)), POD)

@@ -33,6 +33,7 @@ def _message(method: str, params: dict[str, Any]) -> bytes:
     return b"Content-Length: %d\r\n\r\n%s" % (len(body), body)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "sent",
     [

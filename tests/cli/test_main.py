@@ -189,6 +189,7 @@ def test_a_reader_that_goes_away_ends_the_program_quietly() -> None:
     assert (done.returncode, done.stderr) == (141, b"")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "arguments, redirection, message",
     [
@@ -213,6 +214,7 @@ def test_a_stream_that_cannot_be_used_is_one_clear_error(
     assert done.stderr.count("\n") == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("encoding", ["ascii", "latin-1", "cp1252"])
 def test_output_is_utf_8_whatever_the_locale_says(encoding: str, tmp_path: pathlib.Path) -> None:
     """What a policy says comes out as it is, and signs that the locale lacks are no traceback."""
@@ -222,6 +224,7 @@ def test_output_is_utf_8_whatever_the_locale_says(encoding: str, tmp_path: pathl
     assert (done.returncode, done.stdout, done.stderr) == (0, policy, "")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", ["fmt --check", "ast", "ast -o json", "check -o json"])
 def test_a_name_that_is_no_utf_8_can_be_told(command: str, tmp_path: pathlib.Path) -> None:
     """Whatever the form of the output, such a name of a file is no traceback."""

@@ -114,6 +114,7 @@ def start() -> Iterator[Callable[..., Terminal]]:
         yield started
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "arguments, what, given",
     [

@@ -15,6 +15,8 @@ import pytest
 
 from tests.cli import clusters
 
+pytestmark = pytest.mark.slow  # each test starts processes
+
 POLICY = 'policy a {\n  description "a"\n  owner "b"\n  for pods where app = a\n}\n'
 SUITE = "policies: [{}]\ntests:\n- {{name: t, pod: p, expect: {{feasible: []}}}}\n"
 _DROP = ("setpriv", "--inh-caps=-all", "--bounding-set=-all")

@@ -545,6 +545,7 @@ def test_a_cron_job_and_a_pod_without_labels() -> None:
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", ["nodeaffinity", "taints", "podaffinity", "spread"])
 def test_a_policy_rejects_the_nodes_that_the_manifest_rejects(
     family: str, tmp_path: pathlib.Path

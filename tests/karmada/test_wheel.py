@@ -11,6 +11,8 @@ import sys
 
 import pytest
 
+pytestmark = pytest.mark.slow  # each test starts processes
+
 _CHECKOUT = pathlib.Path(__file__).resolve().parents[2]
 _FENCE = re.compile(r"^```(\w+) ?([\w.]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _APIS = [{"groupVersion": "apps/v1", "resources": [{"kind": "Deployment"}]}]

@@ -264,6 +264,7 @@ async def test_a_stream_that_stalls() -> None:
         assert b.watched_from() == ["10", "11"]
 
 
+@pytest.mark.slow
 @asynchronous
 async def test_a_collection_in_which_nothing_happens(caplog: pytest.LogCaptureFixture) -> None:
     """A watch without news is no failure: no pause before the next one, no complaint."""

@@ -315,6 +315,7 @@ def _mutate(document: dict[str, Any], rng: random.Random) -> dict[str, Any]:
     return damaged
 
 
+@pytest.mark.slow
 def test_damaged_documents_are_refused_or_mean_what_they_say() -> None:
     """Ten thousand of them: a text whose tree is the document, or one error; never anything else.
 

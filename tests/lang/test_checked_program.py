@@ -289,6 +289,7 @@ def test_the_hash_follows_texts_and_not_where_they_lie() -> None:
     assert content_hash("", [("web.policy", "let a = 7"), *texts[1:]]) != expected
 
 
+@pytest.mark.slow
 def test_a_selector_that_is_too_large_is_reported_once() -> None:
     """Not once for each operand beyond the limit."""
     operands = " and ".join(f"a{number} = b" for number in range(12_000))

@@ -27,6 +27,7 @@ def test_the_grammar_is_free_of_conflicts_and_of_colliding_terminals() -> None:
     lark_frontend.build_parser(GRAMMAR, strict=True)
 
 
+@pytest.mark.slow
 def test_a_stale_table_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
     """A table that was made from another grammar never decides what the language is."""
     expected = lark_frontend.parse_text_slice("version 1", 0, 9)

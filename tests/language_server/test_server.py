@@ -11,6 +11,8 @@ from pygls import exceptions
 
 from tests.language_server import editor as editors
 
+pytestmark = pytest.mark.slow  # each test starts processes
+
 CLUSTER = """\
 apiVersion: v1
 kind: List

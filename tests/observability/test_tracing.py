@@ -203,6 +203,7 @@ def test_without_the_extra_it_says_what_to_install(monkeypatch: pytest.MonkeyPat
     assert tracing.make_tracer(config.TracingConfig(), clock, random.Random(1)) is None
 
 
+@pytest.mark.slow
 def test_it_costs_no_import_while_it_is_off() -> None:
     """The SDK stays out of a process that traces nothing."""
     code = (

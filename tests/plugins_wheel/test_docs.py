@@ -12,6 +12,8 @@ import pytest
 from tests.plugins_wheel import conftest
 from tests.realcluster import process as servers
 
+pytestmark = pytest.mark.slow  # each test starts processes
+
 POLICYSCHED = [sys.executable, "-m", "policysched"]
 
 
