@@ -13,6 +13,7 @@ INPUTS ?= 100000
 PROCESSES ?= 1000
 PARTS ?=
 SETS ?=
+BASE ?=
 # Of the tests: the same in every run, so that one fails because of a change; `default` shuffles.
 ORDER ?= 1
 # Processes that share the tests.
@@ -59,7 +60,8 @@ help:
 	@echo "make soak          memory over MINUTES=$(MINUTES) of pods and nodes that come and go"
 	@echo "make bench         compare with kube-scheduler on the same API server: PLAN=$(PLAN) (hours)"
 	@echo "                   or PLAN=quick (minutes); results in .bench; goes on where it was stopped,"
-	@echo "                   with FRESH=1 from the beginning"
+	@echo "                   with FRESH=1 from the beginning; with BASE=FOLDER also policysched of"
+	@echo "                   another checkout, which has an environment of its own"
 	@echo "make plot          measure and draw docs/throughput.svg (about an hour)"
 	@echo "make components    build the real components that tests need (about 10 minutes, once)"
 	@echo "make update-locks  pin the newest dependencies"
@@ -138,7 +140,7 @@ soak: components
 	@$(BIN)/python -m tests.chaos.soak --minutes $(MINUTES) $(if $(SEED),--seed $(SEED))
 
 bench: $(READY)
-	@$(BIN)/python -m benchmarks --plan $(PLAN) $(if $(FRESH),--fresh)
+	@$(BIN)/python -m benchmarks --plan $(PLAN) $(if $(FRESH),--fresh) $(if $(BASE),--base $(BASE))
 
 plot: $(READY)
 	@$(BIN)/python -m benchmarks --plan plot $(if $(FRESH),--fresh)

@@ -38,6 +38,7 @@ _CONTRADICTIONS = (
     ("profile", "markdown"),
     ("profile", "schedulers"),
     ("profile", "results"),
+    ("profile", "base"),
 )
 """Of each pair of options one would be ignored."""
 
@@ -50,7 +51,7 @@ def main(words: Sequence[str], epilog: str) -> int:
     kept: results.Results | None = None
     try:
         goals.load()
-        comparisons = plans.comparisons(_plan(args), _only(args))
+        comparisons = plans.comparisons(_plan(args), _only(args), has_base=args.base is not None)
         if args.list or args.report:
             return _tell(args, comparisons)
         file = _results_file(args)
@@ -119,7 +120,7 @@ def _tell(args: argparse.Namespace, comparisons: Sequence[plans.Comparison]) -> 
 def _compare(
     args: argparse.Namespace, comparisons: Sequence[plans.Comparison], kept: results.Results
 ) -> int:
-    run_options = schedulers.Options(args.flag, args.profile)
+    run_options = _options(args)
     with kept.opened(), orphans.folder_without_orphans() as folder:
         for line in report.left_out_notes(kept.left_out):
             _note(line)
@@ -134,7 +135,20 @@ def _compare(
 
 def _results(args: argparse.Namespace) -> results.Results:
     """Return what has been measured by what is here now."""
-    return results.Results(_results_file(args), origins.judge(args.flag))
+    return results.Results(_results_file(args), origins.judge(_options(args)))
+
+
+def _options(args: argparse.Namespace) -> schedulers.Options:
+    """Return how policysched is run.
+
+    Raises:
+        workload_files.FileError: the base is no checkout with an environment.
+    """
+    base = None if args.base is None else pathlib.Path(args.base).resolve()
+    options = schedulers.Options(args.flag, args.profile, base=base)
+    if base is not None:
+        schedulers.checkout(schedulers.BASE, options)
+    return options
 
 
 def _report(args: argparse.Namespace, kept: results.Results) -> str:
@@ -291,6 +305,11 @@ def _add_how(parser: argparse.ArgumentParser) -> None:
     how = parser.add_argument_group("how")
     how.add_argument(
         "--schedulers", type=options.words, default=[], metavar="A,B", help="only some of them"
+    )
+    how.add_argument(
+        "--base",
+        metavar="FOLDER",
+        help="also run policysched of another checkout (in its .venv), in turn with this one",
     )
     how.add_argument(
         "--flag", action="append", default=[], help="a further flag for policysched; repeatable"

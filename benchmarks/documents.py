@@ -8,33 +8,36 @@ import statistics
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TypeAlias
 
-from benchmarks import goals, measurements, ratios, report
+from benchmarks import goals, measurements, ratios, report, schedulers
 
 
 @dataclasses.dataclass(frozen=True)
 class _Row:
-    """A scheduler in a case, with all runs of the case."""
+    """A line of a table."""
 
-    case: measurements.Case
-    runs: ratios.Runs
-    name: str
+    pair: ratios.Pair
+
+    @property
+    def case(self) -> measurements.Case:
+        """The case of the pair."""
+        return self.pair.case
 
     def both(self, value: ratios.Value, form: str) -> str:
         """Return the medians of the baseline and of the scheduler."""
-        by_scheduler = ratios.by_scheduler(self.case, self.runs)
-        sides = (by_scheduler[self.case.baseline], by_scheduler[self.name])
+        by_scheduler = ratios.by_scheduler(self.case, self.pair.runs)
+        sides = (by_scheduler[self.pair.baseline], by_scheduler[self.pair.scheduler])
         return " / ".join(f"{ratios.median(side, value):{form}}" for side in sides)
 
     def ratio(self, figure: str) -> str:
         """Return the median of the ratios, and the smallest and the largest of several."""
-        found = ratios.of(self.case, self.runs, self.name, ratios.FIGURES[figure])
+        found = self.pair.ratios(figure)
         return spread(found) if found else "-"
 
     def goals(self, main: str) -> str:
         """Return whether the goal of the main figure is met, and which others are missed."""
         told: list[str] = []
-        for goal in goals.of(self.case, self.name):
-            found = ratios.of(self.case, self.runs, self.name, ratios.FIGURES[goal.figure])
+        for goal in goals.of(self.pair):
+            found = self.pair.ratios(goal.figure)
             if found and goal.figure == main:
                 told.insert(0, goal.verdict(found))
             elif found and not goal.is_met(statistics.median(found)):
@@ -44,13 +47,13 @@ class _Row:
     @property
     def workload(self) -> str:
         """Its name, and that of the policy."""
-        _, _, policy = self.name.partition("+")
+        policy = schedulers.policy_of(self.pair.scheduler)
         return f"{self.case.workload}, {policy}" if policy else self.case.workload
 
     @property
     def repeats(self) -> int:
         """Of how many runs the ratios are."""
-        return len(ratios.of(self.case, self.runs, self.name, ratios.FIGURES[ratios.PODS]))
+        return self.pair.repeats
 
     def cost(self, figure: str) -> str:
         """Return milliseconds of CPU a pod and their ratio."""
@@ -97,11 +100,11 @@ def markdown(made: ratios.Runs, left_out: Mapping[str, int] | None = None) -> st
     """Return a table for all backlogs of a size, one for arrivals and one for policies.
 
     Args:
-        made: what is shown; kube-scheduler's figure, or that without a policy, stands first.
+        made: the runs; the figure of the baseline is the first of two.
         left_out: how many runs are not, by the reason.
     """
     order = list(dict.fromkeys(one.case.workload for one in made))
-    rows = [_Row(*one) for one in ratios.compared(made)]
+    rows = [_Row(pair) for pair in ratios.pairs(made)]
     rows.sort(key=lambda row: (_place(row), order.index(row.case.workload)))
     if not rows:
         what = "can be compared" if made else "has been measured"
@@ -120,17 +123,25 @@ def spread(found: Sequence[float]) -> str:
     return f"{statistics.median(found):.2f}{ends}"
 
 
-def _place(row: _Row) -> tuple[int, int]:
-    """Return which table a row belongs to, and the size that it is about."""
+def _place(row: _Row) -> tuple[int, int, str]:
+    """Return the table of a row, the number of nodes, and the baseline."""
     if row.case.arrivals_per_second:
-        return 2, 0
-    return int(row.case.compares == "policies"), row.case.nodes
+        return 2, 0, _beside(row)
+    return int(row.case.compares == "policies"), row.case.nodes, _beside(row)
 
 
-def _table(place: tuple[int, int], rows: Sequence[_Row]) -> Iterator[str]:
+def _beside(row: _Row) -> str:
+    """Return the part that a base has in a row, for the title of a table; "" without one."""
+    if row.pair.is_beside_base:
+        return ", beside the base"
+    is_of_base = schedulers.without_policy(row.pair.scheduler) == schedulers.BASE
+    return ", of the base" if is_of_base else ""
+
+
+def _table(place: tuple[int, int, str], rows: Sequence[_Row]) -> Iterator[str]:
     columns = (_BACKLOGS, _POLICIES, _ARRIVALS)[place[0]]
     what = ("backlogs at {:,} nodes", "policies at {:,} nodes", "pods that arrive")[place[0]]
-    yield f"{what.format(place[1])}:"
+    yield f"{what.format(place[1])}{place[2]}:"
     yield ""
     yield f"| {' | '.join(head for head, _ in columns)} |"
     yield f"|{'---|' * len(columns)}"
@@ -139,6 +150,6 @@ def _table(place: tuple[int, int], rows: Sequence[_Row]) -> Iterator[str]:
     notes = dict.fromkeys(
         f"- {row.case.workload}: {note}"
         for row in rows
-        for note in report.notes(row.case, row.runs)
+        for note in report.notes(row.case, row.pair.runs)
     )
     yield from ["", *notes] if notes else ()

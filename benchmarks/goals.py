@@ -81,10 +81,10 @@ def load() -> Sequence[Goal]:
     return workload_files.read(FILE, list[Goal])
 
 
-def of(case: measurements.Case, scheduler: str) -> list[Goal]:
-    """Return the goals of a scheduler in a case, one a figure."""
+def of(pair: ratios.Pair) -> list[Goal]:
+    """Return the goals of a pair, one a figure; there are none beside a base."""
     found: dict[str, Goal] = {}
     for goal in load():
-        if goal.means(case, scheduler):
+        if not pair.is_beside_base and goal.means(pair.case, pair.scheduler):
             found.setdefault(goal.figure, goal)
     return list(found.values())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Annotated
 
 import msgspec
@@ -29,11 +30,16 @@ class Case(msgspec.Struct, frozen=True):
     arrivals_per_second: float = 0.0
     compares: str = "schedulers"
 
-    @property
-    def baseline(self) -> str:
-        """Whose figures the others are divided by."""
+    def baselines(self, scheduler: str) -> Sequence[str]:
+        """Return the schedulers whose figures those of `scheduler` are divided by.
+
+        With policies that is the same scheduler without one, otherwise kube-scheduler; and for
+        policysched, the one of the base.
+        """
         is_policies = self.compares == "policies"
-        return schedulers.POLICYSCHED if is_policies else schedulers.KUBE_SCHEDULER
+        own = schedulers.without_policy(scheduler) if is_policies else schedulers.KUBE_SCHEDULER
+        both = (own, schedulers.of_base(scheduler))
+        return [name for name in dict.fromkeys(both) if name != scheduler]
 
     def __str__(self) -> str:
         """Return one line for people."""
@@ -95,7 +101,8 @@ class Measurement(msgspec.Struct, frozen=True):
     """One run of one scheduler.
 
     Attributes:
-        case, scheduler: what ran; `policysched+NAME` with the policy of that name.
+        case, scheduler: what ran; `policysched+NAME` with the policy of that name,
+            `policysched@base` from a second checkout.
         repeat: which turn it was, from 0.
         bound: how many of the measured pods got a node.
         start_seconds: from the start of the process to the first binding or preemption.

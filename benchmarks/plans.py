@@ -94,36 +94,40 @@ def names() -> list[str]:
     return sorted(path.stem for path in FOLDER.glob("*.yaml"))
 
 
-def comparisons(plan: Plan, only: Sequence[str] = ()) -> list[Comparison]:
+def comparisons(
+    plan: Plan, only: Sequence[str] = (), *, has_base: bool = False
+) -> list[Comparison]:
     """Return what a plan means, without what came before.
 
     Args:
         plan: what is measured.
         only: schedulers that run; all of them by default.
+        has_base: whether policysched of a second checkout takes its turns, too.
 
     Raises:
         workload_files.FileError: it names a workload, a policy or a scheduler that is not there.
     """
-    known = dict.fromkeys(name for entry in plan.cases for name in _names(entry))
+    known = dict.fromkeys(name for entry in plan.cases for name in _names(entry, has_base=has_base))
     for name in only:
         if name not in known:
             there = ", ".join(known)
             raise workload_files.FileError(f"`{name}` is none of the schedulers: {there}")
     made: dict[measurements.Case, Comparison] = {}
     for entry in plan.cases:
-        names = _names(entry)
+        names = _names(entry, has_base=has_base)
         chosen = [name for name in names if not only or name in only]
         for case in _cases(entry):
             made.setdefault(case, Comparison(case, chosen, entry.repeats or plan.repeats))
     return list(made.values())
 
 
-def _names(entry: Entry) -> list[str]:
+def _names(entry: Entry, *, has_base: bool) -> list[str]:
     """Return the schedulers that run an entry, the one that others are compared with first."""
-    if not entry.policies:
-        return [schedulers.KUBE_SCHEDULER, schedulers.POLICYSCHED]
-    policies = [schedulers.with_policy(name) for name in entry.policies]
-    return list(dict.fromkeys([schedulers.POLICYSCHED, *policies]))
+    own = [schedulers.POLICYSCHED, *(schedulers.with_policy(name) for name in entry.policies)]
+    if has_base:
+        # A scheduler and its base take turns next to each other.
+        own = [one for name in own for one in (schedulers.of_base(name), name)]
+    return list(dict.fromkeys(own if entry.policies else [schedulers.KUBE_SCHEDULER, *own]))
 
 
 def _cases(entry: Entry) -> Iterator[measurements.Case]:

@@ -1,12 +1,13 @@
-"""Figures of runs, and their ratios to those of the baseline in the same repeat."""
+"""Figures of runs, and their ratios to those of a baseline in the same repeat."""
 
 from __future__ import annotations
 
+import dataclasses
 import statistics
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TypeAlias
 
-from benchmarks import measurements
+from benchmarks import measurements, schedulers
 
 Value: TypeAlias = Callable[[measurements.Measurement], float]
 Runs: TypeAlias = Sequence[measurements.Measurement]
@@ -31,6 +32,43 @@ the last event; CPU is seconds a pod, without what came before the first binding
 of the process."""
 
 
+@dataclasses.dataclass(frozen=True)
+class Pair:
+    """A scheduler and its baseline in a case, with all runs of the case."""
+
+    case: measurements.Case
+    runs: Runs
+    scheduler: str
+    baseline: str
+
+    def ratios(self, figure: str) -> list[float]:
+        """Return the scheduler's figure over that of the baseline, one ratio a repeat."""
+        value = FIGURES[figure]
+        theirs = {one.repeat: value(one) for one in self.runs if one.scheduler == self.baseline}
+        ours = [one for one in self.runs if one.scheduler == self.scheduler]
+        return [value(one) / theirs[one.repeat] for one in ours if theirs.get(one.repeat)]
+
+    @property
+    def repeats(self) -> int:
+        """How many repeats both have."""
+        return len(self.ratios(PODS))
+
+    @property
+    def is_beside_base(self) -> bool:
+        """Whether the baseline is the same scheduler from the second checkout."""
+        return self.baseline == schedulers.of_base(self.scheduler)
+
+    def most_seconds_apart(self) -> float:
+        """Return the longest time between the ends of both runs of a repeat.
+
+        Runs that do not say when they ended count as 0.
+        """
+        theirs = {one.repeat: one.ended_at for one in self.runs if one.scheduler == self.baseline}
+        ours = {one.repeat: one.ended_at for one in self.runs if one.scheduler == self.scheduler}
+        ends = [(theirs.get(repeat), ended) for repeat, ended in ours.items()]
+        return max((abs(b - a) for a, b in ends if a is not None and b is not None), default=0.0)
+
+
 def by_case(made: Runs) -> dict[measurements.Case, list[measurements.Measurement]]:
     """Return the runs of each case, in the order of the first ones."""
     found: dict[measurements.Case, list[measurements.Measurement]] = {}
@@ -40,37 +78,25 @@ def by_case(made: Runs) -> dict[measurements.Case, list[measurements.Measurement
 
 
 def by_scheduler(case: measurements.Case, runs: Runs) -> dict[str, list[measurements.Measurement]]:
-    """Return the runs by scheduler, the baseline first."""
+    """Return the runs by scheduler, those with the fewest baselines first."""
     names = dict.fromkeys(one.scheduler for one in runs)
-    ordered = sorted(names, key=lambda name: name != case.baseline)
+    ordered = sorted(names, key=lambda name: len(case.baselines(name)))
     return {name: [one for one in runs if one.scheduler == name] for name in ordered}
 
 
-def compared(made: Runs) -> Iterator[tuple[measurements.Case, Runs, str]]:
-    """Give each case with its runs and a scheduler that has repeats with its baseline."""
+def pairs(made: Runs) -> Iterator[Pair]:
+    """Give each scheduler with each of its baselines that has run in the same repeat."""
     for case, runs in by_case(made).items():
-        for name in by_scheduler(case, runs):
-            if name != case.baseline and of(case, runs, name, FIGURES[PODS]):
-                yield case, runs, name
+        yield from pairs_of_case(case, runs)
 
 
-def of(case: measurements.Case, runs: Runs, name: str, value: Value) -> list[float]:
-    """Return a scheduler's value over that of the baseline, one ratio a repeat."""
-    theirs = {one.repeat: value(one) for one in runs if one.scheduler == case.baseline}
-    ours = [one for one in runs if one.scheduler == name]
-    return [value(one) / theirs[one.repeat] for one in ours if theirs.get(one.repeat)]
-
-
-def most_seconds_apart(case: measurements.Case, runs: Runs, name: str) -> float:
-    """Return how long lay between a scheduler's run and the baseline's of its repeat, at most.
-
-    Runs that do not say when they ended count as 0.
-    """
-    theirs = {one.repeat: one.ended_at for one in runs if one.scheduler == case.baseline}
-    ours = {one.repeat: one.ended_at for one in runs if one.scheduler == name}
-    pairs = [(theirs.get(repeat), ended) for repeat, ended in ours.items()]
-    known = [abs(b - a) for a, b in pairs if a is not None and b is not None]
-    return max(known, default=0.0)
+def pairs_of_case(case: measurements.Case, runs: Runs) -> Iterator[Pair]:
+    """Give the same for one case."""
+    for name in by_scheduler(case, runs):
+        for baseline in case.baselines(name):
+            pair = Pair(case, runs, name, baseline)
+            if pair.repeats:
+                yield pair
 
 
 def median(runs: Runs, value: Value) -> float:

@@ -102,19 +102,17 @@ def _case_lines(case: measurements.Case, runs: ratios.Runs) -> Iterator[str]:
     yield str(case)
     heads = "".join(f"{column.head:>{column.width}}" for column in _COLUMNS)
     yield f"  {'':<28}{'runs':>4}{'pods/s':>8}{'min-max':>12}{heads}"
-    by_scheduler = ratios.by_scheduler(case, runs)
-    for name, own in by_scheduler.items():
+    for name, own in ratios.by_scheduler(case, runs).items():
         speeds = [one.pods_per_second for one in own]
         spread = f"{min(speeds):.0f}-{max(speeds):.0f}"
         cells = "".join(f"{_cell(column, own):>{column.width}{column.form}}" for column in _COLUMNS)
         yield f"  {name:<28}{len(own):>4}{statistics.median(speeds):>8.0f}{spread:>12}{cells}"
     for note in notes(case, runs):
         yield f"  {note}"
-    for name in by_scheduler:
-        if name != case.baseline and ratios.of(case, runs, name, ratios.FIGURES[ratios.PODS]):
-            shown = [f"{what} {ratio(case, runs, name, what)}" for what in ratios.FIGURES]
-            yield f"  {name} / {case.baseline}: {', '.join(shown[:5])},"
-            yield f"    {', '.join(shown[5:])}"
+    for pair in ratios.pairs_of_case(case, runs):
+        shown = [f"{what} {ratio(pair, what)}" for what in ratios.FIGURES]
+        yield f"  {pair.scheduler} / {pair.baseline}: {', '.join(shown[:5])},"
+        yield f"    {', '.join(shown[5:])}"
 
 
 def _cell(column: _Column, own: ratios.Runs) -> float:
@@ -142,20 +140,21 @@ def notes(case: measurements.Case, runs: ratios.Runs) -> Iterator[str]:
         stolen = max(one.stolen_share or 0.0 for one in own)
         if stolen > _DISTURBED_SHARE:
             yield f"{name}: other machines got up to {stolen:.0%} of the processors in a run"
-        apart = ratios.most_seconds_apart(case, runs, name)
-        if apart > _APART_SECONDS:
-            told = estimates.duration(apart)
-            yield f"{name}: up to {told} lie between its run and that of {case.baseline}"
         turns = [one.churn_turns for one in own]
         if any(turns):
             told = f"{min(turns)} to {max(turns)}" if min(turns) < max(turns) else f"{turns[0]}"
             yield f"{name} met {told} turns of churn"
+    for pair in ratios.pairs_of_case(case, runs):
+        apart = pair.most_seconds_apart()
+        if apart > _APART_SECONDS:
+            told = estimates.duration(apart)
+            yield f"{pair.scheduler}: up to {told} lie between its run and that of {pair.baseline}"
 
 
-def ratio(case: measurements.Case, runs: ratios.Runs, name: str, figure: str) -> str:
-    """Return `median (smallest-largest)` of the ratios, or nothing for the baseline itself."""
-    found = ratios.of(case, runs, name, ratios.FIGURES[figure])
-    if not found or name == case.baseline:
+def ratio(pair: ratios.Pair, figure: str) -> str:
+    """Return `median (smallest-largest)` of the ratios, or "" if the baseline's figure is 0."""
+    found = pair.ratios(figure)
+    if not found:
         return ""
     return f"{statistics.median(found):.2f} ({min(found):.2f}-{max(found):.2f})"
 
@@ -164,19 +163,23 @@ def _summary(made: ratios.Runs) -> Iterator[str]:
     """Give a line for each case and scheduler that has been compared, with its goals."""
     heads = "".join(f"{what:>20}" for what in _SUMMED_UP)
     yield f"{'medians of ratios':<72}{'n':>3}{heads}{'broken':>8}  goals"
-    for case, runs, name in ratios.compared(made):
-        repeats = len(ratios.of(case, runs, name, ratios.FIGURES[ratios.PODS]))
-        shown = "".join(f"{ratio(case, runs, name, what):>20}" for what in _SUMMED_UP)
-        broken = f"{ratios.broken_rules(runs):>8}"
-        told = ", ".join(_told_goals(case, runs, name))
-        yield f"{f'{case}: {name}':<72}{repeats:>3}{shown}{broken}  {told}".rstrip()
+    for pair in ratios.pairs(made):
+        shown = "".join(f"{ratio(pair, what):>20}" for what in _SUMMED_UP)
+        broken = f"{ratios.broken_rules(pair.runs):>8}"
+        told = ", ".join(_told_goals(pair))
+        yield f"{_name(pair):<72}{pair.repeats:>3}{shown}{broken}  {told}".rstrip()
     broken_rules = ratios.broken_rules(made)
     if broken_rules:
         yield f"RULES BROKEN: {broken_rules} in all runs together, which no speed is worth"
 
 
-def _told_goals(case: measurements.Case, runs: ratios.Runs, name: str) -> Iterator[str]:
-    for goal in goals.of(case, name):
-        found = ratios.of(case, runs, name, ratios.FIGURES[goal.figure])
+def _name(pair: ratios.Pair) -> str:
+    beside = f" / {pair.baseline}" if pair.is_beside_base else ""
+    return f"{pair.case}: {pair.scheduler}{beside}"
+
+
+def _told_goals(pair: ratios.Pair) -> Iterator[str]:
+    for goal in goals.of(pair):
+        found = pair.ratios(goal.figure)
         if found:
             yield f"{goal.figure} {goal.verdict(found)}"

@@ -11,6 +11,10 @@ from benchmarks import profiles, workload_files
 from tests.realcluster import control_plane, kube_scheduler, process
 
 KUBE_SCHEDULER, POLICYSCHED = "kube-scheduler", "policysched"
+BASE = f"{POLICYSCHED}@base"
+"""policysched of a second checkout, for example of the commit before a change."""
+CHECKOUT = pathlib.Path(__file__).resolve().parents[1]
+"""The folder of this checkout."""
 PROFILE = "policysched.profile"
 SCHEDULER_NAME = "default-scheduler"
 """Both schedule the very same pods: policysched takes kube-scheduler's place."""
@@ -25,16 +29,53 @@ class Options:
         flags: further flags.
         is_profiled: whether it runs under the sampler of `benchmarks.profiled_run`.
         prometheus: the URL of what answers queries, for policies with metrics.
+        base: the folder of the second checkout, which runs as BASE in its own environment.
     """
 
     flags: Sequence[str] = ()
     is_profiled: bool = False
     prometheus: str | None = None
+    base: pathlib.Path | None = None
 
 
-def with_policy(name: str) -> str:
-    """Return what policysched is called with the policy of that name."""
-    return f"{POLICYSCHED}+{name}"
+def with_policy(name: str, scheduler: str = POLICYSCHED) -> str:
+    """Return the name of a scheduler, POLICYSCHED or BASE, with a policy."""
+    return f"{scheduler}+{name}"
+
+
+def policy_of(name: str) -> str:
+    """Return the name of the policy that a scheduler has, or ""."""
+    return name.partition("+")[2]
+
+
+def without_policy(name: str) -> str:
+    """Return the name of the same scheduler without its policy."""
+    return name.partition("+")[0]
+
+
+def of_base(name: str) -> str:
+    """Return the name of policysched of the base with the same policy."""
+    return name if name.startswith(BASE) else name.replace(POLICYSCHED, BASE, 1)
+
+
+def checkout(name: str, options: Options) -> pathlib.Path:
+    """Return the folder of the checkout whose policysched has this name.
+
+    Raises:
+        workload_files.FileError: the base is not given, or has no environment.
+    """
+    if without_policy(name) != BASE:
+        return CHECKOUT
+    if options.base is None:
+        raise workload_files.FileError(f"`{name}` needs --base")
+    if not (options.base / "policysched").is_dir() or not _python(options.base).exists():
+        text = f"{options.base} is no checkout with an environment"
+        raise workload_files.FileError(f"{text}; `make .venv/ready` in a checkout makes one")
+    return options.base
+
+
+def _python(folder: pathlib.Path) -> pathlib.Path:
+    return folder / ".venv" / "bin" / "python"
 
 
 def policy_file(name: str) -> pathlib.Path:
@@ -52,7 +93,7 @@ def policy_file(name: str) -> pathlib.Path:
 
 def needs_prometheus(name: str) -> bool:
     """Return whether a scheduler has a policy that reads metrics."""
-    _, _, policy = name.partition("+")
+    policy = policy_of(name)
     return bool(policy) and "\nmetric " in policy_file(policy).read_text(encoding="utf-8")
 
 
@@ -62,7 +103,7 @@ def prepare(
     """Return a scheduler that is ready to be started.
 
     Args:
-        name: KUBE_SCHEDULER, POLICYSCHED, or what `with_policy` returns.
+        name: KUBE_SCHEDULER, POLICYSCHED, BASE, or what `with_policy` returns.
         plane: a started control plane.
         folder: where its files go.
         options: for policysched.
@@ -70,13 +111,13 @@ def prepare(
     folder.mkdir(parents=True, exist_ok=True)
     if name == KUBE_SCHEDULER:
         return kube_scheduler.KubeScheduler(plane, folder).process
-    _, _, policy = name.partition("+")
-    return _policysched(plane, folder, policy, options)
+    return _policysched(plane, folder, name, options)
 
 
 def _policysched(
-    plane: control_plane.ControlPlane, folder: pathlib.Path, policy: str, options: Options
+    plane: control_plane.ControlPlane, folder: pathlib.Path, name: str, options: Options
 ) -> process.ServerProcess:
+    policy = policy_of(name)
     kubeconfig = plane.write_kubeconfig(folder / "policysched.kubeconfig")
     words = ["run", "--kubeconfig", str(kubeconfig), *options.flags]
     if policy:
@@ -88,5 +129,8 @@ def _policysched(
     if options.is_profiled:
         command = profiles.command(folder / PROFILE, words)
     else:
-        command = [sys.executable, "-m", "policysched", *words]
+        root = checkout(name, options)
+        python = sys.executable if root == CHECKOUT else str(_python(root))
+        # With -P the package is the one of the environment, not the one in the current folder.
+        command = [python, "-P", "-m", "policysched", *words]
     return process.ServerProcess(command, log=folder / "policysched.log")

@@ -326,9 +326,9 @@ def play(
     scene.restore()
     scheduler = schedulers.prepare(name, scene.plane, folder, options)
     try:
-        made_with = origins.origin(scene.workload, name, options.flags)
+        made_with = origins.origin(scene.workload, name, options)
         made = Turn(scene, scheduler, made_with).run(name, repeat)
-        origins.check_unchanged()
+        origins.check_unchanged(options)
         return made
     finally:
         scene.empty()

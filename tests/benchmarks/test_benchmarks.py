@@ -233,6 +233,25 @@ def test_a_small_comparison_goes_on_where_it_stopped(tmp_path: pathlib.Path) -> 
 
 
 @pytest.mark.e2e
+def test_a_second_checkout_takes_its_turns(tmp_path: pathlib.Path) -> None:
+    """Its policysched runs in its own environment, here the one of this checkout."""
+    base = tmp_path / "base"
+    base.mkdir()
+    for name in ("policysched", "grammar"):
+        (base / name).symlink_to(schedulers.CHECKOUT / name)
+    (base / ".venv").symlink_to(sys.prefix)
+    plan = _plan(tmp_path, "{workloads: [plain], nodes: [20], pods: 50}")
+    file = tmp_path / "results.jsonl"
+    done = _benchmarks("--plan", plan, "--base", str(base), "--results", str(file))
+    assert done.returncode == 0, done.stderr
+    assert "policysched / policysched@base: pods/s" in done.stdout
+    made = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
+    assert {one["scheduler"]: one["bound"] for one in made} == dict.fromkeys(
+        (schedulers.KUBE_SCHEDULER, schedulers.BASE, schedulers.POLICYSCHED), 50
+    )
+
+
+@pytest.mark.e2e
 def test_pods_arrive_and_preempt(tmp_path: pathlib.Path) -> None:
     """A running scheduler gets pods one by one; a starting one has to make room for pods."""
     results = tmp_path / "results.jsonl"

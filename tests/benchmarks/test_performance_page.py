@@ -70,29 +70,28 @@ def _is_of_a_workload(row: str) -> bool:
 def test_the_summary_is_of_the_results(begin: str) -> None:
     """A row has the ratio of its goal, and whether that is met."""
     workload, figure = _OWN_GOALS[begin]
-    [[case, runs, goal]] = [
-        (case, runs, goal)
-        for case, runs, name in ratios.compared(_kept())
-        for goal in goals.of(case, name)
-        if (goal.workload, goal.figure) == (workload, figure) == (case.workload, goal.figure)
+    [[pair, goal]] = [
+        (pair, goal)
+        for pair in ratios.pairs(_kept())
+        for goal in goals.of(pair)
+        if (goal.workload, goal.figure) == (workload, figure) == (pair.case.workload, goal.figure)
     ]
-    found = ratios.of(case, runs, schedulers.POLICYSCHED, ratios.FIGURES[figure])
+    found = pair.ratios(figure)
     assert _summarised(begin) == [documents.spread(found), goal.verdict(found).split()[-1]]
 
 
 def test_the_summary_has_every_shape() -> None:
     """CPU, memory and the shapes without a goal of their own are told by their extremes."""
     backlogs = [
-        (case, runs)
-        for case, runs, _ in ratios.compared(_kept())
-        if (case.nodes, case.arrivals_per_second, case.compares) == (5000, 0.0, "schedulers")
+        pair
+        for pair in ratios.pairs(_kept())
+        if (pair.case.nodes, pair.case.arrivals_per_second, pair.case.compares)
+        == (5000, 0.0, "schedulers")
     ]
 
     def found(figure: str, *, without: Sequence[str] = ()) -> list[list[float]]:
-        value = ratios.FIGURES[figure]
-        shapes = [one for one in backlogs if one[0].workload not in without]
-        each = [ratios.of(case, runs, schedulers.POLICYSCHED, value) for case, runs in shapes]
-        return sorted(each, key=statistics.median)
+        shapes = [pair for pair in backlogs if pair.case.workload not in without]
+        return sorted((pair.ratios(figure) for pair in shapes), key=statistics.median)
 
     own = [workload for workload, _ in _OWN_GOALS.values()]
     least, *_, most = found(ratios.PODS, without=own)
@@ -108,10 +107,9 @@ def test_the_summary_has_every_shape() -> None:
 def test_the_summary_tells_what_is_missed() -> None:
     """The cost of a hundred rules stands there as it was measured."""
     name = schedulers.with_policy("rules-100")
-    [[case, runs]] = [(case, runs) for case, runs, one in ratios.compared(_kept()) if one == name]
+    [pair] = [pair for pair in ratios.pairs(_kept()) if pair.scheduler == name]
     of_process, of_all = (
-        documents.spread(ratios.of(case, runs, name, ratios.FIGURES[figure]))
-        for figure in (ratios.CPU, ratios.CPU_OF_ALL)
+        documents.spread(pair.ratios(figure)) for figure in (ratios.CPU, ratios.CPU_OF_ALL)
     )
     told, verdict = _summarised("100 rules")
     assert told.startswith(f"{of_process} of the process, {of_all} of all processes")

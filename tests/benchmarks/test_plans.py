@@ -55,6 +55,12 @@ def test_an_entry_means_each_workload_at_each_size() -> None:
     ]
     assert made[0].names == [schedulers.KUBE_SCHEDULER, schedulers.POLICYSCHED]
     assert made[4].names == [schedulers.POLICYSCHED, "policysched+rules-10"]
+    base = plans.comparisons(plan, has_base=True)
+    assert base[0].names == [schedulers.KUBE_SCHEDULER, schedulers.BASE, schedulers.POLICYSCHED]
+    assert base[4].names == [
+        *(schedulers.BASE, schedulers.POLICYSCHED),
+        *("policysched@base+rules-10", "policysched+rules-10"),
+    ]
     only = plans.comparisons(plan, ["policysched"])
     assert {tuple(one.names) for one in only} == {("policysched",)}
 

@@ -17,6 +17,7 @@ from benchmarks import (
     measurements,
     plans,
     plot,
+    ratios,
     report,
     results,
     schedulers,
@@ -62,6 +63,44 @@ def test_policies_are_compared_with_none() -> None:
     shown = report.text([runs.run(name, 0, 3.0, case), runs.run(OURS, 0, 2.0, case)])
     assert "policysched+rules-100 / policysched: pods/s 0.67 (0.67-0.67)" in shown
     assert "≥" not in shown
+
+
+def test_two_versions_are_compared_with_each_other() -> None:
+    """Ratios are to kube-scheduler and to the base; goals are only about the first."""
+    case = runs.at(5000)
+    made = [
+        runs.run(name, 0, seconds, case)
+        for name, seconds in ((KUBE, 8.0), (schedulers.BASE, 4.0), (OURS, 1.0))
+    ]
+    shown = report.text(made)
+    assert "policysched / kube-scheduler: pods/s 8.00 (8.00-8.00)" in shown
+    assert "policysched@base / kube-scheduler: pods/s 2.00 (2.00-2.00)" in shown
+    assert "policysched / policysched@base: pods/s 4.00 (4.00-4.00)" in shown
+    assert len([line for line in shown.splitlines() if "≥" in line]) == 1
+    tables = documents.markdown(made)
+    titles = [line for line in tables.splitlines() if line.startswith("backlogs")]
+    assert titles == [
+        "backlogs at 5,000 nodes:",
+        "backlogs at 5,000 nodes, beside the base:",
+        "backlogs at 5,000 nodes, of the base:",
+    ]
+
+
+def test_policies_of_two_versions_are_compared_with_none_and_with_each_other() -> None:
+    """A policy of the base is compared with the base without a policy."""
+    case = msgspec.structs.replace(runs.CASE, compares="policies")
+    ours, theirs = (
+        schedulers.with_policy("rules-10", scheduler) for scheduler in (OURS, schedulers.BASE)
+    )
+    seconds = {OURS: 1.0, ours: 2.0, schedulers.BASE: 2.0, theirs: 6.0}
+    made = [runs.run(name, 0, each, case) for name, each in seconds.items()]
+    pairs = {(pair.scheduler, pair.baseline): pair for pair in ratios.pairs(made)}
+    assert {key: pair.ratios(ratios.CPU) for key, pair in pairs.items()} == {
+        (OURS, schedulers.BASE): [0.5],
+        (ours, OURS): [2.0],
+        (ours, theirs): [pytest.approx(1 / 3)],
+        (theirs, schedulers.BASE): [3.0],
+    }
 
 
 @pytest.mark.parametrize("seconds, told", [(1.0, "met"), (1.3, "MISSED")])
@@ -121,12 +160,12 @@ def test_goals_are_of_what_is_measured() -> None:
 def test_the_first_goal_counts() -> None:
     """A workload's own goal stands over the one of all workloads."""
     case = measurements.Case("zone-spread", 5000, 100)
-    assert [(goal.figure, goal.bound) for goal in goals.of(case, OURS)] == [
+    assert [(goal.figure, goal.bound) for goal in goals.of(ratios.Pair(case, [], OURS, KUBE))] == [
         ("pods/s", "≥ 4"),
         ("CPU without start", "≤ 0.4"),
         ("memory", "≤ 1.2"),
     ]
-    assert goals.of(case, KUBE) == []
+    assert goals.of(ratios.Pair(case, [], OURS, schedulers.BASE)) == []
 
 
 @pytest.mark.parametrize("rate, is_told", [(99.0, False), (80.0, True)])

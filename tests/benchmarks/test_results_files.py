@@ -9,7 +9,6 @@ import msgspec
 import pytest
 
 from benchmarks import compare, measurements, origins, results, schedulers, workload_files
-from policysched import _resources
 from tests.benchmarks import runs
 
 if TYPE_CHECKING:
@@ -206,7 +205,7 @@ def test_the_report_says_what_it_leaves_out(
     assert compare.main(words, "") == 0
     shown = capsys.readouterr().out
     assert "left out: 2 runs by a benchmark that did not say yet with what" in shown
-    assert "left out: 1 run of a workload or policy that is not there any longer" in shown
+    assert "left out: 1 run of a workload, policy or base that is not there any longer" in shown
     assert compare.main([*words, "--all-versions"], "") == 0
     shown = capsys.readouterr().out
     assert "policysched / kube-scheduler: pods/s 1.00" in shown
@@ -229,16 +228,45 @@ def test_broken_rules_fail(tmp_path: pathlib.Path) -> None:
     assert compare.main(["--report", "--results", str(file)], "") == 1
 
 
-def test_an_edited_policysched_is_told(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: pathlib.Path
-) -> None:
+def test_an_edited_policysched_is_told(tmp_path: pathlib.Path) -> None:
     """Runs of two versions never get the same hash because files changed while one ran."""
-    origins.check_unchanged()
-    origins.policysched_hash()
-    (tmp_path / "new.lark").touch()
-    monkeypatch.setattr(_resources, "find_resource_folder", lambda _name: tmp_path)
+    options = schedulers.Options(base=make_checkout(tmp_path))
+    before = origins.origin(PLAIN, schedulers.BASE, options)
+    assert before.policysched != NOW.policysched
+    origins.check_unchanged(options)
+    (tmp_path / "grammar" / "new.lark").touch()
     with pytest.raises(workload_files.FileError, match="changed after the benchmark had begun"):
-        origins.check_unchanged()
+        origins.check_unchanged(options)
+
+
+def make_checkout(folder: pathlib.Path) -> pathlib.Path:
+    """Return a folder that looks like a checkout with an environment."""
+    for name in ("policysched", "grammar", ".venv/bin"):
+        (folder / name).mkdir(parents=True)
+    (folder / ".venv" / "bin" / "python").touch()
+    return folder
+
+
+def test_runs_of_another_base_are_left_out(tmp_path: pathlib.Path) -> None:
+    """A run of the base is one of that version, whichever folder it is in."""
+    base, other = (make_checkout(tmp_path / name) for name in ("base", "other"))
+    options = schedulers.Options(base=base)
+    made = origins.origin(PLAIN, schedulers.BASE, options)
+    one = msgspec.structs.replace(runs.run(schedulers.BASE, 0, 1.0), origin=made)
+    assert origins.judge(schedulers.Options(base=other))(one) == ""
+    (other / "policysched" / "new.py").touch()
+    assert "another version" in origins.judge(options)(
+        msgspec.structs.replace(one, origin=origins.origin(PLAIN, OURS))
+    )
+    assert "not there" in origins.judge()(one)
+
+
+def test_a_base_needs_an_environment(
+    tmp_path: pathlib.Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A folder without one is an error before anything runs."""
+    assert compare.main(["--quick", "--base", str(tmp_path)], "") == 2
+    assert "is no checkout with an environment; `make .venv/ready`" in capsys.readouterr().err
 
 
 def test_workloads_are_told_apart_by_what_they_create() -> None:
