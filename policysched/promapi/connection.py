@@ -1,9 +1,9 @@
 """Sends queries to one Prometheus, through prometheus-api-client.
 
-The client provides address, headers, method, session and timeout, but not the requests: its
-`custom_query` drops `warnings` and `infos`, puts the query into the URL even for POST (the URL may
-become too long, and proxies log it), and quotes whole answers in its errors. Its retries are off:
-`circuit` decides about retries for all metrics of a source.
+The library reads names and help texts of series. It does not send queries: its `custom_query` drops
+`warnings` and `infos`, puts the query into the URL even for POST (the URL may become too long, and
+proxies log it), and quotes whole answers in its errors. Its retries are off: `circuit` decides
+about retries for all metrics of a source.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ import pathlib
 import ssl
 import time
 from collections.abc import Callable, Mapping
-from typing import Any
+from types import TracebackType
+from typing import Any, Self
 
 import prometheus_api_client
 import requests
@@ -33,7 +34,7 @@ _OK = 200
 _Cause = failures.QueryIssue
 
 
-class PrometheusClient(prometheus_api_client.PrometheusConnect):  # type: ignore[misc]  # it has no types
+class PrometheusClient:
     """A connection to one server, for use from several threads at once.
 
     The timeout covers the whole answer, even if the server sends it slowly.
@@ -57,14 +58,16 @@ class PrometheusClient(prometheus_api_client.PrometheusConnect):  # type: ignore
             # The user has chosen this.
             urllib3.disable_warnings(urllib3.exceptions.InsecureRequestWarning)
         session.cookies.set_policy(http.cookiejar.DefaultCookiePolicy(allowed_domains=[]))
-        super().__init__(
+        self._session = session
+        self._headers = {"User-Agent": f"policysched/{policysched.__version__}", **source.headers}
+        self._authorization = _Authorization(source)
+        self._library = prometheus_api_client.PrometheusConnect(
             url=source.address,
-            headers={"User-Agent": f"policysched/{policysched.__version__}", **source.headers},
+            headers=self._headers,
             retry=requests.adapters.Retry(0, read=False),
-            auth=_Authorization(source),
+            auth=self._authorization,
             session=session,
             timeout=source.timeout_seconds,
-            method=source.method,
         )
         self._name = name
         self._source = source
@@ -73,6 +76,41 @@ class PrometheusClient(prometheus_api_client.PrometheusConnect):  # type: ignore
     def __repr__(self) -> str:
         """Show only the name, because the rest may be secret."""
         return f"PrometheusClient({self._name!r})"
+
+    def __enter__(self) -> Self:
+        """Return the connection, which the end of the block closes."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        """Close the connection."""
+        self.close()
+
+    def close(self) -> None:
+        """Close the session."""
+        self._session.close()
+
+    def read_label_values(self, label: str) -> object:
+        """Return what the server sends as the values of a label: a list, if it is well-formed.
+
+        Raises:
+            prometheus_api_client.PrometheusApiClientException: HTTP refused the request.
+            requests.RequestException: no answer arrived.
+        """
+        return self._library.get_label_values(label)
+
+    def read_metadata(self) -> object:
+        """Return what the server sends as the metadata of all metrics, by name.
+
+        Raises:
+            prometheus_api_client.PrometheusApiClientException: HTTP refused the request.
+            requests.RequestException: no answer arrived.
+        """
+        return self._library.get_metric_metadata("")
 
     def ask(self, promql: str) -> answers.InstantVector:
         """Return the answer of an instant query at the server's own time.
@@ -107,7 +145,7 @@ class PrometheusClient(prometheus_api_client.PrometheusConnect):  # type: ignore
         _require_tls_files(self._source.tls)
         deadline = self._monotonic_seconds() + self._source.timeout_seconds
         try:
-            response = self._send_with_deadline(endpoint, params, method or self._method)
+            response = self._send_with_deadline(endpoint, params, method or self._source.method)
             with response:
                 body = self._read_response(response, deadline)
         except (requests.exceptions.Timeout, urllib3.exceptions.TimeoutError) as error:
@@ -128,12 +166,12 @@ class PrometheusClient(prometheus_api_client.PrometheusConnect):  # type: ignore
         content: dict[str, Any] = {"data" if method == "POST" else "params": form}
         response: requests.Response = self._session.request(
             method=method,
-            url=f"{self.url}/api/v1/{endpoint}",
-            headers=self.headers,
-            auth=self.auth,
+            url=f"{self._source.address}/api/v1/{endpoint}",
+            headers=self._headers,
+            auth=self._authorization,
             verify=self._session.verify,
             cert=self._session.cert,
-            timeout=self._timeout,
+            timeout=self._source.timeout_seconds,
             allow_redirects=False,  # only the configured server may receive credentials
             stream=True,
             **content,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 import requests
 from prometheus_api_client import exceptions
@@ -19,8 +18,8 @@ def read_series_names(source: settings.PrometheusSource) -> Mapping[str, str]:
     """
     client = connection.PrometheusClient("editor", source)
     try:
-        names = client.get_label_values("__name__")
-        metadata = client.get_metric_metadata("")
+        names = client.read_label_values("__name__")
+        metadata = client.read_metadata()
     except (
         requests.exceptions.RequestException,
         exceptions.PrometheusApiClientException,
@@ -36,7 +35,7 @@ def read_series_names(source: settings.PrometheusSource) -> Mapping[str, str]:
     return {name: helps.get(name, "") for name in listed if isinstance(name, str)}
 
 
-def _decode_help_texts(metadata: Any) -> dict[str, str]:  # noqa: ANN401 - whatever the server has sent
+def _decode_help_texts(metadata: object) -> dict[str, str]:
     """Return the help texts by name, and skip entries in another form."""
     found: dict[str, str] = {}
     for name, entries in metadata.items() if isinstance(metadata, dict) else ():
