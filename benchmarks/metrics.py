@@ -35,7 +35,7 @@ from policysched.cluster.pods import pod_shape
 from policysched.framework import handles, runtime
 from policysched.profiles import policies
 from policysched.promapi import live_metrics_source, query_source, settings
-from tests.e2e import metrics_scene
+from tests.e2e.scenes import metrics_scene
 from tests.realcluster import manifests, node_exporter, prometheus
 
 NONE, SCORES = "none", "five-scores"

@@ -22,7 +22,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from benchmarks import measurements
-from tests.e2e import cluster_state, matching, placement_checker, pod_requests
+from tests.e2e.checker import cluster_state, matching, placement_checker, pod_requests
 
 Object: TypeAlias = Mapping[str, Any]
 

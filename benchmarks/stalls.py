@@ -29,7 +29,7 @@ from policysched.cluster.objects import objects
 from policysched.framework import handles
 from policysched.profiles import policies
 from policysched.promapi import live_metrics_source, query_source, settings
-from tests.e2e import metrics_scene
+from tests.e2e.scenes import metrics_scene
 
 _REFRESH_SECONDS = metric_server.STEP_SECONDS
 _MAX_AGE_SECONDS = 50.0

@@ -24,7 +24,7 @@ from benchmarks import (
     schedulers,
 )
 from benchmarks import workload_files as workloads
-from tests.e2e import cluster_state
+from tests.e2e.checker import cluster_state
 from tests.realcluster import api_client, control_plane, manifests, process, watching
 
 _POLL_SECONDS = 0.02

@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from tests.app import aged_nodes, operations_page
-from tests.e2e import scheduler_process
+from tests.e2e.scenes import scheduler_process
 from tests.promapi import fake_prometheus
 from tests.realcluster import control_plane as control_planes
 from tests.realcluster import manifests

@@ -16,7 +16,7 @@ from policysched.framework import handles, shape_answers
 from policysched.profiles import policies
 from policysched.reload import live_profiles
 from tests import builders
-from tests.e2e import scheduler_process as processes_of_tests
+from tests.e2e.scenes import scheduler_process as processes_of_tests
 from tests.realcluster import control_plane as control_planes
 from tests.realcluster import manifests
 from tests.realcluster import process as processes

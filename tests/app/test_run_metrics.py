@@ -10,7 +10,7 @@ import urllib.request
 import pytest
 
 from tests.app import aged_nodes
-from tests.e2e import scheduler_process
+from tests.e2e.scenes import scheduler_process
 from tests.promapi import fake_prometheus
 from tests.realcluster import control_plane as control_planes
 from tests.realcluster import manifests

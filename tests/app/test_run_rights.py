@@ -6,7 +6,7 @@ import pathlib
 
 import pytest
 
-from tests.e2e import scheduler_process
+from tests.e2e.scenes import scheduler_process
 from tests.realcluster import control_plane as control_planes
 from tests.realcluster import manifests
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from benchmarks import quality
-from tests.e2e import cluster_state
+from tests.e2e.checker import cluster_state
 from tests.realcluster import manifests
 
 NODES = [

@@ -20,13 +20,13 @@ import sys
 import tempfile
 from typing import TYPE_CHECKING
 
-from tests.e2e import failover_scene
+from tests.e2e.scenes import failover_scene
 from tests.realcluster import control_plane as control_planes
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from tests.e2e import scheduler_process
+    from tests.e2e.scenes import scheduler_process
 
 NODES, PODS_PER_NODE = 20, 20
 PODS = NODES * PODS_PER_NODE

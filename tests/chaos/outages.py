@@ -23,7 +23,7 @@ import time
 from typing import TYPE_CHECKING
 
 from tests.chaos import patient_client, troubles
-from tests.e2e import failover_scene, jumping_clock, scheduler_process
+from tests.e2e.scenes import failover_scene, jumping_clock, scheduler_process
 from tests.realcluster import control_plane as control_planes
 from tests.realcluster import faulty_proxy, manifests
 

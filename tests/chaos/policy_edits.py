@@ -15,7 +15,7 @@ import sys
 import tempfile
 from typing import TYPE_CHECKING
 
-from tests.e2e import failover_scene, policy_edits, scheduler_process
+from tests.e2e.scenes import failover_scene, policy_edits, scheduler_process
 from tests.realcluster import control_plane as control_planes
 
 if TYPE_CHECKING:

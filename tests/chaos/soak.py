@@ -22,7 +22,7 @@ import urllib.request
 from typing import TYPE_CHECKING
 
 from tests.chaos import patient_client, soak_churn
-from tests.e2e import failover_scene, scheduler_process
+from tests.e2e.scenes import failover_scene, scheduler_process
 from tests.realcluster import control_plane as control_planes
 from tests.realcluster import manifests, process
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import random
     from collections.abc import Callable, Iterator, Mapping
 
-    from tests.e2e import jumping_clock, scheduler_process
+    from tests.e2e.scenes import jumping_clock, scheduler_process
     from tests.realcluster import control_plane as control_planes
 
 _CUT_SECONDS = 0.5

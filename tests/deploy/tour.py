@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from tests.e2e import volume_controllers
+from tests.e2e.scenes import volume_controllers
 from tests.realcluster import manifests
 
 if TYPE_CHECKING:
-    from tests.e2e import scheduler_process
+    from tests.e2e.scenes import scheduler_process
     from tests.realcluster import api_client
 
 NODE = "node-1"

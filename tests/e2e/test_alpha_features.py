@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from policysched.plugins import dynamic_resources, pod_groups
-from tests.e2e import scheduler_process
+from tests.e2e.scenes import scheduler_process
 from tests.realcluster import control_plane as control_planes
 from tests.realcluster import manifests
 

@@ -8,14 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.e2e import (
-    cluster_state,
-    demands,
-    placement_checker,
-    scheduler_process,
-    shipped_policies,
-    workload,
-)
+from tests.e2e.checker import cluster_state, demands, placement_checker
+from tests.e2e.scenes import scheduler_process, shipped_policies, workload
 from tests.realcluster import control_plane as control_planes
 from tests.realcluster import kube_scheduler, manifests, watching
 

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.e2e import cluster_state, placement_checker, scheduler_process, workload
+from tests.e2e.checker import cluster_state, placement_checker
+from tests.e2e.scenes import scheduler_process, workload
 from tests.realcluster import api_client, manifests, watching
 from tests.realcluster import control_plane as control_planes
 

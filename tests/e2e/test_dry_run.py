@@ -10,7 +10,7 @@ import pytest
 import urllib3
 from prometheus_client import parser
 
-from tests.e2e import scheduler_process, workload
+from tests.e2e.scenes import scheduler_process, workload
 from tests.realcluster import control_plane as control_planes
 from tests.realcluster import kube_scheduler, manifests, process
 

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.e2e import cluster_state, failover_scene, jumping_clock, scheduler_process
+from tests.e2e.checker import cluster_state
+from tests.e2e.scenes import failover_scene, jumping_clock, scheduler_process
 from tests.realcluster import control_plane as control_planes
 from tests.realcluster import faults, faulty_proxy
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.e2e import failover_scene, preemption_scene, scheduler_process
+from tests.e2e.scenes import failover_scene, preemption_scene, scheduler_process
 from tests.realcluster import api_client, tcp_proxy
 from tests.realcluster import control_plane as control_planes
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import pytest
 
-from tests.e2e import metrics_scene
+from tests.e2e.scenes import metrics_scene
 from tests.realcluster import node_exporter
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.e2e import preemption_scene, scheduler_process
+from tests.e2e.scenes import preemption_scene, scheduler_process
 from tests.realcluster import control_plane as control_planes
 from tests.realcluster import kube_scheduler
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.e2e import failover_scene, policy_edits, reload_scene, scheduler_process
+from tests.e2e.scenes import failover_scene, policy_edits, reload_scene, scheduler_process
 from tests.realcluster import api_client
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests import report_schemas
-from tests.e2e import policy_edits, reload_scene
+from tests.e2e.scenes import policy_edits, reload_scene
 
 if TYPE_CHECKING:
     import pathlib

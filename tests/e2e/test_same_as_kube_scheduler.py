@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.conformance import oracle_process
-from tests.e2e import cluster_dump, comparable, impossible_pods, scheduler_process
+from tests.e2e.checker import comparable, impossible_pods
+from tests.e2e.scenes import cluster_dump, scheduler_process
 from tests.realcluster import control_plane as control_planes
 from tests.realcluster import kube_scheduler
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.e2e import scheduler_process
+from tests.e2e.scenes import scheduler_process
 from tests.realcluster import manifests
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ import urllib3
 import yaml
 
 from tests.app import operations_page
-from tests.e2e import failover_scene, scheduler_process
+from tests.e2e.scenes import failover_scene, scheduler_process
 from tests.realcluster import api_client, process
 from tests.realcluster import control_plane as control_planes
 

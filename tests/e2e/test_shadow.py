@@ -9,7 +9,7 @@ import pytest
 import urllib3
 from prometheus_client import parser
 
-from tests.e2e import scheduler_process
+from tests.e2e.scenes import scheduler_process
 from tests.realcluster import control_plane as control_planes
 from tests.realcluster import manifests, process
 

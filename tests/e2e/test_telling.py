@@ -14,7 +14,7 @@ import pytest
 import urllib3
 from prometheus_client import core, parser
 
-from tests.e2e import scheduler_process
+from tests.e2e.scenes import scheduler_process
 from tests.realcluster import control_plane as control_planes
 from tests.realcluster import kube_scheduler, manifests, process
 

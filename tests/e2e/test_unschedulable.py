@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.e2e import scheduler_process, shipped_policies
+from tests.e2e.scenes import scheduler_process, shipped_policies
 from tests.realcluster import components, manifests
 from tests.realcluster import control_plane as control_planes
 

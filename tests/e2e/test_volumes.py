@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.e2e import scheduler_process, volume_controllers
+from tests.e2e.scenes import scheduler_process, volume_controllers
 from tests.realcluster import control_plane as control_planes
 from tests.realcluster import manifests
 

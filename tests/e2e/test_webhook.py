@@ -17,7 +17,7 @@ import yaml
 
 from tests.app import operations_page
 from tests.deploy import kubectl
-from tests.e2e import failover_scene
+from tests.e2e.scenes import failover_scene
 from tests.realcluster import api_client, process
 from tests.realcluster import control_plane as control_planes
 

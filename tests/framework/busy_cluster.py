@@ -35,7 +35,7 @@ from policysched.lang import source
 from policysched.profiles import policies
 from tests import builders, storage_builders
 from tests.framework import busy_objects, busy_policies
-from tests.plugins import volume_worlds
+from tests.plugins.volumes import volume_worlds
 
 _NAME = "policysched"
 _WORKLOADS = 5

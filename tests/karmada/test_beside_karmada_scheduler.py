@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import pathlib
     from collections.abc import Callable, Iterator
 
-    from tests.e2e import scheduler_process
+    from tests.e2e.scenes import scheduler_process
     from tests.realcluster import control_plane as control_planes
 
 pytestmark = pytest.mark.e2e

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import pathlib
     from collections.abc import Iterator
 
-    from tests.e2e import scheduler_process
+    from tests.e2e.scenes import scheduler_process
 
 pytestmark = pytest.mark.e2e
 

@@ -9,7 +9,7 @@ import re
 import sys
 from typing import TYPE_CHECKING, Any
 
-from tests.e2e import scheduler_process
+from tests.e2e.scenes import scheduler_process
 from tests.realcluster import control_plane as control_planes
 from tests.realcluster import karmada
 

@@ -13,7 +13,7 @@ import pytest
 from policysched.cluster.objects import objects
 from policysched.kube.http import client
 from policysched.kube.reading import reflector, resources
-from tests.e2e import failover_scene
+from tests.e2e.scenes import failover_scene
 from tests.kube.asynchronous import asynchronous
 from tests.kube.following import Collection, connect
 from tests.realcluster import faulty_proxy, manifests

@@ -7,7 +7,7 @@ import pathlib
 from typing import TYPE_CHECKING, Final
 
 from tests.deploy import kubectl, rights
-from tests.e2e import scheduler_process
+from tests.e2e.scenes import scheduler_process
 from tests.realcluster import control_plane as control_planes
 from tests.realcluster import controller_manager, fake_kubelet, kube_scheduler, process
 

@@ -9,7 +9,7 @@ import pytest
 from policysched.framework import events, handles, interface
 from policysched.plugins import names, registry
 from tests.plugins.hinting import Action, Resource
-from tests.plugins.volume_worlds import NoBinder
+from tests.plugins.volumes.volume_worlds import NoBinder
 
 PLACED, OWN, NODE = Resource.POD, Resource.UNSCHEDULED_POD, Resource.NODE
 CAME_AND_WENT = (Action.ADD, Action.DELETE, Action.UPDATE_POD_LABEL)

@@ -11,7 +11,7 @@ import pytest
 
 from policysched.framework import handles
 from policysched.plugins import defaults, names, registry
-from tests.plugins.volume_worlds import NoBinder
+from tests.plugins.volumes.volume_worlds import NoBinder
 
 HANDLE = handles.Handle(NoBinder())
 SHAPE = {"shape": [{"utilization": 0, "score": 0}, {"utilization": 100, "score": 10}]}

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from tests.e2e import volume_controllers
+from tests.e2e.scenes import volume_controllers
 from tests.realcluster import api_client, manifests
 
 if TYPE_CHECKING:

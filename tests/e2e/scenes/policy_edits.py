@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from policysched.lang import source
 from policysched.lang.checked import content_hash
-from tests.e2e import failover_scene
+from tests.e2e.scenes import failover_scene
 from tests.realcluster import api_client, manifests
 
 if TYPE_CHECKING:

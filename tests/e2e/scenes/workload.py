@@ -14,7 +14,7 @@ import itertools
 import random
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from tests.e2e import shipped_policies
+from tests.e2e.scenes import shipped_policies
 from tests.realcluster import api_client, manifests
 
 if TYPE_CHECKING:

@@ -13,7 +13,8 @@ import dataclasses
 import random
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from tests.e2e import fitting_pods, impossible_pods, storage_objects, workload
+from tests.e2e.checker import fitting_pods, impossible_pods
+from tests.e2e.scenes import storage_objects, workload
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -10,7 +10,7 @@ from policysched.plugins.volume_binding import volume_binding
 from tests.builders import PodBuilder, make_node, make_pod
 from tests.plugins import hinting
 from tests.plugins.hinting import Action, Happening, Resource, stored
-from tests.plugins.volume_worlds import NoBinder
+from tests.plugins.volumes.volume_worlds import NoBinder
 from tests.storage_builders import (
     make_capacity,
     make_claim,

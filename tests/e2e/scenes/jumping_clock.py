@@ -30,7 +30,7 @@ class JumpingClock:
         self._file = file
         self._wall_seconds = self._monotonic_seconds = 0.0
         self.jump(0.0)
-        self.program = (sys.executable, "-m", "tests.e2e.jumping_clock", str(file))
+        self.program = (sys.executable, "-m", "tests.e2e.scenes.jumping_clock", str(file))
 
     def jump(self, wall_seconds: float, monotonic_seconds: float = 0.0) -> None:
         """Set the clocks further ahead; the wall clock may also go back."""

@@ -12,12 +12,12 @@ import functools
 import json
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from tests.e2e import matching
+from tests.e2e.checker import matching
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from tests.e2e import cluster_state, demands
+    from tests.e2e.checker import cluster_state, demands
 
     Object: TypeAlias = Mapping[str, Any]
     Namespaces: TypeAlias = Mapping[str, Mapping[str, str]]

@@ -13,7 +13,8 @@ import threading
 import time
 from typing import TYPE_CHECKING, Self
 
-from tests.e2e import cluster_state, placement_checker, scheduler_process
+from tests.e2e.checker import cluster_state, placement_checker
+from tests.e2e.scenes import scheduler_process
 from tests.realcluster import manifests, process, watching
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from policysched.plugins.volume_binding import volume_binding
 from tests import storage_builders
 from tests.builders import make_cache, make_node
 from tests.plugins import asking
-from tests.plugins.volume_worlds import NoBinder, azure, bound, ebs, gce, in_tree, pod
+from tests.plugins.volumes.volume_worlds import NoBinder, azure, bound, ebs, gce, in_tree, pod
 from tests.reference.single_node import NEVER
 from tests.storage_builders import make_csi_node
 

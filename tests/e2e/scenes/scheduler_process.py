@@ -11,7 +11,7 @@ from tests.realcluster import control_plane, process
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-SHIPPED_POLICIES = pathlib.Path(__file__).resolve().parents[2] / "policies"
+SHIPPED_POLICIES = pathlib.Path(__file__).resolve().parents[3] / "policies"
 PROGRAM = (sys.executable, "-m", "policysched")
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.e2e import storage_objects
+from tests.e2e.scenes import storage_objects
 from tests.realcluster import manifests
 
 PODS_PER_SHAPE = storage_objects.STORES

@@ -16,7 +16,7 @@ import urllib3
 from prometheus_client import parser
 
 from policysched import clock as clocks
-from tests.e2e import scheduler_process
+from tests.e2e.scenes import scheduler_process
 from tests.realcluster import manifests, node_exporter, process, prometheus
 
 if TYPE_CHECKING:

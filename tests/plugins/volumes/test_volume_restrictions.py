@@ -10,7 +10,7 @@ from policysched.cluster import what_if
 from policysched.plugins.volume_restrictions import volume_restrictions
 from tests.builders import PodBuilder, make_pod
 from tests.plugins import asking
-from tests.plugins.volume_worlds import (
+from tests.plugins.volumes.volume_worlds import (
     OUT_OF_SCOPE,
     SKIPPED,
     World,

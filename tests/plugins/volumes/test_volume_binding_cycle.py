@@ -15,7 +15,7 @@ from policysched.framework import cycle_state, handles, status
 from policysched.plugins.volume_binding import volume_binding
 from tests.builders import Cluster, PodBuilder, expression, make_node, node_term
 from tests.plugins import asking
-from tests.plugins.volume_worlds import bound, ebs, pod, world
+from tests.plugins.volumes.volume_worlds import bound, ebs, pod, world
 from tests.storage_builders import make_claim, make_class, make_csi_node, make_volume
 
 MANUAL = make_class("manual", provisioner=storage_objects.NO_PROVISIONER)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import fractions
 from typing import TYPE_CHECKING, Any
 
-from tests.e2e import quantities
+from tests.e2e.checker import quantities
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

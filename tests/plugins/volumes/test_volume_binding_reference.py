@@ -13,7 +13,8 @@ from policysched.cluster.objects import objects, storage_objects
 from policysched.framework import cycle_state, handles
 from policysched.plugins.volume_binding import volume_binding
 from tests import builders, storage_builders
-from tests.plugins import asking, volume_strategies, volume_worlds
+from tests.plugins import asking
+from tests.plugins.volumes import volume_strategies, volume_worlds
 from tests.reference import volume_binding as reference
 
 

@@ -15,7 +15,7 @@ import collections
 import fractions
 from typing import TYPE_CHECKING, Any
 
-from tests.e2e import cluster_state, demands, matching, pod_requests, topology
+from tests.e2e.checker import cluster_state, demands, matching, pod_requests, topology
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence

@@ -11,7 +11,7 @@ from policysched.plugins.volume_zone import volume_zone
 from tests.builders import make_node, make_pod
 from tests.plugins import hinting
 from tests.plugins.hinting import Action, Resource
-from tests.plugins.volume_worlds import ebs, gce, iscsi
+from tests.plugins.volumes.volume_worlds import ebs, gce, iscsi
 from tests.storage_builders import (
     make_attachment,
     make_claim,

@@ -7,7 +7,7 @@ import subprocess
 import sys
 from typing import TYPE_CHECKING
 
-from tests.e2e import policy_edits, scheduler_process
+from tests.e2e.scenes import policy_edits, scheduler_process
 
 if TYPE_CHECKING:
     import pathlib

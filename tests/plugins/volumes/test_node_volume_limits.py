@@ -10,7 +10,7 @@ import pytest
 from policysched.cluster.objects import volume_sources
 from policysched.plugins.node_volume_limits import node_volume_limits
 from tests.builders import PodBuilder
-from tests.plugins.volume_worlds import (
+from tests.plugins.volumes.volume_worlds import (
     DISKS,
     OUT_OF_SCOPE,
     World,

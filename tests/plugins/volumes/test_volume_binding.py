@@ -12,7 +12,7 @@ from policysched.plugins import arguments, registry
 from policysched.plugins.volume_binding import volume_binding
 from policysched.plugins.volume_binding.volume_findings import VolumeFit
 from tests.builders import PodBuilder, expression, node_term
-from tests.plugins.volume_worlds import (
+from tests.plugins.volumes.volume_worlds import (
     OUT_OF_SCOPE,
     NoBinder,
     World,

@@ -9,7 +9,15 @@ import pytest
 from policysched.cluster.objects import storage_objects
 from policysched.plugins.volume_zone import volume_zone
 from tests.builders import PodBuilder
-from tests.plugins.volume_worlds import OUT_OF_SCOPE, SKIPPED, World, in_tree, pod, said, world
+from tests.plugins.volumes.volume_worlds import (
+    OUT_OF_SCOPE,
+    SKIPPED,
+    World,
+    in_tree,
+    pod,
+    said,
+    world,
+)
 from tests.reference.single_node import NEVER
 from tests.storage_builders import make_claim, make_class
 

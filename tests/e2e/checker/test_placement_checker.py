@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.e2e import cluster_state, placement_checker, pod_requests, quantities, shipped_policies
+from tests.e2e.checker import cluster_state, placement_checker, pod_requests, quantities
+from tests.e2e.scenes import shipped_policies
 from tests.realcluster import manifests
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from tests.e2e import storage_objects
+from tests.e2e.scenes import storage_objects
 from tests.realcluster import manifests
 
 Spec = dict[str, Any]

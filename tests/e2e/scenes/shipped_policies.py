@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from tests.e2e import demands, pod_requests
+from tests.e2e.checker import demands, pod_requests
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from tests.e2e import demands as demand_types
+    from tests.e2e.checker import demands as demand_types
     from tests.realcluster import api_client
 
 

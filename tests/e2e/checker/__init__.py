@@ -1,0 +1,1 @@
+"""Judges placements by the pods and nodes of the API server alone."""
