@@ -16,5 +16,5 @@ through these modules and folders; each uses only those before it:
     interchange           trees and texts as JSON documents, and back
 
 The entry points are `parsing.parser.parse_policy_text`, `checking.checker.check` and
-`formatting.formatter.format_text`. docs/language.md specifies the language.
+`formatting.formatter.format_text`. docs/language-reference.md specifies the language.
 """

@@ -1,8 +1,7 @@
-"""docs/language.md is executed: its examples check, its errors appear exactly as shown."""
+"""The pages about the language are executed: examples check, errors appear exactly as shown."""
 
 from __future__ import annotations
 
-import datetime
 import pathlib
 import re
 from typing import NamedTuple
@@ -13,11 +12,13 @@ from policysched.lang import source, text_limits
 from policysched.lang.checking import checker, unsupported
 from policysched.lang.diagnostics import diagnostics, rendering
 from policysched.lang.words import syntax_words, vocabulary
+from tests.lang import language_pages, page_grammar
+from tests.policies import cookbook
 
-DOCS = pathlib.Path(__file__).parents[2] / "docs"
-NOW_SECONDS = datetime.datetime(2026, 1, 5, tzinfo=datetime.UTC).timestamp()
-"""The time at which rules of the examples have expired or not."""
+DOCS = language_pages.DOCS
 _BLOCK = re.compile(r"^```(.*)\n((?:(?!```).*\n)*)```$", re.MULTILINE)
+_CODE = re.compile(r"`([^`]+)`")
+_SYNTAX_CODES = {"PS001", "PS002", "PS003", "PS004", "PS105"}
 
 
 class Example(NamedTuple):
@@ -46,16 +47,19 @@ def examples(page: str) -> list[Example]:
     return found
 
 
-EXAMPLES = [*examples("language.md"), *examples("diagnostics.md"), *examples("metrics.md")]
-LANGUAGE = (DOCS / "language.md").read_text(encoding="utf-8")
+PAGES = ("language.md", "language-reference.md", "diagnostics.md", "metrics.md", "ast.md")
+EXAMPLES = [example for page in PAGES for example in examples(page)]
+GUIDE = language_pages.GUIDE.read_text(encoding="utf-8")
+REFERENCE = language_pages.REFERENCE.read_text(encoding="utf-8")
 DIAGNOSTICS = (DOCS / "diagnostics.md").read_text(encoding="utf-8")
 
 
-def _of(tag: str) -> list[pytest.ParameterSet]:
-    return [pytest.param(each, id=each.name) for each in EXAMPLES if each.tag == tag]
+def _with_errors(expected: bool) -> list[pytest.ParameterSet]:
+    chosen = [each for each in EXAMPLES if (each.tag == "policy refused") is expected]
+    return [pytest.param(each, id=each.name) for each in chosen]
 
 
-@pytest.mark.parametrize("example", _of("policy"))
+@pytest.mark.parametrize("example", _with_errors(expected=False))
 def test_an_example_is_free_of_errors(example: Example) -> None:
     """What the pages show as policies can be used as it stands."""
     text = source.SourceText("example.policy", example.text)
@@ -63,21 +67,45 @@ def test_an_example_is_free_of_errors(example: Example) -> None:
     assert [rendering.render_diagnostic(each, result.texts) for each in result.diagnostics] == []
 
 
-@pytest.mark.parametrize("example", _of("policy refused"))
+@pytest.mark.parametrize("example", _with_errors(expected=True))
 def test_an_error_is_shown_as_it_appears(example: Example) -> None:
     """The diagnostics on the pages are those of the checker, to the letter."""
-    text = source.SourceText("example.policy", example.text)
-    result = checker.check([text], now=NOW_SECONDS)
-    shown = "\n\n".join(
-        rendering.render_diagnostic(each, result.texts) for each in result.diagnostics
-    )
-    assert shown + "\n" == example.shown
+    assert language_pages.check_text(example.text) + "\n" == example.shown
 
 
-def test_there_are_examples_of_each_kind() -> None:
+def test_each_page_has_examples_of_each_kind() -> None:
     """The tests above do not pass by finding nothing."""
-    tags = {example.tag for example in EXAMPLES}
-    assert tags == {"policy", "policy refused"}
+    with_errors = {(each.name.split(":")[0], each.tag == "policy refused") for each in EXAMPLES}
+    assert with_errors >= {(page, kind) for page in PAGES[:2] for kind in (True, False)}
+    assert {each.tag.split()[0] for each in EXAMPLES} == {"policy"}
+
+
+@pytest.mark.parametrize("page", [language_pages.GUIDE, language_pages.SYNTAX_TREE])
+def test_commands_print_what_the_page_shows(page: pathlib.Path) -> None:
+    """Run in the order of the page, beside its files."""
+    consoles = [block for block in cookbook.blocks(page) if block.kind == "console"]
+    with language_pages.workspace(page):
+        assert [cookbook.run(each) for each in consoles] == [each.body for each in consoles]
+    assert consoles
+
+
+def test_every_policy_test_of_the_guide_is_run() -> None:
+    """No test file is shown that no command names."""
+    files = [b.file for b in cookbook.blocks(language_pages.GUIDE) if b.kind == "yaml"]
+    assert files
+    assert [name for name in files if f"$ policysched test {name}\n" not in GUIDE] == []
+
+
+def _mistakes() -> list[tuple[str, str]]:
+    return re.findall(r"^\| `([^`]+)` \| (PS\d{3}) \|", GUIDE, re.MULTILINE)
+
+
+@pytest.mark.parametrize("statement, code", _mistakes())
+def test_a_mistake_of_the_guide_has_its_code(statement: str, code: str) -> None:
+    """The statement has exactly one kind of error."""
+    text = f"metric cpu_busy: ratio = `x` node instance policy p {{ for pods {statement} }}"
+    result = checker.check([source.SourceText("example.policy", text)])
+    assert {each.code for each in result.diagnostics} == {code}
 
 
 @pytest.mark.parametrize("code", diagnostics.CODES)
@@ -90,16 +118,16 @@ def test_every_code_has_a_section_with_an_example_that_raises_it(code: str) -> N
 
 
 def test_what_is_not_supported_is_listed() -> None:
-    """The table in language.md is that of the checker."""
+    """The table in the reference is that of the checker."""
     rows = re.findall(
-        r"^\| `([^`]+)` \| ([^|]+) \|$", LANGUAGE.split("## Not yet")[1], re.MULTILINE
+        r"^\| `([^`]+)` \| ([^|]+) \|$", REFERENCE.split("## Not yet")[1], re.MULTILINE
     )
     assert dict(rows) == unsupported.UNSUPPORTED
 
 
 def test_the_limits_are_those_of_the_checker() -> None:
     """The table of limits holds the values of the code, in its order."""
-    table = LANGUAGE.split("## Limits")[1]
+    table = REFERENCE.split("## Limits\n")[1]
     values = [int(each.replace(",", "")) for each in re.findall(r"\| ([\d,]+) \|", table)]
     assert values == [
         text_limits.MAX_TEXT_BYTES,
@@ -117,24 +145,96 @@ def test_the_limits_are_those_of_the_checker() -> None:
 
 
 def _vocabulary() -> set[str]:
-    fields = {name for table in vocabulary.FIELDS.values() for name in table}
     return {
-        *(fields - vocabulary.CLUSTER_FIELDS.keys()),
+        *(name for table in vocabulary.FIELDS.values() for name in table),
         *vocabulary.SELECTOR_FUNCTIONS,
         *vocabulary.FUNCTIONS,
         *vocabulary.EXPRESSION_FIELDS,
         *vocabulary.STRATEGIES,
         *vocabulary.NORMALIZATIONS,
         *vocabulary.PARAM_TYPES,
+        *vocabulary.SPREAD_FIELDS,
         *vocabulary.TAINT_EFFECTS,
+        *vocabulary.MODES,
+        *vocabulary.DIRECTIONS,
         *vocabulary.WHEN_UNSATISFIABLE,
         *vocabulary.NODE_INCLUSION,
+        *vocabulary.MISSING_ACTIONS,
+        *vocabulary.OUTAGE_ACTIONS,
+        *vocabulary.WINDOW_FUNCTIONS,
         *vocabulary.RESERVED_NAMES,
-        *(word for words in syntax_words.KEYWORDS.values() for word in words),
+        *syntax_words.ALL_KEYWORDS,
     }
 
 
-@pytest.mark.parametrize("word", sorted(_vocabulary() - {"condition"}))
-def test_every_word_of_the_language_is_in_the_specification(word: str) -> None:
-    """No word works that the specification does not name."""
-    assert re.search(rf"\b{re.escape(word)}\b", LANGUAGE)
+@pytest.mark.parametrize("word", sorted(_vocabulary()))
+def test_every_word_of_the_language_is_in_the_reference(word: str) -> None:
+    """No word works that the reference does not name."""
+    assert re.search(rf"\b{re.escape(word)}\b", REFERENCE)
+
+
+def test_every_keyword_is_in_a_line_of_the_grammar() -> None:
+    """The grammar lines are complete in words."""
+    words = {word for line in page_grammar.grammar_lines() for word in line.text.split()}
+    words = {part for word in words for part in re.findall(r"[A-Za-z]+", word)}
+    assert words >= syntax_words.ALL_KEYWORDS
+
+
+@pytest.mark.parametrize("line", page_grammar.grammar_lines(), ids=lambda line: line.text)
+def test_sentences_of_the_grammar_parse(line: page_grammar.GrammarLine) -> None:
+    """No sentence has an error of syntax, or a word that its place does not take."""
+    for sentence in page_grammar.iterate_sentences(line):
+        result = checker.check([source.SourceText("example.policy", sentence)])
+        assert not {each.code for each in result.diagnostics} & _SYNTAX_CODES, sentence
+
+
+def test_a_line_with_a_wrong_word_would_be_found() -> None:
+    """The notation is expanded, and the checker refuses what the line wrongly allows."""
+    line = page_grammar.GrammarLine("statement", "nodeAffinity required|preferable SELECTOR")
+    sentences = list(page_grammar.iterate_sentences(line))
+    codes = [
+        {each.code for each in checker.check([source.SourceText("p", text)]).diagnostics}
+        for text in sentences
+    ]
+    assert ["PS001" in each for each in codes] == ["preferable" in text for text in sentences]
+    assert any("required" in text for text in sentences)
+
+
+def _allowed_clauses() -> dict[str, set[str]]:
+    """Return the table of clauses: statement -> clauses."""
+    table = REFERENCE.split("### Clauses\n")[1].split("| clause |")[0]
+    allowed = {}
+    for left, right in re.findall(r"^\| (`.*?) \| (`.*) \|$", table, re.MULTILINE):
+        for name in _CODE.findall(left):
+            key = "score strategy" if left.endswith("strategy") else name
+            allowed[key] = set(_CODE.findall(right))
+    return allowed
+
+
+def test_the_table_of_clauses_is_that_of_the_checker() -> None:
+    """Each statement has exactly these clauses."""
+    expected = {name: set(words) for name, words in syntax_words.ALLOWED_CLAUSES.items()}
+    options = set(expected.pop("metric"))
+    assert _allowed_clauses() == expected
+    table = REFERENCE.split("## Metrics\n")[1].split("$NAME")[0]
+    assert {row.split()[0] for row in re.findall(r"^\| `([^`]+)`", table, re.MULTILINE)} == options
+
+
+def _anchors(page: pathlib.Path) -> set[str]:
+    """Return the anchors that GitHub gives the headings of a page."""
+    text = re.sub(r"(?ms)^```.*?^```$", "", page.read_text(encoding="utf-8"))
+    headings = re.findall(r"^#+ (.+)$", text, re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", each.lower()).replace(" ", "-") for each in headings}
+
+
+def test_links_to_sections_of_these_pages_exist() -> None:
+    """From all pages to these two, and from these two to all pages."""
+    ours = (language_pages.GUIDE, language_pages.REFERENCE)
+    broken = []
+    for page in sorted(DOCS.rglob("*.md")):
+        links = re.findall(r"\]\(([^)#:\s]*)#([^)\s]+)\)", page.read_text(encoding="utf-8"))
+        for path, anchor in links:
+            target = (page.parent / path).resolve() if path else page
+            if (target in ours or page in ours) and anchor not in _anchors(target):
+                broken.append(f"{page.name}: {path}#{anchor}")
+    assert broken == []

@@ -232,7 +232,7 @@ SCORED = "metric busy: ratio = `avg_over_time(x[5m])` node instance missing scor
 
 
 def points_of(normalization: checked.Normalization | None, value: float) -> float:
-    """Return the points of a value, by the formulas of docs/language.md."""
+    """Return the points of a value, by the formulas of docs/language-reference.md."""
     match normalization:
         case checked.LinearNormalization(low=low, high=high):
             return min(max(100 * (value - low) / (high - low), 0.0), 100.0)

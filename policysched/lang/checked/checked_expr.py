@@ -88,7 +88,7 @@ class PodRequests:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class PodLimits:
-    """The incoming pod's effective limit; missing if the pod has none (docs/language.md)."""
+    """The incoming pod's effective limit; missing if the pod has none."""
 
     resource: str
     unit: units.Unit

@@ -1,7 +1,7 @@
 """Parts of the language that this version does not implement: they are refused with PS110.
 
 They are parsed and checked all the same. An entry is removed when its part is implemented.
-docs/language.md lists the same keys.
+docs/language-reference.md lists the same keys.
 """
 
 from __future__ import annotations

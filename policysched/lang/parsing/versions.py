@@ -11,7 +11,7 @@ from policysched.lang.parsing import scanner
 
 FIRST = 1
 CURRENT = 1
-"""The version of the grammar, the checker and docs/language.md."""
+"""The version of the grammar, the checker and docs/language-reference.md."""
 
 _MAX_DIGITS = 9
 

@@ -1,7 +1,7 @@
 """The names with a fixed meaning in policies, each with its type and a short description.
 
 The checker, the documentation and completion use this one table. A test ensures that
-`docs/language.md` contains each name.
+`docs/language-reference.md` contains each name.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """Short documentation of the words of the language, in Markdown, for hover and completion.
 
-docs/language.md is the reference. A test ensures that this module covers each word of the grammar.
+docs/language-reference.md has the details. A test ensures that this module covers each word of the
+grammar.
 """
 
 from __future__ import annotations
