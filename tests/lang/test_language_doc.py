@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import pytest
 
+from policysched.cli import main
 from policysched.lang import source, text_limits
 from policysched.lang.checking import checker, unsupported
 from policysched.lang.diagnostics import diagnostics, rendering
@@ -71,6 +72,15 @@ def test_an_example_is_free_of_errors(example: Example) -> None:
 def test_an_error_is_shown_as_it_appears(example: Example) -> None:
     """The diagnostics on the pages are those of the checker, to the letter."""
     assert language_pages.check_text(example.text) + "\n" == example.shown
+
+
+@pytest.mark.parametrize("example", [e for e in examples("language.md") if e.shown == ""])
+def test_an_example_of_the_guide_is_worth_copying(example: Example, tmp_path: pathlib.Path) -> None:
+    """It is in the layout of `fmt`, and lint has no warning."""
+    path = tmp_path / "example.policy"
+    path.write_text(example.text, encoding="utf-8")
+    assert main.main(["fmt", "--check", str(path)]) == 0
+    assert main.main(["lint", str(path)]) == 0
 
 
 def test_each_page_has_examples_of_each_kind() -> None:
