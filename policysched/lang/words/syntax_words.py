@@ -183,6 +183,7 @@ ALLOWED_CLAUSES: dict[str, frozenset[str]] = {
     ),
     "clusterAffinity required": _ALWAYS | {"message"},
     "clusterAffinity preferred": _ALWAYS | {"weight"},
-    "spreadConstraint": _ALWAYS | {"minGroups", "maxGroups"},
+    # Karmada reads spread constraints without times, so `during` could not act.
+    "spreadConstraint": frozenset({"as", "minGroups", "maxGroups"}),
 }
 """Statement, with its strength if it matters -> the clauses that are allowed in it."""
