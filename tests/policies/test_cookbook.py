@@ -11,6 +11,20 @@ from tests.policies import cookbook, shipped
 
 BLOCKS = cookbook.blocks()
 OPENB_BLOCKS = cookbook.blocks(cookbook.OPENB_PAGE)
+_STATEMENTS_IN = {
+    "policy": "metric cpu_busy: ratio = `x` node instance\npolicy recipe {{ for pods\n{}\n}}\n",
+    "profile": "profile recipe {{\n{}\n}}\n",
+    "clusterPolicy": "clusterPolicy recipe {{ for resources\nscore free(cpu) prefer high\n{}\n}}\n",
+}
+"""The smallest text around a statement of the table of recipes, by its second column."""
+
+
+def _recipe_rows() -> list[list[str]]:
+    """Return the cells of the rows of the table of recipes."""
+    page = cookbook.PAGE.read_text(encoding="utf-8")
+    section = page.partition("\n### 2. ")[2].partition("\n### ")[0]
+    rows = [line for line in section.splitlines() if line.startswith("| ")]
+    return [[cell.strip() for cell in row.strip("|").split("|")] for row in rows[1:]]
 
 
 @pytest.mark.parametrize(
@@ -57,3 +71,20 @@ def test_every_shipped_policy_has_a_section() -> None:
 def test_every_block_is_of_a_kind_that_is_tested() -> None:
     """No example escapes by a misspelt info string."""
     assert {block.kind for block in BLOCKS} <= {"console", "policy", "yaml", "sh"}
+
+
+@pytest.mark.parametrize("row", [pytest.param(row, id=row[0]) for row in _recipe_rows()])
+def test_a_recipe_is_valid_where_the_table_puts_it(row: list[str]) -> None:
+    """The checker accepts each statement of the table in the text that the second column names."""
+    _, place, statement, _ = row
+    text = _STATEMENTS_IN[place].format(statement.strip("`"))
+    result = checker.check(
+        [source.SourceText("recipe.policy", text)],
+        plugins=registry.create_built_in_registry().list_plugin_names(),
+    )
+    assert result.diagnostics == ()
+
+
+def test_the_table_has_recipes_for_policies_profiles_and_clusters() -> None:
+    """The test above does not pass by finding no row."""
+    assert {place for _, place, *_ in _recipe_rows()} == _STATEMENTS_IN.keys()
