@@ -43,7 +43,10 @@ class Pair:
 
     def ratios(self, figure: str) -> list[float]:
         """Return the scheduler's figure over that of the baseline, one ratio a repeat."""
-        value = FIGURES[figure]
+        return self.divide(FIGURES[figure])
+
+    def divide(self, value: Value) -> list[float]:
+        """Return the same for a value of runs."""
         theirs = {one.repeat: value(one) for one in self.runs if one.scheduler == self.baseline}
         ours = [one for one in self.runs if one.scheduler == self.scheduler]
         return [value(one) / theirs[one.repeat] for one in ours if theirs.get(one.repeat)]
