@@ -90,7 +90,8 @@ def test_a_file_begins_with_a_page_for_operators(file: pathlib.Path) -> None:
     page = re.match(r"(#.*\n)+", text)
     assert page is not None
     assert page.group().count("\n") >= 25
-    assert "What it " in page.group()
+    assert re.search(r"^# For ", page.group(), re.MULTILINE)
+    assert "# Effect." in page.group()
     assert "When not to use it." in page.group()
     for rule in re.findall(r"\bas ([a-z][\w-]*)$", text, flags=re.MULTILINE):
         assert re.search(rf"(?<![\w-]){rule}(?![\w-])", page.group()), rule
