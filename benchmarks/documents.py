@@ -56,14 +56,14 @@ class _Row:
         return self.pair.repeats
 
     def cost(self, figure: str) -> str:
-        """Return milliseconds of CPU a pod and their ratio."""
+        """Return milliseconds of CPU per pod and their ratio."""
         value = ratios.FIGURES[figure]
         return f"{self.both(lambda one: 1000 * value(one), '.2f')}: {self.ratio(figure)}"
 
 
 _Column: TypeAlias = tuple[str, Callable[[_Row], str]]
 _COSTS: Sequence[_Column] = (
-    ("CPU ms a pod", lambda row: row.cost(ratios.CPU)),
+    ("CPU ms per pod", lambda row: row.cost(ratios.CPU)),
     ("with the start", lambda row: row.cost(ratios.CPU_WITH_START)),
     ("MiB", lambda row: row.both(ratios.FIGURES[ratios.MEMORY], ".0f")),
 )

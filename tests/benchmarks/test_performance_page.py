@@ -25,8 +25,8 @@ _OWN_GOALS = {
     "required pod affinity,": ("pod-affinity", ratios.PODS),
     "required pod anti-affinity,": ("pod-anti-affinity", ratios.PODS),
     "zone spread,": ("zone-spread", ratios.PODS),
-    "100 plain pods a second arrive at": ("plain", ratios.P99),
-    "100 mixed pods a second": ("mixed", ratios.P99),
+    "100 plain pods per second arrive at": ("plain", ratios.P99),
+    "100 mixed pods per second": ("mixed", ratios.P99),
 }
 """The workload and the figure by how a row of the summary begins; pods arrive where it is p99."""
 
@@ -41,9 +41,9 @@ _ALL_SHAPES: Sequence[tuple[str, int, ratios.Value, bool]] = (
     ("500 nodes, every shape", 500, ratios.FIGURES[ratios.PODS], True),
     ("5,000 nodes, from the start", 5000, _pods_per_second_of_process, True),
     ("500 nodes, from the start", 500, _pods_per_second_of_process, True),
-    ("CPU a pod of a backlog", 5000, ratios.FIGURES[ratios.CPU], False),
+    ("CPU per pod of a backlog", 5000, ratios.FIGURES[ratios.CPU], False),
     ("with the start of the process", 5000, ratios.FIGURES[ratios.CPU_WITH_START], False),
-    ("500 nodes, CPU a pod", 500, ratios.FIGURES[ratios.CPU_WITH_START], False),
+    ("500 nodes, CPU per pod", 500, ratios.FIGURES[ratios.CPU_WITH_START], False),
     ("peak memory", 5000, ratios.FIGURES[ratios.MEMORY], False),
     ("500 nodes, peak memory", 500, ratios.FIGURES[ratios.MEMORY], False),
     ("15,000 nodes, peak memory", 15000, ratios.FIGURES[ratios.MEMORY], False),
@@ -170,6 +170,6 @@ def test_the_summary_tells_what_is_missed() -> None:
     of_process, of_all = (
         documents.spread(pair.ratios(figure)) for figure in (ratios.CPU, ratios.CPU_OF_ALL)
     )
-    ratio, _, verdict = _summarised("100 rules, CPU a pod of the process")
+    ratio, _, verdict = _summarised("100 rules, CPU per pod of the process")
     assert (ratio, verdict) == (of_process, "≤ 1.3 **missed**")
-    assert _summarised("100 rules, CPU a pod of all processes")[0] == of_all
+    assert _summarised("100 rules, CPU per pod of all processes")[0] == of_all

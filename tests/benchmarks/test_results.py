@@ -206,7 +206,7 @@ def test_tables_for_documents(count: int, told: str) -> None:
     assert cells["pods/s"] == "11 / 33"
     assert (cells["ratio"], cells["until the last event"]) == (f"**3.00{spread}**", f"3.00{spread}")
     assert cells["goal"] == told
-    assert cells["CPU ms a pod"].startswith("45.00 / 15.00: 0.33")
+    assert cells["CPU ms per pod"].startswith("45.00 / 15.00: 0.33")
     assert cells["with the start"].startswith("90.00 / 30.00: 0.33")
 
 
