@@ -8,6 +8,7 @@ import re
 
 import pytest
 
+from policysched.cli import main
 from tests.deploy import kubectl
 
 TEXT = (kubectl.DEPLOY / "README.md").read_text(encoding="utf-8")
@@ -15,11 +16,18 @@ FOLDERS = re.findall(r"^\| `([\w/-]+)/` \|", TEXT, re.MULTILINE)
 
 
 def test_every_folder_has_its_row() -> None:
-    """Those with a kustomization, and no others."""
+    """Those with a kustomization, and no others; deploy/site is the reader's own."""
     there = {path.parent for path in kubectl.DEPLOY.rglob("kustomization.yaml")}
-    assert {kubectl.DEPLOY / folder for folder in FOLDERS} == there
+    assert {kubectl.DEPLOY / folder for folder in FOLDERS} == there - {kubectl.DEPLOY / "site"}
 
 
+def test_the_policies_of_the_example_are_sound(capsys: pytest.CaptureFixture[str]) -> None:
+    """The checker and lint have no finding."""
+    assert main.main(["lint", str(kubectl.DEPLOY / "example" / "policies")]) == 0
+    assert capsys.readouterr().err.strip() == "no findings"
+
+
+@pytest.mark.e2e
 @pytest.mark.parametrize("name", re.findall(r"Role\n?\s*`([a-z-]+)`", TEXT))
 def test_roles_that_it_names_are_there(name: str) -> None:
     """A reader can bind them."""
@@ -33,7 +41,7 @@ def test_its_overlay_is_one(tmp_path: pathlib.Path) -> None:
     (text,) = re.findall(r"```yaml kustomization.yaml\n(.*?)```", TEXT, re.DOTALL)
     deploy = os.path.relpath(kubectl.DEPLOY, tmp_path.resolve())
     file = tmp_path / "kustomization.yaml"
-    file.write_text(text.replace("../../deploy", deploy), encoding="utf-8")
+    file.write_text(text.replace("- ..", f"- {deploy}"), encoding="utf-8")
     (tmp_path / "policies").mkdir()
     (tmp_path / "policies" / "web-tier.policy").write_text("profile web { }\n", encoding="utf-8")
     objects = kubectl.rendered(tmp_path)
