@@ -1,0 +1,118 @@
+"""The table of README.md is of the results that docs/performance.md is of."""
+
+from __future__ import annotations
+
+import pathlib
+import statistics
+from typing import TYPE_CHECKING
+
+import pytest
+
+from benchmarks import measurements, ratios, results, schedulers
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+_ROOT = pathlib.Path(__file__).resolve().parents[2]
+_RESULTS = _ROOT / "benchmarks" / "results"
+_README = (_ROOT / "README.md").read_text(encoding="utf-8")
+_BOTH = (schedulers.KUBE_SCHEDULER, schedulers.POLICYSCHED)
+
+
+def _read_cells(begin: str) -> list[str]:
+    """Return the cells of the row that begins so, without the first one."""
+    [row] = [line for line in _README.splitlines() if line.startswith(f"| {begin}")]
+    return [cell.strip() for cell in row.strip("|").split("|")][1:]
+
+
+def _read_files() -> list[Sequence[measurements.Measurement]]:
+    """Return the runs of each file; repeats are numbered in each."""
+    files = [file for file in _RESULTS.iterdir() if not file.stem.endswith("-plot")]
+    return [results.read(file) for file in sorted(files)]
+
+
+def _find_ratio(workload: str, name: str, figure: str, arrivals: float = 0.0) -> float:
+    """Return the median ratio at 5,000 nodes."""
+    [ratio] = [
+        statistics.median(ratios.of(case, runs, name, ratios.FIGURES[figure]))
+        for made in _read_files()
+        for case, runs, other in ratios.compared(made)
+        if other == name
+        and (case.workload, case.nodes, case.arrivals_per_second) == (workload, 5000, arrivals)
+    ]
+    return ratio
+
+
+def _select(scheduler: str, nodes: int, arrivals: float = 0.0) -> list[measurements.Measurement]:
+    """Return the runs that compare schedulers, at a size and a rate of arrivals."""
+    return [
+        run
+        for made in _read_files()
+        for run in made
+        if run.scheduler == scheduler
+        and (run.case.nodes, run.case.arrivals_per_second) == (nodes, arrivals)
+        and run.case.compares == "schedulers"
+    ]
+
+
+@pytest.mark.parametrize("begin, workload", [("plain", "plain"), ("pods with affinity", "mixed")])
+def test_backlogs_are_measured(begin: str, workload: str) -> None:
+    """Medians of both, the ratio until the last binding, and until the last event."""
+    medians = [
+        statistics.median(
+            r.pods_per_second for r in _select(s, 5000) if r.case.workload == workload
+        )
+        for s in _BOTH
+    ]
+    bound, told = (_find_ratio(workload, _BOTH[1], f) for f in (ratios.PODS, ratios.TOLD))
+    expected = [*(f"{m:.0f}" for m in medians), f"{bound:.2f}; {told:.2f} until the last event"]
+    assert _read_cells(begin) == expected
+
+
+def test_the_wait_is_measured() -> None:
+    """In milliseconds."""
+    medians = [statistics.median(r.latency.p99_ms for r in _select(s, 5000, 100.0)) for s in _BOTH]
+    ratio = _find_ratio("mixed", _BOTH[1], ratios.P99, 100.0)
+    assert _read_cells("wait (p99)") == [*(f"{m:,.0f} ms" for m in medians), f"{ratio:.2f}"]
+
+
+def test_the_start_is_measured() -> None:
+    """The median of all backlogs."""
+    medians = [statistics.median(r.start_seconds for r in _select(s, 5000)) for s in _BOTH]
+    assert _read_cells("start") == [*(f"{m:.1f} s" for m in medians), ""]
+
+
+@pytest.mark.parametrize(
+    "begin, policy",
+    [("100 rules about", "node-rules-100"), ("100 rules, also", "rules-100")],
+)
+def test_the_cost_of_rules_is_measured(begin: str, policy: str) -> None:
+    """Compared with runs of policysched without rules."""
+    name = schedulers.with_policy(policy)
+    pods, cpu = (_find_ratio("labelled", name, f) for f in (ratios.PODS, ratios.CPU))
+    assert _read_cells(begin) == ["", "", f"pods per second {pods:.2f}, CPU time {cpu:.2f}"]
+
+
+def _measure_seconds(run: measurements.Measurement) -> float:
+    """Return the time from the start of the process to the last event."""
+    return run.start_seconds + run.bind_seconds + run.events_behind_seconds
+
+
+@pytest.mark.parametrize(
+    "begin, figure",
+    [
+        pytest.param("workloads, of 16, that end later", _measure_seconds, id="time"),
+        pytest.param("workloads, of 16, that need more", lambda r: r.peak_memory_mib, id="memory"),
+    ],
+)
+def test_small_clusters_are_counted(
+    begin: str, figure: Callable[[measurements.Measurement], float]
+) -> None:
+    """Each scheduler has the larger figure in so many workloads."""
+    theirs, ours = (
+        {run.case.workload: figure(run) for run in _select(scheduler, 500)} for scheduler in _BOTH
+    )
+    assert theirs.keys() == ours.keys()
+    worse = sum(ours[workload] > theirs[workload] for workload in ours)
+    assert _read_cells(begin) == [str(len(ours) - worse), str(worse), ""]
+    assert f"of {len(ours)}," in begin

@@ -1,0 +1,66 @@
+"""A reader of README.md, who types its commands in a checkout."""
+
+from __future__ import annotations
+
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+
+from tests.deploy import kubectl
+from tests.realcluster import components
+
+README = (kubectl.DEPLOY.parent / "README.md").read_text(encoding="utf-8")
+_STAND_IN = '#!/bin/sh\necho "$(basename "$0") $*" >> "$HOME/commands"\n'
+
+
+def read_section(title: str) -> str:
+    """Return the text of a section of README.md."""
+    return README.partition(f"\n## {title}\n")[2].partition("\n## ")[0]
+
+
+def read_blocks(title: str) -> list[str]:
+    """Return the commands of each block of a section."""
+    return re.findall(r"^```sh\n(.*?)^```$", read_section(title), re.MULTILINE | re.DOTALL)
+
+
+class Reader:
+    """A person with a cluster in ~/.kube/config.
+
+    docker, kind and minikube only record their arguments.
+
+    Attributes:
+        checkout: the working folder of commands; it has a copy of deploy/.
+        environment: of the commands.
+    """
+
+    def __init__(self, home: pathlib.Path) -> None:
+        """Fill an empty home folder."""
+        self._recorded = home / "commands"
+        self.checkout = home / "checkout"
+        shutil.copytree(kubectl.DEPLOY, self.checkout / "deploy")
+        programs = home / "bin"
+        programs.mkdir()
+        (programs / "kubectl").symlink_to(components.binary("kubectl"))
+        for name in ("docker", "kind", "minikube"):
+            (programs / name).write_text(_STAND_IN, encoding="utf-8")
+            (programs / name).chmod(0o755)
+        self.environment = {"HOME": str(home), "PATH": f"{programs}:{os.defpath}"}
+
+    def type(self, commands: str) -> str:
+        """Return the output of commands, after a check that all of them succeed."""
+        done = subprocess.run(
+            ["/bin/sh", "-euc", commands],
+            cwd=self.checkout,
+            env=self.environment,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+    def read_recorded(self) -> list[str]:
+        """Return the commands of the programs that record them."""
+        return self._recorded.read_text(encoding="utf-8").splitlines()
