@@ -34,8 +34,8 @@ def test_text_tells_pods_nodes_and_causes(folder: plans.Folder) -> None:
     exit_code, out, _ = folder.run("--cluster", cluster, "--from", "none", "--to", new)
     assert (exit_code, out) == (
         0,
-        f"""none → {new}, 2 running pods and 0 pending: 1 pod would move, 1 pod stays, other nodes \
-take it; the present node of 1 pod no longer takes it
+        f"""none → {new}, 2 running pods and 0 pending: 1 pod would move, 1 pod stays, with other \
+feasible nodes; the present node of 1 pod no longer takes it
 
 edits
   added  web/ssd  nodeAffinity required disktype = ssd as ssd
@@ -198,6 +198,12 @@ def test_clusters_at_the_edge_are_planned_and_swept(
             id="at the end",
         ),
         pytest.param("b " + "a " * 60, "c " + "a " * 60, "b … → c …", id="at the beginning"),
+        pytest.param(
+            "podAffinity preferred self topologyKey topology.kubernetes.io/zone weight 3 as near",
+            "podAffinity preferred self topologyKey topology.kubernetes.io/zone weight 1 as near",
+            "… weight 3 … → … weight 1 …",
+            id="behind a long word",
+        ),
         pytest.param("a " * 60, "a " * 61, "… a a → … a a a", id="one more of the same"),
     ],
 )

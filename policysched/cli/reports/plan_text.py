@@ -18,7 +18,7 @@ _HEADS = {
     "profileAdded": ("pod gets a profile", "pods get a profile"),
     "victims": ("pod stays, its evictions change", "pods stay, their evictions change"),
     "reason": ("pod stays pending for another reason", "pods stay pending for another reason"),
-    "nodes": ("pod stays, other nodes take it", "pods stay, other nodes take them"),
+    "nodes": ("pod stays, with other feasible nodes", "pods stay, with other feasible nodes"),
 }
 LISTED = (
     "unschedulable",

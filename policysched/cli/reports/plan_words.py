@@ -42,9 +42,11 @@ def _describe_edit_change(edit: Report, width: int) -> str:
     if len(said) <= width:
         return said
     half = (width - len(_ARROW)) // 2
-    return _ARROW.join(
-        shorten_line(each, half) for each in _find_differing_words(edit["old"], edit["new"])
-    )
+    for context in range(_CONTEXT, -1, -1):
+        sides = _find_differing_words(edit["old"], edit["new"], context)
+        if max(map(len, sides)) <= half:
+            break
+    return _ARROW.join(shorten_line(side, half) for side in sides)
 
 
 def _describe_profiles(names: Sequence[str]) -> str:
@@ -53,8 +55,8 @@ def _describe_profiles(names: Sequence[str]) -> str:
     return f" (profile{'s'[: len(names) - 1]} {said})" if names else ""
 
 
-def _find_differing_words(old: str, new: str) -> tuple[str, str]:
-    """Return the differing middle parts of two texts, with some words before them."""
+def _find_differing_words(old: str, new: str, context: int) -> tuple[str, str]:
+    """Return the differing middle parts of two texts, with `context` words before them."""
     before, after = old.split(), new.split()
     shortest = min(len(before), len(after))
     pairs = zip(before, after, strict=False)
@@ -62,7 +64,7 @@ def _find_differing_words(old: str, new: str) -> tuple[str, str]:
     backwards = zip(reversed(before), reversed(after), strict=False)
     tail = next((at for at, pair in enumerate(backwards) if pair[0] != pair[1]), shortest)
     tail = min(tail, shortest - head)
-    first = max(head - _CONTEXT, 0)
+    first = max(head - context, 0)
     start, end = ["…"] if first else [], ["…"] if tail else []
     shown = ([*start, *each[first : len(each) - tail], *end] for each in (before, after))
     was, now = (" ".join(each) for each in shown)
