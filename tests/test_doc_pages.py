@@ -25,7 +25,6 @@ NOT_YET = frozenset(
         "docs/karmada.md",
         "docs/language.md",
         "docs/metrics.md",
-        "docs/operations.md",
         "docs/performance.md",
     }
 )

@@ -1,4 +1,4 @@
-"""What docs/operations.md says of installing, alerts and sharing nodes."""
+"""What docs/operations.md and its reference pages say of manifests, alerts and shared nodes."""
 
 from __future__ import annotations
 
@@ -6,39 +6,51 @@ import json
 import os
 import pathlib
 import re
+from typing import Any
 
 import pytest
 import yaml
 
 from policysched.cli import main
+from tests.app import operations_page
 from tests.deploy import kubectl, queries
 from tests.realcluster import manifests
 
-TEXT = (kubectl.DEPLOY.parent / "docs" / "operations.md").read_text(encoding="utf-8")
-BLOCKS = dict(re.findall(r"^```\w+ ([\w.]+)\n(.*?)^```$", TEXT, re.MULTILINE | re.DOTALL))
+TEXT, BLOCKS = operations_page.TEXT, operations_page.BLOCKS
 
 
 @pytest.mark.parametrize("name", sorted(set(re.findall(r"`(Policysched\w+)`", TEXT))))
 def test_alerts_that_it_names_are_there(name: str) -> None:
-    """Whoever looks for one finds it."""
+    """An operator finds each of them."""
     assert name in queries.alerts()
+
+
+def test_every_alert_has_a_remedy() -> None:
+    """The runbook has a row for each alert, in the order of the manifest."""
+    section = TEXT.split("\n### Alerts\n")[1].split("\n### ")[0]
+    rows = re.findall(r"^\| `(\w+)` \| [^|]{20,} \| [^|]{20,} \|$", section, re.MULTILINE)
+    assert rows == list(queries.alerts())
 
 
 @pytest.mark.parametrize(
     "folder", sorted(set(re.findall(r"deploy/(?:overlays|components)/[\w-]+", TEXT)))
 )
 def test_folders_that_it_names_are_there(folder: str) -> None:
-    """Whoever applies one finds it."""
+    """An operator who applies one finds it."""
     assert (kubectl.DEPLOY.parent / folder / "kustomization.yaml").is_file()
+
+
+def _render(folder: pathlib.Path, text: str) -> tuple[dict[str, Any], ...]:
+    overlay = os.path.relpath(kubectl.DEPLOY / "overlays", folder)
+    text = text.replace("deploy/overlays", overlay)
+    (folder / "kustomization.yaml").write_text(text, encoding="utf-8")
+    return kubectl.rendered(folder)
 
 
 @pytest.mark.e2e
 def test_a_kustomization_over_an_overlay_takes_the_place_of_a_chart(tmp_path: pathlib.Path) -> None:
     """Image and replicas are those that it names; everything else is the overlay's."""
-    overlay = os.path.relpath(kubectl.DEPLOY / "overlays", tmp_path)
-    text = BLOCKS["kustomization.yaml"].replace("deploy/overlays", overlay)
-    (tmp_path / "kustomization.yaml").write_text(text, encoding="utf-8")
-    made = kubectl.rendered(tmp_path)
+    made = _render(tmp_path, BLOCKS["kustomization.yaml"])
     spec = kubectl.find(made, "Deployment", "policysched")["spec"]
     assert spec["replicas"] == 3
     (container,) = spec["template"]["spec"]["containers"]
@@ -46,6 +58,24 @@ def test_a_kustomization_over_an_overlay_takes_the_place_of_a_chart(tmp_path: pa
     assert len(made) == len(kubectl.overlay("second-scheduler"))
 
 
+@pytest.mark.e2e
+def test_files_replace_policies_and_configuration(tmp_path: pathlib.Path) -> None:
+    """Both ConfigMaps have the files; only the name of the configuration ends in a hash."""
+    (tmp_path / "policies").mkdir()
+    (tmp_path / "policies" / "web-tier.policy").write_text("profile web { }\n", encoding="utf-8")
+    (tmp_path / "config.yaml").write_text("params: {}\n", encoding="utf-8")
+    made = _render(tmp_path, BLOCKS["kustomization.yaml"] + BLOCKS["files.yaml"])
+    policies = kubectl.find(made, "ConfigMap", "policysched-policies")
+    assert policies["metadata"]["name"] == "policysched-policies"
+    assert policies["data"] == {"web-tier.policy": "profile web { }\n"}
+    config = kubectl.find(made, "ConfigMap", "policysched-config")
+    assert config["data"] == {"config.yaml": "params: {}\n"}
+    pod = kubectl.find(made, "Deployment", "policysched")["spec"]["template"]["spec"]
+    mounted = next(one["configMap"]["name"] for one in pod["volumes"] if one["name"] == "config")
+    assert mounted == config["metadata"]["name"] != "policysched-config"
+
+
+@pytest.mark.e2e
 def test_editors_get_a_role_that_is_shipped() -> None:
     """It lets them edit the ConfigMap of the policies, and read the history."""
     binding = yaml.safe_load(BLOCKS["editors.yaml"])

@@ -69,7 +69,7 @@ class Cluster:
         self.webhook = process.ServerProcess(command, log=folder / "webhook.log")
 
     def register(self) -> None:
-        """Let the API server ask, as docs/operations.md says, but here, and let nothing pass."""
+        """Let the API server ask as the page says, but here, and let nothing pass."""
         configuration = yaml.safe_load(operations_page.BLOCKS["webhook.yaml"])
         (webhook,) = configuration["webhooks"]
         webhook["clientConfig"] = {

@@ -52,8 +52,8 @@ def test_what_a_plugin_does_not_read_changes_nothing(plugin: str, tmp_path: path
 
 
 def test_the_page_has_the_same_table() -> None:
-    """docs/operations.md lists who reads what."""
-    section = operations_page.TEXT.split("## Rights that are missing")[1].split("\n## ")[0]
+    """docs/rights.md lists the plugins that read each kind."""
+    section = operations_page.TEXT.split("## Kinds of objects")[1].split("\n## ")[0]
     told: dict[str, set[str]] = {}
     for kinds, plugins in re.findall(r"^\| ([a-z, ]+) \| ([A-Z].*) \|$", section, re.MULTILINE):
         for kind in kinds.split(", "):

@@ -20,7 +20,7 @@ rights there.
 _EPILOG = """\
 Without --policy-configmap and --label, all ConfigMaps with keys that end in `.policy` are looked
 at. The API server posts to https://SERVICE/validate; /livez and /readyz are for probes.
-docs/operations.md has the ValidatingWebhookConfiguration.
+docs/policy-versions.md has the ValidatingWebhookConfiguration.
 """
 
 
