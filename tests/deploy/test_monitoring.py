@@ -92,6 +92,7 @@ def test_panels_of_the_dashboard_lie_beside_each_other() -> None:
             assert panel["datasource"]["uid"] == "${datasource}"
 
 
+@pytest.mark.e2e
 def test_grafana_finds_the_dashboard() -> None:
     """kustomize puts the file into a ConfigMap with the label of Grafana's sidecar."""
     objects = kubectl.rendered(kubectl.EVERYTHING)
