@@ -34,11 +34,12 @@ def _read_files() -> list[Sequence[measurements.Measurement]]:
 def _find_ratio(workload: str, name: str, figure: str, arrivals: float = 0.0) -> float:
     """Return the median ratio at 5,000 nodes."""
     [ratio] = [
-        statistics.median(ratios.of(case, runs, name, ratios.FIGURES[figure]))
+        statistics.median(pair.ratios(figure))
         for made in _read_files()
-        for case, runs, other in ratios.compared(made)
-        if other == name
-        and (case.workload, case.nodes, case.arrivals_per_second) == (workload, 5000, arrivals)
+        for pair in ratios.pairs(made)
+        if pair.scheduler == name
+        and (pair.case.workload, pair.case.nodes) == (workload, 5000)
+        and pair.case.arrivals_per_second == arrivals
     ]
     return ratio
 

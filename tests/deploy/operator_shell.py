@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import trustme
 
 from tests.deploy import kubectl
-from tests.e2e import scheduler_process
+from tests.e2e.scenes import scheduler_process
 from tests.realcluster import components, manifests, process
 
 if TYPE_CHECKING:

@@ -42,10 +42,11 @@ def _describe_edit_change(edit: Report, width: int) -> str:
     if len(said) <= width:
         return said
     half = (width - len(_ARROW)) // 2
-    for context in range(_CONTEXT, -1, -1):
+    context = _CONTEXT
+    sides = _find_differing_words(edit["old"], edit["new"], context)
+    while context and max(map(len, sides)) > half:
+        context -= 1
         sides = _find_differing_words(edit["old"], edit["new"], context)
-        if max(map(len, sides)) <= half:
-            break
     return _ARROW.join(shorten_line(side, half) for side in sides)
 
 
