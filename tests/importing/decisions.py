@@ -12,7 +12,9 @@ from tests.importing import deciding, page_clusters
 Verdict = dict[str, Any]
 Cluster = list[page_clusters.Manifest]
 
-CLUSTERS = [page_clusters.draw_cluster(f"page-{number}") for number in range(12)]
+_SEEDS = (1, 6, 18, 27, 28, 37, 42, 56, 73)
+CLUSTERS = [page_clusters.draw_cluster(f"page-{number}") for number in _SEEDS]
+"""Chosen of 150: each clause of the page changes a decision on at least two of them."""
 OWN = "shop/web"
 """The pending pod that the page is about."""
 HEAD = "policy web { for pods in namespace (shop) where app = web "

@@ -15,7 +15,7 @@ CARRIER = {"app": "web", "tenant": "a"}
 ZONE = "topology.kubernetes.io/zone"
 _VERSION = "pod-template-hash"
 _NODE_LABELS: dict[str, tuple[str, ...]] = {
-    ZONE: ("a", "b", "c"),
+    ZONE: ("a", "a", "b", "b", "c"),
     "disktype": ("ssd", "ssd", "nvme", "hdd"),
     "pool": ("web", "web", "batch"),
     "cores": ("4", "8", "16", "many"),
@@ -35,7 +35,7 @@ def draw_cluster(seed: str) -> list[Manifest]:
     source = draw.Draw(seed)
     nodes = [_node(source, f"n{number}") for number in range(source.number(5, 8))]
     names = [node["metadata"]["name"] for node in nodes]
-    placed = [_placed(source, f"p{number}", names) for number in range(source.number(4, 10))]
+    placed = [_placed(source, f"p{number}", names) for number in range(source.number(5, 14))]
     pending = [
         _pod("web", "shop", "web", {_VERSION: "v2", "tenant": "a"}),
         _pod("redis", "shop", "redis", {}),
@@ -82,8 +82,8 @@ def _node(source: draw.Draw, name: str) -> Manifest:
 
 
 def _placed(source: draw.Draw, name: str, nodes: list[str]) -> Manifest:
-    app = source.pick(("web", "redis", "batch"))
-    labels = {_VERSION: source.pick(("v1", "v2"))}
+    app = source.pick(("web", "web", "redis", "batch"))
+    labels = {_VERSION: source.pick(("v1", "v2", "v2"))}
     labels |= {"tenant": source.pick(("a", "b"))} if source.chance(0.5) else {}
     labels |= {"role": "noisy"} if source.chance(0.2) else {}
     namespace = source.pick(("shop", "shop", "data"))

@@ -156,6 +156,46 @@ def test_points_of_other_pods(promise: kubernetes_page.Promise) -> None:
     assert promise.other_points == ("differ" if differing else "equal")
 
 
+@pytest.mark.parametrize(
+    "section, written, other",
+    [
+        ("nodeselector", " and pool = web", ""),
+        ("node-names", "nodeName != n2 and", ""),
+        ("several-preferred-terms", "weight 4", "weight 1"),
+        ("tolerations", "dedicated=web:NoSchedule,", ""),
+        ("tolerations", ":PreferNoSchedule", ":NoSchedule"),
+        ("pod-affinity", page_clusters.ZONE, "kubernetes.io/hostname"),
+        ("pod-anti-affinity", "self", "pods where app = redis"),
+        ("preferred-pod-affinity", "weight 2", "weight 3"),
+        ("preferred-pod-anti-affinity", "app = batch", "app = redis"),
+        ("namespaces", "namespaces all", ""),
+        ("namespaces", "namespaces (data)", ""),
+        ("namespaces", "namespaceSelector team = store", ""),
+        ("label-keys", "matchLabelKeys (pod-template-hash)", ""),
+        ("label-keys", "mismatchLabelKeys (tenant)", ""),
+        ("topology-spread", "maxSkew 1", "maxSkew 2"),
+        ("topology-spread", "minDomains 3", "minDomains 2"),
+        ("topology-spread", "nodeAffinityPolicy Honor", "nodeAffinityPolicy Ignore"),
+        ("topology-spread", "nodeTaintsPolicy Honor", "nodeTaintsPolicy Ignore"),
+        ("topology-spread", "matchLabelKeys (pod-template-hash)", ""),
+        ("topology-spread-as-a-preference", "self", "pods"),
+    ],
+)
+def test_the_clusters_notice_a_wrong_clause(section: str, written: str, other: str) -> None:
+    """At least two of them, so that equal decisions mean something."""
+    policy = PAIRS[section].policy
+    assert written in policy
+    changed = 0
+    for decided in decide(section):
+        found = decisions.explain(decided.cluster, policy.replace(written, other, 1))
+        changed += any(
+            (decisions.feasible(verdict), decisions.totals(verdict))
+            != (decisions.feasible(decided.ruled[name]), decisions.totals(decided.ruled[name]))
+            for name, verdict in found.items()
+        )
+    assert changed >= 2
+
+
 @pytest.mark.parametrize("promise", _ALL_EQUAL, ids=_section)
 def test_the_same_pods_are_placed_and_evicted(
     promise: kubernetes_page.Promise, tmp_path: pathlib.Path, capsys: pytest.CaptureFixture[str]
