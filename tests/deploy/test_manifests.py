@@ -15,6 +15,8 @@ from policysched.config import config_reading
 from policysched.profiles import policies
 from tests.deploy import kubectl, rights
 
+pytestmark = pytest.mark.e2e  # kubectl renders the manifests
+
 
 @pytest.fixture(params=kubectl.OVERLAYS)
 def objects(request: pytest.FixtureRequest) -> tuple[dict[str, Any], ...]:
@@ -22,15 +24,18 @@ def objects(request: pytest.FixtureRequest) -> tuple[dict[str, Any], ...]:
     return kubectl.overlay(request.param)
 
 
-EVERYTHING = kubectl.rendered(kubectl.EVERYTHING)
-WEBHOOK = kubectl.find(EVERYTHING, "Deployment", "policysched-webhook")["spec"]
-POD_SPECS = {
-    name: kubectl.find(kubectl.overlay(name), "Deployment", "policysched")["spec"]["template"][
-        "spec"
-    ]
-    for name in kubectl.OVERLAYS
-}
-POD_SPECS["webhook"] = WEBHOOK["template"]["spec"]
+@pytest.fixture
+def everything() -> tuple[dict[str, Any], ...]:
+    """The objects of the overlay with all components."""
+    return kubectl.rendered(kubectl.EVERYTHING)
+
+
+@pytest.fixture
+def webhook_pods(everything: tuple[dict[str, Any], ...]) -> dict[str, Any]:
+    """The template of the webhook's pods."""
+    spec = kubectl.find(everything, "Deployment", "policysched-webhook")["spec"]
+    template: dict[str, Any] = spec["template"]
+    return template
 
 
 @pytest.fixture
@@ -48,9 +53,18 @@ def config_text(objects: tuple[dict[str, Any], ...]) -> str:
     return str(text)
 
 
-@pytest.mark.parametrize("pod", POD_SPECS.values(), ids=POD_SPECS)
-def test_the_container_can_do_little(pod: dict[str, Any]) -> None:
+def test_the_container_can_do_little(deployment: dict[str, Any]) -> None:
     """Not root, no capabilities, no new privileges, no writable root, the runtime's seccomp."""
+    check_that_pods_can_do_little(deployment["template"]["spec"])
+
+
+def test_the_container_of_the_webhook_can_do_little(webhook_pods: dict[str, Any]) -> None:
+    """As little as the scheduler's."""
+    check_that_pods_can_do_little(webhook_pods["spec"])
+
+
+def check_that_pods_can_do_little(pod: dict[str, Any]) -> None:
+    """Check the security contexts and volumes of a pod."""
     assert pod["securityContext"]["runAsNonRoot"] is True
     assert pod["securityContext"]["runAsUser"] > 0
     assert pod["securityContext"]["seccompProfile"] == {"type": "RuntimeDefault"}
@@ -153,9 +167,9 @@ def test_the_image_is_of_this_version(deployment: dict[str, Any]) -> None:
     assert container["image"] == f"policysched:{policysched.__version__}"
 
 
-def test_the_webhook_is_started_with_options_that_it_has() -> None:
+def test_the_webhook_is_started_with_options_that_it_has(webhook_pods: dict[str, Any]) -> None:
     """Certificate, key and configuration are where the volumes are mounted."""
-    (container,) = WEBHOOK["template"]["spec"]["containers"]
+    (container,) = webhook_pods["spec"]["containers"]
     command, *flags = container["args"]
     assert command == "webhook"
     parser = argparse.ArgumentParser()
@@ -169,25 +183,27 @@ def test_the_webhook_is_started_with_options_that_it_has() -> None:
     assert options.policy_configmap == [f"{rights.NAMESPACE}/policysched-policies"]
 
 
-def test_the_api_server_finds_the_webhook() -> None:
+def test_the_api_server_finds_the_webhook(
+    everything: tuple[dict[str, Any], ...], webhook_pods: dict[str, Any]
+) -> None:
     """Its configuration names the Service, whose selector finds the pods; they have no rights."""
-    made = kubectl.find(EVERYTHING, "ValidatingWebhookConfiguration", "policies.policysched.io")
+    made = kubectl.find(everything, "ValidatingWebhookConfiguration", "policies.policysched.io")
     (hook,) = made["webhooks"]
     named = hook["clientConfig"]["service"]
-    service = kubectl.find(EVERYTHING, "Service", named["name"])
+    service = kubectl.find(everything, "Service", named["name"])
     assert service["metadata"]["namespace"] == named["namespace"]
     assert service["spec"]["ports"][0]["port"] == named["port"]
-    labels = WEBHOOK["template"]["metadata"]["labels"]
-    budget = kubectl.find(EVERYTHING, "PodDisruptionBudget", "policysched-webhook")["spec"]
+    labels = webhook_pods["metadata"]["labels"]
+    budget = kubectl.find(everything, "PodDisruptionBudget", "policysched-webhook")["spec"]
     for selector in (service["spec"]["selector"], budget["selector"]["matchLabels"]):
         assert selector.items() <= labels.items()
     subjects = [
         subject["name"]
-        for one in EVERYTHING
+        for one in everything
         if one["kind"].endswith("RoleBinding")
         for subject in one["subjects"]
     ]
-    assert WEBHOOK["template"]["spec"]["serviceAccountName"] not in subjects
+    assert webhook_pods["spec"]["serviceAccountName"] not in subjects
 
 
 def test_no_right_is_given_twice(objects: tuple[dict[str, Any], ...]) -> None:

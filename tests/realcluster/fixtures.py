@@ -19,6 +19,11 @@ USERS = ("nobody", "scheduler")
 _namespace_numbers = itertools.count()
 
 
+def pytest_collection() -> None:
+    """Keep real components from modules that are imported, which every run does."""
+    components.test_is_marked = False
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """Keep real components from tests without the mark, which `make quick` runs without Go."""
