@@ -87,12 +87,6 @@ def read_codes(cell: str) -> list[str]:
     return _CODE.findall(cell)
 
 
-def read_anchors(level: str = "##") -> list[str]:
-    """Return the anchors of all headings that begin with `level`."""
-    lines = _BLOCK.sub("", TEXT).splitlines()
-    return [_anchor(line.lstrip("# ")) for line in lines if line.startswith(level)]
-
-
 def _sections() -> dict[str, str]:
     parts = _HEADING.split(TEXT)[1:]
     return {_anchor(title): text for title, text in zip(parts[::2], parts[1::2], strict=True)}

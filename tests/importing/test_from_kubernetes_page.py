@@ -204,15 +204,6 @@ def test_every_policy_of_the_page_is_free_of_errors() -> None:
         assert result.diagnostics == (), each.body
 
 
-def test_links_within_the_page() -> None:
-    """Each leads to a heading, and the contents have every section."""
-    headings = set(kubernetes_page.read_anchors())
-    linked = set(re.findall(r"\]\(#([\w-]+)\)", kubernetes_page.TEXT))
-    assert linked - headings == set()
-    contents = kubernetes_page.TEXT.partition("Contents:")[2].partition("\n## ")[0]
-    assert set(kubernetes_page.read_anchors("## ")) == set(re.findall(r"\(#([\w-]+)\)", contents))
-
-
 def test_commands_print_what_the_page_shows(
     tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

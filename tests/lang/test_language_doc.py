@@ -228,23 +228,3 @@ def test_the_table_of_clauses_is_that_of_the_checker() -> None:
     assert _allowed_clauses() == expected
     table = REFERENCE.split("## Metrics\n")[1].split("$NAME")[0]
     assert {row.split()[0] for row in re.findall(r"^\| `([^`]+)`", table, re.MULTILINE)} == options
-
-
-def _anchors(page: pathlib.Path) -> set[str]:
-    """Return the anchors that GitHub gives the headings of a page."""
-    text = re.sub(r"(?ms)^```.*?^```$", "", page.read_text(encoding="utf-8"))
-    headings = re.findall(r"^#+ (.+)$", text, re.MULTILINE)
-    return {re.sub(r"[^\w\- ]", "", each.lower()).replace(" ", "-") for each in headings}
-
-
-def test_links_to_sections_of_these_pages_exist() -> None:
-    """From all pages to these two, and from these two to all pages."""
-    ours = (language_pages.GUIDE, language_pages.REFERENCE)
-    broken = []
-    for page in sorted(DOCS.rglob("*.md")):
-        links = re.findall(r"\]\(([^)#:\s]*)#([^)\s]+)\)", page.read_text(encoding="utf-8"))
-        for path, anchor in links:
-            target = (page.parent / path).resolve() if path else page
-            if (target in ours or page in ours) and anchor not in _anchors(target):
-                broken.append(f"{page.name}: {path}#{anchor}")
-    assert broken == []
