@@ -16,7 +16,8 @@ from tests.importing import deciding
 LABELS = {"matchLabels": {"app": "web"}}
 HOST = "kubernetes.io/hostname"
 SCORES_ONLY = (
-    "`ScheduleAnyway` gives other points than in a pod, in the same order",
+    "`ScheduleAnyway` gives other points than in a pod, in the same order "
+    "except for nodes without the topologyKey",
     "several preferred terms weigh more in a policy",
 )
 """Warnings about what rejects no node."""
@@ -111,7 +112,9 @@ def _pod_affinity(kind: str, strength: str, *terms: dict[str, Any]) -> dict[str,
                 },
                 {"labelSelector": {}, "topologyKey": "zone", "namespaceSelector": {}},
                 {
-                    "labelSelector": LABELS,
+                    "labelSelector": {
+                        "matchExpressions": [{"key": "tenant", "operator": "Exists"}]
+                    },
                     "topologyKey": "zone",
                     "namespaceSelector": {"matchLabels": {"team": "x"}},
                     "mismatchLabelKeys": ["tenant"],
@@ -125,7 +128,7 @@ def _pod_affinity(kind: str, strength: str, *terms: dict[str, Any]) -> dict[str,
                 "matchLabelKeys (pod-template-hash)",
                 "podAntiAffinity required pods topologyKey zone namespaces all",
                 (
-                    "podAntiAffinity required pods where app = web topologyKey zone "
+                    "podAntiAffinity required pods where tenant Exists topologyKey zone "
                     "namespaceSelector team = x"
                 ),
                 "mismatchLabelKeys (tenant)",
@@ -202,6 +205,15 @@ def test_rules(spec: dict[str, Any], lines: list[str]) -> None:
     "spec, warned",
     [
         pytest.param(
+            _pod_affinity(
+                "podAntiAffinity",
+                "required",
+                {"labelSelector": LABELS, "topologyKey": "a", "mismatchLabelKeys": ["tenant"]},
+            ),
+            ["`mismatchLabelKeys` of a pod also counts pods without the label"],
+            id="mismatch",
+        ),
+        pytest.param(
             {"tolerations": [{"operator": "Exists"}]},
             ["a toleration of every taint cannot be said by a policy"],
             id="every-taint",
@@ -268,6 +280,7 @@ _STAYING: dict[str, tuple[dict[str, Any], str, str]] = {
     "gates": ({"schedulingGates": [{"name": "a"}]}, "schedulingGates", "scheduling gates"),
     "devices": ({"resourceClaims": [{"name": "gpu"}]}, "resourceClaims", "claims of devices"),
     "gang": ({"workloadRef": {"name": "gang"}}, "workloadRef", "gangs of pods"),
+    "group": ({"schedulingGroup": {"podGroupName": "a"}}, "schedulingGroup", "gangs of pods"),
     "claim": ({"volumes": [{"name": "tmp", "emptyDir": {}}, _CLAIM]}, "volumes[1]", "storage"),
     "port": (
         {"containers": [{"name": "c", "ports": _PORTS}]},
@@ -515,6 +528,7 @@ def test_kinds_of_owners(kind: str, where: str) -> None:
     """The pods of the owner are chosen by its selector; those of a Job by the Job's name."""
     imported = deciding.convert(_deployment({"nodeSelector": {"a": "b"}}, kind))
     assert deciding.body(imported)[1] == f"for pods in namespace (prod) where {where}"
+    assert ("the DaemonSet controller reads them" in imported.text) == (kind == "DaemonSet")
 
 
 def test_a_cron_job_and_a_pod_without_labels() -> None:

@@ -10,6 +10,7 @@ from policysched.importing.workloads import label_terms, node_rules
 from policysched.lang.syntax import syntax, syntax_clause
 
 _Kind = Literal["podAffinity", "podAntiAffinity"]
+_MISMATCH_HELP = "give all pods the label, or leave the term in the pods; the rule ignores them"
 _TERM_FIELDS = ("matchLabelKeys", "mismatchLabelKeys")
 _SPREAD_HELP = (
     "the fullest domain gets none, however even they are; change the weight if that is too much"
@@ -96,7 +97,20 @@ def _convert_label_keys(term: fields.StrictFields) -> list[syntax_clause.Clause]
         keys = term.read_texts(name)
         if keys:
             found.append(policy_text.make_list_clause(name, keys))
+            if name == "mismatchLabelKeys" and not _list_required_labels(term).issuperset(keys):
+                problem = "`mismatchLabelKeys` of a pod also counts pods without the label"
+                term.report.warn(term.locate_field(name), problem, _MISMATCH_HELP)
     return found
+
+
+def _list_required_labels(term: fields.StrictFields) -> set[str]:
+    """Return the labels that every pod of the labelSelector has."""
+    selector = term.read_object("labelSelector")
+    if selector is None:
+        return set()
+    expressions = selector.read_objects("matchExpressions")
+    required = [each for each in expressions if each.read_text("operator") in ("In", "Exists")]
+    return {*selector.read_labels("matchLabels"), *(each.read_text("key") for each in required)}
 
 
 def convert_spread_constraints(spec: fields.StrictFields) -> list[policy_text.CommentedStatement]:
@@ -134,7 +148,10 @@ def _convert_spread_clauses(given: fields.StrictFields) -> tuple[syntax_clause.C
     if keys:
         clauses.append(policy_text.make_list_clause("matchLabelKeys", keys))
     if when == "ScheduleAnyway":
-        problem = "`ScheduleAnyway` gives other points than in a pod, in the same order"
+        problem = (
+            "`ScheduleAnyway` gives other points than in a pod, in the same order "
+            "except for nodes without the topologyKey"
+        )
         given.report.warn(given.locate_field("whenUnsatisfiable"), problem, _SPREAD_HELP)
         clauses.append(policy_text.make_amount_clause("weight", node_rules.SCORE_WEIGHT))
     return tuple(clauses)

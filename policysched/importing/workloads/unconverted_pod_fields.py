@@ -15,6 +15,7 @@ _WHOLE = {
     "runtimeClassName": "the nodes and the overhead of a RuntimeClass",
     "resourceClaims": "claims of devices",
     "schedulingGates": "scheduling gates",
+    "schedulingGroup": "gangs of pods",
     "workloadRef": "gangs of pods",
 }
 _STORAGE = (

@@ -65,11 +65,18 @@ def import_workload(given: fields.StrictFields, made: import_draft.ImportDraft) 
         "policy",
         made.names.reserve_name(name or kind),
         (policy_text.CommentedStatement(scope), *statements),
-        f"from the {owner}, {given.place.origin_comment}; its pods need not say this any more",
+        f"from the {owner}, {given.place.origin_comment}; {_describe_fields_of_pods(kind)}",
         given.place,
         f"the {owner}",
     )
     made.policies.append(block)
+
+
+def _describe_fields_of_pods(kind: str) -> str:
+    """Return whether the fields of the pods are still needed beside the policy."""
+    if kind == "DaemonSet":
+        return "leave the fields in its pods: the DaemonSet controller reads them"
+    return "its pods no longer need these fields"
 
 
 def _report_claim_templates(given: fields.StrictFields) -> None:
