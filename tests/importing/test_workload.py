@@ -16,8 +16,10 @@ from tests.importing import deciding
 LABELS = {"matchLabels": {"app": "web"}}
 HOST = "kubernetes.io/hostname"
 SCORES_ONLY = (
-    "`ScheduleAnyway` gives other points than in a pod, in the same order "
-    "except for nodes without the topologyKey",
+    (
+        "`ScheduleAnyway` gives other points than in a pod, in the same order "
+        "except for nodes without the topologyKey"
+    ),
     "several preferred terms weigh more in a policy",
 )
 """Warnings about what rejects no node."""
