@@ -43,7 +43,7 @@ help:
 	@echo "                   ORDER=$(ORDER): a number, or default for another every time)"
 	@echo "make proof         the long checks (hours) in PARTS='...'; parts that passed do not run again"
 	@echo "make check         format, lint, types, import contracts, spelling"
-	@echo "make cluster       start a real local control plane with NODES=$(NODES) fake nodes"
+	@echo "make cluster       start a real control plane, kube-scheduler and NODES=$(NODES) fake nodes"
 	@echo "make cluster-down  stop it"
 	@echo "make conformance   decide CASES=$(CASES) generated clusters as kube-scheduler does; also with"
 	@echo "                   FAMILIES=sequences CASES=200 (placements one after the other),"

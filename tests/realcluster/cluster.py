@@ -1,7 +1,8 @@
 """`make cluster` and `make cluster-down`: a real control plane that outlives the command.
 
-The folder `.cluster` of the checkout holds everything: data, logs, the kubeconfig, and
-`processes.json` with the process ids and their start times, by which `down` knows its own.
+The folder `.cluster` of the current folder holds everything: data, logs, the kubeconfig, links to
+programs in `bin`, the file `env` for shells, and `processes.json` with the process ids and their
+start times, by which `down` identifies its own processes.
 """
 
 from __future__ import annotations
@@ -10,22 +11,31 @@ import argparse
 import contextlib
 import fcntl
 import pathlib
+import shlex
 import shutil
 import sys
 from typing import TYPE_CHECKING
 
 import orjson
 
-from tests.realcluster import api_client, components, control_plane, manifests, process
+from tests.realcluster import (
+    api_client,
+    components,
+    control_plane,
+    kube_scheduler,
+    manifests,
+    process,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_FOLDER = pathlib.Path(__file__).resolve().parents[2] / ".cluster"
+_COMPONENTS = ("kubectl", "prometheus", "promtool")
+_COMMANDS = ("policysched", "kubectl-policysched")
 
 
 def up(folder: pathlib.Path, *, node_count: int) -> int:
-    """Start a control plane with fake nodes in `folder` and say what to try next."""
+    """Start a control plane with fake nodes in `folder` and print the next steps."""
     with _locked(folder):
         running = _running(folder)
         if running:
@@ -37,18 +47,45 @@ def up(folder: pathlib.Path, *, node_count: int) -> int:
             )
             return 1
         _remove_files(folder)
-        plane = control_plane.ControlPlane(folder / "control-plane")
-        print("starting etcd and kube-apiserver", flush=True)
-        plane.start()
-        try:
-            _remember(folder, plane)
-            plane.client.create_nodes(manifests.fleet(node_count))
-            plane.write_kubeconfig(_kubeconfig(folder))
-        except BaseException:
-            plane.stop()
-            raise
+        _link_programs(folder / "bin")
+        print("starting etcd, kube-apiserver and kube-scheduler", flush=True)
+        plane = _start(folder, node_count)
+        _write_environment(folder)
     print(_next_steps(folder, plane, node_count))
     return 0
+
+
+def _start(folder: pathlib.Path, node_count: int) -> control_plane.ControlPlane:
+    plane = control_plane.ControlPlane(folder / "control-plane")
+    plane.start()
+    try:
+        _remember(folder, plane.api_server, plane.etcd)
+        plane.client.create_nodes(manifests.fleet(node_count))
+        plane.write_kubeconfig(_kubeconfig(folder))
+        scheduler = kube_scheduler.KubeScheduler(plane, plane.folder).process
+        scheduler.start()
+        _remember(folder, scheduler, plane.api_server, plane.etcd)
+    except BaseException:
+        plane.stop()
+        raise
+    return plane
+
+
+def _link_programs(folder: pathlib.Path) -> None:
+    """Link the programs that a reader of the tutorial needs; build missing components."""
+    folder.mkdir()
+    for name in _COMPONENTS:
+        (folder / name).symlink_to(components.binary(name).absolute())
+    for name in _COMMANDS:
+        (folder / name).symlink_to(pathlib.Path(sys.executable).absolute().with_name(name))
+
+
+def _write_environment(folder: pathlib.Path) -> None:
+    """Write the file that a shell reads to use the cluster."""
+    programs = shlex.quote(str((folder / "bin").absolute()))
+    kubeconfig = shlex.quote(str(_kubeconfig(folder).absolute()))
+    text = f"export KUBECONFIG={kubeconfig}\nexport PATH={programs}:$PATH\n"
+    (folder / "env").write_text(text, encoding="utf-8")
 
 
 def down(folder: pathlib.Path) -> int:
@@ -70,8 +107,8 @@ def _locked(folder: pathlib.Path) -> Iterator[None]:
         yield
 
 
-def _remember(folder: pathlib.Path, plane: control_plane.ControlPlane) -> None:
-    servers = (plane.api_server, plane.etcd)  # the order in which `down` ends them
+def _remember(folder: pathlib.Path, *servers: process.ServerProcess) -> None:
+    """Record processes in the order in which `down` ends them."""
     ids = {server.name: (server.pid, process.start_ticks(server.pid)) for server in servers}
     (folder / "processes.json").write_bytes(orjson.dumps(ids))
 
@@ -90,8 +127,9 @@ def _running(folder: pathlib.Path) -> dict[str, tuple[int, int]]:
 
 
 def _remove_files(folder: pathlib.Path) -> None:
-    shutil.rmtree(folder / "control-plane", ignore_errors=True)
-    for name in ("kubeconfig", "processes.json"):
+    for name in ("control-plane", "bin"):
+        shutil.rmtree(folder / name, ignore_errors=True)
+    for name in ("env", "kubeconfig", "processes.json"):
         (folder / name).unlink(missing_ok=True)
 
 
@@ -100,17 +138,15 @@ def _kubeconfig(folder: pathlib.Path) -> pathlib.Path:
 
 
 def _next_steps(folder: pathlib.Path, plane: control_plane.ControlPlane, node_count: int) -> str:
-    kubeconfig = _shown(_kubeconfig(folder))
-    kubectl = f"{components.binary('kubectl')} --kubeconfig {kubeconfig}"
-    policysched = _shown(pathlib.Path(sys.executable).with_name("policysched"))
     spec = '{"spec": {"schedulerName": "policysched"}}'
     return "\n".join(
         (
-            f"{plane.server} is up with {node_count} nodes; kubeconfig: {kubeconfig}",
+            f"{plane.server} is up with {node_count} nodes and kube-scheduler",
             "try next:",
-            f"  {kubectl} get nodes -L {manifests.ZONE},{manifests.INSTANCE_TYPE}",
-            f"  {policysched} run --kubeconfig {kubeconfig}",
-            f"  {kubectl} run web --image pause:3.10 --overrides '{spec}'",
+            f"  . {_shown(folder / 'env')}",
+            f"  kubectl get nodes -L {manifests.ZONE},{manifests.INSTANCE_TYPE}",
+            "  policysched run",
+            f"  kubectl run web --image pause:3.10 --overrides '{spec}'",
             "`make cluster-down` stops it",
         )
     )
@@ -125,10 +161,10 @@ def _shown(path: pathlib.Path) -> str:
 
 
 def main() -> int:
-    """Run `up` or `down`, by default on the checkout's own folder."""
+    """Run `up` or `down`, by default on the folder `.cluster`."""
     parser = argparse.ArgumentParser(prog="python -m tests.realcluster.cluster")
     parser.add_argument("command", choices=["up", "down"])
-    parser.add_argument("--folder", type=pathlib.Path, default=_FOLDER)
+    parser.add_argument("--folder", type=pathlib.Path, default=pathlib.Path(".cluster"))
     parser.add_argument("--nodes", type=int, default=20)
     args = parser.parse_args()
     try:

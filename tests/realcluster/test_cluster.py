@@ -9,6 +9,7 @@ import orjson
 import pytest
 import yaml
 
+from tests.deploy import kubectl
 from tests.realcluster import api_client, cluster, manifests, process
 
 _ROOT = pathlib.Path(__file__).parents[2]
@@ -39,13 +40,23 @@ def _command(*arguments: str) -> subprocess.CompletedProcess[str]:
     )
 
 
+def _nodes(folder: pathlib.Path) -> int:
+    """Return the number of nodes that kubectl lists in a shell that has read `env`."""
+    script = (
+        f". {folder}/env && policysched --version > /dev/null && kubectl get nodes --no-headers"
+    )
+    done = subprocess.run(["sh", "-c", script], capture_output=True, text=True, check=True)
+    return len(done.stdout.splitlines())
+
+
 @pytest.mark.e2e
 def test_a_cluster_outlives_the_command_until_it_is_stopped(folder: pathlib.Path) -> None:
     """`up` leaves a cluster behind, refuses to start a second one, and `down` ends it."""
     up = ["up", "--folder", str(folder), "--nodes", "7"]
     started = _command(*up)
     assert started.returncode == 0, started.stderr
-    assert sum("--kubeconfig" in line for line in started.stdout.splitlines()) == 3
+    assert f"\n  . {folder}/env\n" in started.stdout
+    assert _nodes(folder) == 7
     config = yaml.safe_load((folder / "kubeconfig").read_text())
     client = api_client.ApiClient(
         config["clusters"][0]["cluster"]["server"],
@@ -60,10 +71,22 @@ def test_a_cluster_outlives_the_command_until_it_is_stopped(folder: pathlib.Path
     assert len(client.nodes()) == 7
 
     stopped = _command("down", "--folder", str(folder))
-    assert (stopped.returncode, stopped.stdout) == (0, "stopped kube-apiserver, etcd\n")
+    assert (stopped.returncode, stopped.stdout) == (
+        0,
+        "stopped kube-scheduler, kube-apiserver, etcd\n",
+    )
     with pytest.raises(api_client.TransportError):
         client.nodes()
-    assert not (folder / "kubeconfig").exists()
+    assert [path.name for path in folder.iterdir()] == ["lock"]
+
+
+@pytest.mark.e2e
+def test_kube_scheduler_serves_the_cluster(folder: pathlib.Path) -> None:
+    """A pod that names no scheduler gets a node."""
+    assert _command("up", "--folder", str(folder), "--nodes", "1").returncode == 0
+    kubectl.run("run", "web", "--image=pause", kubeconfig=folder / "kubeconfig")
+    waiting = ("wait", "pod", "web", "--for=condition=PodScheduled", "--timeout=120s")
+    kubectl.run(*waiting, kubeconfig=folder / "kubeconfig")
 
 
 def test_down_spares_a_process_that_took_over_an_id(
