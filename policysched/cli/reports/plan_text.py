@@ -83,7 +83,8 @@ def format_pod_counts(report: Report) -> str:
     said = said or ["nothing changes for any pod"]
     lost = counts["nodeLost"]
     tail = (
-        f"; the present node of {output.format_count(lost, 'pod')} no longer takes it"
+        f"; the present node of {output.format_count(lost, 'pod')} no longer takes "
+        f"{'it' if lost == 1 else 'them'}"
         if lost
         else ""
     )
