@@ -16,7 +16,8 @@ SETS ?=
 BASE ?=
 # Of the tests: the same in every run, so that one fails because of a change; `default` shuffles.
 ORDER ?= 1
-# Processes that share the tests.
+# Processes that share the tests; `auto` means one for each core, and one more for `make test`,
+# whose tests often wait for a server.
 WORKERS ?= auto
 
 # Bytecode is kept even if the environment says otherwise: without it, each process of a run compiles
@@ -28,7 +29,8 @@ READY := .venv/ready
 PIP_COMPILE := $(BIN)/pip-compile --quiet --generate-hashes --allow-unsafe --strip-extras \
 	--no-header --no-emit-options --no-emit-index-url --no-emit-find-links --no-emit-trusted-host
 
-PYTEST = $(BIN)/pytest --quiet --numprocesses=$(WORKERS) --dist=worksteal --randomly-seed=$(ORDER)
+PYTEST = $(BIN)/pytest --quiet --dist=worksteal --randomly-seed=$(ORDER) --numprocesses
+ALL_WORKERS = $(if $(filter auto,$(WORKERS)),$$(( $$(nproc) + 1 )),$(WORKERS))
 
 CHECKS := check-format check-lint check-types check-imports check-spelling
 
@@ -71,10 +73,10 @@ demo: $(READY)
 	@$(BIN)/policysched demo
 
 quick: check
-	$(PYTEST) --hypothesis-profile=quick -m "not e2e and not slow and not drawn"
+	$(PYTEST)=$(WORKERS) --hypothesis-profile=quick -m "not e2e and not slow and not drawn"
 
 test: check components
-	$(PYTEST)
+	$(PYTEST)=$(ALL_WORKERS)
 
 proof: components
 	@$(BIN)/python -m tests.proof $(if $(FRESH),--fresh) $(PARTS)
