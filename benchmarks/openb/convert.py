@@ -1,15 +1,15 @@
-"""Turns the openb trace (two CSV files) into a cluster file for `policysched simulate`.
+"""Converts the openb trace (two CSV files) to a cluster file for `policysched simulate`.
 
     python -m benchmarks.openb.convert FOLDER > cluster.json
 
-FOLDER holds openb_node_list_all_node.csv and openb_pod_list_default.csv of the public trace
+FOLDER contains openb_node_list_all_node.csv and openb_pod_list_default.csv of the public trace
 cluster-trace-gpu-v2023 (alibaba/clusterdata). As Kubernetes objects:
 
-- a node has its GPU model as label, and its devices as one extended resource in thousandths;
+- a node has its GPU model as a label, and its devices as one extended resource in thousandths;
 - a pod requests num_gpu × gpu_milli of it, and its gpu_spec is required node affinity (In);
-- pods are in the order of their creation, without priority, and none is deleted.
+- pods are in the order of creation, without priority, and none is deleted.
 
-Fragmentation inside a node's devices is not modelled: 460 + 460 fit beside 1000 on two devices.
+Fragmentation within the devices of a node is not modelled: two devices take 460 + 460 + 1000.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ Row = Mapping[str, str]
 
 
 def folder(path: str) -> pathlib.Path:
-    """Return the folder that has the two CSV files, for argparse."""
+    """Check that a folder has the two CSV files; an argparse type."""
     for name in (NODES_FILE, PODS_FILE):
         if not pathlib.Path(path, name).is_file():
             msg = f"`{path}` has no {name}"
@@ -70,7 +70,7 @@ def node(row: Row) -> dict[str, Any]:
 
 
 def gpu_milli(row: Row) -> int:
-    """Return how many thousandths of a device a pod requests."""
+    """Return the thousandths of devices that a pod requests."""
     return int(row["num_gpu"]) * int(row["gpu_milli"])
 
 
@@ -84,7 +84,7 @@ def pod(row: Row) -> dict[str, Any]:
         "containers": [{"name": "main", "resources": {"requests": requests, "limits": requests}}]
     }
     if row["gpu_spec"]:
-        spec["affinity"] = _on_models(row["gpu_spec"].split("|"))
+        spec["affinity"] = _require_models(row["gpu_spec"].split("|"))
     return {
         "apiVersion": "v1",
         "kind": "Pod",
@@ -98,7 +98,7 @@ def pod(row: Row) -> dict[str, Any]:
     }
 
 
-def _on_models(models: list[str]) -> dict[str, Any]:
+def _require_models(models: list[str]) -> dict[str, Any]:
     term = {"matchExpressions": [{"key": MODEL_LABEL, "operator": "In", "values": models}]}
     return {
         "nodeAffinity": {
@@ -110,8 +110,8 @@ def _on_models(models: list[str]) -> dict[str, Any]:
 def cluster(trace: pathlib.Path, shuffle_seed: int | None = None) -> dict[str, Any]:
     """Return the v1 List of all nodes and pods.
 
-    Pods come in the order of their creation, those created at once in that of the file; or, with a
-    seed, in an order that nothing was tuned on.
+    Pods are in the order of creation, and of the file if they were created at once; with a seed
+    they are in a random order.
     """
     pods = sorted(rows(trace / PODS_FILE), key=lambda row: int(row["creation_time"]))
     if shuffle_seed is not None:
@@ -122,9 +122,9 @@ def cluster(trace: pathlib.Path, shuffle_seed: int | None = None) -> dict[str, A
 
 def main() -> None:
     """Write the cluster file to standard output."""
-    parser = argparse.ArgumentParser(description="Turn the openb trace into a cluster file.")
-    parser.add_argument("folder", type=folder, help="where the two CSV files lie")
-    parser.add_argument("--shuffle", type=int, metavar="SEED", help="let pods arrive in any order")
+    parser = argparse.ArgumentParser(description="Convert the openb trace to a cluster file.")
+    parser.add_argument("folder", type=folder, help="folder of the two CSV files")
+    parser.add_argument("--shuffle", type=int, metavar="SEED", help="shuffle the order of the pods")
     args = parser.parse_args()
     sys.stdout.buffer.write(orjson.dumps(cluster(args.folder, args.shuffle)))
 

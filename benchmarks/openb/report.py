@@ -1,9 +1,9 @@
-"""Schedules the openb trace under several profiles and prints the table of docs/openb.md.
+"""Schedules the openb trace under several profiles and prints the tables of docs/openb.md.
 
     python -m benchmarks.openb.report FOLDER
 
-FOLDER is that of benchmarks.openb.convert. Every row is `policysched simulate` in a process of its
-own; seconds include the start of Python and the reading of the cluster file.
+FOLDER is the one of benchmarks.openb.convert. Every row is one `policysched simulate` in a separate
+process; seconds include the start of Python and the reading of the cluster file.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from benchmarks.openb import convert
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 FEW_CORES = 2000
-"""Milli-CPU with which hardly any GPU pod of the trace can do."""
+"""Milli-CPU; hardly any GPU pod of the trace requests less."""
 RUN_COLUMNS = (
     "profile",
     "variant",
@@ -48,12 +48,12 @@ _COUNTED_REASON = re.compile(r"(?:^|, )(?P<count>\d+) (?P<reason>.*?)(?=, \d+ |$
 
 
 Answer: TypeAlias = dict[str, Any]
-"""What `policysched simulate -o json` prints."""
+"""The output of `policysched simulate -o json`."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Profile:
-    """A row of the table; without a file it is policysched without policies."""
+    """A profile to simulate; without a file, policysched without policies."""
 
     title: str
     file: pathlib.Path | None = None
@@ -68,7 +68,7 @@ PROFILES = (
 
 @dataclasses.dataclass(frozen=True)
 class Seconds:
-    """How long a run took, and how much of that it computed: other processes may have been busy."""
+    """Wall and CPU time of a run; busy processes beside it increase only the wall time."""
 
     wall: float
     cpu: float
@@ -76,11 +76,11 @@ class Seconds:
 
 @dataclasses.dataclass(frozen=True)
 class Outcome:
-    """What one run placed.
+    """The placements of one run.
 
     Attributes:
         gpu_milli: thousandths of devices allocated.
-        pending: pods left, by the reason that excludes most nodes.
+        pending: number of pending pods, by the reason that excludes most nodes.
     """
 
     placed: int
@@ -92,34 +92,34 @@ class Outcome:
 def simulate(
     profile: Profile, cluster_file: pathlib.Path, seed: int | None
 ) -> tuple[Answer, Seconds]:
-    """Return the answer of `policysched simulate` and the seconds that it took.
+    """Run `policysched simulate`, and return its answer and its duration.
 
-    Ties are broken by name without a seed.
+    Without a seed, ties are broken by name.
     """
     command = [sys.executable, "-m", "policysched", "simulate", "--cluster", str(cluster_file)]
     command += ["-o", "json"]
     command += ["--policies", str(profile.file)] if profile.file else []
     command += ["--deterministic"] if seed is None else ["--seed", str(seed)]
-    started_seconds, cpu_before = time.monotonic(), _cpu_seconds_of_children()
+    started_seconds, cpu_before = time.monotonic(), _read_children_cpu_seconds()
     done = subprocess.run(command, stdout=subprocess.PIPE, check=True, cwd=ROOT)
-    seconds = Seconds(time.monotonic() - started_seconds, _cpu_seconds_of_children() - cpu_before)
+    seconds = Seconds(time.monotonic() - started_seconds, _read_children_cpu_seconds() - cpu_before)
     return orjson.loads(done.stdout), seconds
 
 
-def _cpu_seconds_of_children() -> float:
+def _read_children_cpu_seconds() -> float:
     usage = resource.getrusage(resource.RUSAGE_CHILDREN)
     return usage.ru_utime + usage.ru_stime
 
 
-def outcome(answer: Answer, seconds: Seconds, requested: dict[str, int]) -> Outcome:
-    """Return what an answer amounts to; `requested` is each pod's thousandths of devices."""
+def summarise(answer: Answer, seconds: Seconds, requested: dict[str, int]) -> Outcome:
+    """Summarise an answer; `requested` is each pod's thousandths of devices."""
     placed = [p["pod"] for p in answer["placements"] if p["node"] is not None]
     pending = [p for p in answer["placements"] if p["node"] is None]
-    reasons = Counter(main_reason(p["message"]) for p in pending)
+    reasons = Counter(find_main_reason(p["message"]) for p in pending)
     return Outcome(len(placed), sum(requested[pod] for pod in placed), reasons, seconds)
 
 
-def main_reason(message: str) -> str:
+def find_main_reason(message: str) -> str:
     """Return the reason that excludes most nodes in a `0/N nodes are available: …` message."""
     _, _, text = message.partition("available: ")
     counts = {m["reason"]: int(m["count"]) for m in _COUNTED_REASON.finditer(text.rstrip("."))}
@@ -128,35 +128,35 @@ def main_reason(message: str) -> str:
     return " and ".join(reasons).replace("alibabacloud.com/", "")
 
 
-def table(rows: Sequence[Sequence[str]]) -> Iterator[str]:
-    """Yield the lines of a Markdown table; the first row is its head."""
+def format_table(rows: Sequence[Sequence[str]]) -> Iterator[str]:
+    """Yield the lines of a Markdown table; the first row is the heading."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     head, *body = [
-        "| " + " | ".join(c.ljust(w) for c, w in zip(row, widths, strict=True)) + " |"
-        for row in rows
+        "| " + " | ".join(c.ljust(w) for c, w in zip(make_row, widths, strict=True)) + " |"
+        for make_row in rows
     ]
     yield head
     yield "|" + "|".join("-" * (width + 2) for width in widths) + "|"
     yield from body
 
 
-def row(title: str, variant: str, found: Outcome, total_gpu_milli: int) -> list[str]:
+def make_row(title: str, variant: str, outcome: Outcome, total_gpu_milli: int) -> list[str]:
     """Return the cells of one run."""
-    pending = "; ".join(f"{count} {reason}" for reason, count in found.pending.most_common())
+    pending = "; ".join(f"{count} {reason}" for reason, count in outcome.pending.most_common())
     return [
         title,
         variant,
-        f"{found.placed:,}",
-        f"{100 * found.gpu_milli / total_gpu_milli:.1f} %",
-        f"{sum(found.pending.values())}" + (f": {pending}" if pending else ""),
-        f"{found.seconds.wall:.1f}",
-        f"{found.seconds.cpu:.1f}",
+        f"{outcome.placed:,}",
+        f"{100 * outcome.gpu_milli / total_gpu_milli:.1f} %",
+        f"{sum(outcome.pending.values())}" + (f": {pending}" if pending else ""),
+        f"{outcome.seconds.wall:.1f}",
+        f"{outcome.seconds.cpu:.1f}",
     ]
 
 
 @dataclasses.dataclass(frozen=True)
 class Variant:
-    """How ties are broken and in which order pods arrive; None stands for name and for creation."""
+    """The orders of ties and of arrivals; None is by name, and by creation."""
 
     title: str
     tie_seed: int | None = None
@@ -172,14 +172,14 @@ VARIANTS = (
 )
 
 
-def what_is_left(title: str, answer: Answer, trace: Trace) -> list[str]:
-    """Return the cells of the second table: what stays free, and who stays pending."""
+def make_rest_row(title: str, answer: Answer, trace: Trace) -> list[str]:
+    """Return the cells of the second table: free devices and pending pods."""
     cpu_milli, gpu_milli = Counter(trace.cpu_milli), Counter(trace.gpu_milli)
-    wanted: Counter[str] = Counter()
+    pending_by_gpus: Counter[str] = Counter()
     for placement in answer["placements"]:
         pod, node = trace.pods[placement["pod"]], placement["node"]
         if node is None:
-            wanted[pod["num_gpu"]] += 1
+            pending_by_gpus[pod["num_gpu"]] += 1
         else:
             cpu_milli[node] -= int(pod["cpu_milli"])
             gpu_milli[node] -= convert.gpu_milli(pod)
@@ -189,20 +189,22 @@ def what_is_left(title: str, answer: Answer, trace: Trace) -> list[str]:
         f"{sum(gpu_milli.values()) / 1000:.0f}",
         f"{without_cores / 1000:.0f}",
         f"{sum(free % 1000 for free in gpu_milli.values()) / 1000:.0f}",
-        ", ".join(f"{count} want {gpus}" for gpus, count in wanted.most_common()),
+        ", ".join(f"{count} want {gpus}" for gpus, count in pending_by_gpus.most_common()),
     ]
 
 
 class Trace:
-    """The two CSV files.
+    """The nodes and pods of the two CSV files.
 
     Attributes:
         pods: rows by `namespace/name`.
-        cpu_milli, gpu_milli: allocatable, by node.
+        cpu_milli, gpu_milli: allocatable amounts by node.
+        requested: thousandths of devices by pod.
+        total_gpu_milli: allocatable thousandths of devices of all nodes.
     """
 
     def __init__(self, folder: pathlib.Path) -> None:
-        """Read them."""
+        """Read the files."""
         nodes = convert.rows(folder / convert.NODES_FILE)
         self.pods = {f"default/{p['name']}": p for p in convert.rows(folder / convert.PODS_FILE)}
         self.cpu_milli = {node["sn"]: int(node["cpu_milli"]) for node in nodes}
@@ -212,13 +214,13 @@ class Trace:
 
 
 def main() -> None:
-    """Print two tables: every variant, and what is left free with ties broken by name."""
+    """Print two tables: all variants, and the free devices with ties broken by name."""
     parser = argparse.ArgumentParser(description="Schedule the openb trace under several profiles.")
-    parser.add_argument("folder", type=convert.folder, help="where the two CSV files lie")
+    parser.add_argument("folder", type=convert.folder, help="folder of the two CSV files")
     args = parser.parse_args()
     trace = Trace(args.folder)
     runs = [list(RUN_COLUMNS)]
-    left = [list(LEFT_COLUMNS)]
+    rests = [list(LEFT_COLUMNS)]
     with tempfile.TemporaryDirectory() as folder:
         cluster_file = pathlib.Path(folder) / "cluster.json"
         for profile in PROFILES:
@@ -226,14 +228,14 @@ def main() -> None:
                 items = convert.cluster(args.folder, variant.shuffle_seed)
                 cluster_file.write_bytes(orjson.dumps(items))
                 answer, seconds = simulate(profile, cluster_file, variant.tie_seed)
-                found = outcome(answer, seconds, trace.requested)
-                runs.append(row(profile.title, variant.title, found, trace.total_gpu_milli))
+                outcome = summarise(answer, seconds, trace.requested)
+                runs.append(make_row(profile.title, variant.title, outcome, trace.total_gpu_milli))
                 if variant is VARIANTS[0]:
-                    left.append(what_is_left(profile.title, answer, trace))
+                    rests.append(make_rest_row(profile.title, answer, trace))
     demand = sum(trace.requested.values()) / trace.total_gpu_milli
     print(f"{len(trace.gpu_milli):,} nodes, {len(trace.pods):,} pods, demand {demand:.1%}")
-    for each in (runs, left):
-        print("", *table(each), sep="\n")
+    for each in (runs, rests):
+        print("", *format_table(each), sep="\n")
 
 
 if __name__ == "__main__":

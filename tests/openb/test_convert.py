@@ -120,7 +120,7 @@ def test_a_pending_pod_counts_for_the_reason_that_excludes_most_nodes(
     message: str, reason: str
 ) -> None:
     """The table says for each pod which reason kept it from most nodes."""
-    assert report.main_reason(message) == reason
+    assert report.find_main_reason(message) == reason
 
 
 def test_a_run_is_summed_up_by_pods_devices_and_reasons() -> None:
@@ -132,7 +132,7 @@ def test_a_run_is_summed_up_by_pods_devices_and_reasons() -> None:
         ' "message": "0/1 nodes are available: 1 Insufficient cpu."}]}'
     )
     seconds = report.Seconds(wall=2.5, cpu=2.0)
-    found = report.outcome(answer, seconds, {"default/a": 460, "default/b": 1000})
+    found = report.summarise(answer, seconds, {"default/a": 460, "default/b": 1000})
     assert (found.placed, found.gpu_milli, found.seconds) == (1, 460, seconds)
     assert found.pending == {"Insufficient cpu": 1}
 
@@ -145,11 +145,11 @@ def test_what_is_left_adds_up(folder: pathlib.Path) -> None:
         {"pod": "default/early", "node": None},
         {"pod": "default/plain", "node": "cpu-node"},
     ]
-    cells = report.what_is_left("title", {"placements": placements}, trace)
+    cells = report.make_rest_row("title", {"placements": placements}, trace)
     assert cells == ["title", "8", "0", "1", "1 want 4"]
 
 
 def test_the_table_is_markdown() -> None:
     """Cells are padded to the width of their column."""
-    lines = list(report.table([["a", "bb"], ["ccc", "d"]]))
+    lines = list(report.format_table([["a", "bb"], ["ccc", "d"]]))
     assert lines == ["| a   | bb |", "|-----|----|", "| ccc | d  |"]
