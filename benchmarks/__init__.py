@@ -1,1 +1,1 @@
-"""Measurements: `python -m benchmarks` compares policysched with kube-scheduler."""
+"""Benchmarks: `python -m benchmarks` compares policysched with kube-scheduler."""

@@ -1,7 +1,7 @@
 """Compares policysched with kube-scheduler on one real API server, or runs another benchmark.
 
-python -m benchmarks            what `make bench` runs
-python -m benchmarks --help     what else there is
+python -m benchmarks            run the comparison, as `make bench` does
+python -m benchmarks --help     list the options and the other benchmarks
 """
 
 from __future__ import annotations
@@ -15,29 +15,29 @@ from benchmarks import compare, options
 
 COMMANDS = {
     "algorithm": ("algorithm", "the scheduling cycle alone, without a server"),
-    "calls": ("calls", "what a call to the API server costs, by both HTTP clients"),
-    "explain": ("explaining", "how long `explain pod` takes on a dump"),
-    "karmada": ("karmada", "bindings a second beside karmada-scheduler"),
-    "lint": ("linting", "how long `lint` takes from a cold start"),
-    "metrics": ("metrics", "queries to Prometheus, cost of metric scores"),
-    "plan": ("planning", "how long `plan` takes on a dump"),
-    "plot": ("plot", "draws a file of results as SVG"),
-    "policies": ("policy_costs", "what 10 and 100 rules and metrics cost a cycle"),
-    "reloads": ("reloads", "how long reloads of policies do"),
-    "shadow": ("shadow", "what a shadow policy costs a cycle"),
-    "stalls": ("stalls", "how long big answers hold up the event loop"),
+    "calls": ("calls", "CPU time of a call to the API server, for both HTTP clients"),
+    "explain": ("explaining", "duration of `explain pod` on a dump"),
+    "karmada": ("karmada", "bindings per second, compared with karmada-scheduler"),
+    "lint": ("linting", "duration of `lint` from a cold start"),
+    "metrics": ("metrics", "queries to Prometheus, and the cost of metric scores"),
+    "plan": ("planning", "duration of `plan` on a dump"),
+    "plot": ("plot", "plot of a results file, as SVG"),
+    "policies": ("policy_costs", "CPU time of a cycle with 10 and 100 rules, and with metrics"),
+    "reloads": ("reloads", "duration of policy reloads, and their stalls"),
+    "shadow": ("shadow", "CPU time of a shadow policy in a cycle"),
+    "stalls": ("stalls", "stalls of the event loop caused by large Prometheus answers"),
 }
-"""The module and what it measures, by the first word of the command line."""
+"""Module and help text, by the first word of the command line."""
 
 
 _CANNOT_WRITE = (errno.EIO, errno.ENOSPC)
 _EXIT_INTERRUPTED = 130
 _EXIT_BROKEN_PIPE = 141
-"""As a shell shows a program that SIGPIPE ended."""
+"""The exit code that a shell reports for a program killed by SIGPIPE."""
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Run the benchmark that the command line asks for; readers may go whenever they like."""
+    """Run the selected benchmark, and return its exit code; readers may close the output early."""
     try:
         code = _run(sys.argv[1:] if argv is None else argv)
         sys.stdout.flush()
@@ -56,13 +56,13 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def _drop_output() -> None:
-    """Let what is still buffered go nowhere, so that the end of Python does not complain of it."""
+    """Redirect stdout to /dev/null, so that Python can flush its buffer at exit."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _run(words: list[str]) -> int:
     if words and words[0] in COMMANDS:
-        # Only what is asked for is imported: the comparison never loads the engine.
+        # Only the selected benchmark is imported: the comparison never loads the engine.
         module = importlib.import_module(f"benchmarks.{COMMANDS[words[0]][0]}")
         code: int = module.main(words[1:])
         return code

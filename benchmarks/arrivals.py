@@ -1,4 +1,4 @@
-"""Pods that arrive one by one at an even rate, whether or not those before have been placed."""
+"""Pods that arrive at an even rate, whether or not earlier pods have been placed."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ _PODS = f"/api/v1/namespaces/{workload_files.NAMESPACE}/pods"
 
 @dataclasses.dataclass
 class Arrived:
-    """When pods came, by name, in seconds since the epoch.
+    """Times of arriving pods, by name, in seconds since the epoch.
 
     Attributes:
-        due: when each was to be sent; a benchmark that is late makes pods wait as well.
-        sent: when each was.
+        due: when a pod was due; the delay of a late benchmark is part of the pod's wait.
+        sent: when it was sent.
     """
 
     due: dict[str, float] = dataclasses.field(default_factory=dict)
@@ -29,13 +29,13 @@ class Arrived:
 
     @property
     def per_second(self) -> float:
-        """How fast they were sent; 0 for none."""
+        """The rate at which pods were sent; 0 without pods."""
         seconds = max(self.sent.values()) - min(self.sent.values()) if self.sent else 0.0
         return (len(self.sent) - 1) / seconds if seconds else 0.0
 
     @property
     def late_p99_ms(self) -> float:
-        """How long after they were due they were sent, but for one in a hundred; 0 for none."""
+        """99th percentile of the delay between due and sent; 0 without pods."""
         late = sorted(1000 * (at - self.due[name]) for name, at in self.sent.items())
         return late[int(0.99 * (len(late) - 1))] if late else 0.0
 
@@ -43,10 +43,10 @@ class Arrived:
 def send(
     client: api_client.ApiClient, pods: Sequence[Mapping[str, Any]], per_second: float
 ) -> Arrived:
-    """Create pods and return when each was due and sent.
+    """Create pods at an even rate, and return when each was due and sent.
 
     Raises:
-        api_client.ApiError: the API server has refused one.
+        api_client.ApiError: the API server has refused a pod.
     """
     arrived = Arrived()
 
@@ -56,12 +56,12 @@ def send(
 
     started, began = time.monotonic(), time.time()
     with concurrent.futures.ThreadPoolExecutor(_WORKERS) as pool:
-        made = []
+        futures = []
         for number, pod in enumerate(pods):
             after = number / per_second
             arrived.due[pod["metadata"]["name"]] = began + after
             time.sleep(max(0.0, started + after - time.monotonic()))
-            made.append(pool.submit(create, pod))
-    for one in made:
-        one.result()
+            futures.append(pool.submit(create, pod))
+    for future in futures:
+        future.result()
     return arrived

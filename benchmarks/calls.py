@@ -1,10 +1,11 @@
-"""CPU that a call to the API server costs in this process, by both HTTP clients.
+"""CPU time of a call to the API server in this process, for both HTTP clients.
 
 python -m benchmarks calls --calls 2000 --rounds 5
 
-A server in a process of its own answers bindings with a short body, over plain HTTP on loopback.
+A server in a separate process answers bindings with a short body, over plain HTTP on loopback.
 The connections of `kube/http/call_connections.py` and those of aiohttp take turns, so that both
-meet the same machine. docs/decisions/0012-connections-for-calls.md says why there are two.
+meet the same load of the machine. docs/decisions/0012-connections-for-calls.md explains why both
+are in use.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ _PATH = "/api/v1/namespaces/default/pods/web-1/binding"
 
 @dataclasses.dataclass(frozen=True)
 class CallCosts:
-    """CPU microseconds a call, one number a round.
+    """CPU microseconds per call, one number per round.
 
     Attributes:
         own: with the connections for calls.
@@ -50,10 +51,12 @@ class CallCosts:
 
 
 def main(argv: Sequence[str]) -> int:
-    """Measure, and print a table."""
+    """Measure both clients, and print a table."""
     parser = options.Parser(prog="python -m benchmarks calls", description=__doc__)
-    parser.add_argument("--calls", type=options.at_least(1), default=2000, help="in each round")
-    parser.add_argument("--rounds", type=options.at_least(1), default=5, help="of each client")
+    parser.add_argument("--calls", type=options.at_least(1), default=2000, help="calls per round")
+    parser.add_argument(
+        "--rounds", type=options.at_least(1), default=5, help="rounds of each client"
+    )
     args = parser.parse_args(argv)
     with serve_bindings() as url:
         costs = asyncio.run(measure_calls(url, args.calls, args.rounds))
@@ -62,33 +65,32 @@ def main(argv: Sequence[str]) -> int:
 
 
 async def measure_calls(url: str, calls: int, rounds: int) -> CallCosts:
-    """Return what calls cost, after a round that only opens the connections."""
+    """Return the costs of calls, after one round that opens the connections."""
     costs = CallCosts([], [])
     source = fake_server.StaticSource("token")
     first = await source.load(is_rejected=False)
-    held = credentials.Credentials(source, first, clocks.SystemClock())
-    there = kubeconfig.ApiClientConfig(url, None, held)
-    async with client.ApiClient(there, rng=random.Random(1)) as own, _through_aiohttp(there) as aio:
+    held_credentials = credentials.Credentials(source, first, clocks.SystemClock())
+    api_config = kubeconfig.ApiClientConfig(url, None, held_credentials)
+    async with (
+        client.ApiClient(api_config, rng=random.Random(1)) as own,
+        _AiohttpClient(api_config, rng=random.Random(1)) as aiohttp,
+    ):
         for number in range(rounds + 1):
-            for api, kept in ((own, costs.own), (aio, costs.aiohttp)):
-                micros = await _measure_round(api, calls)
+            for api, micros in ((own, costs.own), (aiohttp, costs.aiohttp)):
+                micros_per_call = await _measure_round(api, calls)
                 if number:
-                    kept.append(micros)
+                    micros.append(micros_per_call)
     return costs
 
 
 class _AiohttpClient(client.ApiClient):
-    """Makes calls as they are made through a proxy: by aiohttp."""
+    """Makes calls with aiohttp, as through a proxy."""
 
     def _open_connections(self) -> None:
         super()._open_connections()
         if self._calls is not None:
             self._calls.close()
             self._calls = None
-
-
-def _through_aiohttp(there: kubeconfig.ApiClientConfig) -> client.ApiClient:
-    return _AiohttpClient(there, rng=random.Random(1))
 
 
 async def _measure_round(api: client.ApiClient, calls: int) -> float:
@@ -100,7 +102,7 @@ async def _measure_round(api: client.ApiClient, calls: int) -> float:
 
 def print_costs(costs: CallCosts) -> None:
     """Print medians, extremes and the ratio."""
-    print(f"{'client':<18}{'µs a call':>10}{'least':>8}{'most':>8}")
+    print(f"{'client':<18}{'µs/call':>10}{'least':>8}{'most':>8}")
     for name, micros in (("call_connections", costs.own), ("aiohttp", costs.aiohttp)):
         middle = statistics.median(micros)
         print(f"{name:<18}{middle:>10.1f}{min(micros):>8.1f}{max(micros):>8.1f}")
@@ -110,7 +112,7 @@ def print_costs(costs: CallCosts) -> None:
 
 @contextlib.contextmanager
 def serve_bindings() -> Iterator[str]:
-    """Give the URL of a server in a process of its own."""
+    """Yield the URL of a server in a separate process."""
     context = multiprocessing.get_context("spawn")
     ours, theirs = context.Pipe()
     server = context.Process(target=_serve, args=(theirs,), daemon=True)
@@ -123,10 +125,10 @@ def serve_bindings() -> Iterator[str]:
 
 
 def _serve(pipe: connection.Connection) -> None:
-    asyncio.run(_answer_until_told(pipe))
+    asyncio.run(_answer_until_stopped(pipe))
 
 
-async def _answer_until_told(pipe: connection.Connection) -> None:
+async def _answer_until_stopped(pipe: connection.Connection) -> None:
     port = processes.free_port()
     server = await asyncio.start_server(_answer, "127.0.0.1", port)
     pipe.send(f"http://127.0.0.1:{port}")

@@ -1,4 +1,4 @@
-"""Objects that come, or come and go, while pods are scheduled."""
+"""Objects that are created, or created and deleted, while pods are scheduled."""
 
 from __future__ import annotations
 
@@ -20,38 +20,38 @@ class Churning:
     """Creates, or creates and deletes, the objects of a Churn in a thread; a context manager.
 
     Attributes:
-        turns: how often it has done so.
-        ended: set when it no longer does, as it was told or because of an error.
+        turns: number of completed cycles.
+        ended: set when the thread has ended, at `__exit__` or because of an error.
     """
 
     def __init__(
         self, client: api_client.ApiClient, churn: workload_files.Churn | None, scheduler_name: str
     ) -> None:
-        """Prepare; without a Churn nothing happens.
+        """Prepare the objects; without a Churn, none is created.
 
         Raises:
-            workload_files.FileError: there is an object of another kind.
+            workload_files.FileError: an object cannot be created.
         """
         self.turns = 0
         self._client = client
         self._interval_seconds = churn.interval_ms / 1000 if churn else 0.0
         self._is_recreating = churn is not None and churn.mode == "recreate"
-        self._objects = [_ready(one, scheduler_name) for one in churn.objects] if churn else []
+        self._objects = [_prepare(body, scheduler_name) for body in churn.objects] if churn else []
         self._created: list[str] = []
         self._error: Exception | None = None
-        self._is_ended = threading.Event()
+        self._is_stopped = threading.Event()
         self.ended = threading.Event()
         self._thread = threading.Thread(target=self._run, daemon=True)
 
     def __enter__(self) -> Self:
-        """Begin."""
+        """Start the thread."""
         if self._interval_seconds:
             self._thread.start()
         return self
 
     def __exit__(self, *_: object) -> None:
-        """End, and delete what is left."""
-        self._is_ended.set()
+        """Stop the thread, and delete the remaining objects."""
+        self._is_stopped.set()
         if self._interval_seconds:
             self._thread.join()
         self._delete()
@@ -60,12 +60,12 @@ class Churning:
 
     def _run(self) -> None:
         try:
-            while not self._is_ended.wait(self._interval_seconds):
+            while not self._is_stopped.wait(self._interval_seconds):
                 if self._is_recreating:
                     self._delete()
                 for collection, body in self._objects:
-                    made = self._client.create(collection, body)
-                    self._created.append(f"{collection}/{made['metadata']['name']}")
+                    created = self._client.create(collection, body)
+                    self._created.append(f"{collection}/{created['metadata']['name']}")
                 self.turns += 1
         except (api_client.ApiError, api_client.TransportError) as error:
             self._error = error
@@ -78,17 +78,17 @@ class Churning:
 
 
 def check(churn: workload_files.Churn | None) -> None:
-    """Return where everything can be created.
+    """Check that all objects can be created.
 
     Raises:
-        workload_files.FileError: there is an object of another kind.
+        workload_files.FileError: an object cannot be created.
     """
     for body in churn.objects if churn else ():
-        _ready(body, "")
+        _prepare(body, "")
 
 
-def _ready(body: dict[str, Any], scheduler_name: str) -> tuple[str, dict[str, Any]]:
-    """Return the collection of an object, and the object as it is created."""
+def _prepare(body: dict[str, Any], scheduler_name: str) -> tuple[str, dict[str, Any]]:
+    """Return the collection of an object, and the body of its request."""
     kind = body.get("kind", "")
     if kind not in _COLLECTIONS:
         known = ", ".join(_COLLECTIONS)

@@ -1,9 +1,9 @@
-"""How long `explain pod` takes from a cold start: a dump as kubectl prints it, and a policy.
+"""Durations of `explain pod` from a cold start, with a dump in the format of kubectl and a policy.
 
 python -m benchmarks explain --nodes 1000,5000 --pods 5
 
-Every run is a process of its own. Asked about are a pod that fits, where changes are tried by
-which another node would win, and one that fits nowhere, for which edits are tried.
+Every run is a separate process. It explains a pod that fits, and searches changes by which another
+node would win; or it explains a pod that fits nowhere, and searches edits by which it would fit.
 """
 
 from __future__ import annotations
@@ -29,29 +29,33 @@ policy all {
 }
 """
 _FITS, _PENDING = "default/fits", "default/pending"
-_IMAGES_OF_A_NODE = 15
+_IMAGES_PER_NODE = 15
 
 
-def dump(nodes: int, pods_of_a_node: int) -> dict[str, Any]:
-    """Return a cluster: nodes that report images and conditions, placed pods, and the two pods."""
-    items = [_reported(node) for node in manifests.fleet(nodes)]
+def dump(nodes: int, pods_per_node: int) -> dict[str, Any]:
+    """Return a cluster: nodes with images and conditions, placed pods, and the two pods."""
+    items = [_add_kubelet_fields(node) for node in manifests.fleet(nodes)]
     items += [
         running_pod(f"app-{number % 100}-{number}", f"node-{number % nodes}", number % 100)
-        for number in range(nodes * pods_of_a_node)
+        for number in range(nodes * pods_per_node)
     ]
     fits = manifests.pod("fits", requests={"cpu": "500m", "memory": "1Gi"})
     pending = manifests.pod("pending", requests={"cpu": "500m", "memory": "1Gi"})
     pending["spec"]["nodeSelector"] = {"topology.kubernetes.io/zon": "zone-a"}
-    return {"apiVersion": "v1", "kind": "List", "items": [*items, _named(fits), _named(pending)]}
+    return {
+        "apiVersion": "v1",
+        "kind": "List",
+        "items": [*items, _add_namespace(fits), _add_namespace(pending)],
+    }
 
 
-def _named(pod: dict[str, Any]) -> dict[str, Any]:
+def _add_namespace(pod: dict[str, Any]) -> dict[str, Any]:
     pod["metadata"]["namespace"] = "default"
     return pod
 
 
-def _reported(node: dict[str, Any]) -> dict[str, Any]:
-    """Return a node with what its kubelet reports and scheduling does not read, or hardly."""
+def _add_kubelet_fields(node: dict[str, Any]) -> dict[str, Any]:
+    """Return a node with fields that its kubelet reports and that scheduling hardly reads."""
     name = node["metadata"]["name"]
     node["metadata"] |= {
         "uid": f"uid-{name}",
@@ -77,7 +81,7 @@ def _reported(node: dict[str, Any]) -> dict[str, Any]:
         ],
         "images": [
             {"names": [image.format(n), f"registry.example.com/service-{n}:1"], "sizeBytes": 10**8}
-            for n in range(_IMAGES_OF_A_NODE)
+            for n in range(_IMAGES_PER_NODE)
         ],
         "nodeInfo": {"kernelVersion": "6.8", "kubeletVersion": "v1.36.3", "machineID": name},
     }
@@ -85,7 +89,7 @@ def _reported(node: dict[str, Any]) -> dict[str, Any]:
 
 
 def running_pod(name: str, node: str, workload: int) -> dict[str, Any]:
-    """Return a running pod as the API server has it: with defaults, volumes and a status."""
+    """Return a running pod as stored by the API server: with defaults, volumes and a status."""
     pod: dict[str, Any] = manifests.pod(name, requests={"cpu": "50m", "memory": "64Mi"})
     pod["metadata"] |= {
         "namespace": "default",
@@ -134,8 +138,8 @@ def running_pod(name: str, node: str, workload: int) -> dict[str, Any]:
     return pod
 
 
-def seconds(argv: list[str]) -> float:
-    """Return how long a process took that had to end well."""
+def measure_seconds(argv: list[str]) -> float:
+    """Return the duration of a command of policysched, which must succeed."""
     started = time.perf_counter()
     subprocess.run(
         [sys.executable, "-m", "policysched", *argv], check=True, stdout=subprocess.DEVNULL
@@ -144,14 +148,14 @@ def seconds(argv: list[str]) -> float:
 
 
 def main(argv: list[str]) -> int:
-    """Print the seconds of `explain pod` by the size of the cluster."""
+    """Print the durations of `explain pod` by the size of the cluster."""
     parser = options.Parser(prog="python -m benchmarks explain", description=__doc__)
     parser.add_argument("--nodes", type=options.numbers, default=[1000, 5000], metavar="N,N")
-    parser.add_argument(
-        "--pods", type=options.at_least(1), default=5, help="placed pods of each node"
-    )
+    parser.add_argument("--pods", type=options.at_least(1), default=5, help="placed pods per node")
     parser.add_argument("--repeat", type=options.at_least(1), default=5)
-    parser.add_argument("--keep", type=pathlib.Path, metavar="FOLDER", help="leave the dumps here")
+    parser.add_argument(
+        "--keep", type=pathlib.Path, metavar="FOLDER", help="keep the dumps in this folder"
+    )
     args = parser.parse_args(argv)
     with orphans.folder_without_orphans() as temporary:
         folder = args.keep or temporary
@@ -160,16 +164,16 @@ def main(argv: list[str]) -> int:
     return 0
 
 
-def _measure(folder: pathlib.Path, nodes: int, pods_of_a_node: int, repeat: int) -> None:
+def _measure(folder: pathlib.Path, nodes: int, pods_per_node: int, repeat: int) -> None:
     cluster = folder / f"cluster-{nodes}.json"
-    cluster.write_text(json.dumps(dump(nodes, pods_of_a_node), indent=4))
+    cluster.write_text(json.dumps(dump(nodes, pods_per_node), indent=4))
     policy, metrics = folder / "all.policy", folder / f"metrics-{nodes}.json"
     policy.write_text(_POLICY)
     busy = {f"node-{number}": number % 90 / 100 for number in range(nodes)}
     metrics.write_text(json.dumps({"cpu_busy": busy}))
-    given = ["--cluster", str(cluster), "--policies", str(policy), "--metrics", str(metrics)]
+    arguments = ["--cluster", str(cluster), "--policies", str(policy), "--metrics", str(metrics)]
     megabytes = cluster.stat().st_size / 1e6
-    print(f"{nodes} nodes, {nodes * pods_of_a_node} placed pods, {megabytes:.0f} MB")
+    print(f"{nodes} nodes, {nodes * pods_per_node} placed pods, {megabytes:.0f} MB")
     for pod in (_FITS, _PENDING):
-        taken = [seconds(["explain", *given, "pod", pod]) for _ in range(repeat)]
-        print(f"  {pod}: median {statistics.median(taken):.2f} s, most {max(taken):.2f} s")
+        seconds = [measure_seconds(["explain", *arguments, "pod", pod]) for _ in range(repeat)]
+        print(f"  {pod}: median {statistics.median(seconds):.2f} s, most {max(seconds):.2f} s")

@@ -1,6 +1,7 @@
-"""One run of one scheduler of bindings: a backlog on a control plane of its own, watched.
+"""One run of one binding scheduler: a backlog on a separate control plane, followed by a watch.
 
-policysched can be killed midway and started again; what is left undone or done twice is counted.
+policysched can be killed midway and started again; bindings that are unfinished or written twice
+are counted.
 """
 
 from __future__ import annotations
@@ -31,19 +32,19 @@ _LIMIT_SECONDS = 3600.0
 _BINDINGS = f"{karmada.WORK}/namespaces/default/resourcebindings"
 _EVENTS = "/api/v1/namespaces/default/events"
 _WATCH_SECONDS = 0.3
-"""After so long the watch has shown what was written."""
+"""Time after which the watch has shown all writes."""
 
 _EVENTS_PAUSE_SECONDS = 2.0
-"""After so long without another event the last one has come."""
+"""Time without a new event after which the last one has come."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Case:
-    """What is measured.
+    """The size of a run.
 
     Attributes:
-        clusters, bindings: how many there are.
-        kill_at: after which share of the bindings the scheduler is killed and started again; 0 for
+        clusters, bindings: their numbers.
+        kill_at: share of settled bindings at which the scheduler is killed and started again; 0 for
             never.
     """
 
@@ -54,22 +55,24 @@ class Case:
 
 @dataclasses.dataclass(frozen=True)
 class Measurement:
-    """What came of a run.
+    """The figures of a run.
 
     Attributes:
-        scheduler, case: what ran.
+        scheduler, case: scheduler and size of the run.
         start_seconds: from the start of the process to the first binding with clusters.
         placed_seconds: from there until the last binding had clusters and the condition.
-        settled_seconds: until the status of the last one confirmed its newest generation, which
-            other controllers wait for.
+        settled_seconds: from there until the last status confirmed the newest generation of its
+            binding, for which other controllers wait.
         cpu_seconds: of the scheduler, from its start to the last event.
         server_cpu_seconds: of kube-apiserver and etcd in the same time.
-        others_share: of the CPU time of the machine that others used meanwhile.
+        others_share: share of the machine's CPU time that other processes used meanwhile.
         peak_memory_mib: of the scheduler.
-        events: how many it has written.
-        half_written: bindings with clusters whose status did not say so when it was killed.
-        unfinished: bindings that are not placed to the last replica, or do not say so.
-        written_twice: bindings whose clusters were changed after they had been written.
+        events: number of events.
+        half_written: bindings with clusters but without the condition when the scheduler was
+            killed.
+        unfinished: bindings that at the end lack clusters for all replicas, the condition or the
+            confirmed generation.
+        written_twice: bindings whose clusters were written again.
     """
 
     scheduler: str
@@ -88,23 +91,23 @@ class Measurement:
 
     @property
     def placed_per_second(self) -> float:
-        """Bindings a second until the last one had clusters and the condition."""
+        """Bindings per second, until the last one had clusters and the condition."""
         return self.case.bindings / self.placed_seconds
 
     @property
     def settled_per_second(self) -> float:
-        """Bindings a second until the last one was confirmed."""
+        """Bindings per second, until the last status was confirmed."""
         return self.case.bindings / self.settled_seconds
 
 
 class _Progress:
-    """What a watch has seen of the bindings.
+    """The progress of the bindings, as shown by a watch.
 
     Attributes:
-        first_seconds: when the first one had clusters.
-        with_clusters: names of those that had some.
-        placed, settled: when those were first seen that are placed and settled, by name.
-        generations: by name; the first is what was created, each further one a write of clusters.
+        first_seconds: when a binding first had clusters.
+        with_clusters: names of the bindings with clusters.
+        placed, settled: when a binding was first seen placed or settled, by name.
+        generations: by name; 1 is the created binding, each later one a write of clusters.
     """
 
     def __init__(self) -> None:
@@ -114,8 +117,8 @@ class _Progress:
         self.settled: dict[str, float] = {}
         self.generations: dict[str, int] = {}
 
-    def take(self, item: dict[str, Any]) -> None:
-        """Take a state of a binding."""
+    def record(self, item: dict[str, Any]) -> None:
+        """Record a state of a binding."""
         now_seconds, name = time.monotonic(), item["metadata"]["name"]
         self.generations[name] = item["metadata"]["generation"]
         if not item["spec"].get("clusters"):
@@ -139,7 +142,7 @@ def _is_confirmed(item: dict[str, Any]) -> bool:
 
 
 def _is_complete(item: dict[str, Any]) -> bool:
-    """Return whether every replica has a cluster: all on each, or all together."""
+    """Return whether every replica has a cluster; without division, all are on each cluster."""
     spec = item["spec"]
     replicas = [target.get("replicas", 0) for target in spec.get("clusters", [])]
     if "replicaScheduling" in spec["placement"]:
@@ -148,12 +151,15 @@ def _is_complete(item: dict[str, Any]) -> bool:
 
 
 def _follow(client: api_client.ApiClient, progress: _Progress) -> None:
-    """Feed the progress from lists and watches, which a loaded API server cuts, until it ends."""
+    """Feed the progress from lists and watches until the API server ends.
+
+    A loaded API server ends watches early.
+    """
     with contextlib.suppress(api_client.TransportError, api_client.ApiError):
         while True:
             page = client.get(karmada.BINDINGS)
             for item in page["items"]:
-                progress.take(item)
+                progress.record(item)
             version = page["metadata"]["resourceVersion"]
             with contextlib.suppress(api_client.TransportError):
                 _watch(client, progress, version)
@@ -167,11 +173,11 @@ def _watch(client: api_client.ApiClient, progress: _Progress, version: str) -> N
         for line in lines:
             event = orjson.loads(line)
             if event["type"] == "MODIFIED":
-                progress.take(event["object"])
+                progress.record(event["object"])
 
 
-def _bindings(count: int, scheduler: str) -> Iterator[dict[str, Any]]:
-    """Yield bindings of five strategies, in equal parts, on clusters chosen by label."""
+def _make_bindings(count: int, scheduler: str) -> Iterator[dict[str, Any]]:
+    """Yield bindings of five strategies in equal parts."""
     rng = random.Random(1)
     placements = (
         twins.dynamic(),
@@ -182,9 +188,9 @@ def _bindings(count: int, scheduler: str) -> Iterator[dict[str, Any]]:
         | {"spreadConstraints": [{"spreadByField": "cluster", "minGroups": 2, "maxGroups": 5}]},
     )
     for number in range(count):
-        one = twins.binding(f"app{number}", placements[number % 5], replicas=rng.randint(1, 20))
-        one["spec"]["schedulerName"] = scheduler
-        yield one
+        binding = twins.binding(f"app{number}", placements[number % 5], replicas=rng.randint(1, 20))
+        binding["spec"]["schedulerName"] = scheduler
+        yield binding
 
 
 def _fill(plane: control_plane.ControlPlane, case: Case, scheduler: str) -> None:
@@ -192,23 +198,23 @@ def _fill(plane: control_plane.ControlPlane, case: Case, scheduler: str) -> None
     for number in range(case.clusters):
         labels = {"tier": "gold" if number % 4 == 0 else "silver"}
         karmada.create(plane.client, twins.cluster(f"m{number:03}", cpu="4000", labels=labels))
-    plane.client.create_many(_BINDINGS, _bindings(case.bindings, scheduler))
+    plane.client.create_many(_BINDINGS, _make_bindings(case.bindings, scheduler))
 
 
 class _Usage:
-    """What a scheduler and the servers have used, also where the scheduler was started again."""
+    """The usage of a scheduler, across its restarts, and of the servers."""
 
     def __init__(self, plane: control_plane.ControlPlane, scheduler: process.ServerProcess) -> None:
         self._scheduler = scheduler
         self._servers = (plane.api_server.pid, plane.etcd.pid)
-        self._servers_before = self._of_servers()
+        self._servers_before = self._read_servers()
         self._all_before = process_usage.machine_cpu_seconds()
         self._own_before = process_usage.cpu_seconds(os.getpid())
         self._ended_seconds = 0.0
         self._peak_mib = 0.0
 
     def note_end(self) -> None:
-        """The process is about to be killed."""
+        """Record the usage of the process, before it is killed."""
         self._ended_seconds += process_usage.cpu_seconds(self._scheduler.pid)
         self._peak_mib = self.peak_memory_mib
 
@@ -218,7 +224,7 @@ class _Usage:
 
     @property
     def server_cpu_seconds(self) -> float:
-        return self._of_servers() - self._servers_before
+        return self._read_servers() - self._servers_before
 
     @property
     def others_share(self) -> float:
@@ -230,16 +236,16 @@ class _Usage:
     def peak_memory_mib(self) -> float:
         return max(self._peak_mib, process_usage.peak_memory_mib(self._scheduler.pid))
 
-    def _of_servers(self) -> float:
+    def _read_servers(self) -> float:
         return sum(process_usage.cpu_seconds(pid) for pid in self._servers)
 
 
 def run(name: str, case: Case, folder: pathlib.Path) -> Measurement:
-    """Return what came of a scheduler that finds all bindings when it starts.
+    """Run a scheduler whose backlog exists when it starts, and return the figures.
 
     Args:
         name: one of NAMES; only policysched can be killed.
-        case: how many there are of what.
+        case: the size of the run.
         folder: for the files of the servers.
     """
     flags = control_plane.THROUGHPUT_FLAGS
@@ -268,7 +274,7 @@ def _measure(
     scheduler.wait_until(
         lambda: len(progress.settled) >= case.bindings, time_limit_seconds=_LIMIT_SECONDS
     )
-    events = _last_count_of_events(plane.client)
+    events = _wait_for_events(plane.client)
     items = plane.client.items(karmada.BINDINGS)
     return Measurement(
         name,
@@ -294,7 +300,7 @@ def _is_finished(item: dict[str, Any]) -> bool:
 def _kill_midway(
     case: Case, scheduler: process.ServerProcess, usage: _Usage, progress: _Progress
 ) -> int:
-    """Kill and start again; return how many bindings were between their two writes."""
+    """Kill and restart the scheduler; return the number of bindings between their two writes."""
     scheduler.wait_until(
         lambda: len(progress.settled) >= case.kill_at * case.bindings,
         time_limit_seconds=_LIMIT_SECONDS,
@@ -307,15 +313,15 @@ def _kill_midway(
     return half_written
 
 
-def _last_count_of_events(client: api_client.ApiClient) -> int:
-    """Return how many events there are, once no further one comes."""
-    count, before = _count_of_events(client), -1
+def _wait_for_events(client: api_client.ApiClient) -> int:
+    """Return the number of events when it no longer grows."""
+    count, before = _count_events(client), -1
     while count != before:
         time.sleep(_EVENTS_PAUSE_SECONDS)
-        count, before = _count_of_events(client), count
+        count, before = _count_events(client), count
     return count
 
 
-def _count_of_events(client: api_client.ApiClient) -> int:
+def _count_events(client: api_client.ApiClient) -> int:
     page = client.get(_EVENTS, limit="1")
     return len(page["items"]) + int(page["metadata"].get("remainingItemCount", 0))

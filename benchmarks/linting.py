@@ -1,9 +1,9 @@
-"""How long `policysched lint` and its neighbours take from a cold start, beside Python alone.
+"""Durations of `policysched lint` and related commands from a cold start, and of Python alone.
 
 python -m benchmarks lint --repeat 10
 
-Every run is a process of its own, with compiled modules as an installed package has them. On a
-machine with other work the shortest run says most; CPU seconds are those of the shortest, too.
+Every run is a separate process, with compiled modules as in an installed package. On a machine with
+other work the shortest run is the most reliable; CPU seconds are of the same run.
 """
 
 from __future__ import annotations
@@ -32,42 +32,42 @@ _RULES = (
     "podAffinity preferred pods where app In (a{n}) topologyKey kubernetes.io/hostname weight 3",
     "tolerate dedicated-{n}=web:NoSchedule",
 )
-_RULES_OF_A_POLICY = 10
+_RULES_PER_POLICY = 10
 
 
-def text(rules: int) -> str:
-    """Return policies of ten rules of several kinds, as many rules as asked for."""
+def make_text(rules: int) -> str:
+    """Return policies of ten rules each, of several kinds; `rules` is the total."""
     policies = []
-    for first in range(0, rules, _RULES_OF_A_POLICY):
-        numbers = range(first, min(first + _RULES_OF_A_POLICY, rules))
+    for first in range(0, rules, _RULES_PER_POLICY):
+        numbers = range(first, min(first + _RULES_PER_POLICY, rules))
         lines = [_RULES[n % len(_RULES)].format(n=n, m=n % 10) for n in numbers]
         head = f'policy p{first} {{\n  description "rules {first}"\n  owner "bench"\n'
-        where = f"  for pods where app = app-{first}\n"
-        policies.append(head + where + "".join(f"  {line}\n" for line in lines) + "}\n")
+        scope = f"  for pods where app = app-{first}\n"
+        policies.append(head + scope + "".join(f"  {line}\n" for line in lines) + "}\n")
     return "\n".join([_HEADER, *policies])
 
 
-def _cpu_seconds() -> float:
+def _read_cpu_seconds() -> float:
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
 
 
 def measure(command: list[str], folder: pathlib.Path, repeat: int) -> tuple[float, float]:
-    """Return wall and CPU seconds of the shortest run, after one that compiles modules."""
+    """Return wall and CPU seconds of the shortest run, after one that compiles the modules."""
     environment = os.environ | {"PYTHONPYCACHEPREFIX": str(folder / "compiled")}
     environment.pop("PYTHONDONTWRITEBYTECODE", None)
-    found = []
+    times = []
     for _ in range(repeat + 1):
-        cpu_seconds, began = _cpu_seconds(), time.perf_counter()
+        cpu_seconds, began = _read_cpu_seconds(), time.perf_counter()
         done = subprocess.run(command, check=False, capture_output=True, env=environment)
-        found.append((time.perf_counter() - began, _cpu_seconds() - cpu_seconds))
+        times.append((time.perf_counter() - began, _read_cpu_seconds() - cpu_seconds))
         if done.returncode > 1:
             raise SystemExit(f"{' '.join(command)}: {done.stderr.decode()}")
-    return min(found[1:])
+    return min(times[1:])
 
 
 def main(argv: list[str]) -> int:
-    """Measure and print."""
+    """Measure all commands, and print a table."""
     parser = options.Parser(prog="python -m benchmarks lint", description=__doc__)
     parser.add_argument(
         "--repeat", type=options.at_least(1), default=10, help="runs of each command"
@@ -77,7 +77,7 @@ def main(argv: list[str]) -> int:
     with orphans.folder_without_orphans() as folder:
         files = {rules: folder / f"rules-{rules}.policy" for rules in (1, 50, 1000)}
         for rules, file in files.items():
-            file.write_text(text(rules), encoding="utf-8")
+            file.write_text(make_text(rules), encoding="utf-8")
         cases = {
             "python -c pass": [sys.executable, "-c", "pass"],
             "policysched --version": [*python, "--version"],

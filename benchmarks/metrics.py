@@ -1,10 +1,11 @@
-"""Measured load while pods arrive: how often Prometheus is asked, and what scores cost a cycle.
+"""Queries to Prometheus while pods arrive, and the cost of metric scores in a cycle.
 
 python -m benchmarks metrics --minutes 10
 
 A real Prometheus scrapes an exporter for every node. Pods arrive at an even rate and are placed in
-turn by two profiles on the same cluster: kube-scheduler's plugins alone, and the same with the five
-scores of node-load.policy. So both meet the same refreshes and the same noise of the machine.
+turn by two profiles on the same cluster: kube-scheduler's plugins alone, and the same plugins with
+the five scores of node-load.policy. Both therefore meet the same refreshes and the same noise of
+the machine.
 """
 
 from __future__ import annotations
@@ -41,12 +42,12 @@ from tests.realcluster import manifests, node_exporter, prometheus
 NONE, SCORES = "none", "five-scores"
 _FEWEST_PODS = 200
 _SCRAPE_INTERVAL_MS = 15_000
-_PODS_KEPT = 20_000
-"""Older pods end, so that the cluster stays as full as it is."""
+_MOST_PODS = 20_000
+"""Older pods are removed, so that the cluster stays equally full."""
 
 
-def _policy_text(*, placed_adds: bool) -> str:
-    """Return node-load.policy with its scores beside all built-in ones, and a profile without."""
+def _make_policy_text(*, placed_adds: bool) -> str:
+    """Return the scores of node-load.policy, with a profile that has them and one without them."""
     text = (pathlib.Path("policies") / "node-load.policy").read_text(encoding="utf-8")
     text = re.sub(r"  reject when (.|\n)*? as [a-z-]+\n", "", text)
     text = re.sub(r"profile node-load \{(.|\n)*\}", "", text)
@@ -56,24 +57,25 @@ def _policy_text(*, placed_adds: bool) -> str:
 
 
 class Cluster:
-    """The scheduler's side: a cache, two profiles, and where samples go."""
+    """The scheduler's side: two profiles, and a cache, which receives the samples."""
 
     def __init__(self, nodes: int, folder: pathlib.Path, *, placed_adds: bool = True) -> None:
         """Build everything up to the first cycle."""
         file = folder / "node-load.policy"
-        file.write_text(_policy_text(placed_adds=placed_adds), encoding="utf-8")
+        file.write_text(_make_policy_text(placed_adds=placed_adds), encoding="utf-8")
         self.policy_set = policies.load_policy_set([str(file)], {})
         self.cache = caches.Cache(clocks.SystemClock())
-        made = policies.require_profiles(
+        profiles = policies.require_profiles(
             policies.make_profiles(
                 self.policy_set, handles.Handle(handles.NoBinder(), self.cache.owners)
             )
         )
-        self.cache.follow_metric_needs(made.metric_needs)
+        self.cache.follow_metric_needs(profiles.metric_needs)
         self.frameworks = {
-            name: runtime.Framework(each, random.Random(1)) for name, each in made.by_name.items()
+            name: runtime.Framework(each, random.Random(1))
+            for name, each in profiles.by_name.items()
         }
-        self.shapes = pod_shape.PodShapeCache(made.annotation_keys)
+        self.shapes = pod_shape.PodShapeCache(profiles.annotation_keys)
         for node in metrics_scene.nodes(nodes):
             self.cache.set_node(msgspec.convert(node, objects.Node))
         self.seconds: dict[str, list[float]] = {NONE: [], SCORES: []}
@@ -82,25 +84,25 @@ class Cluster:
         self._placed: collections.deque[pod_shape.PodInfo] = collections.deque()
 
     async def wait_synced(self) -> None:
-        """Nodes are there from the start."""
+        """Return at once: the nodes exist from the start."""
 
     def current(self) -> list[objects.Node]:
         """Return the nodes."""
         return [node for node in self.cache.nodes.nodes if node is not None]
 
     def refresh(self, samples: Mapping[str, Mapping[str, metric_table.Sample]]) -> None:
-        """Take new samples."""
+        """Store new samples."""
         for metric, by_node in samples.items():
             self.refreshes += 1
             self.cache.metrics.refresh(metric, by_node)
 
     def backfill(self, history: Mapping[str, metric_windows.OlderSamples]) -> None:
-        """Take in older samples, which nothing here asks for."""
+        """Store older samples; no metric here requests them."""
         for metric, older in history.items():
             self.cache.metrics.backfill(metric, older)
 
     def place(self, number: int) -> None:
-        """Schedule and assume one pod, and take the time."""
+        """Schedule, assume and time one pod."""
         name = (NONE, SCORES)[number % 2]
         requests = {"cpu": ("50m", "100m")[number // 2 % 2], "memory": "64Mi"}
         pod: dict[str, Any] = manifests.pod(f"p{number}", requests=requests)
@@ -115,31 +117,33 @@ class Cluster:
         if result.node_name is None:
             raise SystemExit(f"pod {number} found no node: {result.message}")
         self._placed.append(info)
-        if len(self._placed) > _PODS_KEPT:
+        if len(self._placed) > _MOST_PODS:
             self.cache.remove_pod(self._placed.popleft())
 
 
 async def _run(
     cluster: Cluster, url: str, pods: int, rate: float
 ) -> live_metrics_source.LiveMetricsSource:
-    around = query_source.SourceDependencies(clocks.SystemClock(), random.Random(1))
+    dependencies = query_source.SourceDependencies(clocks.SystemClock(), random.Random(1))
     servers = {"default": settings.PrometheusSource(url)}
-    live = live_metrics_source.LiveMetricsSource(servers, cluster.policy_set.node_metrics, around)
-    asking = asyncio.create_task(live.run(cluster.refresh, cluster, cluster.backfill))
+    live = live_metrics_source.LiveMetricsSource(
+        servers, cluster.policy_set.node_metrics, dependencies
+    )
+    querying = asyncio.create_task(live.run(cluster.refresh, cluster, cluster.backfill))
     await live.wait_until_metrics_asked()
     process.freeze_existing_objects()
     started = time.perf_counter()
     for number in range(pods):
         cluster.place(number)
         await asyncio.sleep(max(0.0, started + (number + 1) / rate - time.perf_counter()))
-    asking.cancel()
+    querying.cancel()
     with contextlib.suppress(asyncio.CancelledError):
-        await asking
+        await querying
     return live
 
 
 def _serve(nodes: int, pipe: connection.Connection) -> None:
-    """Be the exporters, in a process of their own, until the other end closes."""
+    """Run the exporters until the other end of the pipe sends anything or closes."""
     names = metrics_scene.instances(nodes)
     rng = random.Random(1)
     with node_exporter.NodeExporter(names) as exporter:
@@ -152,7 +156,7 @@ def _serve(nodes: int, pipe: connection.Connection) -> None:
 
 
 @contextlib.contextmanager
-def _prometheus(nodes: int, folder: pathlib.Path) -> Iterator[prometheus.Prometheus]:
+def _run_prometheus(nodes: int, folder: pathlib.Path) -> Iterator[prometheus.Prometheus]:
     context = multiprocessing.get_context("spawn")
     ours, theirs = context.Pipe()
     exporting = context.Process(target=_serve, args=(nodes, theirs), daemon=True)
@@ -168,25 +172,27 @@ def _prometheus(nodes: int, folder: pathlib.Path) -> Iterator[prometheus.Prometh
 def _wait_for_rates(server: prometheus.Prometheus, nodes: int) -> None:
     query = 'count(sum by (instance) (rate(node_cpu_seconds_total{mode="idle"}[2m])))'
     server.process.wait_until(
-        lambda: [one["value"][1] for one in server.query(query)] == [str(nodes)],
+        lambda: [series["value"][1] for series in server.query(query)] == [str(nodes)],
         time_limit_seconds=120,
     )
 
 
 def main(argv: Sequence[str]) -> int:
-    """Run for as long as the command line says and print what was counted."""
+    """Run for the selected time, and print the counts."""
     parser = options.Parser(prog="python -m benchmarks metrics", description=__doc__)
     parser.add_argument("--minutes", type=options.above_zero, default=1.0)
     parser.add_argument("--nodes", type=options.at_least(1), default=1000)
-    parser.add_argument("--rate", type=options.above_zero, default=100.0, help="pods a second")
-    parser.add_argument("--no-placed-adds", action="store_true", help="go by samples alone")
+    parser.add_argument("--rate", type=options.above_zero, default=100.0, help="pods per second")
+    parser.add_argument("--no-placed-adds", action="store_true", help="score by samples alone")
     args = parser.parse_args(argv)
     pods = round(args.minutes * 60 * args.rate)
     if pods < _FEWEST_PODS:
-        parser.error(f"these are {pods} pods; quantiles need {_FEWEST_PODS}: more minutes or rate")
+        parser.error(
+            f"{pods} pods are too few: quantiles need {_FEWEST_PODS}; increase minutes or rate"
+        )
     with orphans.folder_without_orphans() as folder:
         cluster = Cluster(args.nodes, folder, placed_adds=not args.no_placed_adds)
-        with _prometheus(args.nodes, folder) as server:
+        with _run_prometheus(args.nodes, folder) as server:
             _wait_for_rates(server, args.nodes)
             served = server.served_queries()
             started = time.perf_counter()
@@ -194,11 +200,11 @@ def main(argv: Sequence[str]) -> int:
             seconds = time.perf_counter() - started
             served = server.served_queries() - served
     gc.unfreeze()
-    _report(cluster, live, seconds, served)
+    _print_report(cluster, live, seconds, served)
     return 0
 
 
-def _report(
+def _print_report(
     cluster: Cluster, live: live_metrics_source.LiveMetricsSource, seconds: float, served: float
 ) -> None:
     placed = sum(map(len, cluster.seconds.values()))
@@ -206,21 +212,24 @@ def _report(
     for stats, metric in zip(live.get_metric_stats(), cluster.policy_set.node_metrics, strict=True):
         due = seconds / metric.refresh_seconds
         print(f"  {stats.name:<16} {stats.queries:>4} queries, {due:.1f} refreshes")
-    print(f"  Prometheus served {served:.0f} queries; {cluster.refreshes} brought samples")
-    _report_cycles("wall", cluster.seconds)
-    _report_cycles("cpu", cluster.cpu_seconds)
+    print(f"  Prometheus served {served:.0f} queries; {cluster.refreshes} delivered samples")
+    _print_cycles("wall", cluster.seconds)
+    _print_cycles("cpu", cluster.cpu_seconds)
 
 
-def _report_cycles(clock: str, seconds: Mapping[str, Sequence[float]]) -> None:
-    """Print quantiles; by CPU time they leave out waits for a processor on a busy machine."""
+def _print_cycles(clock: str, seconds: Mapping[str, Sequence[float]]) -> None:
+    """Print quantiles; CPU time excludes waits for a processor on a busy machine."""
     print(f"{clock:<12}{'median µs':>10}{'p99 µs':>10}{'max µs':>10}")
     for name, times in seconds.items():
         micros = [1e6 * each for each in times]
         quantiles = statistics.quantiles(micros, n=100)
         print(f"{name:<12}{quantiles[49]:>10.0f}{quantiles[98]:>10.0f}{max(micros):>10.0f}")
-    ratios = [_quantile(seconds[SCORES], at) / _quantile(seconds[NONE], at) for at in (49, 98)]
+    ratios = [
+        _compute_quantile(seconds[SCORES], at) / _compute_quantile(seconds[NONE], at)
+        for at in (49, 98)
+    ]
     print(f"ratio of medians {ratios[0]:.2f}, of p99 {ratios[1]:.2f}")
 
 
-def _quantile(times: Sequence[float], percent: int) -> float:
+def _compute_quantile(times: Sequence[float], percent: int) -> float:
     return statistics.quantiles(times, n=100)[percent]

@@ -1,10 +1,10 @@
-"""Nothing outlives a benchmark, however it ends: its servers, and the folder of their files.
+"""Removes the servers of a benchmark and the folder of their files, however the benchmark ends.
 
-A second process waits for the end of the first one, which closes a pipe even where it is killed by
-SIGKILL, and ends what that has started. It knows these processes by a mark in their environment, so
-it can end no other one.
+A second process waits until the benchmark ends, which closes a pipe even after SIGKILL, and then
+kills the processes that the benchmark has started. It recognises them by a mark in their
+environment, so it kills no other process.
 
-python -m benchmarks.orphans MARK FOLDER     what the second process runs
+python -m benchmarks.orphans MARK FOLDER     the command of the second process
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ _POLL_SECONDS = 0.05
 
 @contextlib.contextmanager
 def folder_without_orphans() -> Iterator[pathlib.Path]:
-    """Give a folder that goes in the end, with all processes that were started meanwhile.
+    """Yield a folder; on exit, remove it and kill all processes that were started meanwhile.
 
-    SIGTERM and SIGHUP end the benchmark like Ctrl-C, unless they are ignored, as by nohup.
+    SIGTERM and SIGHUP end the benchmark like Ctrl-C, unless they are ignored, for example by nohup.
     """
     for number in _ENDING:
         if signal.getsignal(number) != signal.SIG_IGN:
@@ -54,20 +54,20 @@ def folder_without_orphans() -> Iterator[pathlib.Path]:
 
 
 def end(mark: str) -> None:
-    """Kill the processes that have a mark, and return when they have ended."""
-    while marked := _with_mark(mark):
+    """Kill all processes with a mark, and wait until they have ended."""
+    while marked := _find_marked(mark):
         for pid in marked:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
         time.sleep(_POLL_SECONDS)
 
 
-def _with_mark(mark: str) -> list[int]:
-    """Return the processes that have a mark; the environment of one that has ended is empty."""
+def _find_marked(mark: str) -> list[int]:
+    """Return the processes with a mark; the environment of an ended process is empty."""
     wanted = f"{_MARK}={mark}".encode()
     marked = []
     for process in pathlib.Path("/proc").iterdir():
-        with contextlib.suppress(OSError):  # it has ended, or is another user's
+        with contextlib.suppress(OSError):  # the process has ended, or has another owner
             if process.name.isdigit() and wanted in (process / "environ").read_bytes().split(b"\0"):
                 marked.append(int(process.name))
     return marked

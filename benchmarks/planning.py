@@ -1,9 +1,10 @@
-"""How long `plan` takes, from a cold start: a dump as kubectl prints it, read and decided twice.
+"""Durations of `plan` from a cold start, on a dump in the format of kubectl.
 
 python -m benchmarks plan --nodes 1000 --pods 5 --pending 500
 
-Every run is a process of its own. The cases: one rule is added and a weight changed, by which all
-pods lose nodes; every pod moves, each for a cause that is looked for; and one edit about few pods.
+Every run is a separate process. The cases: a new rule and a changed weight, by which all pods lose
+nodes; edits by which all pods move, with a search for the cause of each move; one edit of a policy
+that selects few pods.
 """
 
 from __future__ import annotations
@@ -47,10 +48,10 @@ _CASES = {
 _WORKLOADS = 100
 
 
-def _dump(nodes: int, pods_of_a_node: int, pending: int) -> dict[str, Any]:
-    """Return a cluster with running pods, those of a node all different, and pending ones."""
+def _make_dump(nodes: int, pods_per_node: int, pending: int) -> dict[str, Any]:
+    """Return a cluster with running pods, of different workloads on a node, and pending pods."""
     dumped = explaining.dump(nodes, 0)
-    for number in range(nodes * pods_of_a_node):
+    for number in range(nodes * pods_per_node):
         workload = (number + number // nodes) % _WORKLOADS
         name, node = f"app-{workload}-{number}", f"node-{number % nodes}"
         dumped["items"].append(explaining.running_pod(name, node, workload))
@@ -63,12 +64,10 @@ def _dump(nodes: int, pods_of_a_node: int, pending: int) -> dict[str, Any]:
 
 
 def main(argv: list[str]) -> int:
-    """Print the seconds of `plan` by the size of the cluster and the case."""
+    """Print the durations of `plan` by the size of the cluster and the case."""
     parser = options.Parser(prog="python -m benchmarks plan", description=__doc__)
     parser.add_argument("--nodes", type=options.numbers, default=[1000], metavar="N,N")
-    parser.add_argument(
-        "--pods", type=options.at_least(0), default=5, help="running pods of each node"
-    )
+    parser.add_argument("--pods", type=options.at_least(0), default=5, help="running pods per node")
     parser.add_argument("--pending", type=options.at_least(0), default=500, help="pending pods")
     parser.add_argument("--repeat", type=options.at_least(1), default=3)
     args = parser.parse_args(argv)
@@ -80,7 +79,7 @@ def main(argv: list[str]) -> int:
 
 def _measure(folder: pathlib.Path, nodes: int, args: argparse.Namespace) -> None:
     cluster, metrics = folder / "cluster.json", folder / "metrics.json"
-    cluster.write_text(json.dumps(_dump(nodes, args.pods, args.pending), indent=4))
+    cluster.write_text(json.dumps(_make_dump(nodes, args.pods, args.pending), indent=4))
     busy = {f"node-{number}": number % 90 / 100 for number in range(nodes)}
     metrics.write_text(json.dumps({"cpu_busy": busy}))
     print(f"{nodes} nodes, {nodes * args.pods} running pods, {args.pending + 2} pending")
@@ -88,30 +87,30 @@ def _measure(folder: pathlib.Path, nodes: int, args: argparse.Namespace) -> None
         paths = [folder / "old.policy", folder / "new.policy"]
         for path, text in zip(paths, texts, strict=True):
             path.write_text(_METRIC + text)
-        given = ["--from", str(paths[0]), "--to", str(paths[1]), "--metrics", str(metrics)]
-        runs = [_run(["--cluster", str(cluster), *given]) for _ in range(args.repeat)]
-        taken, of_cpu = [run[0] for run in runs], [run[1] for run in runs]
+        arguments = ["--from", str(paths[0]), "--to", str(paths[1]), "--metrics", str(metrics)]
+        runs = [_run(["--cluster", str(cluster), *arguments]) for _ in range(args.repeat)]
+        wall_seconds, cpu_seconds = [run[0] for run in runs], [run[1] for run in runs]
         print(
-            f"  {case}: median {statistics.median(taken):.2f} s, most {max(taken):.2f} s; "
-            f"of a processor {statistics.median(of_cpu):.2f} s"
+            f"  {case}: median {statistics.median(wall_seconds):.2f} s, "
+            f"most {max(wall_seconds):.2f} s; CPU median {statistics.median(cpu_seconds):.2f} s"
         )
         print(f"    {runs[0][2]}")
 
 
 def _run(argv: list[str]) -> tuple[float, float, str]:
-    """Return how long a plan took, how long of that on a processor, and what it said first."""
-    started, used = time.perf_counter(), _children_seconds()
+    """Return the wall and CPU seconds of a plan, and the summary in its first line."""
+    started, cpu_before = time.perf_counter(), _read_children_seconds()
     done = subprocess.run(
         [sys.executable, "-m", "policysched", "plan", "--fail-on", "never", *argv],
         check=True,
         stdout=subprocess.PIPE,
         text=True,
     )
-    took = time.perf_counter() - started
-    said = done.stdout.split("\n", 1)[0].partition(", ")[2]
-    return took, _children_seconds() - used, said
+    wall_seconds = time.perf_counter() - started
+    summary = done.stdout.split("\n", 1)[0].partition(", ")[2]
+    return wall_seconds, _read_children_seconds() - cpu_before, summary
 
 
-def _children_seconds() -> float:
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return used.ru_utime + used.ru_stime
+def _read_children_seconds() -> float:
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime

@@ -1,10 +1,10 @@
-"""What policies cost a scheduling cycle: CPU time a pod, as a ratio to no policy at all.
+"""CPU time per pod of scheduling cycles with policies, as a ratio to cycles without policies.
 
 python -m benchmarks policies --nodes 1000,5000
 
-Each set of rules of `benchmarks/policies` has a cluster of its own, and so has the empty one. They
-take turns, some pods each, so that all of them meet the same noise of the machine; a ratio is the
-median over turns. No API server, no queue: the cycle and the assuming of the pod alone.
+Each set of rules of `benchmarks/policies` and the empty set have separate clusters. The clusters
+take turns of some pods each, so that all of them meet the same noise of the machine; a ratio is the
+median over turns. Without API server and queue, only the cycle and the assume of the pod are timed.
 """
 
 from __future__ import annotations
@@ -36,27 +36,27 @@ from tests.realcluster import manifests
 FOLDER = pathlib.Path(__file__).resolve().parent / "policies"
 EMPTY = "none"
 EQUAL, DIFFERENT = "equal", "different"
-_TURN = 50
-"""Pods of a turn."""
+_PODS_PER_TURN = 50
+"""Number of pods in a turn."""
 _GOAL_RULES, _GOAL_NODES, _GOAL_AT_MOST = "rules-100", 5000, 1.3
-"""A hundred rules are to cost at most so many times as none."""
+"""The goal for the ratio of a hundred rules to none."""
 _METRICS = ("node_cpu", "node_memory", "node_disk_io", "node_disk_space", "node_network")
 
 
 class Cluster:
-    """A cluster whose pods are placed by one set of rules."""
+    """A cluster whose pods are placed under one set of rules."""
 
     def __init__(self, rule_set: str, nodes: int, pods: str) -> None:
         """Build everything up to the first cycle; `pods` are EQUAL or DIFFERENT."""
         paths = [] if rule_set == EMPTY else [str(FOLDER / f"{rule_set}.policy")]
         self._cache = caches.Cache(clocks.SystemClock())
-        made = policies.require_profiles(
+        profiles = policies.require_profiles(
             policies.make_profiles(policies.load_policy_set(paths, {}), handles.Handle())
         )
-        (prof,) = made.by_name.values()
-        self._cache.follow_metric_needs(made.metric_needs)
+        (prof,) = profiles.by_name.values()
+        self._cache.follow_metric_needs(profiles.metric_needs)
         self._framework = runtime.Framework(prof, random.Random(1))
-        self._shapes = pod_shape.PodShapeCache(made.annotation_keys)
+        self._shapes = pod_shape.PodShapeCache(profiles.annotation_keys)
         self._pods = pods
         for number in range(nodes):
             self._cache.set_node(msgspec.convert(node(number), objects.Node))
@@ -72,9 +72,9 @@ class Cluster:
             self._cache.metrics.refresh(metric, samples)
 
     def infos(self, numbers: range) -> list[pod_shape.PodInfo]:
-        """Return pods as the queue hands them out."""
+        """Return pods as the queue returns them."""
         return [
-            self._shapes.make_info(msgspec.convert(_pod(n, self._pods), objects.Pod))
+            self._shapes.make_info(msgspec.convert(_make_pod(n, self._pods), objects.Pod))
             for n in numbers
         ]
 
@@ -103,52 +103,53 @@ def node(number: int) -> dict[str, Any]:
         "generation": str(1 + number % 4),
     }
     resources = {"cpu": "32", "memory": "64Gi", "pods": "110"}
-    made: dict[str, Any] = manifests.node(node_name(number), labels=labels, resources=resources)
-    return made
+    name = node_name(number)
+    manifest: dict[str, Any] = manifests.node(name, labels=labels, resources=resources)
+    return manifest
 
 
-def _pod(number: int, pods: str) -> dict[str, Any]:
-    """Return a pod of one Deployment; DIFFERENT ones have a label each that nobody else has."""
+def _make_pod(number: int, pods: str) -> dict[str, Any]:
+    """Return a pod of one Deployment; each of the DIFFERENT pods has a unique label."""
     labels = {"app": "web", "pod-template-hash": "5f7d"}
     if pods == DIFFERENT:
         labels["job"] = f"job-{number}"
     requests = {"cpu": "100m", "memory": "128Mi"}
-    made: dict[str, Any] = manifests.pod(f"p{number}", requests=requests, labels=labels)
-    made["metadata"] |= {"uid": f"u{number}", "namespace": "default"}
-    return made
+    manifest: dict[str, Any] = manifests.pod(f"p{number}", requests=requests, labels=labels)
+    manifest["metadata"] |= {"uid": f"u{number}", "namespace": "default"}
+    return manifest
 
 
 def cpu_seconds(clusters: Sequence[Cluster], pods: int) -> Iterator[list[float]]:
-    """Yield what a turn took with each of the clusters; the first one, which warms up, is left out.
+    """Yield the seconds of each cluster for each turn but the first one, which warms up.
 
-    Every other turn goes through them from the last one to the first.
+    Every second turn visits the clusters in reverse order.
     """
     order = list(range(len(clusters)))
-    for first in range(0, pods, _TURN):
-        taken = [0.0] * len(clusters)
+    for first in range(0, pods, _PODS_PER_TURN):
+        seconds = [0.0] * len(clusters)
         for index in order:
-            infos = clusters[index].infos(range(first, first + _TURN))
+            infos = clusters[index].infos(range(first, first + _PODS_PER_TURN))
             with process.pause_garbage_collection():
                 started = time.thread_time()
                 clusters[index].place(infos)
-                taken[index] = time.thread_time() - started
-        order.reverse()  # so that none follows the same one always
+                seconds[index] = time.thread_time() - started
+        order.reverse()  # so that no cluster always follows the same one
         if first:
-            yield taken
+            yield seconds
 
 
 def _compare(rule_sets: Sequence[str], nodes: int, kind: str, pods: int) -> None:
     clusters = [Cluster(each, nodes, kind) for each in (EMPTY, *rule_sets)]
     turns = list(cpu_seconds(clusters, pods))
     for index, name in enumerate((EMPTY, *rule_sets)):
-        micros = 1e6 / _TURN * statistics.median(turn[index] for turn in turns)
+        micros = 1e6 / _PODS_PER_TURN * statistics.median(turn[index] for turn in turns)
         ratio = statistics.median(turn[index] / turn[0] for turn in turns)
-        goal = _goal(name, nodes, ratio, len(turns))
+        goal = _format_goal(name, nodes, ratio, len(turns))
         print(f"{nodes:>6}  {kind:<10}{name:<16}{micros:>9.0f}{ratio:>8.2f}{goal}", flush=True)
 
 
-def _goal(rule_set: str, nodes: int, ratio: float, turns: int) -> str:
-    """Return whether the goal is met, where there is one."""
+def _format_goal(rule_set: str, nodes: int, ratio: float, turns: int) -> str:
+    """Return the goal and whether it is met; "" if there is none."""
     if (rule_set, nodes) != (_GOAL_RULES, _GOAL_NODES):
         return ""
     verdict = "met" if ratio <= _GOAL_AT_MOST else "MISSED"
@@ -157,8 +158,8 @@ def _goal(rule_set: str, nodes: int, ratio: float, turns: int) -> str:
 
 def _profile(rule_set: str, nodes: int, kind: str, lines: int) -> None:
     cluster = Cluster(rule_set, nodes, kind)
-    cluster.place(cluster.infos(range(_TURN)))
-    infos = cluster.infos(range(_TURN, 1000))
+    cluster.place(cluster.infos(range(_PODS_PER_TURN)))
+    infos = cluster.infos(range(_PODS_PER_TURN, 1000))
     profiler = cProfile.Profile()
     profiler.runcall(cluster.place, infos)
     pstats.Stats(profiler, stream=sys.stdout).sort_stats("tottime").print_stats(lines)
@@ -166,7 +167,7 @@ def _profile(rule_set: str, nodes: int, kind: str, lines: int) -> None:
 
 def main(argv: Sequence[str]) -> int:
     """Print a table, or a profile."""
-    args = _parser().parse_args(argv)
+    args = _make_parser().parse_args(argv)
     if not args.profile:
         print(f"{'nodes':>6}  {'pods':<10}{'rules':<16}{'µs/pod':>9}{'ratio':>8}  goal")
     for nodes in args.nodes:
@@ -179,9 +180,10 @@ def main(argv: Sequence[str]) -> int:
     return 0
 
 
-def _parser() -> argparse.ArgumentParser:
+def _make_parser() -> argparse.ArgumentParser:
     parser = options.Parser(
-        prog="python -m benchmarks policies", description="Time what policies cost a cycle."
+        prog="python -m benchmarks policies",
+        description="Measure the CPU time of cycles with policies.",
     )
     names = sorted(path.stem for path in FOLDER.glob("*.policy"))
     parser.add_argument("--nodes", type=options.numbers, default=[1000, 5000], metavar="N,N")
@@ -194,9 +196,9 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument(
         "--pods",
-        type=options.at_least(2 * _TURN),
+        type=options.at_least(2 * _PODS_PER_TURN),
         default=1000,
-        help="of each cluster; the first ones warm up",
+        help="pods of each cluster; the first ones warm up",
     )
     options.add_profile(parser)
     return parser

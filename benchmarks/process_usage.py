@@ -1,4 +1,4 @@
-"""What processes, and the machine, have used so far, from /proc."""
+"""CPU time and memory that processes and the machine have used so far, from /proc."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ _TICKS_PER_SECOND = os.sysconf("SC_CLK_TCK")
 
 @dataclasses.dataclass(frozen=True)
 class Usage:
-    """CPU seconds so far, and when that was.
+    """CPU seconds that were used until a moment.
 
     Attributes:
-        scheduler, servers: of the process that is measured, and of those that it talks to.
-        own: of this process.
-        machine: of all processes.
+        scheduler, servers: by the process under test, and by its servers.
+        own: by this process.
+        machine: by all processes.
         stolen: see `stolen_cpu_seconds`.
-        at_seconds: of the monotonic clock.
+        at_seconds: the moment, on the monotonic clock.
     """
 
     scheduler: float
@@ -33,7 +33,7 @@ class Usage:
 
     @classmethod
     def now(cls, scheduler: int, servers: Sequence[int]) -> Self:
-        """Return what processes, by their numbers, and the machine have used by now."""
+        """Return the usage until now of the machine and of processes, given by PID."""
         return cls(
             cpu_seconds(scheduler),
             sum(cpu_seconds(pid) for pid in servers),
@@ -44,18 +44,18 @@ class Usage:
         )
 
     def others_share(self, begin: Usage) -> float:
-        """Return the share of the machine's CPU time since then that other processes took."""
-        return max(0.0, self._share_of_machine(self._others - begin._others, begin))
+        """Return the share of the machine's CPU time since `begin` that other processes used."""
+        return max(0.0, self._compute_share(self._others - begin._others, begin))
 
     def stolen_share(self, begin: Usage) -> float:
-        """Return the share of the machine's CPU time since then that was stolen."""
-        return self._share_of_machine(self.stolen - begin.stolen, begin)
+        """Return the share of the machine's CPU time since `begin` that was stolen."""
+        return self._compute_share(self.stolen - begin.stolen, begin)
 
     @property
     def _others(self) -> float:
         return self.machine - self.scheduler - self.servers - self.own
 
-    def _share_of_machine(self, seconds: float, begin: Usage) -> float:
+    def _compute_share(self, seconds: float, begin: Usage) -> float:
         all_time = (self.at_seconds - begin.at_seconds) * (os.cpu_count() or 1)
         return seconds / all_time if all_time else 0.0
 
@@ -78,24 +78,25 @@ def peak_memory_mib(pid: int) -> float:
 
 
 def machine_cpu_seconds() -> float:
-    """Return the CPU time that all processes of the machine have used since it was started.
+    """Return the CPU time that all processes of the machine have used since boot.
 
-    Source: proc(5): the line `cpu` of /proc/stat has user, nice, system, idle, iowait, irq, softirq
-    steal and further fields; time spent for guests is in user already.
+    Source: proc(5): the line `cpu` of /proc/stat has user, nice, system, idle, iowait, irq,
+    softirq, steal and further fields; user already includes the time of guests.
     """
-    user, nice, system, _idle, _iowait, irq, softirq, _steal = _machine_ticks()
+    user, nice, system, _idle, _iowait, irq, softirq, _steal = _read_machine_ticks()
     return (user + nice + system + irq + softirq) / _TICKS_PER_SECOND
 
 
 def stolen_cpu_seconds() -> float:
-    """Return how long the machine's processors had work but ran other virtual machines instead.
+    """Return how long processors had work for this machine but ran other virtual machines.
 
-    Source: proc(5): the field `steal`; 0 where the machine is not virtual or is not told.
+    Source: proc(5): the field `steal`; 0 if the machine is not virtual, or its hypervisor does not
+    report it.
     """
-    return _machine_ticks()[-1] / _TICKS_PER_SECOND
+    return _read_machine_ticks()[-1] / _TICKS_PER_SECOND
 
 
-def _machine_ticks() -> list[int]:
-    """Return the first eight fields of the machine: user to steal."""
+def _read_machine_ticks() -> list[int]:
+    """Return the first eight numbers of the line `cpu`: user to steal."""
     line = pathlib.Path("/proc/stat").read_text(encoding="utf-8").splitlines()[0]
     return [int(word) for word in line.split()[1:9]]

@@ -1,8 +1,11 @@
-"""`python -m benchmarks.profiled_run FILE WORDS…` is `policysched WORDS…`, sampled.
+"""Runs a command of policysched and samples its stack.
 
-Every millisecond of CPU time the kernel sends SIGPROF, and the stack is looked at. So waiting does
-not count, functions are not slowed down by being called often, and system calls and C extensions
-count where they were called from. FILE gets lines `SAMPLES STACK`, the outermost function first.
+python -m benchmarks.profiled_run FILE WORDS…
+
+The kernel sends SIGPROF every millisecond of CPU time, and the handler records the stack. Waiting
+therefore does not count, frequent calls do not slow a function down, and system calls and C
+extensions count for their callers. FILE receives lines `SAMPLES STACK`, with the outermost function
+first.
 """
 
 from __future__ import annotations
@@ -25,20 +28,20 @@ class Sampler:
         self.stacks: collections.Counter[str] = collections.Counter()
 
     def start(self) -> None:
-        """Count from now on."""
-        signal.signal(signal.SIGPROF, self._take)
+        """Start sampling."""
+        signal.signal(signal.SIGPROF, self._record)
         signal.setitimer(signal.ITIMER_PROF, SAMPLE_SECONDS, SAMPLE_SECONDS)
 
     def stop(self) -> None:
-        """Count no longer."""
+        """Stop sampling."""
         signal.setitimer(signal.ITIMER_PROF, 0)
 
     def write(self, file: pathlib.Path) -> None:
-        """Write what was counted."""
+        """Write the counts to a file."""
         lines = [f"{count} {stack}\n" for stack, count in self.stacks.most_common()]
         file.write_text("".join(lines), encoding="utf-8")
 
-    def _take(self, number: int, frame: types.FrameType | None) -> None:
+    def _record(self, number: int, frame: types.FrameType | None) -> None:
         del number
         functions = []
         while frame is not None:

@@ -1,4 +1,4 @@
-"""Where the CPU time of a policysched process goes: by purpose, and by library."""
+"""CPU time of a policysched process, by purpose, library and function."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _PURPOSES = (
     ("/asyncio/sslproto.py", "event loop: TLS and HTTP answers"),
     ("/asyncio/", "event loop: sockets and tasks"),
 )
-"""Part of a path → what is being done; the first that is found anywhere in a stack counts."""
+"""Purpose by part of a path; the first part that is found anywhere in a stack counts."""
 
 _START = "start and imports"
 _INSTALLED = re.compile(r"site-packages/([^/]+?)(\.py)?/")
@@ -37,24 +37,24 @@ def command(file: pathlib.Path, words: Sequence[str]) -> list[str]:
 
 
 def tables(file: pathlib.Path, pods: int, cpu_seconds: float) -> str:
-    """Return tables of shares and of microseconds a pod, of `cpu_seconds` in all.
+    """Return tables of shares of `cpu_seconds` and of microseconds per pod.
 
-    By purpose, by library, and by the innermost functions of policysched with all that they call of
-    others.
+    They are by purpose, by library, and by the innermost function of policysched, including the
+    code of other packages that it calls.
     """
     purposes: collections.Counter[str] = collections.Counter()
     libraries: collections.Counter[str] = collections.Counter()
     functions: collections.Counter[str] = collections.Counter()
-    for count, stack in _samples(file):
-        purposes[_purpose(stack)] += count
-        libraries[_library(stack[-1])] += count
-        functions[_own_function(stack)] += count
+    for count, stack in _read_samples(file):
+        purposes[_find_purpose(stack)] += count
+        libraries[_find_library(stack[-1])] += count
+        functions[_find_own_function(stack)] += count
     total, microseconds = sum(purposes.values()), 1e6 * cpu_seconds / pods
     counted = (purposes, libraries, dict(functions.most_common(_FUNCTIONS_SHOWN)))
-    return "\n\n".join(_table(counts, total, microseconds) for counts in counted)
+    return "\n\n".join(_format_table(counts, total, microseconds) for counts in counted)
 
 
-def _table(counts: Mapping[str, int], total: int, microseconds: float) -> str:
+def _format_table(counts: Mapping[str, int], total: int, microseconds: float) -> str:
     lines = [f"{'':<64}{'share':>7}{'µs/pod':>8}"]
     for part, count in sorted(counts.items(), key=lambda item: -item[1]):
         share = count / total
@@ -63,13 +63,13 @@ def _table(counts: Mapping[str, int], total: int, microseconds: float) -> str:
     return "\n".join(lines)
 
 
-def _samples(file: pathlib.Path) -> Iterator[tuple[int, list[str]]]:
+def _read_samples(file: pathlib.Path) -> Iterator[tuple[int, list[str]]]:
     for line in file.read_text(encoding="utf-8").splitlines():
         count, _, stack = line.partition(" ")
         yield int(count), stack.split(";")
 
 
-def _purpose(stack: Sequence[str]) -> str:
+def _find_purpose(stack: Sequence[str]) -> str:
     if not any("run_forever" in function for function in stack):
         return _START
     for part, purpose in _PURPOSES:
@@ -78,15 +78,15 @@ def _purpose(stack: Sequence[str]) -> str:
     return "other"
 
 
-def _own_function(stack: Sequence[str]) -> str:
+def _find_own_function(stack: Sequence[str]) -> str:
     for function in reversed(stack):
         found = _OWN_PATH.search(function)
         if found is not None and "site-packages" not in function:
             return found[1]
-    return "none of policysched"
+    return "outside policysched"
 
 
-def _library(function: str) -> str:
+def _find_library(function: str) -> str:
     path = function.rpartition(":")[0]
     for pattern, prefix in ((_INSTALLED, ""), (_STANDARD, ""), (_OWN, "policysched.")):
         found = pattern.search(path)

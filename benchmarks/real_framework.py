@@ -1,7 +1,7 @@
 """kube-scheduler's own algorithm on the pods and nodes of a benchmark, without an API server.
 
 The program is `tests/conformance/oracle/timing`: kube-scheduler's Scheduler, queue, cache and
-framework as they are, with all defaults.
+framework without changes, with all defaults.
 """
 
 from __future__ import annotations
@@ -16,19 +16,19 @@ import orjson
 from tests.realcluster import components
 
 SAMPLING, ALL_NODES = 0, 100
-"""`percentageOfNodesToScore`: kube-scheduler's default, and as policysched does it."""
+"""`percentageOfNodesToScore`: kube-scheduler's default, and all nodes, as in policysched."""
 _NAME = "default-scheduler"
 _LIMIT_SECONDS = 3600.0
 
 
 @dataclasses.dataclass(frozen=True)
 class Timed:
-    """What placing a backlog took.
+    """The result of placing a backlog.
 
     Attributes:
-        placed: pods that found a place; the rest fits nowhere.
-        seconds: by the clock on the wall.
-        cpu_seconds: of all threads, garbage collection included.
+        placed: pods that found a node; the others fit nowhere.
+        seconds: wall time.
+        cpu_seconds: CPU time of all threads, including garbage collection.
     """
 
     placed: int
@@ -41,11 +41,11 @@ def place(
     pods: Sequence[Mapping[str, Any]],
     percentage_of_nodes_to_score: int,
 ) -> Timed:
-    """Place all pods without a node, in a process that does nothing else.
+    """Place all pods without a node, in a separate process.
 
     Raises:
         components.ComponentError: the program cannot be built.
-        subprocess.CalledProcessError: it failed.
+        subprocess.CalledProcessError: the program failed.
     """
     request = {
         "nodes": nodes,
@@ -59,5 +59,5 @@ def place(
         check=True,
         timeout=_LIMIT_SECONDS,
     )
-    made = orjson.loads(answer.stdout)
-    return Timed(made["placed"], made["seconds"], made["cpuSeconds"])
+    result = orjson.loads(answer.stdout)
+    return Timed(result["placed"], result["seconds"], result["cpuSeconds"])

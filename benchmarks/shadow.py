@@ -1,9 +1,9 @@
-"""What a shadow policy costs: CPU time of a scheduling cycle, and of deciding the pod once more.
+"""CPU time of a shadow policy: of a scheduling cycle, and of the additional shadow decision.
 
 python -m benchmarks shadow --nodes 1000,5000
 
-Pods of fifty workloads arrive one by one and are placed; each is decided by kube-scheduler's
-plugins with a policy in force, and again with a second policy beside it.
+Pods of fifty workloads arrive one by one and are placed. kube-scheduler's plugins decide each pod
+with an enforced policy, and again with an additional policy in shadow mode.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ policy next {
 _WORKLOADS = 50
 
 
-def _pod(number: int) -> dict[str, Any]:
+def _make_pod(number: int) -> dict[str, Any]:
     kind = number % _WORKLOADS
     requests = {"cpu": f"{50 + 10 * (kind % 5)}m", "memory": f"{64 + kind % 7}Mi"}
     pod: dict[str, Any] = manifests.pod(f"p{number}", requests=requests)
@@ -52,35 +52,35 @@ def _pod(number: int) -> dict[str, Any]:
 
 
 def measure(nodes: int, pods: int) -> tuple[list[float], list[float]]:
-    """Return CPU seconds of each real cycle, and of each decision beside it."""
+    """Return CPU seconds of each real cycle, and of each shadow decision."""
     cache = caches.Cache(clocks.SystemClock())
-    made = policies.require_profiles(
+    profiles = policies.require_profiles(
         policies.make_profiles(
             policies.make_policy_set_from_texts([source.SourceText("shadow.policy", _TEXT)], {}),
             handles.Handle(handles.NoBinder(), cache.owners),
         )
     )
-    ((name, prof),) = made.by_name.items()
+    ((name, prof),) = profiles.by_name.items()
     framework = runtime.Framework(prof, random.Random(1))
-    (candidate,) = made.shadows[name]
-    shapes = pod_shape.PodShapeCache(made.annotation_keys)
+    (candidate,) = profiles.shadows[name]
+    shapes = pod_shape.PodShapeCache(profiles.annotation_keys)
     for node in manifests.fleet(nodes):
         cache.set_node(msgspec.convert(node, objects.Node))
-    real: list[float] = []
-    beside: list[float] = []
+    real_seconds: list[float] = []
+    shadow_seconds: list[float] = []
     for number in range(pods):
-        info = shapes.make_info(msgspec.convert(_pod(number), objects.Pod))
+        info = shapes.make_info(msgspec.convert(_make_pod(number), objects.Pod))
         started = time.thread_time()
         snap = cache.snapshot()
         result = framework.schedule_pod(info, snap)
-        real.append(time.thread_time() - started)
+        real_seconds.append(time.thread_time() - started)
         started = time.thread_time()
         candidate.decide(info, snap, result)
-        beside.append(time.thread_time() - started)
+        shadow_seconds.append(time.thread_time() - started)
         if result.node_name is None:
             raise SystemExit(f"pod {number} found no node: {result.message}")
         cache.assume_pod(info, result.node_name)
-    return real[_WORKLOADS:], beside[_WORKLOADS:]
+    return real_seconds[_WORKLOADS:], shadow_seconds[_WORKLOADS:]
 
 
 def main(argv: list[str]) -> int:
@@ -93,9 +93,9 @@ def main(argv: list[str]) -> int:
     for nodes in args.nodes:
         with process.pause_garbage_collection():
             measured = measure(nodes, args.pods)
-        for what, seconds in zip(("real", "beside"), measured, strict=True):
+        for decision, seconds in zip(("real", "shadow"), measured, strict=True):
             ms = sorted(1000 * each for each in seconds)
             p99 = ms[int(0.99 * len(ms))]
             middle = f"{statistics.fmean(ms):7.3f}  {statistics.median(ms):7.3f}  {p99:7.3f}"
-            print(f"{nodes:>6}  {what:8}  {middle}")
+            print(f"{nodes:>6}  {decision:8}  {middle}")
     return 0

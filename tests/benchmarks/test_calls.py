@@ -1,4 +1,4 @@
-"""What calls cost by either HTTP client."""
+"""The costs of calls with both HTTP clients."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from benchmarks import calls
 
 
 def test_both_clients_are_measured(capsys: pytest.CaptureFixture[str]) -> None:
-    """Each has a line of its own, and the ratio follows."""
+    """Each client has a line, and the ratio follows."""
     assert calls.main(["--calls", "20", "--rounds", "2"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert [line.split()[0] for line in lines[1:3]] == ["call_connections", "aiohttp"]
@@ -16,7 +16,7 @@ def test_both_clients_are_measured(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_a_round_without_calls_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
-    """There would be nothing to divide by."""
+    """The cost per call needs at least one call."""
     with pytest.raises(SystemExit) as raised:
         calls.main(["--calls", "0"])
     assert raised.value.code == 3

@@ -1,4 +1,4 @@
-"""How placements are judged: shares of nodes, points of pods, rules that are broken."""
+"""The quality of placements: shares of nodes, points of pods, broken rules."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_shares_and_rules() -> None:
 
 
 def test_even_placement_gets_more_points() -> None:
-    """Room on the node counts."""
+    """Free resources of the node count."""
     _, together = _judged(_pod("a", "n0"), _pod("b", "n0"))
     _, apart = _judged(_pod("a", "n0"), _pod("b", "n1"))
     assert sum(apart) > sum(together)
@@ -66,7 +66,7 @@ def test_even_placement_gets_more_points() -> None:
     ],
 )
 def test_wishes_count(kind: str, node: str, *, is_granted: bool) -> None:
-    """A preferred term is worth a third of the points; the pod itself is no company."""
+    """A preferred term is worth a third of the points; the pod itself does not satisfy it."""
     other = _pod("other", "n0", app="web")
     _, (_, with_wish) = _judged(other, _pod("p", node, _preferred(kind), app="web"))
     _, (_, without) = _judged(other, _pod("p", node, app="web"))
@@ -74,7 +74,7 @@ def test_wishes_count(kind: str, node: str, *, is_granted: bool) -> None:
 
 
 def test_preferred_nodes_count() -> None:
-    """Preferred node affinity is a wish as well."""
+    """Preferred node affinity is a wish, too."""
     wanted = {"matchExpressions": [{"key": manifests.ZONE, "operator": "In", "values": ["z0"]}]}
     wish = {"weight": 1, "preference": wanted}
     spec = {
@@ -86,7 +86,7 @@ def test_preferred_nodes_count() -> None:
 
 
 def test_uneven_spread_costs_points() -> None:
-    """A skew of two where one is wanted is worth half of those points."""
+    """A skew of two with maxSkew one gives half of these points."""
     spread = {
         "topologyKey": manifests.ZONE,
         "maxSkew": 1,
