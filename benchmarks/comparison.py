@@ -1,4 +1,4 @@
-"""Schedulers take turns on one real API server for each case, and measurements are kept at once."""
+"""Runs schedulers in turn on one real API server per case, and stores each measurement at once."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tests.realcluster import api_client, components, control_plane, process, wa
 
 _PRIORITY_CLASSES = "/apis/scheduling.k8s.io/v1/priorityclasses"
 _HIGH = {"metadata": {"name": "benchmark-high"}, "value": 10}
-"""What workloads call a high priority."""
+"""The priority class that workloads use for high priority."""
 
 _FAILURES = (
     turns.BenchmarkError,
@@ -32,7 +32,7 @@ _FAILURES = (
     process.ProcessError,
     watching.WatchError,
 )
-"""What ends a case; the others are still measured."""
+"""Errors that end a case; the other cases are still measured."""
 
 
 @dataclasses.dataclass
@@ -40,11 +40,11 @@ class Comparing:
     """Runs comparisons.
 
     Attributes:
-        results: what has been measured, and where further measurements go.
-        folder: for logs and data; what a case has written there goes when it is over.
-        options: for policysched.
-        note: gets a line of progress now and then.
-        failed: the cases that ended with an error.
+        results: stored measurements; new ones are added.
+        folder: for logs and data; the data of a case is removed at its end.
+        options: settings of policysched.
+        note: receives lines of progress.
+        failed: cases that ended with an error.
     """
 
     results: results.Results
@@ -54,61 +54,66 @@ class Comparing:
     failed: list[measurements.Case] = dataclasses.field(default_factory=list)
 
     def run(self, comparisons: Sequence[plans.Comparison]) -> None:
-        """Measure what is missing; a case that fails is told and left out.
+        """Measure all missing runs; a case that fails is reported and skipped.
 
         Raises:
-            components.ComponentError: what is compared cannot be built.
+            components.ComponentError: kube-scheduler cannot be built.
         """
         components.binary("kube-scheduler")
         estimate = estimates.Estimate(self.results.measurements)
-        missing = [one for one in comparisons if list(self.missing_turns(one))]
-        for number, one in enumerate(missing, 1):
-            left = sum(self._seconds(estimate, rest) for rest in missing[number - 1 :])
-            about = estimates.duration(self._seconds(estimate, one))
-            place = f"[{number}/{len(missing)}] {one.case}"
-            self.note(f"{place}: about {about}, {estimates.duration(left)} with all that is left")
+        missing = [comparison for comparison in comparisons if list(self.missing_turns(comparison))]
+        for number, comparison in enumerate(missing, 1):
+            left = sum(self._estimate_seconds(estimate, rest) for rest in missing[number - 1 :])
+            about = estimates.duration(self._estimate_seconds(estimate, comparison))
+            place = f"[{number}/{len(missing)}] {comparison.case}"
+            self.note(f"{place}: about {about}; all missing runs: {estimates.duration(left)}")
             try:
-                self._compare(one)
+                self._compare(comparison)
             except _FAILURES as error:
-                self.failed.append(one.case)
-                self.note(f"{one.case}: {error}")
+                self.failed.append(comparison.case)
+                self.note(f"{comparison.case}: {error}")
 
-    def missing_turns(self, one: plans.Comparison) -> Iterator[tuple[int, str]]:
-        """Give (repeat, scheduler) of what has not been measured yet."""
-        made = self.results.keys()
-        for repeat, name in one.turns():
-            if (one.case, name, repeat) not in made:
+    def missing_turns(self, comparison: plans.Comparison) -> Iterator[tuple[int, str]]:
+        """Yield (repeat, scheduler) of each run that has not been measured yet."""
+        done = self.results.keys()
+        for repeat, name in comparison.turns():
+            if (comparison.case, name, repeat) not in done:
                 yield repeat, name
 
-    def _seconds(self, estimate: estimates.Estimate, one: plans.Comparison) -> float:
-        names = [name for _, name in self.missing_turns(one)]
-        return estimate.seconds(one.case, names)
+    def _estimate_seconds(
+        self, estimate: estimates.Estimate, comparison: plans.Comparison
+    ) -> float:
+        names = [name for _, name in self.missing_turns(comparison)]
+        return estimate.seconds(comparison.case, names)
 
-    def _compare(self, one: plans.Comparison) -> None:
+    def _compare(self, comparison: plans.Comparison) -> None:
         folder = self.folder / "case"
         try:
-            with self._scene(one.case, folder) as scene, self._prometheus(one) as url:
+            with (
+                self._start_scene(comparison.case, folder) as scene,
+                self._serve_metrics(comparison) as url,
+            ):
                 options = dataclasses.replace(self.options, prometheus=url)
-                for repeat, name in list(self.missing_turns(one)):
+                for repeat, name in list(self.missing_turns(comparison)):
                     own = options if schedulers.needs_prometheus(name) else self.options
-                    self._play(scene, repeat, name, own)
+                    self._run_turn(scene, repeat, name, own)
         finally:
             shutil.rmtree(folder, ignore_errors=True)
 
-    def _play(
+    def _run_turn(
         self, scene: turns.Scene, repeat: int, name: str, options: schedulers.Options
     ) -> None:
         folder = self.folder / f"{scene.case.workload}-{scene.case.nodes}-{name}-{repeat}"
-        made = turns.play(scene, name, repeat, folder, options)
-        self.results.add(made)
-        self.note(f"  {name}: {_line(made)}")
+        run = turns.run_turn(scene, name, repeat, folder, options)
+        self.results.add(run)
+        self.note(f"  {name}: {_format_line(run)}")
         profile = folder / schedulers.PROFILE
         if profile.exists():
-            self.note(profiles.tables(profile, made.bound, made.total_cpu_seconds))
+            self.note(profiles.tables(profile, run.bound, run.total_cpu_seconds))
 
     @contextlib.contextmanager
-    def _scene(self, case: measurements.Case, folder: pathlib.Path) -> Iterator[turns.Scene]:
-        """Give a control plane of its own with the nodes of a case."""
+    def _start_scene(self, case: measurements.Case, folder: pathlib.Path) -> Iterator[turns.Scene]:
+        """Yield a new control plane with the nodes of a case."""
         workload = workload_files.load(case.workload)
         flags = control_plane.THROUGHPUT_FLAGS
         with control_plane.ControlPlane(folder / "control-plane", flags=flags) as plane:
@@ -119,20 +124,20 @@ class Comparing:
             yield turns.Scene(plane, case, workload)
 
     @contextlib.contextmanager
-    def _prometheus(self, one: plans.Comparison) -> Iterator[str | None]:
-        """Give the URL of what answers queries, where a policy asks for metrics."""
-        if not any(schedulers.needs_prometheus(name) for name in one.names):
+    def _serve_metrics(self, comparison: plans.Comparison) -> Iterator[str | None]:
+        """Yield the URL of a server that answers queries, or None if no policy reads metrics."""
+        if not any(schedulers.needs_prometheus(name) for name in comparison.names):
             yield None
             return
-        workload = workload_files.load(one.case.workload)
-        nodes = [node["metadata"]["name"] for node in workload.nodes(one.case.nodes)]
-        with metric_server.serving(nodes) as url:
+        workload = workload_files.load(comparison.case.workload)
+        nodes = [node["metadata"]["name"] for node in workload.nodes(comparison.case.nodes)]
+        with metric_server.serve_metrics(nodes) as url:
             yield url
 
 
-def _line(one: measurements.Measurement) -> str:
+def _format_line(run: measurements.Measurement) -> str:
     return (
-        f"{one.pods_per_second:.0f} pods/s, {1000 * one.cpu_seconds / one.bound:.2f} ms of CPU a "
-        f"pod, p99 {one.latency.p99_ms:.0f} ms, {one.others_share:.0%} of the machine for others, "
-        f"{one.known_stolen_share:.0%} stolen"
+        f"{run.pods_per_second:.0f} pods/s, {1000 * run.cpu_seconds / run.bound:.2f} ms of CPU per "
+        f"pod, p99 {run.latency.p99_ms:.0f} ms, {run.others_share:.0%} of the machine for others, "
+        f"{run.known_stolen_share:.0%} stolen"
     )

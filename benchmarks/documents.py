@@ -1,4 +1,4 @@
-"""Measurements as tables of Markdown, as docs/performance.md has them."""
+"""Measurements as Markdown tables, as in docs/performance.md."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from benchmarks import goals, measurements, ratios, report, schedulers
 
 @dataclasses.dataclass(frozen=True)
 class _Row:
-    """A line of a table."""
+    """A row of a table."""
 
     pair: ratios.Pair
 
@@ -29,36 +29,36 @@ class _Row:
         return " / ".join(f"{ratios.median(side, value):{form}}" for side in sides)
 
     def ratio(self, figure: str) -> str:
-        """Return the median of the ratios, and the smallest and the largest of several."""
-        found = self.pair.ratios(figure)
-        return spread(found) if found else "-"
+        """Return the median of the ratios; of several also the smallest and the largest."""
+        values = self.pair.ratios(figure)
+        return format_spread(values) if values else "-"
 
     def goals(self, main: str) -> str:
-        """Return whether the goal of the main figure is met, and which others are missed."""
-        told: list[str] = []
+        """Return the verdict on the goal of the main figure, and on the other goals missed."""
+        verdicts: list[str] = []
         for goal in goals.of(self.pair):
-            found = self.pair.ratios(goal.figure)
-            if found and goal.figure == main:
-                told.insert(0, goal.verdict(found))
-            elif found and not goal.is_met(statistics.median(found)):
-                told.append(f"{goal.figure} {goal.verdict(found)}")
-        return "; ".join(told)
+            values = self.pair.ratios(goal.figure)
+            if values and goal.figure == main:
+                verdicts.insert(0, goal.verdict(values))
+            elif values and not goal.is_met(statistics.median(values)):
+                verdicts.append(f"{goal.figure} {goal.verdict(values)}")
+        return "; ".join(verdicts)
 
     @property
     def workload(self) -> str:
-        """Its name, and that of the policy."""
+        """The name of the workload, and of the policy."""
         policy = schedulers.policy_of(self.pair.scheduler)
         return f"{self.case.workload}, {policy}" if policy else self.case.workload
 
     @property
     def repeats(self) -> int:
-        """Of how many runs the ratios are."""
+        """The number of repeats behind the ratios."""
         return self.pair.repeats
 
     def cost(self, figure: str) -> str:
-        """Return milliseconds of CPU per pod and their ratio."""
+        """Return milliseconds of CPU per pod, and their ratio."""
         value = ratios.FIGURES[figure]
-        return f"{self.both(lambda one: 1000 * value(one), '.2f')}: {self.ratio(figure)}"
+        return f"{self.both(lambda run: 1000 * value(run), '.2f')}: {self.ratio(figure)}"
 
 
 _Column: TypeAlias = tuple[str, Callable[[_Row], str]]
@@ -84,7 +84,7 @@ _ARRIVALS: Sequence[_Column] = (
     ("runs", lambda row: str(row.repeats)),
     ("p50 ms", lambda row: row.both(ratios.FIGURES["p50"], ",.0f")),
     ("p99 ms", lambda row: row.both(ratios.FIGURES[ratios.P99], ",.0f")),
-    ("sent late, p99 ms", lambda row: row.both(lambda one: one.sent_late_p99_ms, ",.0f")),
+    ("sent late, p99 ms", lambda row: row.both(lambda run: run.sent_late_p99_ms, ",.0f")),
     ("ratio of p99", lambda row: f"**{row.ratio(ratios.P99)}**"),
     ("goal", lambda row: row.goals(ratios.P99)),
     *_COSTS,
@@ -96,52 +96,54 @@ _POLICIES: Sequence[_Column] = (
 )
 
 
-def markdown(made: ratios.Runs, left_out: Mapping[str, int] | None = None) -> str:
-    """Return a table for all backlogs of a size, one for arrivals and one for policies.
+def markdown(all_runs: ratios.Runs, excluded: Mapping[str, int] | None = None) -> str:
+    """Return tables of backlogs and of policies for each cluster size, and one of arrivals.
+
+    The first of two figures in a cell is the baseline's.
 
     Args:
-        made: the runs; the figure of the baseline is the first of two.
-        left_out: how many runs are not, by the reason.
+        all_runs: the runs to show.
+        excluded: number of excluded runs by reason.
     """
-    order = list(dict.fromkeys(one.case.workload for one in made))
-    rows = [_Row(pair) for pair in ratios.pairs(made)]
-    rows.sort(key=lambda row: (_place(row), order.index(row.case.workload)))
+    order = list(dict.fromkeys(run.case.workload for run in all_runs))
+    rows = [_Row(pair) for pair in ratios.pairs(all_runs)]
+    rows.sort(key=lambda row: (_get_table_key(row), order.index(row.case.workload)))
     if not rows:
-        what = "can be compared" if made else "has been measured"
-        return "\n".join([f"nothing {what}", *report.left_out_notes(left_out or {})])
+        problem = "can be compared" if all_runs else "has been measured"
+        return "\n".join([f"nothing {problem}", *report.format_excluded(excluded or {})])
     lines: list[str] = []
-    for place, group in itertools.groupby(rows, _place):
-        lines += [*_table(place, list(group)), ""]
-    broken = ratios.broken_rules(made)
+    for key, group in itertools.groupby(rows, _get_table_key):
+        lines += [*_format_table(key, list(group)), ""]
+    broken = ratios.broken_rules(all_runs)
     lines.append(f"**RULES BROKEN: {broken}**" if broken else "No run broke a rule.")
-    return "\n".join([*lines, *report.left_out_notes(left_out or {})])
+    return "\n".join([*lines, *report.format_excluded(excluded or {})])
 
 
-def spread(found: Sequence[float]) -> str:
-    """Return the median of ratios, and the smallest and the largest of several."""
-    ends = f" ({min(found):.2f} to {max(found):.2f})" if len(found) > 1 else ""
-    return f"{statistics.median(found):.2f}{ends}"
+def format_spread(values: Sequence[float]) -> str:
+    """Return the median of ratios; of several also the smallest and the largest."""
+    ends = f" ({min(values):.2f} to {max(values):.2f})" if len(values) > 1 else ""
+    return f"{statistics.median(values):.2f}{ends}"
 
 
-def _place(row: _Row) -> tuple[int, int, str]:
-    """Return the table of a row, the number of nodes, and the baseline."""
+def _get_table_key(row: _Row) -> tuple[int, int, str]:
+    """Return the kind of table, the number of nodes, and the title's suffix of a row."""
     if row.case.arrivals_per_second:
-        return 2, 0, _beside(row)
-    return int(row.case.compares == "policies"), row.case.nodes, _beside(row)
+        return 2, 0, _describe_base(row)
+    return int(row.case.compares == "policies"), row.case.nodes, _describe_base(row)
 
 
-def _beside(row: _Row) -> str:
-    """Return the part that a base has in a row, for the title of a table; "" without one."""
+def _describe_base(row: _Row) -> str:
+    """Return the role of the base in a row, as suffix of a title; "" without a base."""
     if row.pair.is_beside_base:
         return ", beside the base"
     is_of_base = schedulers.without_policy(row.pair.scheduler) == schedulers.BASE
     return ", of the base" if is_of_base else ""
 
 
-def _table(place: tuple[int, int, str], rows: Sequence[_Row]) -> Iterator[str]:
-    columns = (_BACKLOGS, _POLICIES, _ARRIVALS)[place[0]]
-    what = ("backlogs at {:,} nodes", "policies at {:,} nodes", "pods that arrive")[place[0]]
-    yield f"{what.format(place[1])}{place[2]}:"
+def _format_table(key: tuple[int, int, str], rows: Sequence[_Row]) -> Iterator[str]:
+    columns = (_BACKLOGS, _POLICIES, _ARRIVALS)[key[0]]
+    title = ("backlogs at {:,} nodes", "policies at {:,} nodes", "pods that arrive")[key[0]]
+    yield f"{title.format(key[1])}{key[2]}:"
     yield ""
     yield f"| {' | '.join(head for head, _ in columns)} |"
     yield f"|{'---|' * len(columns)}"

@@ -1,4 +1,4 @@
-"""What the ratios are to reach: `benchmarks/goals.yaml`."""
+"""The goals of `benchmarks/goals.yaml`, which are bounds for ratios."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from benchmarks import measurements, ratios, schedulers, workload_files
 
 FILE = pathlib.Path(__file__).resolve().parent / "goals.yaml"
 RUNS = 3
-"""A goal is about the median of so many."""
+"""Number of runs whose median decides whether a goal is met."""
 
 
 class Goal(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -21,11 +21,11 @@ class Goal(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     Attributes:
         figure: a name of `ratios.FIGURES`.
-        at_least, at_most: the bound; one of them.
-        workload: that it is about; "" for all.
-        nodes: the size that it is about.
-        arrivals_per_second: the rate that it is about; 0 for backlogs.
-        scheduler: whose figure is divided by the baseline's.
+        at_least, at_most: the bound; exactly one is set.
+        workload: the workload to which the goal applies; "" for all.
+        nodes: the size to which it applies.
+        arrivals_per_second: the rate to which it applies; 0 for backlogs.
+        scheduler: the scheduler whose figure is divided by the baseline's.
     """
 
     figure: str
@@ -37,36 +37,37 @@ class Goal(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     scheduler: str = schedulers.POLICYSCHED
 
     def __post_init__(self) -> None:
-        """Refuse what nobody measures, and what no ratio meets or misses."""
+        """Reject unknown figures, and goals without exactly one bound."""
         if self.figure not in ratios.FIGURES:
             known = ", ".join(ratios.FIGURES)
-            raise ValueError(f"there is no figure `{self.figure}`; there are {known}")
+            raise ValueError(f"unknown figure `{self.figure}`; known are {known}")
         if (self.at_least is None) == (self.at_most is None):
             raise ValueError("a goal needs one bound, `at_least` or `at_most`")
 
-    def means(self, case: measurements.Case, scheduler: str) -> bool:
-        """Return whether a scheduler is to reach it in a case."""
-        same = (case.nodes, case.arrivals_per_second) == (self.nodes, self.arrivals_per_second)
-        return same and scheduler == self.scheduler and self.workload in ("", case.workload)
+    def applies_to(self, case: measurements.Case, scheduler: str) -> bool:
+        """Return whether the goal applies to a scheduler in a case."""
+        is_same = (case.nodes, case.arrivals_per_second) == (self.nodes, self.arrivals_per_second)
+        return is_same and scheduler == self.scheduler and self.workload in ("", case.workload)
 
     def is_met(self, ratio: float) -> bool:
-        """Return whether a ratio reaches it."""
+        """Return whether a ratio meets the goal."""
         if self.at_least is not None:
             return ratio >= self.at_least
         return self.at_most is None or ratio <= self.at_most
 
-    def verdict(self, found: Sequence[float]) -> str:
-        """Return the bound and whether the median of these ratios reaches it."""
-        return f"{self.bound} {told(len(found), is_met=self.is_met(statistics.median(found)))}"
+    def verdict(self, values: Sequence[float]) -> str:
+        """Return the bound, and whether the median of the ratios meets it."""
+        is_met = self.is_met(statistics.median(values))
+        return f"{self.bound} {format_verdict(len(values), is_met=is_met)}"
 
     @property
     def bound(self) -> str:
-        """The bound for people."""
+        """The bound as text."""
         return f"≥ {self.at_least:g}" if self.at_least is not None else f"≤ {self.at_most:g}"
 
 
-def told(runs: int, *, is_met: bool) -> str:
-    """Return whether a goal is met, and by how many runs where they are too few to say so."""
+def format_verdict(runs: int, *, is_met: bool) -> str:
+    """Return whether a goal is met, and the number of runs if they are too few."""
     too_few = f" ({runs} of {RUNS} runs)" if runs < RUNS else ""
     return f"{'met' if is_met else 'MISSED'}{too_few}"
 
@@ -76,15 +77,15 @@ def load() -> Sequence[Goal]:
     """Return all goals.
 
     Raises:
-        workload_files.FileError: one of them is wrong.
+        workload_files.FileError: a goal is invalid.
     """
     return workload_files.read(FILE, list[Goal])
 
 
 def of(pair: ratios.Pair) -> list[Goal]:
-    """Return the goals of a pair, one a figure; there are none beside a base."""
-    found: dict[str, Goal] = {}
+    """Return the goals of a pair, one per figure; a comparison with the base has none."""
+    by_figure: dict[str, Goal] = {}
     for goal in load():
-        if not pair.is_beside_base and goal.means(pair.case, pair.scheduler):
-            found.setdefault(goal.figure, goal)
-    return list(found.values())
+        if not pair.is_beside_base and goal.applies_to(pair.case, pair.scheduler):
+            by_figure.setdefault(goal.figure, goal)
+    return list(by_figure.values())

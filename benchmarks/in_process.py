@@ -1,8 +1,8 @@
 """policysched's scheduling cycle on a workload, in process: no API server, no I/O, one thread.
 
-Every pod takes the way of the real loop from the queue to its place: pop, snapshot, filter, score,
-the record of the decision, assume, reserve, permit. What fits nowhere is asked about preemption,
-and nominated where that helps; victims stay.
+Every pod passes through the real loop from the queue to its node: pop, snapshot, filter, score, the
+record of the decision, assume, reserve, permit. For a pod that fits nowhere, preemption runs and
+may nominate a node; victims are not removed.
 """
 
 from __future__ import annotations
@@ -28,17 +28,16 @@ from policysched.queue import scheduling_queue
 from policysched.scheduler import decisions, failure, measurements, scheduling_cycle
 
 NAME = "policysched"
-_DECISIONS_KEPT = 1000
+_DECISION_LOG_SIZE = 1000
 _HIGH_PRIORITY = 1000
 
 
 @dataclasses.dataclass(frozen=True)
 class Setting:
-    """What is timed: a workload at a size, under a profile of policy files.
+    """A workload at a size, under a profile of policy files.
 
     Attributes:
-        is_different: whether every pod gets a label that no other has, so that nothing which is
-            kept for equal pods helps.
+        is_different: whether every pod gets a unique label, so that no two pods are equal.
     """
 
     workload: str
@@ -51,14 +50,14 @@ class Setting:
 
 @dataclasses.dataclass(frozen=True)
 class Manifests:
-    """A cluster and its backlog as the API server would give them out."""
+    """A cluster and its backlog, as objects of the API server."""
 
     nodes: list[dict[str, Any]]
     initial_pods: list[dict[str, Any]]
     pods: list[dict[str, Any]]
 
 
-def manifests_of(setting: Setting) -> Manifests:
+def make_manifests(setting: Setting) -> Manifests:
     """Return the objects of a setting."""
     workload = workload_files.load(setting.workload)
     pods = workload.pods(setting.pods, setting.profile)
@@ -68,23 +67,23 @@ def manifests_of(setting: Setting) -> Manifests:
     running = workload.initial_pods(setting.nodes, setting.profile)
     return Manifests(
         workload.nodes(setting.nodes),
-        [_stored(pod, workload_files.INITIAL_NAMESPACE) for pod in running],
-        [_stored(pod, workload_files.NAMESPACE) for pod in pods],
+        [_add_server_fields(pod, workload_files.INITIAL_NAMESPACE) for pod in running],
+        [_add_server_fields(pod, workload_files.NAMESPACE) for pod in pods],
     )
 
 
-def _stored(pod: dict[str, Any], namespace: str) -> dict[str, Any]:
-    """Return a pod with what the API server and its admission add."""
+def _add_server_fields(pod: dict[str, Any], namespace: str) -> dict[str, Any]:
+    """Return a pod with the fields that the API server and its admission add."""
     spec = pod["spec"]
     if "priorityClassName" in spec:
         spec = {**spec, "priority": _HIGH_PRIORITY}
     name = pod["metadata"]["name"]
-    own = {"namespace": namespace, "uid": f"{namespace}/{name}"}
-    return {**pod, "metadata": pod["metadata"] | own, "spec": spec}
+    added = {"namespace": namespace, "uid": f"{namespace}/{name}"}
+    return {**pod, "metadata": pod["metadata"] | added, "spec": spec}
 
 
 class _Failures:
-    """Nominates where room could be made, and forgets the pod."""
+    """Nominates the node on which preemption can make room, and drops the pod."""
 
     def __init__(self, queue: scheduling_queue.SchedulingQueue) -> None:
         self._queue = queue
@@ -104,7 +103,7 @@ class _Failures:
 
 @dataclasses.dataclass(frozen=True)
 class Timed:
-    """What placing a backlog took; CPU seconds are of the whole process."""
+    """The result of placing a backlog; CPU seconds are of the whole process."""
 
     placed: int
     seconds: float
@@ -114,9 +113,9 @@ class Timed:
 class Run:
     """A cluster and its backlog, ready to be scheduled once."""
 
-    def __init__(self, setting: Setting, made: Manifests | None = None) -> None:
-        """Build everything up to the first cycle; `made` saves making the objects again."""
-        made = made or manifests_of(setting)
+    def __init__(self, setting: Setting, manifests: Manifests | None = None) -> None:
+        """Build everything up to the first cycle, from given objects or new ones."""
+        manifests = manifests or make_manifests(setting)
         clock = clocks.SystemClock()
         self.cache = caches.Cache(clock)
         policy_set = policies.load_policy_set(setting.policies, {}, NAME)
@@ -133,32 +132,32 @@ class Run:
         self._queue = scheduling_queue.SchedulingQueue(
             {setting.profile: self.framework}, clock, nominator=self.cache.nominated
         )
-        log = decisions.DecisionLog(_DECISIONS_KEPT, clock, measurements.SchedulingHistograms())
+        log = decisions.DecisionLog(_DECISION_LOG_SIZE, clock, measurements.SchedulingHistograms())
         failures = cast("failure.FailureHandler", _Failures(self._queue))
         waiting = waiting_pods.WaitingPods(clock)
         self._cycle = scheduling_cycle.SchedulingCycle(
             self.cache, self._queue, waiting, failures, log, clock
         )
-        self._fill(made, pod_shape.PodShapeCache(profiles.annotation_keys))
+        self._fill(manifests, pod_shape.PodShapeCache(profiles.annotation_keys))
 
-    def _fill(self, made: Manifests, shapes: pod_shape.PodShapeCache) -> None:
-        for node in made.nodes:
+    def _fill(self, manifests: Manifests, shapes: pod_shape.PodShapeCache) -> None:
+        for node in manifests.nodes:
             self.cache.set_node(msgspec.convert(node, objects.Node))
         self.cache.add_pods(
-            shapes.make_info(msgspec.convert(pod, objects.Pod)) for pod in made.initial_pods
+            shapes.make_info(msgspec.convert(pod, objects.Pod)) for pod in manifests.initial_pods
         )
-        for pod in made.pods:
+        for pod in manifests.pods:
             self._queue.add(shapes.make_info(msgspec.convert(pod, objects.Pod)))
 
     def schedule(self) -> int:
-        """Decide about all pods, one after the other; return how many found a place."""
+        """Decide all pods one after the other; return how many found a node."""
         placed = 0
         while (queued := self._queue.pop()) is not None:
             placed += self._cycle.run(self.framework, queued) is not None
         return placed
 
-    def timed(self) -> Timed:
-        """Do the same by the clock, with Python's garbage collector set as `run` sets it."""
+    def measure(self) -> Timed:
+        """Schedule and time all pods, with Python's garbage collector configured as in `run`."""
         gc.unfreeze()
         process.freeze_existing_objects()
         cpu_seconds, seconds = time.process_time(), time.perf_counter()

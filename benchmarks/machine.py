@@ -1,4 +1,4 @@
-"""What machine this is, as far as it sets how fast programs are."""
+"""A description of the machine and the Python that run a benchmark."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ _MODEL = "model name"
 
 
 @functools.cache
-def told() -> str:
-    """Return how many cores of which processor, and which Python, built by which compiler."""
-    cores, model = os.cpu_count(), _model()
+def describe() -> str:
+    """Return the number of cores, the processor, the version of Python and its compiler."""
+    cores, model = os.cpu_count(), _read_model()
     python = f"Python {platform.python_version()} ({platform.python_compiler()})"
     return f"{cores} cores{f' of {model}' if model else ''}, {python}"
 
 
-def _model() -> str:
-    """Return the name of the processor; "" where Linux does not say it (proc(5): cpuinfo)."""
+def _read_model() -> str:
+    """Return the name of the processor; "" if Linux does not report it (proc(5): cpuinfo)."""
     for line in pathlib.Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
         name, _, value = line.partition(":")
         if name.strip() == _MODEL:

@@ -1,4 +1,4 @@
-"""What is measured of one run of a scheduler, and what it was measured with."""
+"""Records of the runs of schedulers: case, figures, quality and inputs."""
 
 from __future__ import annotations
 
@@ -14,14 +14,15 @@ _AboveZero = Annotated[float, msgspec.Meta(ge=1e-6, le=1e9)]
 
 
 class Case(msgspec.Struct, frozen=True):
-    """What is measured: a workload at a size.
+    """A workload at a size.
 
     Attributes:
         workload: its name.
-        nodes: how many.
-        pods: how many are measured.
-        arrivals_per_second: how fast they come; 0 for a backlog that lies ready.
-        compares: what differs between the runs: `schedulers` or `policies`.
+        nodes: number of nodes.
+        pods: number of measured pods.
+        arrivals_per_second: the rate at which pods arrive; 0 for a backlog, which exists before the
+            scheduler starts.
+        compares: the difference between the compared runs: `schedulers` or `policies`.
     """
 
     workload: str
@@ -31,10 +32,10 @@ class Case(msgspec.Struct, frozen=True):
     compares: str = "schedulers"
 
     def baselines(self, scheduler: str) -> Sequence[str]:
-        """Return the schedulers whose figures those of `scheduler` are divided by.
+        """Return the schedulers by whose figures the figures of `scheduler` are divided.
 
-        With policies that is the same scheduler without one, otherwise kube-scheduler; and for
-        policysched, the one of the base.
+        The first is the same scheduler without a policy if policies are compared, otherwise
+        kube-scheduler. The figures of policysched are also divided by those of the base.
         """
         is_policies = self.compares == "policies"
         own = schedulers.without_policy(scheduler) if is_policies else schedulers.KUBE_SCHEDULER
@@ -42,20 +43,20 @@ class Case(msgspec.Struct, frozen=True):
         return [name for name in dict.fromkeys(both) if name != scheduler]
 
     def __str__(self) -> str:
-        """Return one line for people."""
-        how = f" at {self.arrivals_per_second:g}/s" if self.arrivals_per_second else ""
-        what = ", policies" if self.compares == "policies" else ""
-        return f"{self.workload}, {self.nodes:,} nodes, {self.pods:,} pods{how}{what}"
+        """Return a title of one line."""
+        rate = f" at {self.arrivals_per_second:g}/s" if self.arrivals_per_second else ""
+        suffix = ", policies" if self.compares == "policies" else ""
+        return f"{self.workload}, {self.nodes:,} nodes, {self.pods:,} pods{rate}{suffix}"
 
 
 class Quality(msgspec.Struct, frozen=True):
-    """How well pods were placed (see `benchmarks.quality`).
+    """The quality of placements (see `benchmarks.quality`).
 
     Attributes:
-        cpu_std, cpu_max: of the shares of cpu that pods request, over all nodes.
-        memory_std, memory_max: likewise.
-        score: the sum over the measured pods of 0 to 100 points each.
-        broken_rules: how many rules the final state breaks.
+        cpu_std, cpu_max: standard deviation and maximum of the nodes' requested cpu shares.
+        memory_std, memory_max: likewise for memory.
+        score: the sum of the points of the measured pods, 0 to 100 each.
+        broken_rules: number of rules that the final state violates.
     """
 
     cpu_std: float
@@ -67,10 +68,10 @@ class Quality(msgspec.Struct, frozen=True):
 
 
 class Latency(msgspec.Struct, frozen=True):
-    """Milliseconds until pods were bound: quantiles over the pods.
+    """Quantiles over the pods of the milliseconds until a pod was bound.
 
-    Arriving pods count from the moment in which they were due, whenever the benchmark got to send
-    them; those of a backlog from the start of the scheduler.
+    The wait of an arriving pod begins when the pod is due, even if the benchmark sends it later;
+    the wait of a pod of a backlog begins at the start of the scheduler.
     """
 
     p50_ms: float
@@ -80,14 +81,14 @@ class Latency(msgspec.Struct, frozen=True):
 
 
 class Origin(msgspec.Struct, frozen=True):
-    """What a run was made with beside its case; runs of other origins are not compared.
+    """The inputs of a run besides its case; runs of different origins are not compared.
 
     Attributes:
-        workload: hash of what its file creates.
-        policysched: hash of the files of the package.
+        workload: hash of the objects that the workload creates.
+        policysched: hash of the files of the package and of the grammar.
         kube_scheduler: its version.
-        policy: hash of the policy's text; "" without one.
-        flags: further ones of policysched.
+        policy: hash of the text of the policy; "" without one.
+        flags: further flags of policysched.
     """
 
     workload: str
@@ -101,31 +102,33 @@ class Measurement(msgspec.Struct, frozen=True):
     """One run of one scheduler.
 
     Attributes:
-        case, scheduler: what ran; `policysched+NAME` with the policy of that name,
+        case: the workload and its size.
+        scheduler: the scheduler that ran; `policysched+NAME` with the policy of that name,
             `policysched@base` from a second checkout.
-        repeat: which turn it was, from 0.
-        bound: how many of the measured pods got a node.
+        repeat: the number of the repeat, from 0.
+        bound: number of measured pods that got a node.
         start_seconds: from the start of the process to the first binding or preemption.
         bind_seconds: from there to the last binding.
-        pods_per_second: bindings a second in this time.
+        pods_per_second: bindings per second in `bind_seconds`.
         events_behind_seconds: from the last binding until the last event was written.
-        cpu_seconds: of the scheduler between the first binding or preemption and the last event.
+        cpu_seconds: of the scheduler, from the first binding or preemption to the last event.
         server_cpu_seconds: of kube-apiserver and etcd in the same time.
         total_cpu_seconds: of the scheduler since its start.
         peak_memory_mib: of the scheduler since its start.
-        others_share: of the machine's CPU time, what went to other processes meanwhile.
-        stolen_share: of the same, what the hypervisor gave to other virtual machines; None in lines
-            of older benchmarks.
-        ended_at: when the last event was written, in seconds since the epoch; None likewise.
-        arrived_per_second: how fast pods were really sent, which a busy machine may slow down; 0
-            for a backlog.
-        sent_late_p99_ms: how long after they were due pods were sent, which the waits of both
-            schedulers have in them; 0 for a backlog.
-        latency: until pods were bound.
-        quality: where they were bound.
-        origin: what it was made with; None in lines of older benchmarks.
-        machine: its cores and Python (see `benchmarks.machine`).
-        churn_turns: how often objects came, or came and went, in the same time as `cpu_seconds`.
+        others_share: share of the machine's CPU time that other processes used in the same time.
+        stolen_share: share that the hypervisor gave to other virtual machines; None in lines of
+            older benchmarks.
+        ended_at: when the last event was written, in seconds since the epoch; None in lines of
+            older benchmarks.
+        arrived_per_second: the rate at which pods were sent, which a busy machine may reduce; 0 for
+            a backlog.
+        sent_late_p99_ms: the delay between due and sent, which is part of the waits with both
+            schedulers; 0 for a backlog.
+        latency: the waits until pods were bound.
+        quality: the quality of their placements.
+        origin: the inputs of the run; None in lines of older benchmarks.
+        machine: cores and Python (see `benchmarks.machine`).
+        churn_turns: cycles of churn in the same time as `cpu_seconds`.
     """
 
     case: Case
@@ -153,15 +156,15 @@ class Measurement(msgspec.Struct, frozen=True):
 
     @property
     def key(self) -> tuple[Case, str, int]:
-        """What this is a measurement of."""
+        """Case, scheduler and repeat, which identify the run."""
         return self.case, self.scheduler, self.repeat
 
     @property
     def known_stolen_share(self) -> float:
-        """The stolen share; not a number where it is not known."""
+        """The stolen share; NaN if it is unknown."""
         return math.nan if self.stolen_share is None else self.stolen_share
 
     @property
-    def told_per_second(self) -> float:
-        """Bindings a second, until the last event was written."""
+    def pods_per_second_with_events(self) -> float:
+        """Bindings per second, until the last event was written."""
         return self.bound / (self.bind_seconds + max(0.0, self.events_behind_seconds))

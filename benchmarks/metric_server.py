@@ -1,4 +1,4 @@
-"""A server that answers as Prometheus does, with a random share for each of many instances."""
+"""A server that answers queries like Prometheus, with a random share for each instance."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from tests.promapi import fake_prometheus
 
 STEP_SECONDS = 10.0
 _NOW, _MEASURED = b"12345.678", b"12343.678"
-"""Stand for the time of the answer, and of the samples, in an answer that is made once."""
+"""Placeholders for the times of the answer and of its samples, in an answer made once."""
 
 
 @contextlib.contextmanager
-def serving(instances: Sequence[str], *, steps: int = 0) -> Iterator[str]:
-    """Give the URL of a server in a process of its own.
+def serve_metrics(instances: Sequence[str], *, steps: int = 0) -> Iterator[str]:
+    """Yield the URL of a server in a separate process.
 
     Args:
         instances: the values of the label `instance`.
-        steps: of the answers to range queries.
+        steps: number of steps in answers to range queries.
     """
     context = multiprocessing.get_context("spawn")
     ours, theirs = context.Pipe()
@@ -37,7 +37,7 @@ def serving(instances: Sequence[str], *, steps: int = 0) -> Iterator[str]:
 
 
 def _serve(instances: Sequence[str], steps: int, pipe: connection.Connection) -> None:
-    """Be the server until the other end closes."""
+    """Serve until the other end of the pipe sends anything or closes."""
     rng = random.Random(1)
     labels = [
         {"instance": name, "job": "node-exporter", "namespace": "monitoring", "endpoint": "metrics"}
@@ -52,10 +52,10 @@ def _serve(instances: Sequence[str], steps: int, pipe: connection.Connection) ->
         else:
             end = float(request.form["end"])
             moments = [end - STEP_SECONDS * step for step in reversed(range(steps))]
-            body = _matrix(labels, values, moments)
+            body = _make_matrix(labels, values, moments)
         return fake_prometheus.Answer(200, (body,))
 
-    instant = _vector(labels, values)
+    instant = _make_vector(labels, values)
     with fake_prometheus.FakePrometheus() as server:
         server.answer = answer
         pipe.send(server.url)
@@ -63,25 +63,31 @@ def _serve(instances: Sequence[str], steps: int, pipe: connection.Connection) ->
             pipe.recv()
 
 
-def _vector(labels: Sequence[dict[str, str]], values: Sequence[str]) -> bytes:
+def _make_vector(labels: Sequence[dict[str, str]], values: Sequence[str]) -> bytes:
     now, measured = float(_NOW), _MEASURED.decode()
     samples = [[now, value] for value in values] + [[now, measured] for _ in labels]
-    series = zip(_both(labels), samples, strict=True)
-    return _body("vector", [{"metric": one, "value": sample} for one, sample in series])
+    series = zip(_add_time_labels(labels), samples, strict=True)
+    return _make_body(
+        "vector", [{"metric": series_labels, "value": sample} for series_labels, sample in series]
+    )
 
 
-def _matrix(labels: Sequence[dict[str, str]], values: Sequence[str], moments: list[float]) -> bytes:
+def _make_matrix(
+    labels: Sequence[dict[str, str]], values: Sequence[str], moments: list[float]
+) -> bytes:
     measured = [[at, f"{at - 2:.3f}"] for at in moments]
     samples = [[[at, value] for at in moments] for value in values] + [measured for _ in labels]
-    series = zip(_both(labels), samples, strict=True)
-    return _body("matrix", [{"metric": one, "values": sample} for one, sample in series])
+    series = zip(_add_time_labels(labels), samples, strict=True)
+    return _make_body(
+        "matrix", [{"metric": series_labels, "values": sample} for series_labels, sample in series]
+    )
 
 
-def _both(labels: Sequence[dict[str, str]]) -> list[dict[str, str]]:
-    """Return the labels of the values and those of the times at which they were measured."""
-    return [*labels, *({**one, "policysched": "measured_at"} for one in labels)]
+def _add_time_labels(labels: Sequence[dict[str, str]]) -> list[dict[str, str]]:
+    """Return the labels of the values, then those of their measurement times."""
+    return [*labels, *({**series_labels, "policysched": "measured_at"} for series_labels in labels)]
 
 
-def _body(kind: str, series: object) -> bytes:
+def _make_body(kind: str, series: object) -> bytes:
     body = {"status": "success", "data": {"resultType": kind, "result": series}}
     return json.dumps(body, separators=(",", ":")).encode()

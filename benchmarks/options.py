@@ -1,4 +1,4 @@
-"""Forms of command line options that the benchmarks share."""
+"""Command line options that the benchmarks share."""
 
 from __future__ import annotations
 
@@ -10,92 +10,94 @@ from typing import Any, NoReturn
 
 EXIT_WRONG_INPUT, EXIT_USAGE = 2, 3
 MOST = 1_000_000
-"""Of anything: more than a machine has room for."""
+"""The upper limit of every number; no machine has room for more objects."""
 
 
 class Parser(argparse.ArgumentParser):
-    """Ends with 3 where words of the command line are wrong; 2 is for wrong files."""
+    """A parser that exits with 3 on usage errors; 2 is for invalid files."""
 
-    def __init__(self, **given: Any) -> None:  # noqa: ANN401 - those of argparse
-        """Take no abbreviations."""
-        super().__init__(allow_abbrev=False, **given)
+    def __init__(self, **arguments: Any) -> None:  # noqa: ANN401 - arguments of argparse
+        """Disable abbreviated options."""
+        super().__init__(allow_abbrev=False, **arguments)
 
     def error(self, message: str) -> NoReturn:
-        """Tell what is wrong, and end."""
+        """Print the usage and the error, and exit."""
         self.print_usage(sys.stderr)
         self.exit(EXIT_USAGE, f"{self.prog}: {message}\n")
 
 
 def at_least(least: int, most: int = MOST) -> Callable[[str], int]:
-    """Return what reads one number that is neither smaller nor bigger."""
+    """Return an argparse type for whole numbers from `least` to `most`."""
 
     def read(text: str) -> int:
-        return _number(text, least, most)
+        return _parse_number(text, least, most)
 
     return read
 
 
 def above_zero(text: str) -> float:
-    """Return a number that is bigger than 0."""
-    return _real(text, is_right=lambda number: 0 < number < math.inf, what="number above 0")
+    """Parse a finite number above 0."""
+    return _parse_real(
+        text, is_valid=lambda number: 0 < number < math.inf, expected="number above 0"
+    )
 
 
 def share(text: str) -> float:
-    """Return a number from 0 to 1."""
-    return _real(text, is_right=lambda number: 0 <= number <= 1, what="share from 0 to 1")
+    """Parse a number from 0 to 1."""
+    return _parse_real(text, is_valid=lambda number: 0 <= number <= 1, expected="share from 0 to 1")
 
 
 def numbers(text: str) -> list[int]:
-    """Return the numbers of a list with commas, all of them at least 1."""
-    return [_number(word, 1) for word in text.split(",")]
+    """Parse whole numbers separated by commas, each at least 1."""
+    return [_parse_number(word, 1) for word in text.split(",")]
 
 
 def words(text: str) -> list[str]:
-    """Return the words of a list with commas."""
+    """Parse words separated by commas."""
     return text.split(",")
 
 
 def some_of(known: list[str]) -> Callable[[str], list[str]]:
-    """Return what reads a list with commas of words that are known."""
+    """Return an argparse type for known words separated by commas."""
 
     def read(text: str) -> list[str]:
         for word in words(text):
             if word not in known:
-                raise argparse.ArgumentTypeError(f"`{word}` is none of {', '.join(known)}")
+                raise argparse.ArgumentTypeError(f"`{word}` is not one of {', '.join(known)}")
         return words(text)
 
     return read
 
 
 def add_profile(parser: argparse.ArgumentParser) -> None:
-    """Let the cycle be profiled: `--profile [LINES]`."""
+    """Add `--profile [LINES]`, which profiles the cycle."""
     parser.add_argument(
         "--profile",
         type=at_least(1),
         nargs="?",
         const=30,
         metavar="LINES",
-        help="say where the time goes, by functions",
+        help="print the time of the cycle by function",
     )
 
 
-def _number(text: str, least: int, most: int = MOST) -> int:
+def _parse_number(text: str, least: int, most: int = MOST) -> int:
     try:
         number = int(text)
     except ValueError:
         number = least - 1
     if number < least:
-        raise argparse.ArgumentTypeError(f"`{text}` is no whole number from {least} on")
+        raise argparse.ArgumentTypeError(f"`{text}` is not a whole number from {least} on")
     if number > most:
         raise argparse.ArgumentTypeError(f"`{text}` is more than {most:,}")
     return number
 
 
-def _real(text: str, *, is_right: Callable[[float], bool], what: str) -> float:
+def _parse_real(text: str, *, is_valid: Callable[[float], bool], expected: str) -> float:
     try:
         number = float(text)
     except ValueError:
         number = math.nan
-    if not is_right(number):
-        raise argparse.ArgumentTypeError(f"`{text}` is no {what}")
+    if not is_valid(number):
+        raise argparse.ArgumentTypeError(f"`{text}` is not a {expected}")
     return number

@@ -1,4 +1,4 @@
-"""What runs are made with now, and which older runs were made with something else."""
+"""The inputs of runs now, and their differences from the inputs of older runs."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from benchmarks import machine, measurements, results, schedulers, workload_file
 from tests.realcluster import components
 
 _NO_OPTIONS = schedulers.Options()
-_OLDER = "by a benchmark that did not say yet with what"
+_OLDER = "by an older benchmark, which recorded no inputs"
 _ELSEWHERE = "on another machine, or with another Python"
 _DIFFERENCES = {
-    "workload": "of a workload whose file was another one",
+    "workload": "with another version of the workload",
     "policysched": "with another version of policysched",
     "kube_scheduler": "with another version of kube-scheduler",
-    "policy": "with another text of the policy",
+    "policy": "with another version of the policy",
     "flags": "with other flags of policysched",
 }
 
@@ -26,15 +26,15 @@ def origin(
     scheduler: str,
     options: schedulers.Options = _NO_OPTIONS,
 ) -> measurements.Origin:
-    """Return what a run of a scheduler is made with now.
+    """Return the inputs of a run of a scheduler now.
 
     Args:
-        workload: as it was read for the run; its file may have been edited since.
-        scheduler: which one runs, and with which policy.
+        workload: as read for the run; its file may have changed since.
+        scheduler: the name of the scheduler, with its policy.
         options: of policysched.
 
     Raises:
-        workload_files.FileError: there is no such policy or base any longer.
+        workload_files.FileError: the policy or the base no longer exists.
     """
     policy = schedulers.policy_of(scheduler)
     text = schedulers.policy_file(policy).read_bytes() if policy else b""
@@ -48,23 +48,24 @@ def origin(
 
 
 def judge(options: schedulers.Options = _NO_OPTIONS) -> results.Judge:
-    """Return what leaves out all runs that were made with, or on, something else than now.
+    """Return a function that reports how the inputs or the machine of a run differ from now.
 
-    kube-scheduler's are left out with policysched's, for ratios are of one state of the machine.
+    Runs of kube-scheduler are excluded together with those of policysched, because ratios are for
+    one state of the machine.
     """
     known: dict[tuple[str, str], measurements.Origin | None] = {}
 
-    def difference(one: measurements.Measurement) -> str:
-        key = (one.case.workload, one.scheduler)
+    def difference(run: measurements.Measurement) -> str:
+        key = (run.case.workload, run.scheduler)
         if key not in known:
-            known[key] = _origin_or_none(*key, options)
-        told = _difference(one.origin, known[key])
-        return told or ("" if one.machine == machine.told() else _ELSEWHERE)
+            known[key] = _get_origin(*key, options)
+        reason = _find_difference(run.origin, known[key])
+        return reason or ("" if run.machine == machine.describe() else _ELSEWHERE)
 
     return difference
 
 
-def _origin_or_none(
+def _get_origin(
     workload: str, scheduler: str, options: schedulers.Options
 ) -> measurements.Origin | None:
     try:
@@ -73,38 +74,38 @@ def _origin_or_none(
         return None
 
 
-def _difference(made: measurements.Origin | None, now: measurements.Origin | None) -> str:
-    if made is None:
+def _find_difference(before: measurements.Origin | None, now: measurements.Origin | None) -> str:
+    if before is None:
         return _OLDER
     if now is None:
-        return "of a workload, policy or base that is not there any longer"
-    for field, told in _DIFFERENCES.items():
-        if getattr(made, field) != getattr(now, field):
-            return told
+        return "of a workload, policy or base that no longer exists"
+    for field, reason in _DIFFERENCES.items():
+        if getattr(before, field) != getattr(now, field):
+            return reason
     return ""
 
 
 def check_unchanged(options: schedulers.Options = _NO_OPTIONS) -> None:
-    """Check that policysched and its base are what they were when this process first looked.
+    """Check that policysched and its base have not changed since this process first read them.
 
     Raises:
-        workload_files.FileError: somebody has edited it; what runs now would be another version.
+        workload_files.FileError: a file has changed, so the next run would be of another version.
     """
     folders = [schedulers.CHECKOUT, *([options.base] if options.base else [])]
-    if any(policysched_hash.__wrapped__(one) != policysched_hash(one) for one in folders):
-        text = "files of policysched were changed after the benchmark had begun"
-        raise workload_files.FileError(f"{text}; the same command begins anew with these")
+    if any(policysched_hash.__wrapped__(each) != policysched_hash(each) for each in folders):
+        text = "files of policysched changed after the benchmark had begun"
+        raise workload_files.FileError(f"{text}; run the same command to measure the new version")
 
 
 @functools.cache
 def policysched_hash(checkout: pathlib.Path = schedulers.CHECKOUT) -> str:
-    """Return a hash of the package and the grammar in a checkout: its version."""
-    named: list[bytes] = []
+    """Return the version of a checkout: a hash of its package and its grammar."""
+    parts: list[bytes] = []
     for folder in (checkout / "policysched", checkout / "grammar"):
-        files = [one for one in folder.rglob("*") if one.is_file() and one.suffix != ".pyc"]
-        for one in sorted(files):
-            named += [one.relative_to(folder).as_posix().encode(), one.read_bytes()]
-    return _hash(b"\0".join(named))
+        files = [file for file in folder.rglob("*") if file.is_file() and file.suffix != ".pyc"]
+        for file in sorted(files):
+            parts += [file.relative_to(folder).as_posix().encode(), file.read_bytes()]
+    return _hash(b"\0".join(parts))
 
 
 def _hash(content: bytes) -> str:

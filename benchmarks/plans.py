@@ -1,4 +1,4 @@
-"""Plans: the YAML files of `benchmarks/plans`, which say what is measured and how often."""
+"""Plans: the YAML files of `benchmarks/plans`, with the cases to measure and their repeats."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ _Rate: TypeAlias = Annotated[float, msgspec.Meta(ge=0.1, le=100_000)]
 
 
 class Entry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Workloads that are measured alike: each of them at each size.
+    """Workloads with common settings; each workload is measured at each size.
 
     Attributes:
         workloads: their names.
         nodes: sizes of the cluster.
-        pods: how many are measured; by default what the workload says for the size.
-        repeats: how often; by default what the plan says.
-        arrivals_per_second: rates at which pods arrive, instead of a backlog that lies ready.
-        policies: names of files of `benchmarks/policies`, with which policysched is compared with
-            itself without a policy, instead of with kube-scheduler.
+        pods: number of measured pods; by default the workload's number for the size.
+        repeats: repeats of each case; by default those of the plan.
+        arrivals_per_second: rates at which pods arrive; without one, a backlog is measured.
+        policies: names of files of `benchmarks/policies`; policysched with each of them is compared
+            with policysched without a policy, instead of with kube-scheduler.
     """
 
     workloads: Annotated[list[str], msgspec.Meta(min_length=1)]
@@ -40,12 +40,12 @@ class Entry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Plan(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What is measured.
+    """The cases to measure.
 
     Attributes:
         description: one line.
-        cases: in this order.
-        repeats: how often each case is run by each scheduler.
+        cases: in the order of measurement.
+        repeats: number of runs of each case by each scheduler.
     """
 
     description: str
@@ -55,12 +55,12 @@ class Plan(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 @dataclasses.dataclass(frozen=True)
 class Comparison:
-    """A case and who runs it, how often.
+    """A case, its schedulers and the number of its repeats.
 
     Attributes:
-        names: in this order in every other repeat, and in the opposite one in between; which of
-            them comes first follows from the case, so that none has the first turn of all cases
-            that are run once.
+        names: schedulers in the order of every second repeat; the other repeats have the opposite
+            order. The case decides the order of the first repeat, so that no scheduler is first in
+            all cases that run once.
     """
 
     case: measurements.Case
@@ -68,7 +68,7 @@ class Comparison:
     repeats: int
 
     def turns(self) -> Iterator[tuple[int, str]]:
-        """Give (repeat, scheduler) in the order of the runs."""
+        """Yield (repeat, scheduler) in the order of the runs."""
         first = zlib.crc32(str(self.case).encode())
         for repeat in range(self.repeats):
             for name in self.names if (first + repeat) % 2 == 0 else self.names[::-1]:
@@ -76,16 +76,16 @@ class Comparison:
 
 
 def load(name: str) -> Plan:
-    """Return the plan in `plans/<name>.yaml`, or in a file.
+    """Return the plan in `plans/<name>.yaml`, or in another file.
 
     Raises:
-        workload_files.FileError: there is none, or it is not a plan.
+        workload_files.FileError: the file does not exist, or is not a plan.
     """
     if name in names():
         return workload_files.read(FOLDER / f"{name}.yaml", Plan)
     if not pathlib.Path(name).is_file():
         shipped = ", ".join(names())
-        raise workload_files.FileError(f"there is no plan `{name}`; there are {shipped}, or a file")
+        raise workload_files.FileError(f"unknown plan `{name}`; known are {shipped}, or a file")
     return workload_files.read(pathlib.Path(name), Plan)
 
 
@@ -97,49 +97,51 @@ def names() -> list[str]:
 def comparisons(
     plan: Plan, only: Sequence[str] = (), *, has_base: bool = False
 ) -> list[Comparison]:
-    """Return what a plan means, without what came before.
+    """Return the comparisons of a plan, one for each case; the first entry of a case counts.
 
     Args:
-        plan: what is measured.
-        only: schedulers that run; all of them by default.
-        has_base: whether policysched of a second checkout takes its turns, too.
+        plan: the cases to measure.
+        only: the schedulers to run; by default all.
+        has_base: whether policysched of a second checkout also runs.
 
     Raises:
-        workload_files.FileError: it names a workload, a policy or a scheduler that is not there.
+        workload_files.FileError: a workload, policy or scheduler is unknown.
     """
-    known = dict.fromkeys(name for entry in plan.cases for name in _names(entry, has_base=has_base))
+    known = dict.fromkeys(
+        name for entry in plan.cases for name in _list_schedulers(entry, has_base=has_base)
+    )
     for name in only:
         if name not in known:
-            there = ", ".join(known)
-            raise workload_files.FileError(f"`{name}` is none of the schedulers: {there}")
-    made: dict[measurements.Case, Comparison] = {}
+            known_names = ", ".join(known)
+            raise workload_files.FileError(f"unknown scheduler `{name}`; known are {known_names}")
+    by_case: dict[measurements.Case, Comparison] = {}
     for entry in plan.cases:
-        names = _names(entry, has_base=has_base)
+        names = _list_schedulers(entry, has_base=has_base)
         chosen = [name for name in names if not only or name in only]
-        for case in _cases(entry):
-            made.setdefault(case, Comparison(case, chosen, entry.repeats or plan.repeats))
-    return list(made.values())
+        for case in _list_cases(entry):
+            by_case.setdefault(case, Comparison(case, chosen, entry.repeats or plan.repeats))
+    return list(by_case.values())
 
 
-def _names(entry: Entry, *, has_base: bool) -> list[str]:
-    """Return the schedulers that run an entry, the one that others are compared with first."""
+def _list_schedulers(entry: Entry, *, has_base: bool) -> list[str]:
+    """Return the schedulers that run an entry; baselines are before the others."""
     own = [schedulers.POLICYSCHED, *(schedulers.with_policy(name) for name in entry.policies)]
     if has_base:
-        # A scheduler and its base take turns next to each other.
-        own = [one for name in own for one in (schedulers.of_base(name), name)]
+        # A scheduler runs next to its base.
+        own = [each for name in own for each in (schedulers.of_base(name), name)]
     return list(dict.fromkeys(own if entry.policies else [schedulers.KUBE_SCHEDULER, *own]))
 
 
-def _cases(entry: Entry) -> Iterator[measurements.Case]:
+def _list_cases(entry: Entry) -> Iterator[measurements.Case]:
     for name in entry.policies:
-        schedulers.policy_file(name)  # so that a wrong name is said before anything runs
+        schedulers.policy_file(name)  # reports an unknown name before anything runs
     compares = "policies" if entry.policies else "schedulers"
     for name in entry.workloads:
         workload = workload_files.load(name)
         _check_churn(workload)
         for nodes in entry.nodes:
             for rate in entry.arrivals_per_second or [0.0]:
-                pods = entry.pods or _pod_count(workload, nodes, rate)
+                pods = entry.pods or _count_pods(workload, nodes, rate)
                 yield measurements.Case(name, nodes, pods, rate, compares)
 
 
@@ -150,5 +152,5 @@ def _check_churn(workload: workload_files.Workload) -> None:
         raise workload_files.FileError(f"workload `{workload.name}`: {error}") from error
 
 
-def _pod_count(workload: workload_files.Workload, nodes: int, rate: float) -> int:
+def _count_pods(workload: workload_files.Workload, nodes: int, rate: float) -> int:
     return int(_SECONDS_OF_ARRIVALS * rate) if rate else workload.pod_count(nodes)

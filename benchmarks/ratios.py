@@ -1,4 +1,4 @@
-"""Figures of runs, and their ratios to those of a baseline in the same repeat."""
+"""Figures of runs, and their ratios to the figures of a baseline in the same repeat."""
 
 from __future__ import annotations
 
@@ -16,20 +16,22 @@ PODS, TOLD = "pods/s", "told/s"
 CPU, CPU_WITH_START = "CPU without start", "CPU with start"
 CPU_OF_ALL, MEMORY, P99 = "CPU of all", "memory", "p99"
 FIGURES: Mapping[str, Value] = {
-    PODS: lambda one: one.pods_per_second,
-    TOLD: lambda one: one.told_per_second,
-    CPU: lambda one: one.cpu_seconds / one.bound,
-    CPU_WITH_START: lambda one: one.total_cpu_seconds / one.bound,
-    "servers": lambda one: one.server_cpu_seconds / one.bound,
-    CPU_OF_ALL: lambda one: (one.cpu_seconds + one.server_cpu_seconds) / one.bound,
-    MEMORY: lambda one: one.peak_memory_mib,
-    "p50": lambda one: one.latency.p50_ms,
-    P99: lambda one: one.latency.p99_ms,
-    "points": lambda one: one.quality.score / one.bound,
+    PODS: lambda run: run.pods_per_second,
+    TOLD: lambda run: run.pods_per_second_with_events,
+    CPU: lambda run: run.cpu_seconds / run.bound,
+    CPU_WITH_START: lambda run: run.total_cpu_seconds / run.bound,
+    "servers": lambda run: run.server_cpu_seconds / run.bound,
+    CPU_OF_ALL: lambda run: (run.cpu_seconds + run.server_cpu_seconds) / run.bound,
+    MEMORY: lambda run: run.peak_memory_mib,
+    "p50": lambda run: run.latency.p50_ms,
+    P99: lambda run: run.latency.p99_ms,
+    "points": lambda run: run.quality.score / run.bound,
 }
-"""By the names that tables and goals.yaml have; `pods/s` is until the last binding, `told/s` until
-the last event; CPU is seconds a pod, without what came before the first binding, or since the start
-of the process."""
+"""Figures by their names in tables and in goals.yaml.
+
+`pods/s` is until the last binding, `told/s` until the last event. CPU is in seconds per pod, either
+from the first binding on or since the start of the process.
+"""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -42,18 +44,18 @@ class Pair:
     baseline: str
 
     def ratios(self, figure: str) -> list[float]:
-        """Return the scheduler's figure over that of the baseline, one ratio a repeat."""
+        """Return the scheduler's figure divided by the baseline's, one ratio per repeat."""
         return self.divide(FIGURES[figure])
 
     def divide(self, value: Value) -> list[float]:
-        """Return the same for a value of runs."""
-        theirs = {one.repeat: value(one) for one in self.runs if one.scheduler == self.baseline}
-        ours = [one for one in self.runs if one.scheduler == self.scheduler]
-        return [value(one) / theirs[one.repeat] for one in ours if theirs.get(one.repeat)]
+        """Return the ratios of a value of runs, as `ratios` does for a figure."""
+        theirs = {run.repeat: value(run) for run in self.runs if run.scheduler == self.baseline}
+        ours = [run for run in self.runs if run.scheduler == self.scheduler]
+        return [value(run) / theirs[run.repeat] for run in ours if theirs.get(run.repeat)]
 
     @property
     def repeats(self) -> int:
-        """How many repeats both have."""
+        """Number of repeats that both have run."""
         return len(self.ratios(PODS))
 
     @property
@@ -64,37 +66,38 @@ class Pair:
     def most_seconds_apart(self) -> float:
         """Return the longest time between the ends of both runs of a repeat.
 
-        Runs that do not say when they ended count as 0.
+        Repeats count as 0 if the end of a run is not recorded.
         """
-        theirs = {one.repeat: one.ended_at for one in self.runs if one.scheduler == self.baseline}
-        ours = {one.repeat: one.ended_at for one in self.runs if one.scheduler == self.scheduler}
+        theirs = {run.repeat: run.ended_at for run in self.runs if run.scheduler == self.baseline}
+        ours = {run.repeat: run.ended_at for run in self.runs if run.scheduler == self.scheduler}
         ends = [(theirs.get(repeat), ended) for repeat, ended in ours.items()]
-        return max((abs(b - a) for a, b in ends if a is not None and b is not None), default=0.0)
+        known = [(a, b) for a, b in ends if a is not None and b is not None]
+        return max((abs(b - a) for a, b in known), default=0.0)
 
 
-def by_case(made: Runs) -> dict[measurements.Case, list[measurements.Measurement]]:
-    """Return the runs of each case, in the order of the first ones."""
+def by_case(all_runs: Runs) -> dict[measurements.Case, list[measurements.Measurement]]:
+    """Return the runs of each case, in the order of their first runs."""
     found: dict[measurements.Case, list[measurements.Measurement]] = {}
-    for one in made:
-        found.setdefault(one.case, []).append(one)
+    for run in all_runs:
+        found.setdefault(run.case, []).append(run)
     return found
 
 
 def by_scheduler(case: measurements.Case, runs: Runs) -> dict[str, list[measurements.Measurement]]:
     """Return the runs by scheduler, those with the fewest baselines first."""
-    names = dict.fromkeys(one.scheduler for one in runs)
+    names = dict.fromkeys(run.scheduler for run in runs)
     ordered = sorted(names, key=lambda name: len(case.baselines(name)))
-    return {name: [one for one in runs if one.scheduler == name] for name in ordered}
+    return {name: [run for run in runs if run.scheduler == name] for name in ordered}
 
 
-def pairs(made: Runs) -> Iterator[Pair]:
-    """Give each scheduler with each of its baselines that has run in the same repeat."""
-    for case, runs in by_case(made).items():
+def pairs(all_runs: Runs) -> Iterator[Pair]:
+    """Yield each scheduler with each of its baselines that has run in the same repeat."""
+    for case, runs in by_case(all_runs).items():
         yield from pairs_of_case(case, runs)
 
 
 def pairs_of_case(case: measurements.Case, runs: Runs) -> Iterator[Pair]:
-    """Give the same for one case."""
+    """Yield the pairs of one case."""
     for name in by_scheduler(case, runs):
         for baseline in case.baselines(name):
             pair = Pair(case, runs, name, baseline)
@@ -104,9 +107,9 @@ def pairs_of_case(case: measurements.Case, runs: Runs) -> Iterator[Pair]:
 
 def median(runs: Runs, value: Value) -> float:
     """Return the median of a figure."""
-    return statistics.median(value(one) for one in runs)
+    return statistics.median(value(run) for run in runs)
 
 
 def broken_rules(runs: Runs) -> int:
-    """Return how many rules were broken in all runs together."""
-    return sum(one.quality.broken_rules for one in runs)
+    """Return the number of rules broken in all runs together."""
+    return sum(run.quality.broken_rules for run in runs)

@@ -1,4 +1,4 @@
-"""The schedulers that are compared, as processes that are started and ended the same way."""
+"""The compared schedulers, as processes that start and end in the same way."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ CHECKOUT = pathlib.Path(__file__).resolve().parents[1]
 """The folder of this checkout."""
 PROFILE = "policysched.profile"
 SCHEDULER_NAME = "default-scheduler"
-"""Both schedule the very same pods: policysched takes kube-scheduler's place."""
+"""The scheduler name of the pods; policysched replaces kube-scheduler under the same name."""
 POLICIES = pathlib.Path(__file__).resolve().parent / "policies"
 
 
 @dataclasses.dataclass(frozen=True)
 class Options:
-    """How policysched is run.
+    """Settings of policysched.
 
     Attributes:
         flags: further flags.
         is_profiled: whether it runs under the sampler of `benchmarks.profiled_run`.
-        prometheus: the URL of what answers queries, for policies with metrics.
+        prometheus: the URL of the server that answers queries, for policies with metrics.
         base: the folder of the second checkout, which runs as BASE in its own environment.
     """
 
@@ -44,7 +44,7 @@ def with_policy(name: str, scheduler: str = POLICYSCHED) -> str:
 
 
 def policy_of(name: str) -> str:
-    """Return the name of the policy that a scheduler has, or ""."""
+    """Return the name of the policy of a scheduler, or ""."""
     return name.partition("+")[2]
 
 
@@ -54,12 +54,12 @@ def without_policy(name: str) -> str:
 
 
 def of_base(name: str) -> str:
-    """Return the name of policysched of the base with the same policy."""
+    """Return the name of the base's policysched with the same policy."""
     return name if name.startswith(BASE) else name.replace(POLICYSCHED, BASE, 1)
 
 
 def checkout(name: str, options: Options) -> pathlib.Path:
-    """Return the folder of the checkout whose policysched has this name.
+    """Return the folder of the checkout that a scheduler runs from.
 
     Raises:
         workload_files.FileError: the base is not given, or has no environment.
@@ -68,13 +68,13 @@ def checkout(name: str, options: Options) -> pathlib.Path:
         return CHECKOUT
     if options.base is None:
         raise workload_files.FileError(f"`{name}` needs --base")
-    if not (options.base / "policysched").is_dir() or not _python(options.base).exists():
-        text = f"{options.base} is no checkout with an environment"
-        raise workload_files.FileError(f"{text}; `make .venv/ready` in a checkout makes one")
+    if not (options.base / "policysched").is_dir() or not _get_python(options.base).exists():
+        text = f"{options.base} is not a checkout with an environment"
+        raise workload_files.FileError(f"{text}; run `make .venv/ready` in a checkout")
     return options.base
 
 
-def _python(folder: pathlib.Path) -> pathlib.Path:
+def _get_python(folder: pathlib.Path) -> pathlib.Path:
     return folder / ".venv" / "bin" / "python"
 
 
@@ -82,12 +82,12 @@ def policy_file(name: str) -> pathlib.Path:
     """Return the file of a policy.
 
     Raises:
-        workload_files.FileError: there is none.
+        workload_files.FileError: the policy is unknown.
     """
-    there = sorted(one.stem for one in POLICIES.glob("*.policy"))
-    if name not in there:
-        known = ", ".join(there)
-        raise workload_files.FileError(f"there is no policy `{name}`; there are {known}")
+    names = sorted(file.stem for file in POLICIES.glob("*.policy"))
+    if name not in names:
+        known = ", ".join(names)
+        raise workload_files.FileError(f"unknown policy `{name}`; known are {known}")
     return POLICIES / f"{name}.policy"
 
 
@@ -100,21 +100,21 @@ def needs_prometheus(name: str) -> bool:
 def prepare(
     name: str, plane: control_plane.ControlPlane, folder: pathlib.Path, options: Options
 ) -> process.ServerProcess:
-    """Return a scheduler that is ready to be started.
+    """Return a scheduler that is ready to start.
 
     Args:
-        name: KUBE_SCHEDULER, POLICYSCHED, BASE, or what `with_policy` returns.
+        name: KUBE_SCHEDULER, POLICYSCHED, BASE, or a name from `with_policy`.
         plane: a started control plane.
-        folder: where its files go.
-        options: for policysched.
+        folder: for its files.
+        options: settings of policysched.
     """
     folder.mkdir(parents=True, exist_ok=True)
     if name == KUBE_SCHEDULER:
         return kube_scheduler.KubeScheduler(plane, folder).process
-    return _policysched(plane, folder, name, options)
+    return _prepare_policysched(plane, folder, name, options)
 
 
-def _policysched(
+def _prepare_policysched(
     plane: control_plane.ControlPlane, folder: pathlib.Path, name: str, options: Options
 ) -> process.ServerProcess:
     policy = policy_of(name)
@@ -130,7 +130,7 @@ def _policysched(
         command = profiles.command(folder / PROFILE, words)
     else:
         root = checkout(name, options)
-        python = sys.executable if root == CHECKOUT else str(_python(root))
-        # With -P the package is the one of the environment, not the one in the current folder.
+        python = sys.executable if root == CHECKOUT else str(_get_python(root))
+        # -P: import the package of the environment, not the one in the current folder.
         command = [python, "-P", "-m", "policysched", *words]
     return process.ServerProcess(command, log=folder / "policysched.log")

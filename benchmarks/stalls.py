@@ -1,11 +1,11 @@
-"""How long big answers of Prometheus hold up the event loop, on which pods are scheduled.
+"""Stalls of the event loop, on which pods are scheduled, by large answers of Prometheus.
 
 python -m benchmarks stalls --nodes 5000 --metrics 5 --steps 65
 
-A server in a process of its own answers for all nodes; all metrics are refreshed at once, and their
-windows are filled once. Meanwhile the loop does nothing but take turns, and the longest time
-between two turns is the stall: CPU time of its own thread, and wall time, which also has what
-other threads and processes took.
+A server in a separate process answers for all nodes; all metrics are refreshed at once, and their
+windows are filled once. Meanwhile the loop only takes turns, and the longest time between two turns
+is the stall: as CPU time of the loop's thread, and as wall time, which includes other threads and
+processes.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ from tests.e2e.scenes import metrics_scene
 _REFRESH_SECONDS = metric_server.STEP_SECONDS
 _MAX_AGE_SECONDS = 50.0
 _FEWEST_STEPS = math.floor(_MAX_AGE_SECONDS / _REFRESH_SECONDS) + 2
-"""Of a window that is longer than the time between two refreshes, as all must be."""
+"""For a window that is longer than the time between two refreshes, as every window must be."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Size:
-    """How big answers are."""
+    """The size of the answers."""
 
     nodes: int
     metrics: int
@@ -47,7 +47,7 @@ class Size:
 
     @property
     def policy(self) -> str:
-        """Metrics whose windows take so many steps to fill."""
+        """A policy with metrics whose windows need `steps` steps to fill."""
         window = round(self.steps * _REFRESH_SECONDS - _MAX_AGE_SECONDS)
         names = [f"m{number}" for number in range(self.metrics)]
         declared = "".join(
@@ -69,11 +69,11 @@ class Turns:
     """The longest times between two turns of the loop since `begin`, in seconds."""
 
     def __init__(self) -> None:
-        """Begin."""
+        """Begin with no times."""
         self.wall_seconds = self.cpu_seconds = 0.0
 
     def begin(self) -> None:
-        """Begin anew."""
+        """Discard the former times."""
         self.wall_seconds = self.cpu_seconds = 0.0
 
     async def take(self) -> None:
@@ -88,7 +88,7 @@ class Turns:
 
 
 class Cluster:
-    """The scheduler's side: a cache and where samples go."""
+    """The scheduler's side: a cache, which receives the samples."""
 
     def __init__(self, size: Size, folder: pathlib.Path) -> None:
         """Build everything up to the first query."""
@@ -96,94 +96,96 @@ class Cluster:
         self.policy_set = policies.load_policy_set([str(folder / "p.policy")], {})
         self.cache = caches.Cache(clocks.SystemClock())
         handle = handles.Handle(handles.NoBinder(), self.cache.owners)
-        made = policies.require_profiles(policies.make_profiles(self.policy_set, handle))
-        self.cache.follow_metric_needs(made.metric_needs)
-        self.needs = made.metric_needs
-        self._readers = made.metric_readers
+        profiles = policies.require_profiles(policies.make_profiles(self.policy_set, handle))
+        self.cache.follow_metric_needs(profiles.metric_needs)
+        self.needs = profiles.metric_needs
+        self._readers = profiles.metric_readers
         self.refreshed = self.filled = 0
-        self._brought = asyncio.Event()
+        self._has_new_samples = asyncio.Event()
         for node in metrics_scene.nodes(size.nodes):
             self.cache.set_node(msgspec.convert(node, objects.Node))
 
     async def wait_synced(self) -> None:
-        """Nodes are there from the start."""
+        """Return at once: the nodes exist from the start."""
 
     def current(self) -> list[objects.Node]:
         """Return the nodes."""
         return [node for node in self.cache.nodes.nodes if node is not None]
 
     def refresh(self, samples: Mapping[str, Mapping[str, metric_table.Sample]]) -> None:
-        """Take new samples, and read them as rules do."""
+        """Store new samples, and read them as rules do."""
         for metric, by_node in samples.items():
             self.refreshed += 1
             self.cache.metrics.refresh(metric, by_node)
         self._read()
 
     def backfill(self, history: Mapping[str, metric_windows.OlderSamples]) -> None:
-        """Take in older samples."""
+        """Store older samples, and read them as rules do."""
         for metric, older in history.items():
             self.filled += 1
             self.cache.metrics.backfill(metric, older)
         self._read()
 
-    async def until(self, is_so: Callable[[], bool]) -> None:
-        """Return once something is so that samples bring about."""
-        while not is_so():
-            self._brought.clear()
-            await self._brought.wait()
+    async def until(self, holds: Callable[[], bool]) -> None:
+        """Wait until a condition holds; it is checked after each arrival of samples."""
+        while not holds():
+            self._has_new_samples.clear()
+            await self._has_new_samples.wait()
 
     def _read(self) -> None:
-        self._brought.set()
+        self._has_new_samples.set()
         snap = self.cache.snapshot()
         for reader in self._readers:
             reader.samples.current(snap)
 
 
 async def _run(cluster: Cluster, size: Size, url: str) -> None:
-    around = query_source.SourceDependencies(clocks.SystemClock(), random.Random(1))
+    dependencies = query_source.SourceDependencies(clocks.SystemClock(), random.Random(1))
     servers = {"default": settings.PrometheusSource(url, timeout_seconds=60)}
-    live = live_metrics_source.LiveMetricsSource(servers, cluster.policy_set.node_metrics, around)
+    live = live_metrics_source.LiveMetricsSource(
+        servers, cluster.policy_set.node_metrics, dependencies
+    )
     turns = Turns()
     ticking = asyncio.create_task(turns.take())
-    asking = asyncio.create_task(live.run(cluster.refresh, cluster, cluster.backfill))
+    querying = asyncio.create_task(live.run(cluster.refresh, cluster, cluster.backfill))
     try:
-        for what in ("first answers", "refresh"):
-            await _until(cluster, size, turns, what)
+        for phase in ("first answers", "refresh"):
+            await _measure_refresh(cluster, size, turns, phase)
         windows = {key: need.seconds for key, need in cluster.needs.histories.items()}
         live.set_metrics(cluster.policy_set.node_metrics, windows)
         turns.begin()
         started = time.perf_counter()
         await cluster.until(lambda: cluster.filled >= size.metrics)
         await asyncio.sleep(0.1)
-        _tell("windows", turns, time.perf_counter() - started)
+        _print_stall("windows", turns, time.perf_counter() - started)
         for stats in live.get_metric_stats():
             if stats.problem:
                 raise SystemExit(f"{stats.name}: {stats.problem}")
     finally:
-        for task in (ticking, asking):
+        for task in (ticking, querying):
             task.cancel()
-        await asyncio.gather(ticking, asking, return_exceptions=True)
+        await asyncio.gather(ticking, querying, return_exceptions=True)
 
 
-async def _until(cluster: Cluster, size: Size, turns: Turns, what: str) -> None:
+async def _measure_refresh(cluster: Cluster, size: Size, turns: Turns, phase: str) -> None:
     cluster.refreshed = 0
     turns.begin()
     started = time.perf_counter()
     await cluster.until(lambda: cluster.refreshed >= size.metrics)
     await asyncio.sleep(0.1)
-    _tell(what, turns, time.perf_counter() - started)
+    _print_stall(phase, turns, time.perf_counter() - started)
 
 
-def _tell(what: str, turns: Turns, seconds: float) -> None:
+def _print_stall(phase: str, turns: Turns, seconds: float) -> None:
     print(
-        f"{what:<14} longest stall {1000 * turns.cpu_seconds:7.1f} ms of CPU, "
+        f"{phase:<14} longest stall {1000 * turns.cpu_seconds:7.1f} ms of CPU, "
         f"{1000 * turns.wall_seconds:7.1f} ms; all done after {seconds:.1f} s",
         flush=True,
     )
 
 
 def main(argv: Sequence[str]) -> int:
-    """Measure once and print."""
+    """Measure once, and print the stalls."""
     parser = options.Parser(prog="python -m benchmarks stalls", description=__doc__)
     parser.add_argument("--nodes", type=options.at_least(1), default=5000)
     parser.add_argument("--metrics", type=options.at_least(1), default=5)
@@ -193,7 +195,7 @@ def main(argv: Sequence[str]) -> int:
     instances = list(metrics_scene.instances(size.nodes).values())
     with (
         orphans.folder_without_orphans() as folder,
-        metric_server.serving(instances, steps=size.steps) as url,
+        metric_server.serve_metrics(instances, steps=size.steps) as url,
     ):
         cluster = Cluster(size, folder)
         process.freeze_existing_objects()

@@ -1,4 +1,4 @@
-"""One run of one scheduler: a backlog that lies ready, or pods that arrive."""
+"""One run of one scheduler, with a backlog or with pods that arrive."""
 
 from __future__ import annotations
 
@@ -40,12 +40,12 @@ _PROBE = "probe"
 
 
 class BenchmarkError(Exception):
-    """A scheduler did not bind all pods; the text has the end of its log."""
+    """A scheduler did not bind all pods; the text contains the end of its log."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Scene:
-    """A control plane with the nodes of a case, on which schedulers take turns."""
+    """A control plane with the nodes of a case, on which schedulers run in turn."""
 
     plane: control_plane.ControlPlane
     case: measurements.Case
@@ -53,19 +53,19 @@ class Scene:
 
     @property
     def client(self) -> api_client.ApiClient:
-        """The administrator's."""
+        """The client of the administrator."""
         return self.plane.client
 
     def restore(self) -> None:
-        """Create the initial pods that are missing, all of them or those that were preempted."""
+        """Create the missing initial pods: all of them, or those that were preempted."""
         namespace = workloads.INITIAL_NAMESPACE
-        there = {pod["metadata"]["name"] for pod in self.client.pods(namespace)}
+        existing = {pod["metadata"]["name"] for pod in self.client.pods(namespace)}
         pods = self.workload.initial_pods(self.case.nodes, schedulers.SCHEDULER_NAME)
-        missing = [pod for pod in pods if pod["metadata"]["name"] not in there]
+        missing = [pod for pod in pods if pod["metadata"]["name"] not in existing]
         self.client.create_pods(namespace, missing)
 
-    def empty(self) -> None:
-        """Delete the measured pods, and what was told about pods."""
+    def clear(self) -> None:
+        """Delete the measured pods, and the events of all pods."""
         _delete_all(self.client, _PODS)
         for namespace in (workloads.NAMESPACE, workloads.INITIAL_NAMESPACE, churn.NAMESPACE):
             _delete_all(self.client, f"/api/v1/namespaces/{namespace}/events")
@@ -76,10 +76,12 @@ class Times:
     """Moments of a run, in seconds since the epoch.
 
     Attributes:
-        began: when the first initial pod was preempted, before the first binding.
-        arrived: by pod, where pods arrive.
+        started: start of the scheduler's process.
+        began: deletion of the first victim of preemption; infinite without victims.
+        ended: when the last event was seen.
+        arrived: the times of arriving pods.
         usage: at the first binding or preemption, and at the last event.
-        churn_turns: how many there had been, at the same moments.
+        churn_turns: numbers of churn cycles until the same moments.
     """
 
     started: float = 0.0
@@ -91,12 +93,12 @@ class Times:
 
 
 class Turn:
-    """One scheduler on a scene, once."""
+    """One run of a scheduler on a scene."""
 
     def __init__(
         self, scene: Scene, scheduler: process.ServerProcess, origin: measurements.Origin
     ) -> None:
-        """Prepare; the scheduler is not started yet."""
+        """Prepare the run; the scheduler is not started yet."""
         self._scene = scene
         self._origin = origin
         self._churning = churn.Churning(
@@ -110,10 +112,10 @@ class Turn:
         self._peak_memory_mib = 0.0
 
     def run(self, name: str, repeat: int) -> measurements.Measurement:
-        """Let the scheduler bind the pods, stop it and return what was measured.
+        """Let the scheduler bind the pods, stop it, and return the measurement.
 
         Raises:
-            BenchmarkError: it has ended, or has not bound all pods that fit.
+            BenchmarkError: the scheduler has ended, or has not bound all pods that fit.
         """
         if not self._scene.case.arrivals_per_second:
             self._client.create_pods(workloads.NAMESPACE, self._pods)
@@ -125,14 +127,14 @@ class Turn:
                 self._client, _INITIAL_PODS, counted="DELETED", on_first=self._begin_preempting
             ),
             watching.Watch(self._client, _EVENTS, query=_SCHEDULED) as events,
-            self._running(),
+            self._run_scheduler(),
         ):
             self._bind(bound, events)
-        return self._measurement(name, repeat)
+        return self._make_measurement(name, repeat)
 
     @contextlib.contextmanager
-    def _running(self) -> Iterator[None]:
-        """Start the scheduler, and end it in order."""
+    def _run_scheduler(self) -> Iterator[None]:
+        """Start the scheduler, and stop it with SIGTERM."""
         self._times.started = time.time()
         self._scheduler.start()
         try:
@@ -159,13 +161,13 @@ class Turn:
             self._note_usage()
 
     def _begin_preempting(self) -> None:
-        """Begin with the first victim; the probe that arriving pods wait for is none."""
+        """Begin with the first victim; if pods arrive, the deleted pod is the probe."""
         if not self._scene.case.arrivals_per_second:
             self._times.began = time.time()
             self._begin()
 
     def _wait_ready(self) -> None:
-        """Return when the scheduler has bound a pod that does not count."""
+        """Wait until the scheduler has bound a probe, which does not count."""
         namespace = workloads.INITIAL_NAMESPACE
         probe = manifests.pod(_PROBE, scheduler_name=schedulers.SCHEDULER_NAME)
         self._client.create_pods(namespace, [probe])
@@ -176,7 +178,7 @@ class Turn:
         self._client.delete(f"/api/v1/namespaces/{namespace}/pods/{_PROBE}")
 
     def _wait_for(self, watch: watching.Watch) -> None:
-        """Return when all lines that are expected have come, or none for a while."""
+        """Wait until all expected lines have come, or none for _STALL_LIMIT_SECONDS."""
         seen, since = 0, time.monotonic()
         while len(watch) < self._expected:
             if not self._scheduler.is_running():
@@ -193,18 +195,16 @@ class Turn:
         self._times.usage.append(process_usage.Usage.now(self._scheduler.pid, servers))
         self._times.churn_turns.append(self._churning.turns)
 
-    def _measurement(self, name: str, repeat: int) -> measurements.Measurement:
+    def _make_measurement(self, name: str, repeat: int) -> measurements.Measurement:
         cluster = cluster_state.Cluster.read(self._client)
-        bound_at = self._bound_at(name, cluster)
+        bound_at = self._read_bound_times(name, cluster)
         if len(bound_at) < 2:
-            raise BenchmarkError(
-                f"{name} bound {len(bound_at)} pods; it takes two to time anything"
-            )
+            raise BenchmarkError(f"{name} bound {len(bound_at)} pods; a time needs at least two")
         times, (begin, end) = self._times, self._times.usage
         first, last = min(bound_at.values()), max(bound_at.values())
         seconds = last - min(first, times.began)
         if seconds <= 0:
-            raise BenchmarkError(f"{name} bound all pods at once; more are needed to time it")
+            raise BenchmarkError(f"{name} bound all pods at once; a time needs more pods")
         return measurements.Measurement(
             case=self._scene.case,
             scheduler=name,
@@ -223,32 +223,32 @@ class Turn:
             ended_at=times.ended,
             arrived_per_second=times.arrived.per_second,
             latency=latency(bound_at, times),
-            quality=quality.judge(cluster, workloads.NAMESPACE, _pending(cluster)),
-            machine=machine.told(),
+            quality=quality.judge(cluster, workloads.NAMESPACE, _list_pending(cluster)),
+            machine=machine.describe(),
             origin=self._origin,
             churn_turns=times.churn_turns[-1] - times.churn_turns[0],
             sent_late_p99_ms=times.arrived.late_p99_ms,
         )
 
-    def _bound_at(self, name: str, cluster: cluster_state.Cluster) -> dict[str, float]:
+    def _read_bound_times(self, name: str, cluster: cluster_state.Cluster) -> dict[str, float]:
         """Return when each pod was bound.
 
         Raises:
-            BenchmarkError: one that fits is not bound, or one is bound that no event tells of.
+            BenchmarkError: a pod that fits is not bound, or the event of a bound pod is missing.
         """
-        own = [one for one in cluster.pods if one["metadata"]["namespace"] == workloads.NAMESPACE]
-        bound = {one["metadata"]["name"] for one in own if cluster_state.node_name(one)}
-        told = self._scheduled_times()
-        problem = unfinished(self._expected, bound, told, _message(own))
+        own = [pod for pod in cluster.pods if pod["metadata"]["namespace"] == workloads.NAMESPACE]
+        bound = {pod["metadata"]["name"] for pod in own if cluster_state.node_name(pod)}
+        event_times = self._read_event_times()
+        problem = describe_unfinished(self._expected, bound, event_times, _find_message(own))
         if problem:
             raise BenchmarkError(f"{name} {problem}\n{self._scheduler.log_tail()}")
-        return {pod: told[pod] for pod in bound}
+        return {pod: event_times[pod] for pod in bound}
 
-    def _scheduled_times(self) -> dict[str, float]:
+    def _read_event_times(self) -> dict[str, float]:
         """Return when each pod was bound, in seconds since the epoch, from its `Scheduled` event.
 
-        Both schedulers take the time right after the server has accepted a binding, from the same
-        clock. What a watch shows would come late: a loaded API server lets its watchers wait.
+        Both schedulers read the same clock right after the server has accepted a binding. The
+        times of watch events would be late: a loaded API server delays its watches.
         """
         return {
             event["regarding"]["name"]: datetime.datetime.fromisoformat(
@@ -258,46 +258,48 @@ class Turn:
         }
 
 
-def _pending(cluster: cluster_state.Cluster) -> list[str]:
-    """Return the keys of pods without a node; that enough have one is known already."""
+def _list_pending(cluster: cluster_state.Cluster) -> list[str]:
+    """Return the keys of pods without a node; `describe_unfinished` has checked their number."""
     return [cluster_state.key(pod) for pod in cluster.pods if not cluster_state.node_name(pod)]
 
 
-def _message(pods: Sequence[Mapping[str, Any]]) -> str:
-    """Return why the first pod without a node has none, as its condition says."""
+def _find_message(pods: Sequence[Mapping[str, Any]]) -> str:
+    """Return the message of the first condition PodScheduled that is False."""
     for pod in pods:
         for condition in (pod.get("status") or {}).get("conditions") or []:
             if condition["type"] == "PodScheduled" and condition["status"] == "False":
                 return str(condition.get("message", ""))
-    return "no condition says why"
+    return "no pod reports a reason"
 
 
-def unfinished(expected: int, bound: set[str], told: Mapping[str, float], why: str) -> str:
-    """Return what is missing after the wait, or "".
+def describe_unfinished(
+    expected: int, bound: set[str], event_times: Mapping[str, float], why: str
+) -> str:
+    """Describe the pods or events that are missing after the wait; "" if none is.
 
     Args:
-        expected: how many pods there is a node for.
-        bound: names of the pods that have one.
-        told: by pod, those that a `Scheduled` event tells of.
-        why: what the condition of a pod without a node says.
+        expected: number of pods that fit.
+        bound: names of the pods with a node.
+        event_times: by pod, from the `Scheduled` events.
+        why: message of the condition PodScheduled of a pod without a node.
     """
     if len(bound) < expected:
         return f"bound {len(bound):,} of {expected:,} pods; {why}"
-    missing = len(bound - set(told))
+    missing = len(bound - set(event_times))
     if missing:
         return (
-            f"bound {len(bound):,} pods, but {missing:,} of the events that tell of them are "
-            f"missing after {_STALL_LIMIT_SECONDS:.0f} s; one event a pod is what is compared "
-            "(policysched drops events while QUEUE_LIMIT of its event_recorder.py wait)"
+            f"bound {len(bound):,} pods, but {missing:,} of their events are missing after "
+            f"{_STALL_LIMIT_SECONDS:.0f} s; schedulers are compared with one event per pod "
+            "(policysched drops events while QUEUE_LIMIT of its event_recorder.py are waiting)"
         )
     return ""
 
 
 def latency(bound_at: Mapping[str, float], times: Times) -> measurements.Latency:
-    """Return how long pods waited from when they were due, or from the scheduler's start.
+    """Return how long pods waited since they were due, or since the start of the scheduler.
 
     Args:
-        bound_at: seconds since the epoch, by pod; two pods at least.
+        bound_at: seconds since the epoch, by pod; at least two pods.
         times: of the run.
     """
     waits = [
@@ -308,30 +310,30 @@ def latency(bound_at: Mapping[str, float], times: Times) -> measurements.Latency
 
 
 def _delete_all(client: api_client.ApiClient, collection: str) -> None:
-    """Delete the objects of a collection, some at a time, as one request has a time limit."""
+    """Delete the objects of a collection in parts, because a request has a time limit."""
     query = {"gracePeriodSeconds": "0", "limit": str(_DELETED_AT_ONCE)}
     while client.get(collection, limit="1")["items"]:
         client.raw("DELETE", collection, query=query)
 
 
-def play(
+def run_turn(
     scene: Scene, name: str, repeat: int, folder: pathlib.Path, options: schedulers.Options
 ) -> measurements.Measurement:
-    """Run a scheduler once on a scene that is then as it was.
+    """Run a scheduler once, and delete the measured pods afterwards.
 
     Raises:
-        BenchmarkError: it has ended, or has not bound all pods that fit.
-        workload_files.FileError: files of policysched were changed meanwhile.
+        BenchmarkError: the scheduler has ended, or has not bound all pods that fit.
+        workload_files.FileError: files of policysched have changed meanwhile.
     """
     scene.restore()
     scheduler = schedulers.prepare(name, scene.plane, folder, options)
     try:
-        made_with = origins.origin(scene.workload, name, options)
-        made = Turn(scene, scheduler, made_with).run(name, repeat)
+        origin = origins.origin(scene.workload, name, options)
+        measurement = Turn(scene, scheduler, origin).run(name, repeat)
         origins.check_unchanged(options)
-        return made
+        return measurement
     finally:
-        scene.empty()
+        scene.clear()
 
 
 def namespaces() -> Sequence[str]:

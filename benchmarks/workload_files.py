@@ -1,9 +1,9 @@
-"""Workloads: the YAML files of `benchmarks/workloads`, made into nodes and pods.
+"""Workloads: the YAML files of `benchmarks/workloads`, which describe nodes and pods.
 
-A file has `zones`, and lists of `nodes` and `pods`, and may have `initial` pods that run already.
-Every entry of a list gets its `share`. The entries are dealt out in turn, so that the kinds are
-mixed evenly; zones and initial pods are dealt to nodes in turn. The pods of an entry are dealt out
-to `apps`; `$app` stands for the name of a pod's app. The classes of this module say the rest.
+A file has `zones` and lists of `nodes` and `pods`, and may have `initial` pods, which already run.
+The entries of a list are kinds of nodes or pods, mixed evenly and in proportion to their `share`.
+Zones and initial pods are assigned to nodes in turn, and the pods of an entry to its `apps` in
+turn; the name of a pod's app replaces `$app`. The classes of this module document all fields.
 """
 
 from __future__ import annotations
@@ -22,28 +22,28 @@ from tests.realcluster import manifests
 
 FOLDER = pathlib.Path(__file__).resolve().parent / "workloads"
 NAMESPACE = "benchmark"
-"""Of the pods whose placement is measured."""
+"""The namespace of the measured pods."""
 INITIAL_NAMESPACE = "benchmark-initial"
-"""Of the pods that run already."""
+"""The namespace of the pods that already run."""
 
 Object: TypeAlias = dict[str, Any]
 Count: TypeAlias = Annotated[int, msgspec.Meta(ge=1, le=options.MOST)]
-"""Of something that has to be there."""
+"""A number of objects, at least one."""
 PodCount: TypeAlias = Annotated[int, msgspec.Meta(ge=2, le=options.MOST)]
-"""Of measured pods: there is no time between fewer."""
+"""A number of measured pods; a time needs at least two bindings."""
 _Names: TypeAlias = Annotated[list[str], msgspec.Meta(min_length=1)]
 
 
 class FileError(Exception):
-    """A workload or a plan cannot be read; the text says which, where and why."""
+    """An input of a benchmark is missing or invalid; the text names it and the reason."""
 
 
 class NodeKind(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Nodes that differ in zone and name alone.
+    """Nodes that differ only in name, zone and dealt labels.
 
     Attributes:
-        share: of all nodes, against the shares of the other kinds.
-        labels: beside zone and hostname.
+        share: proportion of all nodes, relative to the shares of the other kinds.
+        labels: labels besides zone and hostname.
         resources: capacity and allocatable, as quantities.
         taints: (key, value, effect).
     """
@@ -54,21 +54,21 @@ class NodeKind(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     taints: list[tuple[str, str, str]] = []
 
     def __post_init__(self) -> None:
-        """Refuse what is no quantity."""
+        """Reject invalid quantities."""
         _check_quantities(self.resources)
 
 
 class PodKind(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Pods that differ in name and app alone.
+    """Pods that differ only in name and app.
 
     Attributes:
-        name: how their names begin.
-        share: of all pods, against the shares of the other kinds.
-        apps: how many apps they belong to.
-        labels: may have `$app` as a value.
+        name: prefix of their names.
+        share: proportion of all pods, relative to the shares of the other kinds.
+        apps: number of apps to which they belong.
+        labels: values may be `$app`.
         requests: of the container, as quantities.
-        spec: further fields of the spec.
-        fits: whether there is a node for them at all.
+        spec: further fields of the spec; values may be `$app`.
+        fits: whether any node can run them.
     """
 
     name: str
@@ -80,16 +80,16 @@ class PodKind(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     fits: bool = True
 
     def __post_init__(self) -> None:
-        """Refuse what is no quantity."""
+        """Reject invalid quantities."""
         _check_quantities(self.requests)
 
 
 class Churn(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Objects that come, or come and go, while pods are scheduled.
+    """Objects that are created, or created and deleted, while pods are scheduled.
 
     Attributes:
-        interval_ms: between two turns; each creates every object once.
-        mode: `recreate` deletes what the turn before has created, `create` does not.
+        interval_ms: time between two cycles; each creates every object once.
+        mode: `recreate` deletes the objects of the cycle before, `create` does not.
         objects: with `apiVersion`, `kind` and `metadata.generateName`; Node, Pod or Service.
     """
 
@@ -99,21 +99,21 @@ class Churn(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Workload(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A kind of cluster and a kind of backlog, of any size.
+    """A kind of cluster and a kind of backlog, for any size.
 
     Attributes:
         description: one line.
-        pod_counts: how many pods are measured, by the number of nodes from which on it counts.
-        rough_pods_per_second: what kube-scheduler binds at 5,000 nodes on two cores; only for
-            estimates of how long a case takes.
-        zones: of the nodes.
-        dealt_labels: values of further labels, dealt to nodes in turn like zones.
-        node_kinds: in the file `nodes`.
-        pod_kinds: in the file `pods`; these are measured.
-        initial: the kinds of pods that run already.
-        initial_per_node: how many of them there are.
-        churn: what happens meanwhile.
-        name: that of the file.
+        pod_counts: number of measured pods, by the smallest number of nodes to which it applies.
+        rough_pods_per_second: bindings of kube-scheduler at 5,000 nodes on two cores, only for
+            estimates of the duration of a case.
+        zones: zones of the nodes.
+        dealt_labels: values of further labels, assigned to nodes in turn like zones.
+        node_kinds: `nodes` in the file.
+        pod_kinds: `pods` in the file; these pods are measured.
+        initial: kinds of pods that already run.
+        initial_per_node: number of these pods per node.
+        churn: objects that are created meanwhile.
+        name: name of the file.
     """
 
     description: str
@@ -129,7 +129,7 @@ class Workload(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     name: str = ""
 
     def __post_init__(self) -> None:
-        """Refuse pods that run already and are of no kind, and backlogs of which nothing fits."""
+        """Reject initial pods without a kind, and backlogs without a pod that fits."""
         if not any(kind.fits for kind in self.pod_kinds):
             raise ValueError("no kind of `pods` fits, so there is nothing to time")
         if self.initial_per_node and not self.initial:
@@ -137,43 +137,43 @@ class Workload(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def content_hash(self) -> str:
-        """Tell workloads apart by what is created, whatever their files say beside that."""
+        """A hash of the created objects; other fields of the file do not count."""
         created = msgspec.structs.replace(
             self, name="", description="", rough_pods_per_second=1.0, pod_counts={}
         )
         return hashlib.sha256(msgspec.json.encode(created)).hexdigest()[:12]
 
     def pod_count(self, nodes: int) -> int:
-        """Return how many pods are measured at so many nodes."""
+        """Return the number of measured pods for a number of nodes."""
         smaller = [size for size in self.pod_counts if size <= nodes]
         return self.pod_counts[max(smaller, default=min(self.pod_counts))]
 
     def nodes(self, count: int) -> list[Object]:
         """Return `count` nodes."""
-        kinds = _dealt(self.node_kinds, count)
-        return [self._node(number, kind) for number, kind in enumerate(kinds)]
+        kinds = _deal(self.node_kinds, count)
+        return [self._make_node(number, kind) for number, kind in enumerate(kinds)]
 
     def pods(self, count: int, scheduler_name: str) -> list[Object]:
         """Return `count` pods for a scheduler."""
-        return list(_pods(self.pod_kinds, count, scheduler_name))
+        return list(_make_pods(self.pod_kinds, count, scheduler_name))
 
     def fitting(self, count: int) -> int:
-        """Return for how many of `count` pods there is a node."""
-        return sum(kind.fits for kind in _dealt(self.pod_kinds, count))
+        """Return how many of `count` pods fit on a node."""
+        return sum(kind.fits for kind in _deal(self.pod_kinds, count))
 
     def initial_pods(self, nodes: int, scheduler_name: str) -> list[Object]:
-        """Return the pods that run already on so many nodes, each bound to a node."""
+        """Return the pods that already run on a number of nodes, each bound to a node."""
         count = int(nodes * self.initial_per_node)
-        pods = list(_pods(self.initial, count, scheduler_name))
+        pods = list(_make_pods(self.initial, count, scheduler_name))
         for number, pod in enumerate(pods):
-            pod["spec"]["nodeName"] = _node_name(number % nodes)
+            pod["spec"]["nodeName"] = _format_node_name(number % nodes)
         return pods
 
-    def _node(self, number: int, kind: NodeKind) -> Object:
+    def _make_node(self, number: int, kind: NodeKind) -> Object:
         dealt = {manifests.ZONE: self.zones} | self.dealt_labels
         labels = {key: values[number % len(values)] for key, values in dealt.items()}
         return manifests.node(
-            _node_name(number),
+            _format_node_name(number),
             labels=labels | kind.labels,
             resources=kind.resources,
             taints=kind.taints,
@@ -184,10 +184,10 @@ def load(name: str) -> Workload:
     """Return the workload in `workloads/<name>.yaml`.
 
     Raises:
-        FileError: there is no such file, or it is no workload.
+        FileError: the file does not exist, or is not a workload.
     """
     if name not in names():
-        raise FileError(f"there is no workload `{name}`; there are {', '.join(names())}")
+        raise FileError(f"unknown workload `{name}`; known are {', '.join(names())}")
     return msgspec.structs.replace(read(FOLDER / f"{name}.yaml", Workload), name=name)
 
 
@@ -200,7 +200,7 @@ _Read = TypeVar("_Read")
 
 
 class _Loader(yaml.SafeLoader):
-    """Refuses a key that is there twice, where PyYAML's own would take the last one."""
+    """A loader that rejects duplicate keys; PyYAML's own uses the last value."""
 
     def construct_mapping(
         self,
@@ -211,23 +211,23 @@ class _Loader(yaml.SafeLoader):
         for key, _ in node.value:
             if isinstance(key, yaml.ScalarNode):
                 if key.value in seen:
-                    problem = f"the key `{key.value}` is there twice"
+                    problem = f"duplicate key `{key.value}`"
                     raise yaml.constructor.ConstructorError(None, None, problem, key.start_mark)
                 seen.add(key.value)
         return super().construct_mapping(node, deep)
 
 
 def read(file: pathlib.Path, kind: type[_Read]) -> _Read:
-    """Return what a YAML file holds.
+    """Read a YAML file and convert it to `kind`.
 
     Raises:
-        FileError: it cannot be read, is no YAML, lacks a field, has one twice or one that is not
-            known.
+        FileError: the file cannot be read, is not YAML, or has a missing, duplicate or unknown
+            field.
     """
     try:
         content = _Loader(file.read_text(encoding="utf-8")).get_single_data()
         return msgspec.convert(content, kind)
-    except (OSError, ValueError, yaml.YAMLError) as error:  # also dates that there are not
+    except (OSError, ValueError, yaml.YAMLError) as error:  # ValueError also for invalid dates
         raise FileError(f"{file}: {error}") from error
     except RecursionError as error:
         raise FileError(f"{file}: nested too deeply") from error
@@ -240,14 +240,14 @@ def _check_quantities(amounts: dict[str, str]) -> None:
         except ValueError:
             is_amount = False
         if not is_amount:
-            raise ValueError(f"`{amount}` is no quantity of {resource}, such as 500m or 1Gi")
+            raise ValueError(f"`{amount}` is not a quantity of {resource}, such as 500m or 1Gi")
 
 
 _Kind = TypeVar("_Kind", NodeKind, PodKind)
 
 
-def _dealt(kinds: Sequence[_Kind], count: int) -> Iterator[_Kind]:
-    """Give `count` entries so that each kind has its share at every moment, as near as can be."""
+def _deal(kinds: Sequence[_Kind], count: int) -> Iterator[_Kind]:
+    """Yield `count` entries; each prefix has the kinds in proportion to their shares."""
     total = sum(kind.share for kind in kinds)
     given = [0] * len(kinds)
     for number in range(1, count + 1):
@@ -257,34 +257,34 @@ def _dealt(kinds: Sequence[_Kind], count: int) -> Iterator[_Kind]:
         yield kinds[turn]
 
 
-def _pods(kinds: Sequence[PodKind], count: int, scheduler_name: str) -> Iterator[Object]:
+def _make_pods(kinds: Sequence[PodKind], count: int, scheduler_name: str) -> Iterator[Object]:
     numbers = dict.fromkeys((kind.name for kind in kinds), 0)
-    for kind in _dealt(kinds, count):
-        yield _pod(kind, numbers[kind.name], scheduler_name)
+    for kind in _deal(kinds, count):
+        yield _make_pod(kind, numbers[kind.name], scheduler_name)
         numbers[kind.name] += 1
 
 
-def _pod(kind: PodKind, number: int, scheduler_name: str) -> Object:
+def _make_pod(kind: PodKind, number: int, scheduler_name: str) -> Object:
     app = f"{kind.name}-{number % kind.apps}"
     return manifests.pod(
         f"{kind.name}-{number}",
         scheduler_name=scheduler_name,
         requests=kind.requests,
-        labels=_filled_in(kind.labels, app),
-        spec=_filled_in(kind.spec, app),
+        labels=_fill_in(kind.labels, app),
+        spec=_fill_in(kind.spec, app),
     )
 
 
-def _node_name(number: int) -> str:
+def _format_node_name(number: int) -> str:
     return f"node-{number:05}"
 
 
-def _filled_in(value: Any, app: str) -> Any:  # noqa: ANN401 - any part of a YAML document
+def _fill_in(value: Any, app: str) -> Any:  # noqa: ANN401 - any part of a YAML document
     match value:
         case dict():
-            return {key: _filled_in(one, app) for key, one in value.items()}
+            return {key: _fill_in(each, app) for key, each in value.items()}
         case list():
-            return [_filled_in(one, app) for one in value]
+            return [_fill_in(each, app) for each in value]
         case "$app":
             return app
         case _:

@@ -1,4 +1,4 @@
-"""Measurements as benchmarks make them, for tests of what becomes of them."""
+"""Measurements for tests of results, tables and plots."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ CASE = measurements.Case("plain", nodes=10, pods=100)
 def run(
     scheduler: str, repeat: int, seconds: float, case: measurements.Case = CASE
 ) -> measurements.Measurement:
-    """Return a run that took so long, and whose other figures go with that."""
+    """Return a run with a duration, and with other figures in proportion to it."""
     return measurements.Measurement(
         case,
         scheduler,
@@ -34,16 +34,16 @@ def run(
         others_share=0.25,
         latency=measurements.Latency(seconds, 2 * seconds, 3 * seconds, 4 * seconds),
         quality=measurements.Quality(0.1, 0.5, 0.1, 0.5, 80.0 * case.pods, 0),
-        machine=machine.told(),
+        machine=machine.describe(),
     )
 
 
-def kept(file: pathlib.Path, *made: measurements.Measurement) -> pathlib.Path:
-    """Add runs to a file of results."""
-    there = results.Results(file)
-    with there.opened():
-        for one in made:
-            there.add(one)
+def store(file: pathlib.Path, *runs: measurements.Measurement) -> pathlib.Path:
+    """Add runs to a results file."""
+    stored = results.Results(file)
+    with stored.opened():
+        for each in runs:
+            stored.add(each)
     return file
 
 

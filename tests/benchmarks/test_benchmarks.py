@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 LIMIT_SECONDS = 150.0
 
 
-def test_samples_are_told_apart_by_purpose_and_library(tmp_path: pathlib.Path) -> None:
+def test_samples_are_counted_by_purpose_and_library(tmp_path: pathlib.Path) -> None:
     """A stack counts for the first purpose that it touches and for the library at its end."""
     loop = "/usr/lib/python3.11/asyncio/base_events.py:BaseEventLoop.run_forever"
     binding = "/src/policysched/kube/writing/binding.py:ApiBinder.bind"
@@ -49,7 +49,7 @@ def test_samples_are_told_apart_by_purpose_and_library(tmp_path: pathlib.Path) -
 
 @pytest.mark.slow
 def test_explain_is_timed() -> None:
-    """Both pods are explained on a dump that is made for it; no limit is set here."""
+    """Both pods are explained on a new dump; the time has no limit here."""
     words = ["explain", "--nodes", "30", "--pods", "2", "--repeat", "1"]
     command = [sys.executable, "-m", "benchmarks", *words]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -59,8 +59,8 @@ def test_explain_is_timed() -> None:
     assert [row.split(":")[0].strip() for row in rows] == ["default/fits", "default/pending"]
 
 
-def test_every_benchmark_can_be_asked_for(capsys: pytest.CaptureFixture[str]) -> None:
-    """The help names all first words, and what stands behind each explains itself."""
+def test_every_benchmark_has_a_help(capsys: pytest.CaptureFixture[str]) -> None:
+    """The help lists all first words, and each of these benchmarks has a help of its own."""
     with pytest.raises(SystemExit):
         commands.main(["--help"])
     shown = capsys.readouterr().out
@@ -91,7 +91,7 @@ def test_every_benchmark_can_be_asked_for(capsys: pytest.CaptureFixture[str]) ->
     ],
 )
 def test_wrong_words_are_a_usage_error(words: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """They end a benchmark with 3, and one line says which option is wrong."""
+    """The exit code is 3, and one line names the wrong option."""
     with pytest.raises(SystemExit) as ended:
         commands.main(words.split())
     assert ended.value.code == 3
@@ -100,15 +100,15 @@ def test_wrong_words_are_a_usage_error(words: str, capsys: pytest.CaptureFixture
 
 
 def test_policies_that_cannot_be_read(capsys: pytest.CaptureFixture[str]) -> None:
-    """They are wrong input, not wrong usage."""
+    """Policies that cannot be read are wrong input, not wrong usage."""
     assert commands.main(["algorithm", "--policies", "/nope"]) == 2
     [line] = capsys.readouterr().err.splitlines()
     assert "/nope" in line
 
 
 @pytest.mark.slow
-def test_readers_may_go() -> None:
-    """A report into a pipe that nobody reads any longer ends quietly."""
+def test_readers_may_close_the_pipe() -> None:
+    """A report into a closed pipe ends without a message."""
     shell = f"set -o pipefail; {sys.executable} -m benchmarks --list | true"
     done = subprocess.run(["bash", "-c", shell], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) in ((0, ""), (141, ""))
@@ -116,7 +116,7 @@ def test_readers_may_go() -> None:
 
 @pytest.mark.slow
 def test_no_room_for_the_output() -> None:
-    """Where the output cannot be written, one line says so."""
+    """If the output cannot be written, one line reports it."""
     command = [sys.executable, "-m", "benchmarks", "--list"]
     with pathlib.Path("/dev/full").open("w", encoding="utf-8") as full:
         done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
@@ -128,7 +128,7 @@ def test_no_room_for_the_output() -> None:
 
 @pytest.mark.slow
 def test_a_reload_misses_no_pod() -> None:
-    """Both policies of a hundred rules are loaded while pods come, and all pods are placed."""
+    """Both policies of a hundred rules are loaded while pods arrive, and all pods are placed."""
     words = ["reloads", "--nodes", "20", "--placed", "50", "--pending", "5", "--rounds", "1"]
     done = _benchmarks(*words)
     assert done.returncode == 0, done.stderr
@@ -137,45 +137,45 @@ def test_a_reload_misses_no_pod() -> None:
     assert heads == ["100 generated rules", "rules-100.policy"]
     missed = [line.rpartition(" ")[2] for line in lines if "were missed" in line]
     assert missed == ["0", "0"]
-    assert not any("goal" in line for line in lines)  # there is none for 20 nodes
+    assert not any("goal" in line for line in lines)  # no goal applies to 20 nodes
 
 
 def test_the_goal_of_reloads() -> None:
-    """It is for a hundred rules at 5,000 nodes, and the median decides."""
+    """The goal applies to a hundred rules at 5,000 nodes, and the median decides."""
     assert reloads.has_goal(100, 5000)
     assert not reloads.has_goal(99, 5000)
     assert not reloads.has_goal(100, 500)
     goal = "goal for 100 rules at 5,000 nodes: less than 200 ms in the median: "
-    assert reloads.goal_told([0.1, 0.19, 0.3]) == f"{goal}met"
-    assert reloads.goal_told([0.2, 0.2]) == f"{goal}MISSED (2 of 3 runs)"
+    assert reloads.format_goal([0.1, 0.19, 0.3]) == f"{goal}met"
+    assert reloads.format_goal([0.2, 0.2]) == f"{goal}MISSED (2 of 3 runs)"
 
 
-@pytest.mark.parametrize("workload, nodes, is_told", [("plain", 5000, True), ("plain", 50, False)])
-def test_goals_of_the_algorithm(workload: str, nodes: int, *, is_told: bool) -> None:
-    """They are for plain and mixed pods at 5,000 nodes beside the sampling kube-scheduler."""
+@pytest.mark.parametrize("workload, nodes, has_goal", [("plain", 5000, True), ("plain", 50, False)])
+def test_goals_of_the_algorithm(workload: str, nodes: int, *, has_goal: bool) -> None:
+    """Goals apply to plain and mixed pods at 5,000 nodes, relative to kube-scheduler's sampling."""
     setting = in_process.Setting(workload, nodes, 10)
     theirs = algorithm.Measured("kube-scheduler", 10, [in_process.Timed(10, 6.0, 6.0)])
-    assert algorithm.goal(setting, theirs, 6.0).strip() == (
-        "≥ 5 met (1 of 3 runs)" if is_told else ""
+    assert algorithm.format_goal(setting, theirs, 6.0).strip() == (
+        "≥ 5 met (1 of 3 runs)" if has_goal else ""
     )
-    assert algorithm.goal(setting, theirs, 4.0).strip() == (
-        "≥ 5 MISSED (1 of 3 runs)" if is_told else ""
+    assert algorithm.format_goal(setting, theirs, 4.0).strip() == (
+        "≥ 5 MISSED (1 of 3 runs)" if has_goal else ""
     )
 
 
 def test_growth_with_the_nodes(capsys: pytest.CaptureFixture[str]) -> None:
-    """What a pod costs at 15,000 nodes is judged where 1,000 were measured as well."""
-    algorithm.show_growth({("plain", 1000): 100.0, ("plain", 15000): 210.0}, 3)
-    algorithm.show_growth({("plain", 1000): 100.0}, 3)
+    """The cost of a pod at 15,000 nodes is judged if 1,000 nodes were measured, too."""
+    algorithm.print_growth({("plain", 1000): 100.0, ("plain", 15000): 210.0}, 3)
+    algorithm.print_growth({("plain", 1000): 100.0}, 3)
     assert capsys.readouterr().out.splitlines() == [
-        "plain: a pod at 15,000 nodes costs 2.10 times that at 1,000; ≤ 2 MISSED"
+        "plain: a pod at 15,000 nodes costs 2.10 times as much as at 1,000; ≤ 2 MISSED"
     ]
 
 
 @pytest.mark.e2e
 @pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGTERM, signal.SIGKILL])
 def test_nothing_outlives_a_benchmark(number: signal.Signals, tmp_path: pathlib.Path) -> None:
-    """However it is ended, its servers go and so does the folder of their files."""
+    """However it ends, its servers are killed and the folder of their files is removed."""
     words = ["--shapes", "plain", "--nodes", "500", "--pods", "3000", "--repeat", "1"]
     environment = os.environ | {"TMPDIR": str(tmp_path)}
     command = [sys.executable, "-m", "benchmarks", *words]
@@ -195,7 +195,7 @@ def _wait_for_servers(running: subprocess.Popen[bytes]) -> list[int]:
         assert running.poll() is None
         return [int(word) for word in children.read_text(encoding="utf-8").split()]
 
-    _wait_until(lambda: len(pids()) >= 3)  # what waits for the end, etcd, kube-apiserver
+    _wait_until(lambda: len(pids()) >= 3)  # benchmarks.orphans, etcd, kube-apiserver
     return pids()
 
 
@@ -211,29 +211,29 @@ def _wait_until(is_so: Callable[[], bool]) -> None:
 
 
 @pytest.mark.e2e
-def test_a_small_comparison_goes_on_where_it_stopped(tmp_path: pathlib.Path) -> None:
-    """Both schedulers bind the same backlog; a rerun adds what is missing and nothing else."""
+def test_a_rerun_adds_the_missing_runs(tmp_path: pathlib.Path) -> None:
+    """Both schedulers bind the same backlog; a rerun adds only the missing run."""
     results = tmp_path / "results.jsonl"
     words = ["--plan", _plan(tmp_path, "{workloads: [unschedulable], nodes: [20], pods: 50}")]
     words += ["--results", str(results)]
     first = _benchmarks(*words)
     assert first.returncode == 0, first.stderr
     assert "policysched / kube-scheduler: pods/s" in first.stdout
-    kept = results.read_text(encoding="utf-8").splitlines(keepends=True)
-    made = [json.loads(line) for line in kept]
+    stored = results.read_text(encoding="utf-8").splitlines(keepends=True)
+    runs = [json.loads(line) for line in stored]
     names = [schedulers.KUBE_SCHEDULER, schedulers.POLICYSCHED]
-    assert [(one["scheduler"], one["bound"]) for one in made] == [(name, 45) for name in names]
-    assert {one["quality"]["broken_rules"] for one in made} == {0}
-    results.write_text(kept[0], encoding="utf-8")
+    assert [(run["scheduler"], run["bound"]) for run in runs] == [(name, 45) for name in names]
+    assert {run["quality"]["broken_rules"] for run in runs} == {0}
+    results.write_text(stored[0], encoding="utf-8")
     second = _benchmarks(*words)
     assert second.returncode == 0, second.stderr
     again = results.read_text(encoding="utf-8").splitlines(keepends=True)
-    assert again[0] == kept[0]
+    assert again[0] == stored[0]
     assert [json.loads(line)["scheduler"] for line in again] == names
 
 
 @pytest.mark.e2e
-def test_a_second_checkout_takes_its_turns(tmp_path: pathlib.Path) -> None:
+def test_a_second_checkout_runs_too(tmp_path: pathlib.Path) -> None:
     """Its policysched runs in its own environment, here the one of this checkout."""
     base = tmp_path / "base"
     base.mkdir()
@@ -245,15 +245,15 @@ def test_a_second_checkout_takes_its_turns(tmp_path: pathlib.Path) -> None:
     done = _benchmarks("--plan", plan, "--base", str(base), "--results", str(file))
     assert done.returncode == 0, done.stderr
     assert "policysched / policysched@base: pods/s" in done.stdout
-    made = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
-    assert {one["scheduler"]: one["bound"] for one in made} == dict.fromkeys(
+    runs = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
+    assert {run["scheduler"]: run["bound"] for run in runs} == dict.fromkeys(
         (schedulers.KUBE_SCHEDULER, schedulers.BASE, schedulers.POLICYSCHED), 50
     )
 
 
 @pytest.mark.e2e
 def test_pods_arrive_and_preempt(tmp_path: pathlib.Path) -> None:
-    """A running scheduler gets pods one by one; a starting one has to make room for pods."""
+    """Pods arrive one by one at a running scheduler; a backlog needs preemption."""
     results = tmp_path / "results.jsonl"
     plan = _plan(
         tmp_path,
@@ -283,7 +283,7 @@ def _benchmarks(*words: str) -> subprocess.CompletedProcess[str]:
 @pytest.mark.slow
 @pytest.mark.parametrize("shape", ["plain", "mixed"])
 def test_the_algorithm_alone(shape: str) -> None:
-    """Without a server every pod of a workload finds a place."""
+    """Without a server, every pod of a workload finds a node."""
     words = ["--nodes", "30", "--pods", "60", "--repeat", "1", "--shapes", shape]
     command = [sys.executable, "-m", "benchmarks", "algorithm", *words]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -300,7 +300,7 @@ def test_the_algorithm_beside_kube_schedulers_own() -> None:
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     rows = [line.split() for line in done.stdout.splitlines()[1:]]
-    free = str(30 - 6)  # a fifth of the nodes has such a pod from the beginning
+    free = str(30 - 6)  # a fifth of the nodes has such a pod from the start
     assert [row[:5] for row in rows] == [
         ["pod-anti-affinity", "30", "40", free, name]
         for name in ("kube-scheduler", "kube-scheduler", "policysched")
@@ -309,14 +309,14 @@ def test_the_algorithm_beside_kube_schedulers_own() -> None:
 
 @pytest.mark.e2e
 def test_bindings_are_compared_and_none_is_lost() -> None:
-    """Killed midway, policysched places each binding once; what is told of both is a line each."""
+    """Killed midway, policysched places each binding once; each scheduler has a line."""
     words = ["karmada", "--clusters", "5", "--bindings", "60", "--bindings-real", "10"]
     command = [sys.executable, "-m", "benchmarks", *words]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     head, theirs, ours, ratios, *_ = (line.split() for line in done.stdout.splitlines())
-    told = [dict(zip(head, line, strict=True)) for line in (theirs, ours)]
-    assert [each["scheduler"] for each in told] == ["karmada-scheduler", "policysched"]
-    assert [each["bindings"] for each in told] == ["10", "60"]
-    assert [(each["lost"], each["twice"]) for each in told] == [("0", "0"), ("0", "0")]
+    rows = [dict(zip(head, line, strict=True)) for line in (theirs, ours)]
+    assert [each["scheduler"] for each in rows] == ["karmada-scheduler", "policysched"]
+    assert [each["bindings"] for each in rows] == ["10", "60"]
+    assert [(each["lost"], each["twice"]) for each in rows] == [("0", "0"), ("0", "0")]
     assert ratios[:3] == ["policysched", "/", "karmada-scheduler:"]

@@ -1,4 +1,4 @@
-"""Plans as data: what they mean, and errors in them."""
+"""Plans as data: their comparisons, and errors in them."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ if TYPE_CHECKING:
 
 
 @pytest.mark.parametrize("name", plans.names())
-def test_shipped_plans_name_what_is_there(name: str) -> None:
-    """Every workload and policy of a plan exists, and no case comes twice."""
+def test_shipped_plans_are_valid(name: str) -> None:
+    """Every workload and policy of a plan exists, and no case occurs twice."""
     comparisons = plans.comparisons(plans.load(name))
     assert comparisons
-    assert len({one.case for one in comparisons}) == len(comparisons)
+    assert len({each.case for each in comparisons}) == len(comparisons)
 
 
 def test_no_workload_is_left_out() -> None:
-    """The full plan has every workload, and the one that tries whether they work has its shapes."""
+    """The full plan has every workload, and the plan `shapes` has the shapes of the full plan."""
     full, shapes = (plans.comparisons(plans.load(name)) for name in ("full", "shapes"))
-    assert {one.case.workload for one in full} == set(workload_files.names())
-    assert {one.case.workload for one in shapes} == {
-        one.case.workload
-        for one in full
-        if one.case.compares == "schedulers" and not one.case.arrivals_per_second
+    assert {each.case.workload for each in full} == set(workload_files.names())
+    assert {each.case.workload for each in shapes} == {
+        each.case.workload
+        for each in full
+        if each.case.compares == "schedulers" and not each.case.arrivals_per_second
     }
 
 
-def test_an_entry_means_each_workload_at_each_size() -> None:
+def test_an_entry_has_each_workload_at_each_size() -> None:
     """Workloads, sizes and rates multiply; pods come from the workload or from the rate."""
     plan = plans.Plan(
         "",
@@ -44,17 +44,17 @@ def test_an_entry_means_each_workload_at_each_size() -> None:
             plans.Entry(["plain"], [500], repeats=9),
         ],
     )
-    made = plans.comparisons(plan)
+    found = plans.comparisons(plan)
     case = measurements.Case
-    assert [(one.case, one.repeats) for one in made] == [
+    assert [(each.case, each.repeats) for each in found] == [
         (case("plain", 500, 3000), 3),
         (case("plain", 5000, 5000), 3),
         (case("plain", 500, 200, 10), 1),
         (case("plain", 500, 400, 20), 1),
         (case("plain", 500, 7, compares="policies"), 3),
     ]
-    assert made[0].names == [schedulers.KUBE_SCHEDULER, schedulers.POLICYSCHED]
-    assert made[4].names == [schedulers.POLICYSCHED, "policysched+rules-10"]
+    assert found[0].names == [schedulers.KUBE_SCHEDULER, schedulers.POLICYSCHED]
+    assert found[4].names == [schedulers.POLICYSCHED, "policysched+rules-10"]
     base = plans.comparisons(plan, has_base=True)
     assert base[0].names == [schedulers.KUBE_SCHEDULER, schedulers.BASE, schedulers.POLICYSCHED]
     assert base[4].names == [
@@ -62,76 +62,76 @@ def test_an_entry_means_each_workload_at_each_size() -> None:
         *("policysched@base+rules-10", "policysched+rules-10"),
     ]
     only = plans.comparisons(plan, ["policysched"])
-    assert {tuple(one.names) for one in only} == {("policysched",)}
+    assert {tuple(each.names) for each in only} == {("policysched",)}
 
 
 @pytest.mark.parametrize(
-    "words, told",
+    "words, expected",
     [
-        (["--plan", "none"], "there is no plan `none`; there are full, plot, quick"),
-        (["--plan", ""], "there is no plan ``; there are full, plot, quick"),
-        (["--shapes", "none"], "there is no workload `none`"),
-        (["--shapes", "../plans/full"], "there is no workload `../plans/full`"),
-        (["--shapes", "plain", "--policies", "../rules"], "there is no policy `../rules`; there"),
-        (["--shapes", "plain", "--policies", "none"], "there is no policy `none`; there are"),
+        (["--plan", "none"], "unknown plan `none`; known are full, plot, quick"),
+        (["--plan", ""], "unknown plan ``; known are full, plot, quick"),
+        (["--shapes", "none"], "unknown workload `none`"),
+        (["--shapes", "../plans/full"], "unknown workload `../plans/full`"),
+        (["--shapes", "plain", "--policies", "../rules"], "unknown policy `../rules`; known"),
+        (["--shapes", "plain", "--policies", "none"], "unknown policy `none`; known are"),
         (
             ["--schedulers", "other"],
-            "`other` is none of the schedulers: kube-scheduler, policysched",
+            "unknown scheduler `other`; known are kube-scheduler, policysched",
         ),
     ],
     ids=["plan", "no name", "workload", "path", "path of a policy", "policy", "scheduler"],
 )
-def test_a_wrong_name_is_told_at_once(
-    words: list[str], told: str, capsys: pytest.CaptureFixture[str], tmp_path: pathlib.Path
+def test_a_wrong_name_is_reported_at_once(
+    words: list[str], expected: str, capsys: pytest.CaptureFixture[str], tmp_path: pathlib.Path
 ) -> None:
-    """Nothing is started, one line says what there is."""
+    """Nothing is started, and one line lists the known names."""
     assert compare.main([*words, "--results", str(tmp_path / "r.jsonl")], "") == 2
-    assert told in capsys.readouterr().err
+    assert expected in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
-    "words, told",
+    "words, expected",
     [
-        (["--nodes", "0"], "argument --nodes: `0` is no whole number from 1 on"),
-        (["--nodes", "5,-5"], "argument --nodes: `-5` is no whole number from 1 on"),
-        (["--nodes", "many"], "argument --nodes: `many` is no whole number"),
-        (["--pods", "1"], "argument --pods: `1` is no whole number from 2 on"),
-        (["--arrivals", "0"], "argument --arrivals: `0` is no whole number from 1 on"),
-        (["--repeat", "-1"], "argument --repeat: `-1` is no whole number from 1 on"),
-        (["--plan", "quick", "--repeat", "2"], "a plan says itself what is measured, at which"),
+        (["--nodes", "0"], "argument --nodes: `0` is not a whole number from 1 on"),
+        (["--nodes", "5,-5"], "argument --nodes: `-5` is not a whole number from 1 on"),
+        (["--nodes", "many"], "argument --nodes: `many` is not a whole number"),
+        (["--pods", "1"], "argument --pods: `1` is not a whole number from 2 on"),
+        (["--arrivals", "0"], "argument --arrivals: `0` is not a whole number from 1 on"),
+        (["--repeat", "-1"], "argument --repeat: `-1` is not a whole number from 1 on"),
+        (["--plan", "quick", "--repeat", "2"], "--plan and options of own cases contradict"),
         (["--repeat", "101"], "argument --repeat: `101` is more than 100"),
         (["--nodes", "1000001"], "argument --nodes: `1000001` is more than 1,000,000"),
         (["--lis"], "unrecognized arguments: --lis"),
-        (["--shapes", "plain", "--report"], "--report tells of all runs of a file"),
+        (["--shapes", "plain", "--report"], "--report shows all runs of a file"),
         (["--report", "--schedulers", "policysched"], "--report and --schedulers contradict"),
-        (["--shapes", "plain", "--fresh"], "nothing to begin anew: own cases are kept where"),
-        (["--plan", "", "--repeat", "2"], "a plan says itself what is measured, at which"),
-        (["--all-versions"], "--all-versions is about --report"),
+        (["--shapes", "plain", "--fresh"], "--fresh needs a results file; own cases"),
+        (["--plan", "", "--repeat", "2"], "--plan and options of own cases contradict"),
+        (["--all-versions"], "--all-versions needs --report"),
         (["--list", "--fresh"], "--list and --fresh contradict each other"),
         (["--profile", "--schedulers", "kube-scheduler"], "--profile and --schedulers contradict"),
         (["--profile", "--results", "x"], "--profile and --results contradict each other"),
-        (["--plan", "/none/quick.yaml"], ".bench/quick.jsonl is of the shipped plan `quick`"),
+        (["--plan", "/none/quick.yaml"], ".bench/quick.jsonl belongs to the shipped plan `quick`"),
     ],
     ids=" ".join,
 )
 def test_wrong_words_are_a_usage_error(
-    words: list[str], told: str, capsys: pytest.CaptureFixture[str]
+    words: list[str], expected: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """They end the benchmark with 3 before anything is started."""
+    """The exit code is 3, and nothing is started."""
     with pytest.raises(SystemExit) as ended:
         compare.main(words, "")
     assert ended.value.code == 3
-    assert told in capsys.readouterr().err
+    assert expected in capsys.readouterr().err
 
 
-def test_a_profile_is_of_the_policy(
+def test_a_profile_is_of_policysched(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Of several schedulers policysched alone is profiled, with the policy where one is named."""
+    """Only policysched is profiled, with the selected policies."""
     names: list[str] = []
 
     def run(_self: comparison.Comparing, wanted: list[plans.Comparison]) -> None:
-        names.extend(name for one in wanted for name in one.names)
+        names.extend(name for each in wanted for name in each.names)
 
     monkeypatch.setattr(comparison.Comparing, "run", run)
     words = ["--profile", "--shapes", "plain", "--nodes", "9"]
@@ -141,16 +141,16 @@ def test_a_profile_is_of_the_policy(
     assert "nothing has been measured" in capsys.readouterr().out
 
 
-def test_each_scheduler_goes_first_somewhere() -> None:
-    """Where cases are run once, none of two has the first turn of all of them at a size."""
-    compared = [one for one in plans.comparisons(plans.load("full")) if one.repeats == 1]
-    firsts = {(one.case.nodes, next(one.turns())[1]) for one in compared}
+def test_each_scheduler_is_first_in_some_case() -> None:
+    """If cases run once, neither scheduler is first in all cases of a size."""
+    compared = [each for each in plans.comparisons(plans.load("full")) if each.repeats == 1]
+    firsts = {(each.case.nodes, next(each.turns())[1]) for each in compared}
     names = (schedulers.KUBE_SCHEDULER, schedulers.POLICYSCHED)
     assert firsts == {(nodes, name) for nodes in (500, 15000) for name in names}
 
 
 @pytest.mark.parametrize(
-    "case, told",
+    "case, expected",
     [
         ("{workloads: [], nodes: [5]}", "length >= 1 - at `$.cases[0].workloads`"),
         ("{workloads: [plain], nodes: [0]}", "`int` >= 1 - at `$.cases[0].nodes[0]`"),
@@ -166,16 +166,16 @@ def test_each_scheduler_goes_first_somewhere() -> None:
     ],
     ids=["no workload", "no node", "one pod", "no repeat", "repeats", "nodes", "deep", "no rate"],
 )
-def test_a_plan_of_nothing(case: str, told: str, tmp_path: pathlib.Path) -> None:
-    """Numbers that nothing can be measured with are told with their place."""
+def test_a_plan_of_nothing(case: str, expected: str, tmp_path: pathlib.Path) -> None:
+    """Numbers without which nothing can be measured are reported with their position."""
     file = tmp_path / "own.yaml"
     file.write_text(f"description: x\ncases: [{case}]\n", encoding="utf-8")
-    with pytest.raises(workload_files.FileError, match=re.escape(told)):
+    with pytest.raises(workload_files.FileError, match=re.escape(expected)):
         plans.load(str(file))
 
 
 def test_a_wrong_plan_gets_one_error(tmp_path: pathlib.Path) -> None:
-    """An unknown field is told with its place."""
+    """An unknown field is reported with its position."""
     file = tmp_path / "own.yaml"
     file.write_text("description: x\ncases: [{workloads: [plain], node: [5]}]\n", encoding="utf-8")
     with pytest.raises(
@@ -184,50 +184,50 @@ def test_a_wrong_plan_gets_one_error(tmp_path: pathlib.Path) -> None:
         plans.load(str(file))
 
 
-def test_the_list_says_what_is_left(
+def test_the_list_shows_the_missing_runs(
     tmp_path: pathlib.Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Each case has a line with what is done, and nothing is run."""
+    """Each case has a line with its number of stored runs, and nothing runs."""
     words = ["--quick", "--list", "--results", str(tmp_path / "r.jsonl")]
     assert compare.main(words, "") == 0
     lines = capsys.readouterr().out.splitlines()
     assert any(
         line.startswith("preemption, 500 nodes, 300 pods") and "0/2" in line for line in lines
     )
-    assert lines[-1].startswith("all that is left: about ")
+    assert lines[-1].startswith("all missing runs: about ")
 
 
 def test_a_policy_that_is_named_twice_runs_once() -> None:
-    """Its runs would be the same ones."""
+    """Its runs would be identical."""
     entry = plans.Entry(["plain"], [5], policies=["rules-10", "rules-10"])
-    [made] = plans.comparisons(plans.Plan("", [entry]))
-    assert made.names == [schedulers.POLICYSCHED, "policysched+rules-10"]
+    [found] = plans.comparisons(plans.Plan("", [entry]))
+    assert found.names == [schedulers.POLICYSCHED, "policysched+rules-10"]
 
 
 @pytest.mark.parametrize(
-    "body, told",
+    "body, expected",
     [
         ({"kind": "Deployment"}, "cannot create a `Deployment`, only Node, Pod, Service"),
         ({"kind": "Pod"}, "cannot create a `Pod` without a `spec`"),
     ],
     ids=["kind", "spec"],
 )
-def test_churn_that_cannot_be_is_told_at_once(
-    body: dict[str, str], told: str, monkeypatch: pytest.MonkeyPatch
+def test_churn_that_cannot_be_created_is_reported_at_once(
+    body: dict[str, str], expected: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A listing says so, before anything runs."""
+    """The list of cases reports it, before anything runs."""
     shipped = workload_files.load("mixed-churn")
     assert shipped.churn is not None
     churn = msgspec.structs.replace(shipped.churn, objects=[body])
     changed = msgspec.structs.replace(shipped, churn=churn)
     monkeypatch.setattr(workload_files, "load", lambda _name: changed)
     plan = plans.Plan("", [plans.Entry(["mixed-churn"], [5])])
-    with pytest.raises(workload_files.FileError, match=f"`mixed-churn`: churn {told}"):
+    with pytest.raises(workload_files.FileError, match=f"`mixed-churn`: churn {expected}"):
         plans.comparisons(plan)
 
 
 def test_a_rate_has_a_bound() -> None:
-    """No machine sends infinitely many pods."""
+    """No machine can send infinitely many pods."""
     with pytest.raises(msgspec.ValidationError, match="<= 100000"):
         msgspec.convert(
             {"workloads": ["plain"], "nodes": [5], "arrivals_per_second": [float("inf")]},

@@ -1,4 +1,4 @@
-"""Results that are kept run by run, and what becomes of them: tables, estimates, a plot."""
+"""Stored results and their uses: tables, estimates, a plot."""
 
 from __future__ import annotations
 
@@ -30,34 +30,34 @@ if TYPE_CHECKING:
 KUBE, OURS = schedulers.KUBE_SCHEDULER, schedulers.POLICYSCHED
 
 
-def test_only_what_is_missing_is_left(tmp_path: pathlib.Path) -> None:
-    """Turns that are in the file already are not taken again, the others in their order."""
-    made = results.Results(None)
-    comparing = comparison.Comparing(made, tmp_path, schedulers.Options())
+def test_only_missing_turns_remain(tmp_path: pathlib.Path) -> None:
+    """Stored turns are not repeated; the others keep their order."""
+    measured = results.Results(None)
+    comparing = comparison.Comparing(measured, tmp_path, schedulers.Options())
     wanted = plans.Comparison(runs.CASE, (KUBE, OURS), 2)
     assert list(wanted.turns()) == [(0, KUBE), (0, OURS), (1, OURS), (1, KUBE)]
-    made.add(runs.run(OURS, 0, 1.0))
-    made.add(runs.run(KUBE, 1, 1.0))
-    made.add(runs.run(OURS, 1, 1.0, runs.at(20)))
+    measured.add(runs.run(OURS, 0, 1.0))
+    measured.add(runs.run(KUBE, 1, 1.0))
+    measured.add(runs.run(OURS, 1, 1.0, runs.at(20)))
     assert list(comparing.missing_turns(wanted)) == [(0, KUBE), (1, OURS)]
 
 
 def test_ratios_are_of_the_same_repeat() -> None:
     """Each repeat gives one ratio; the table shows their median, smallest and largest."""
     seconds = {KUBE: (2.0, 4.0, 8.0), OURS: (1.0, 1.0, 1.0, 1.0)}
-    made = [
-        runs.run(name, repeat, one)
+    measured = [
+        runs.run(name, repeat, duration)
         for name, all_seconds in seconds.items()
-        for repeat, one in enumerate(all_seconds)
+        for repeat, duration in enumerate(all_seconds)
     ]
-    shown = report.text(made)
+    shown = report.text(measured)
     assert "pods/s 4.00 (2.00-8.00)" in shown
     assert "CPU without start 0.25 (0.12-0.50)" in shown
     assert "p99 0.25 (0.12-0.50)" in shown
 
 
 def test_policies_are_compared_with_none() -> None:
-    """Where policies are compared, the baseline is policysched itself, and there is no goal."""
+    """If policies are compared, the baseline is policysched itself, without a goal."""
     case = msgspec.structs.replace(runs.CASE, compares="policies")
     name = schedulers.with_policy("rules-100")
     shown = report.text([runs.run(name, 0, 3.0, case), runs.run(OURS, 0, 2.0, case)])
@@ -66,18 +66,18 @@ def test_policies_are_compared_with_none() -> None:
 
 
 def test_two_versions_are_compared_with_each_other() -> None:
-    """Ratios are to kube-scheduler and to the base; goals are only about the first."""
+    """Ratios are to kube-scheduler and to the base; goals apply only to the first."""
     case = runs.at(5000)
-    made = [
+    measured = [
         runs.run(name, 0, seconds, case)
         for name, seconds in ((KUBE, 8.0), (schedulers.BASE, 4.0), (OURS, 1.0))
     ]
-    shown = report.text(made)
+    shown = report.text(measured)
     assert "policysched / kube-scheduler: pods/s 8.00 (8.00-8.00)" in shown
     assert "policysched@base / kube-scheduler: pods/s 2.00 (2.00-2.00)" in shown
     assert "policysched / policysched@base: pods/s 4.00 (4.00-4.00)" in shown
     assert len([line for line in shown.splitlines() if "≥" in line]) == 1
-    tables = documents.markdown(made)
+    tables = documents.markdown(measured)
     titles = [line for line in tables.splitlines() if line.startswith("backlogs")]
     assert titles == [
         "backlogs at 5,000 nodes:",
@@ -93,8 +93,8 @@ def test_policies_of_two_versions_are_compared_with_none_and_with_each_other() -
         schedulers.with_policy("rules-10", scheduler) for scheduler in (OURS, schedulers.BASE)
     )
     seconds = {OURS: 1.0, ours: 2.0, schedulers.BASE: 2.0, theirs: 6.0}
-    made = [runs.run(name, 0, each, case) for name, each in seconds.items()]
-    pairs = {(pair.scheduler, pair.baseline): pair for pair in ratios.pairs(made)}
+    measured = [runs.run(name, 0, each, case) for name, each in seconds.items()]
+    pairs = {(pair.scheduler, pair.baseline): pair for pair in ratios.pairs(measured)}
     assert {key: pair.ratios(ratios.CPU) for key, pair in pairs.items()} == {
         (OURS, schedulers.BASE): [0.5],
         (ours, OURS): [2.0],
@@ -103,9 +103,9 @@ def test_policies_of_two_versions_are_compared_with_none_and_with_each_other() -
     }
 
 
-@pytest.mark.parametrize("seconds, told", [(1.0, "met"), (1.3, "MISSED")])
-def test_goals_are_of_5000_nodes(seconds: float, told: str) -> None:
-    """Plain pods have goals at 5,000 nodes, and the table says whether they are met."""
+@pytest.mark.parametrize("seconds, verdict", [(1.0, "met"), (1.3, "MISSED")])
+def test_goals_are_of_5000_nodes(seconds: float, verdict: str) -> None:
+    """Plain pods have goals at 5,000 nodes, and the table shows whether they are met."""
     shown = report.text(
         [
             runs.run(KUBE, 0, 2.6, runs.at(5000)),
@@ -118,27 +118,28 @@ def test_goals_are_of_5000_nodes(seconds: float, told: str) -> None:
     assert line.startswith("plain, 5,000 nodes")
     few = "(1 of 3 runs)"
     assert line.endswith(
-        f"pods/s ≥ 2.5 {told} {few}, CPU without start ≤ 0.4 {told} {few}, memory ≤ 1.2 met {few}"
+        f"pods/s ≥ 2.5 {verdict} {few}, CPU without start ≤ 0.4 {verdict} {few}, "
+        f"memory ≤ 1.2 met {few}"
     )
 
 
 @pytest.mark.parametrize(
-    "goal, told",
+    "goal, expected",
     [
-        ("{figure: pods/second, at_least: 2, nodes: 5}", "there is no figure `pods/second`; there"),
+        ("{figure: pods/second, at_least: 2, nodes: 5}", "unknown figure `pods/second`; known"),
         ("{figure: pods/s, nodes: 5}", "a goal needs one bound"),
         ("{figure: pods/s, nodes: 5, at_least: 2, at_most: 3}", "a goal needs one bound"),
     ],
     ids=["figure", "no bound", "two bounds"],
 )
-def test_a_wrong_goal_is_told_first(
+def test_a_wrong_goal_is_reported_first(
     goal: str,
-    told: str,
+    expected: str,
     tmp_path: pathlib.Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """Nothing is measured before all goals are understood."""
+    """Nothing is measured before all goals are valid."""
     file = tmp_path / "goals.yaml"
     file.write_text(f"- {goal}\n", encoding="utf-8")
     monkeypatch.setattr(goals, "FILE", file)
@@ -147,18 +148,20 @@ def test_a_wrong_goal_is_told_first(
         assert compare.main(["--quick", "--list"], "") == 2
     finally:
         goals.load.cache_clear()
-    assert f"goals.yaml: {told}" in capsys.readouterr().err
+    assert f"goals.yaml: {expected}" in capsys.readouterr().err
 
 
-def test_goals_are_of_what_is_measured() -> None:
-    """Every goal is about a workload and a size of the full plan."""
+def test_goals_apply_to_the_full_plan() -> None:
+    """Every goal applies to a case of the full plan."""
     compared = plans.comparisons(plans.load("full"))
     for goal in goals.load():
-        assert any(goal.means(one.case, name) for one in compared for name in one.names), goal
+        assert any(goal.applies_to(each.case, name) for each in compared for name in each.names), (
+            goal
+        )
 
 
 def test_the_first_goal_counts() -> None:
-    """A workload's own goal stands over the one of all workloads."""
+    """A goal of one workload precedes the goal of all workloads."""
     case = measurements.Case("zone-spread", 5000, 100)
     assert [(goal.figure, goal.bound) for goal in goals.of(ratios.Pair(case, [], OURS, KUBE))] == [
         ("pods/s", "≥ 4"),
@@ -168,96 +171,100 @@ def test_the_first_goal_counts() -> None:
     assert goals.of(ratios.Pair(case, [], OURS, schedulers.BASE)) == []
 
 
-@pytest.mark.parametrize("rate, is_told", [(99.0, False), (80.0, True)])
-def test_pods_that_came_late_are_told(rate: float, *, is_told: bool) -> None:
-    """A rate that the benchmark itself could not keep is no rate; backlogs have none."""
+@pytest.mark.parametrize("rate, is_reported", [(99.0, False), (80.0, True)])
+def test_pods_that_arrived_late_are_reported(rate: float, *, is_reported: bool) -> None:
+    """A note reports a rate that the benchmark itself could not keep; backlogs have no rate."""
     case = msgspec.structs.replace(runs.CASE, arrivals_per_second=100.0)
-    one = msgspec.structs.replace(runs.run(OURS, 0, 1.0, case), arrived_per_second=rate)
-    assert ("too busy for the rate: pods came at" in report.text([one])) == is_told
+    late = msgspec.structs.replace(runs.run(OURS, 0, 1.0, case), arrived_per_second=rate)
+    assert ("too busy for the rate: pods arrived at" in report.text([late])) == is_reported
     assert "too busy" not in report.text([runs.run(OURS, 0, 1.0)])
 
 
 @pytest.mark.parametrize(
-    "ended_at, told", [(1000.0, False), (2900.0, True), (-1000.0, True), (None, False)]
+    "ended_at, is_reported", [(1000.0, False), (2900.0, True), (-1000.0, True), (None, False)]
 )
-def test_runs_that_lie_apart_are_told(ended_at: float | None, *, told: bool) -> None:
-    """Where a rerun adds what is missing hours later, the machine may be another one by then."""
+def test_distant_runs_are_reported(ended_at: float | None, *, is_reported: bool) -> None:
+    """If a rerun adds a missing run hours later, the machine may have changed."""
     first = msgspec.structs.replace(runs.run(KUBE, 0, 1.0), ended_at=1000.0)
     later = msgspec.structs.replace(runs.run(OURS, 0, 1.0), ended_at=ended_at)
     shown = report.text([first, later])
-    assert ("min lie between its run and that of kube-scheduler" in shown) == told
+    assert ("min between its run and that of kube-scheduler" in shown) == is_reported
 
 
-@pytest.mark.parametrize("count, told", [(1, "≥ 2.5 met (1 of 3 runs)"), (3, "≥ 2.5 met")])
-def test_tables_for_documents(count: int, told: str) -> None:
-    """Every row has as many cells as the head, with both rates, both CPU times and the goal."""
-    made = [
+@pytest.mark.parametrize("count, verdict", [(1, "≥ 2.5 met (1 of 3 runs)"), (3, "≥ 2.5 met")])
+def test_tables_for_documents(count: int, verdict: str) -> None:
+    """Every row has as many cells as the heading, with both rates, both CPU times and the goal."""
+    measured = [
         runs.run(name, repeat, seconds, runs.at(5000))
         for repeat in range(count)
         for name, seconds in ((KUBE, 9.0), (OURS, 3.0))
     ]
     head, _, row = (
         [cell.strip() for cell in line.split("|")[1:-1]]
-        for line in documents.markdown(made).splitlines()
+        for line in documents.markdown(measured).splitlines()
         if line.startswith("|")
     )
     cells = dict(zip(head, row, strict=True))
     spread = " (3.00 to 3.00)" if count > 1 else ""
     assert cells["pods/s"] == "11 / 33"
     assert (cells["ratio"], cells["until the last event"]) == (f"**3.00{spread}**", f"3.00{spread}")
-    assert cells["goal"] == told
+    assert cells["goal"] == verdict
     assert cells["CPU ms per pod"].startswith("45.00 / 15.00: 0.33")
     assert cells["with the start"].startswith("90.00 / 30.00: 0.33")
 
 
 def test_documents_have_a_table_for_each_kind() -> None:
-    """Backlogs, policies and arrivals differ in what counts; notes and broken rules are told."""
+    """Backlogs, policies and arrivals have different columns; notes and broken rules follow."""
     arriving = msgspec.structs.replace(runs.CASE, arrivals_per_second=100.0)
     policies = msgspec.structs.replace(runs.CASE, compares="policies")
-    made = [runs.run(name, 0, 1.0, case) for name in (KUBE, OURS) for case in (runs.CASE, arriving)]
-    made += [
+    measured = [
+        runs.run(name, 0, 1.0, case) for name in (KUBE, OURS) for case in (runs.CASE, arriving)
+    ]
+    measured += [
         runs.run(name, 0, 1.0, policies) for name in (OURS, schedulers.with_policy("rules-10"))
     ]
-    shown = documents.markdown(made, {"of another workload": 2})
-    for told in (
+    shown = documents.markdown(measured, {"of another workload": 2})
+    for text in (
         "backlogs at 10 nodes:",
         "policies at 10 nodes:",
         "pods that arrive:",
         "| plain, rules-10 |",
-        "- plain: kube-scheduler was measured for 1.0 s only",
-        "- plain: the machine was too busy for the rate: pods came at 0/s",
+        "- plain: kube-scheduler was measured for only 1.0 s",
+        "- plain: the machine was too busy for the rate: pods arrived at 0/s",
         "No run broke a rule.",
-        "left out: 2 runs of another workload",
+        "excluded: 2 runs of another workload",
     ):
-        assert told in shown
+        assert text in shown
 
 
-def test_broken_rules_are_told() -> None:
-    """They stand in the summary and in documents, and no median hides one run among three."""
+def test_broken_rules_are_reported() -> None:
+    """They are in the summary and in documents, and no median hides one run among three."""
     good = [runs.run(name, repeat, 3.0) for repeat in range(3) for name in (KUBE, OURS)]
     quality = msgspec.structs.replace(good[-1].quality, broken_rules=7)
-    made = [*good[:-1], msgspec.structs.replace(good[-1], quality=quality)]
-    assert "RULES BROKEN: 7" in report.text(made)
-    [line] = [one for one in report.text(made).splitlines() if one.startswith("  policysched  ")]
+    measured = [*good[:-1], msgspec.structs.replace(good[-1], quality=quality)]
+    assert "RULES BROKEN: 7" in report.text(measured)
+    [line] = [
+        line for line in report.text(measured).splitlines() if line.startswith("  policysched  ")
+    ]
     assert line.split()[-3] == "7"
-    assert "**RULES BROKEN: 7**" in documents.markdown(made)
+    assert "**RULES BROKEN: 7**" in documents.markdown(measured)
 
 
-def test_short_runs_and_churn_are_told() -> None:
-    """A backlog of less than two seconds gets a note; so do the turns of churn that were met."""
-    made = msgspec.structs.replace(runs.run(OURS, 0, 1.5), churn_turns=2)
-    assert "policysched was measured for 1.5 s only" in report.text([made])
-    assert "policysched met 2 turns of churn" in report.text([made])
+def test_short_runs_and_churn_are_reported() -> None:
+    """Notes report a backlog of less than two seconds, and the cycles of churn."""
+    measured = msgspec.structs.replace(runs.run(OURS, 0, 1.5), churn_turns=2)
+    assert "policysched was measured for only 1.5 s" in report.text([measured])
+    assert "policysched met 2 cycles of churn" in report.text([measured])
     assert "measured for" not in report.text([runs.run(OURS, 0, 2.5)])
 
 
 def test_nothing_measured() -> None:
-    """A report about nothing says so."""
+    """An empty report contains a message."""
     assert report.text([]) == "nothing has been measured"
 
 
 def test_estimates_learn() -> None:
-    """What was slow before is expected to be slow again; another scheduler's speed says nothing."""
+    """A slow case is expected to be slow again; the speed of another scheduler does not count."""
     case = measurements.Case("plain", nodes=5000, pods=5000)
     guess = estimates.Estimate([]).seconds(case, [KUBE])
     slow = [runs.run(KUBE, 0, 500.0, case)]
@@ -267,17 +274,17 @@ def test_estimates_learn() -> None:
 
 
 @pytest.mark.parametrize(
-    "seconds, told", [(1, "1 min"), (100, "2 min"), (3600, "1 h 00 min"), (9000, "2 h 30 min")]
+    "seconds, expected", [(1, "1 min"), (100, "2 min"), (3600, "1 h 00 min"), (9000, "2 h 30 min")]
 )
-def test_durations(seconds: float, told: str) -> None:
+def test_durations(seconds: float, expected: str) -> None:
     """Durations are minutes and hours."""
-    assert estimates.duration(seconds) == told
+    assert estimates.duration(seconds) == expected
 
 
 def test_the_plot_has_a_line_for_each(tmp_path: pathlib.Path) -> None:
-    """Results become SVG, a point for each size and names at the ends; of one version only."""
+    """The SVG has a point for each size and names at the ends, for runs of one version only."""
     file, out = tmp_path / "results.jsonl", tmp_path / "plot.svg"
-    runs.kept(
+    runs.store(
         file,
         *(
             runs.run(name, repeat, factor * nodes + repeat, runs.at(nodes))
@@ -290,57 +297,57 @@ def test_the_plot_has_a_line_for_each(tmp_path: pathlib.Path) -> None:
     assert plot.main(words) == 2
     assert not out.exists()
     assert plot.main([*words, "--all-versions"]) == 0
-    root = ElementTree.parse(out).getroot()  # noqa: S314 - made two lines above
+    root = ElementTree.parse(out).getroot()  # noqa: S314 - written two lines above
     name_of = "{http://www.w3.org/2000/svg}"
     circles = [
-        (float(one.get("cx", "")), float(one.get("cy", "")))
-        for one in root.iter(f"{name_of}circle")
+        (float(each.get("cx", "")), float(each.get("cy", "")))
+        for each in root.iter(f"{name_of}circle")
     ]
     assert len(circles) == 6
     assert circles[0][1] > circles[3][1]
-    texts = [one.text for one in root.iter(f"{name_of}text")]
+    texts = [each.text for each in root.iter(f"{name_of}text")]
     assert {f"{KUBE}, plain", f"{OURS}, plain", "15,000"} <= set(texts)
 
 
-def test_a_plot_overwrites_nothing_else(
+def test_a_plot_overwrites_only_plots(
     tmp_path: pathlib.Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Results that are named as the output by mistake stay; an older plot is replaced."""
-    file = runs.kept(
+    """If --out names a results file by mistake, the file is kept; an older plot is replaced."""
+    file = runs.store(
         tmp_path / "r.jsonl", *(runs.run(OURS, 0, 1.0, runs.at(nodes)) for nodes in (10, 20))
     )
     words = ["--all-versions", "--results", str(file), "--out"]
     before = file.read_bytes()
     assert plot.main([*words, str(file)]) == 2
-    assert "r.jsonl holds something else than a plot" in capsys.readouterr().err
+    assert "r.jsonl is not a plot" in capsys.readouterr().err
     assert file.read_bytes() == before
     assert plot.main([*words, str(tmp_path / "p.svg")]) == 0
     assert plot.main([*words, str(tmp_path / "p.svg")]) == 0
 
 
 def test_a_plot_of_one_size(tmp_path: pathlib.Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """One size makes no line; that is said, and no file is written."""
+    """One size makes no line; an error reports it, and no file is written."""
     file, out = tmp_path / "results.jsonl", tmp_path / "plot.svg"
-    runs.kept(file, runs.run(KUBE, 0, 1.0))
+    runs.store(file, runs.run(KUBE, 0, 1.0))
     assert plot.main(["--results", str(file), "--out", str(out), "--all-versions"]) == 2
     assert "no backlog at two numbers of nodes" in capsys.readouterr().err
     assert not out.exists()
     assert plot.main(["--results", str(tmp_path / "none"), "--out", str(out)]) == 2
 
 
-def test_stolen_processors_are_told() -> None:
-    """Where another virtual machine got much of them, ratios may say that and nothing else."""
+def test_stolen_processors_are_reported() -> None:
+    """If another virtual machine used many of them, ratios may depend on that."""
     calm = msgspec.structs.replace(runs.run(OURS, 0, 5.0), stolen_share=0.04)
     disturbed = msgspec.structs.replace(runs.run(OURS, 1, 5.0), stolen_share=0.15)
     assert "other machines got" not in report.text([calm])
-    told = "policysched: other machines got up to 15% of the processors in a run"
-    assert told in report.text([calm, disturbed])
+    expected = "policysched: other machines got up to 15% of the processors in a run"
+    assert expected in report.text([calm, disturbed])
 
 
-def test_a_disturbed_run_is_told() -> None:
-    """One among three is enough; a little is usual."""
+def test_a_disturbed_run_is_reported() -> None:
+    """One run is sufficient; a small share is usual."""
     quiet = msgspec.structs.replace(runs.run(OURS, 0, 3.0), others_share=0.05)
     loud = msgspec.structs.replace(runs.run(OURS, 1, 3.0), others_share=0.22)
-    told = f"{OURS}: other processes took up to 22% of the machine in a run"
-    assert told in report.text([quiet, loud])
-    assert "other processes took up" not in report.text([quiet])
+    expected = f"{OURS}: other processes used up to 22% of the machine in a run"
+    assert expected in report.text([quiet, loud])
+    assert "other processes used up" not in report.text([quiet])

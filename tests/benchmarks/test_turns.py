@@ -1,4 +1,4 @@
-"""What a run does beside the scheduler: arrivals, churn, victims that come back, waits."""
+"""The parts of a run besides the scheduler: arrivals, churn, restored victims, waits."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ LIMIT_SECONDS = 60.0
 
 
 class FakeClient:
-    """Takes what the API server would take.
+    """Accepts the calls of an API server.
 
     Attributes:
-        there: paths of what has been created and not been deleted.
+        there: objects that were created and not deleted, by path.
         calls: every call in order, as (verb, path).
-        refused: names that are not taken.
+        refused: names that are rejected.
     """
 
     def __init__(self) -> None:
@@ -35,7 +35,7 @@ class FakeClient:
         self.changed = threading.Condition()
 
     def create(self, path: str, body: Mapping[str, Any]) -> dict[str, Any]:
-        """Create an object, whose name is made where it has none."""
+        """Create an object; generate its name if it has none."""
         with self.changed:
             meta = body["metadata"]
             name = meta.get("name") or f"{meta['generateName']}{len(self.calls)}"
@@ -68,10 +68,10 @@ class FakeClient:
             self.create(f"/api/v1/namespaces/{namespace}/pods", pod)
 
     def wait_for(self, count: int, verb: str) -> None:
-        """Return once there were so many calls."""
+        """Wait until there were `count` calls."""
         with self.changed:
             assert self.changed.wait_for(
-                lambda: sum(one[0] == verb for one in self.calls) >= count, LIMIT_SECONDS
+                lambda: sum(call[0] == verb for call in self.calls) >= count, LIMIT_SECONDS
             )
 
 
@@ -92,7 +92,7 @@ def test_arriving_pods_are_all_sent() -> None:
 
 
 def test_a_refused_pod_ends_the_run() -> None:
-    """What the API server does not take is an error, not a pod that waits for ever."""
+    """A pod that the API server rejects is an error, not a pod that waits for ever."""
     fake = FakeClient()
     fake.refused = {"p1"}
     with pytest.raises(api_client.ApiError):
@@ -100,8 +100,8 @@ def test_a_refused_pod_ends_the_run() -> None:
 
 
 @pytest.mark.parametrize("mode", ["create", "recreate"])
-def test_churn_comes_and_goes(mode: Any) -> None:
-    """`recreate` keeps one of each at most, `create` lets them pile up; nothing is left behind."""
+def test_churn_creates_and_deletes(mode: Any) -> None:
+    """`recreate` keeps at most one of each, `create` keeps all; at the end all are deleted."""
     fake = FakeClient()
     bodies: list[dict[str, Any]] = [
         {"kind": "Pod", "metadata": {"generateName": "p-"}, "spec": {}},
@@ -117,8 +117,8 @@ def test_churn_comes_and_goes(mode: Any) -> None:
     assert fake.there == {}
 
 
-def test_churn_tells_what_went_wrong() -> None:
-    """An error of the thread that churns is raised where the run waits for it."""
+def test_churn_raises_errors() -> None:
+    """An error of the churn thread is raised in the run."""
     fake = FakeClient()
     fake.refused = {"n"}
     wanted = workload_files.Churn(1, "create", [{"kind": "Node", "metadata": {"name": "n"}}])
@@ -134,8 +134,8 @@ def test_churn_of_an_unknown_kind() -> None:
         churn.check(wanted)
 
 
-def test_victims_come_back() -> None:
-    """Before each turn exactly the initial pods that are missing are created."""
+def test_victims_are_restored() -> None:
+    """Before each turn exactly the missing initial pods are created."""
     fake = FakeClient()
     workload = workload_files.load("preemption")
     case = measurements.Case("preemption", nodes=5, pods=1)
@@ -154,30 +154,31 @@ def test_victims_come_back() -> None:
 
 
 @pytest.mark.parametrize(
-    "bound, told, why",
+    "bound, with_events, problem",
     [
         ("ab", "ab", ""),
         ("ab", "abc", ""),
         ("a", "a", "bound 1 of 2 pods; no room"),
-        ("ab", "a", "bound 2 pods, but 1 of the events that tell of them are missing"),
+        ("ab", "a", "bound 2 pods, but 1 of their events are missing"),
     ],
-    ids=["all", "a pod that is gone", "one is not bound", "one is not told"],
+    ids=["all", "a pod that is gone", "one is not bound", "an event is missing"],
 )
-def test_one_event_a_pod(bound: str, told: str, why: str) -> None:
-    """A run counts when all pods that fit are bound and each of them has its event."""
-    found = turns.unfinished(2, set(bound), dict.fromkeys(told, 1.0), "no room")
-    assert found.startswith(why) if why else not found
+def test_one_event_per_pod(bound: str, with_events: str, problem: str) -> None:
+    """A run counts if all pods that fit are bound and each of them has its event."""
+    events = dict.fromkeys(with_events, 1.0)
+    found = turns.describe_unfinished(2, set(bound), events, "no room")
+    assert found.startswith(problem) if problem else not found
 
 
 def test_no_plan_drops_events() -> None:
-    """The events of the biggest backlog have room in policysched's queue, twice over."""
-    compared = [one for name in plans.names() for one in plans.comparisons(plans.load(name))]
-    backlogs = {one.case.pods for one in compared if not one.case.arrivals_per_second}
+    """The events of two backlogs of the largest size fit in policysched's queue."""
+    compared = [each for name in plans.names() for each in plans.comparisons(plans.load(name))]
+    backlogs = {each.case.pods for each in compared if not each.case.arrivals_per_second}
     assert max(backlogs) <= event_recorder.QUEUE_LIMIT / 2
 
 
 def test_waits_count_from_when_pods_were_due() -> None:
-    """An arriving pod waits from when it was due, one of a backlog from the scheduler's start."""
+    """An arriving pod waits since it was due, a pod of a backlog since the scheduler's start."""
     times = turns.Times(started=100.0, arrived=arrivals.Arrived({"b": 103.0}, {"b": 103.2}))
     latency = turns.latency({"a": 101.0, "b": 103.5}, times)
     assert latency.max_ms == pytest.approx(1000)
