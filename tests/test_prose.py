@@ -27,6 +27,12 @@ def test_texts_of_the_code_are_plain() -> None:
     _assert_plain(prose.count((f for f in files if not paths[f].startswith(UNREVISED)), ROOT))
 
 
+def test_texts_of_benchmarks_are_plain() -> None:
+    """Docstrings, comments, help texts and messages of `benchmarks/`, and of their tests."""
+    folders = (ROOT / "benchmarks", ROOT / "tests" / "benchmarks")
+    _assert_plain(prose.count((f for each in folders for f in sorted(each.rglob("*.py"))), ROOT))
+
+
 def test_documents_are_plain() -> None:
     """README, changelog, pages of docs and deploy, and comments of the shipped policies."""
     _assert_plain(prose.count((f for form in DOCUMENTS for f in sorted(ROOT.glob(form))), ROOT))
