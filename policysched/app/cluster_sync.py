@@ -29,7 +29,7 @@ class ClusterSync(watch_sync.WatchSync):
         missing = self.find_unsynced_resources(readers) if self.is_ready else []
         if missing:
             named = ", ".join(f"{name} (read by {', '.join(readers[name])})" for name in missing)
-            problem = f"the API server has not let us list and watch {named}"
+            problem = f"the API server has not yet allowed list and watch of {named}"
             raise errors.ConfigurationError("profiles", problem)
 
     def describe_unsynced_profiles(self, profiles: Collection[profile.Profile]) -> str:

@@ -24,7 +24,7 @@ def make_scheduler_health(joined: context.ProcessContext) -> health.HealthChecks
             joined.profiles.get_profiles()
         ),
         "policies": lambda: "" if joined.profiles.current.by_name else "there are no profiles",
-        "shutdown": lambda: "the process is about to end" if joined.stopping.is_set() else "",
+        "shutdown": lambda: "the process is shutting down" if joined.stopping.is_set() else "",
     }
     return health.HealthChecks(live, ready)
 
@@ -35,7 +35,7 @@ def _check_election(joined: context.ProcessContext) -> str:
     A standby passes.
     """
     if joined.elector.overdue_seconds() > _OVERDUE_SECONDS:
-        return "the lease has run out, and the election has not noticed"
+        return "the lease has expired, and leader election has not noticed"
     return ""
 
 
@@ -57,7 +57,7 @@ class _PodProgressCheck:
         if attempts != self._attempts or not self._has_ready_pods():
             self._attempts, self._since_seconds = attempts, now_seconds
         if now_seconds - self._since_seconds >= _STUCK_SECONDS:
-            return "pods are ready to be scheduled, and none has been tried for minutes"
+            return "pods are ready to be scheduled, but no attempt was made for minutes"
         return ""
 
     def _has_ready_pods(self) -> bool:

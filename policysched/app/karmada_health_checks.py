@@ -57,7 +57,7 @@ def make_karmada_health(checked: KarmadaHealthInputs) -> health.HealthChecks:
 
     def election() -> str:
         if checked.elector.overdue_seconds() > _OVERDUE_SECONDS:
-            return "the lease has run out, and the election has not noticed"
+            return "the lease has expired, and leader election has not noticed"
         return ""
 
     return health.HealthChecks(
@@ -65,7 +65,7 @@ def make_karmada_health(checked: KarmadaHealthInputs) -> health.HealthChecks:
         {
             "leaderElection": election,
             "informer-sync": lambda: checked.sync.describe_unsynced_resources(checked.names),
-            "shutdown": lambda: "the process is about to end" if checked.stopping.is_set() else "",
+            "shutdown": lambda: "the process is shutting down" if checked.stopping.is_set() else "",
         },
     )
 
@@ -90,8 +90,8 @@ class _BindingProgressCheck:
         if now_seconds - self._since_seconds < limit_seconds:
             return ""
         if schedules.has_too_much_in_flight:
-            return "bindings are being written, and none of these writes has ended for minutes"
-        return "bindings are ready to be scheduled, and none has been looked at for minutes"
+            return "bindings are being written, but no write has ended for minutes"
+        return "bindings are ready to be scheduled, but no attempt was made for minutes"
 
     def _has_ready_bindings(self) -> bool:
         checked = self._checked

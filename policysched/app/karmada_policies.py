@@ -116,7 +116,7 @@ class KarmadaPolicyFollower:
         """
         start, followed = self._start, self._followed
         if start is None or followed is None:
-            raise RuntimeError("there is no version to begin with")
+            raise RuntimeError("there is no initial version")
         live = live_policies.LiveClusterPolicies(
             around.loop, self._metrics, self._clock, self._rows
         )

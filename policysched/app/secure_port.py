@@ -80,7 +80,10 @@ class _SecurePort:
                 answer_seconds=serving.authorization.cache_seconds,
             )
         else:
-            _log.warning("authorization is off: who can reach the secure port may see its pages")
+            _log.warning(
+                "authorization is off: every client that can reach the secure port may read "
+                "its pages"
+            )
         self._server = http_server.HttpServer(address, pages, guard=guard, tls=self._certificates)
 
     async def run(self) -> None:
@@ -102,7 +105,10 @@ class _SecurePort:
                 kind = type(error).__name__
                 if kind != told:
                     told = kind
-                    _log.warning("client certificates are checked as before: %s", error)
+                    _log.warning(
+                        ("client certificates are still checked with the previous authorities: %s"),
+                        error,
+                    )
             await asyncio.sleep(_AUTHORITY_SECONDS)
 
 

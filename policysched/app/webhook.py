@@ -67,7 +67,7 @@ class PolicyWebhookServer:
         self._stopping = asyncio.Event()
         self._turn = asyncio.Semaphore(1)  # a check keeps a whole core busy
         self._checks: set[asyncio.Task[admission.AdmissionResponse]] = set()
-        checks = {"shutdown": lambda: "it is about to end" if self._stopping.is_set() else ""}
+        checks = {"shutdown": lambda: "it is shutting down" if self._stopping.is_set() else ""}
         pair = certificates.CertificateFiles(options.cert_file, options.key_file)
         self._server = http_server.HttpServer(
             options.address,

@@ -66,4 +66,4 @@ class ApiWriters:
             async with asyncio.timeout(_FLUSH_SECONDS):
                 await asyncio.gather(self.recorder.flush(), self._status_writer.flush())
         except TimeoutError:
-            _log.warning("some events or conditions were not written before the end")
+            _log.warning("some events or conditions were not written before shutdown")

@@ -26,26 +26,26 @@ _HELP = {
     "run": "schedule pods on the cluster of a kubeconfig",
     "demo": "watch policies place pods on an embedded cluster",
     "check": "report every error in policy files",
-    "lint": "report what policies were probably not meant to say",
+    "lint": "report probable mistakes in policies",
     "fmt": "print policy files in canonical form",
     "migrate": "rewrite policy files to the current version of the language",
     "ast": "print the syntax tree of policy files, or the policies of a tree",
-    "test": "run policy tests: what policies are expected to do on small clusters",
-    "explain": "say for a pod why each node fits or not, and which scores it gets",
+    "test": "run policy tests: small clusters with the expected effect of policies",
+    "explain": "show for a pod why each node fits or not, and the scores of each node",
     "simulate": "schedule the pending pods of a cluster file",
-    "plan": "say what a change of policies would do to the pods of a cluster",
-    "rollback": "go back to a former version of the policies on a cluster",
+    "plan": "show the effect of a policy change on the pods of a cluster",
+    "rollback": "restore a former version of the policies on a cluster",
     "webhook": "refuse ConfigMaps of broken policies when they are applied",
     "lsp": "serve an editor: findings, fixes, completion, names",
     "karmada": "place workloads across the clusters of a Karmada control plane",
-    "import": "write what another scheduler is configured with as policies",
+    "import": "convert configurations of other schedulers into policies",
     "completion": "print a script that completes commands and options in a shell",
 }
 _OWN_OPTIONS = ("-h", "--help", "--version", "--")
 _SERVERS = ("run", "webhook")
 """Commands that use the last value of a repeated option: manifest overlays append flags."""
 _NAMESPACE = frozenset({"-n", "--namespace"})
-_NAMESPACE_HINT = "a namespace is part of a name, as in `policysched explain NAMESPACE/NAME`"
+_NAMESPACE_HINT = "write the namespace in the name: `policysched explain NAMESPACE/NAME`"
 _CANNOT_WRITE = (errno.EBADF, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.ENOSPC)
 _EXIT_BROKEN_PIPE = 141  # 128 + SIGPIPE: the shell's exit code for a closed pipe
 
@@ -78,7 +78,7 @@ class _StoreOnceAction(argparse.Action):
         given = cast("_Parser", parser).given
         is_server = parser.prog.rpartition(" ")[2] in _SERVERS
         if option_string is not None and self.dest in given and not is_server:
-            parser.error(f"{option_string} is given twice; it takes one value")
+            parser.error(f"{option_string} is given twice; give it once")
         given.add(self.dest)
         setattr(namespace, self.dest, values)
 
@@ -205,7 +205,7 @@ def _run_command_line(argv: list[str]) -> int:
     except SystemExit as request:  # --help and --version have printed their text
         return int(request.code or 0)
     if command is None:
-        parser.error("a command is missing")
+        parser.error("no command is given")
     from policysched.cli.render import output  # noqa: PLC0415 - `--help` does without
 
     output.set_report_width(getattr(args, "output", None))
@@ -253,7 +253,7 @@ def _refuse_options_before_command(argv: Sequence[str], known: Collection[str]) 
     option = argv[0].partition("=")[0] if argv else ""
     if command is None or not option.startswith("-") or option in _OWN_OPTIONS:
         return
-    hint = f"write options behind it: `policysched {command} …`"
+    hint = f"write options after it: `policysched {command} …`"
     raise errors.UsageError(
         f"`{option}` is before the command `{command}`; "
         f"{_NAMESPACE_HINT if option in _NAMESPACE else hint}"

@@ -32,7 +32,7 @@ def parse_listen_address(text: str) -> ListenAddress:
     host = host.removeprefix("[").removesuffix("]")
     number = int64.parse_unsigned_digits(port)
     if not colon or number is None or number > _MAX_PORT or not _is_listen_host(host):
-        raise errors.UsageError(f"`{text}` is no address; write 127.0.0.1:9153 or [::1]:9153")
+        raise errors.UsageError(f"`{text}` is not an address; write 127.0.0.1:9153 or [::1]:9153")
     return ListenAddress("127.0.0.1" if host == "localhost" else host, number)
 
 

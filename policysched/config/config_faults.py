@@ -80,7 +80,7 @@ def _find_profile_faults(given: config.Config) -> _Problems:
         name = profile.scheduler_name
         if name in names:
             path = ("profiles", index, "schedulerName")
-            yield path, f"the profile `{name}` is there twice"
+            yield path, f"the profile `{name}` appears twice"
         names.add(name)
     yield from config_plugins.find_plugin_problems(given.profiles)
 
@@ -91,7 +91,8 @@ def _find_backoff_faults(given: config.Config) -> _Problems:
         return
     problem = "`podMaxBackoffSeconds` is less than `podInitialBackoffSeconds`"
     if longest == config.Config().pod_max_backoff_seconds:  # the file may omit it
-        yield ("podInitialBackoffSeconds",), f"{problem}: it is {longest:g} unless it is given"
+        advice = f"the default of `podMaxBackoffSeconds` is {longest:g}"
+        yield ("podInitialBackoffSeconds",), f"{problem}; {advice}"
     else:
         yield ("podMaxBackoffSeconds",), problem
 
@@ -149,7 +150,7 @@ def _find_tracing_faults(given: config.Config) -> _Problems:
     is_url = parts is not None and "@" not in parts.netloc  # a message would print the password
     if endpoint and not is_url:
         advice = "write http://HOST:4318 or https://HOST, without a user"
-        yield ("tracing", "endpoint"), f"`tracing.endpoint` is no URL of a collector; {advice}"
+        yield ("tracing", "endpoint"), f"`tracing.endpoint` is not the URL of a collector; {advice}"
 
 
 _CHECKS: Mapping[tuple[str, ...], Callable[[config.Config], _Problems]] = {

@@ -67,7 +67,7 @@ def describe_violation(
     if error.validator == "pattern" and "title" not in _get_violated_schema(
         error
     ):  # of the key of a mapping
-        said = f"`{error.instance}` is no name; use letters, digits, `_` and `-`"
+        said = f"`{error.instance}` is not a name; use letters, digits, `_` and `-`"
     yield ConfigFault(document.line(path), said, path)
 
 

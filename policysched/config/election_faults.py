@@ -24,12 +24,12 @@ def find_election_problems(
     }
     for field, seconds in by_field.items():
         if not seconds:
-            yield field, f"`{field}` is a duration of more than nothing, such as `15s` or `1m30s`"
+            yield field, f"`{field}` must be a duration above 0, such as `15s` or `1m30s`"
     lease, deadline, period = by_field.values()
     if not lease or not deadline or not period:
         return
     if lease < _SHORTEST_LEASE_SECONDS:
-        yield "leaseDuration", "`leaseDuration` is at least `1s`"
+        yield "leaseDuration", "`leaseDuration` must be at least `1s`"
     if lease <= deadline:
         yield "leaseDuration", "`leaseDuration` must be greater than `renewDeadline`"
     if deadline <= leader_election.JITTER_FACTOR * period:

@@ -64,8 +64,8 @@ def convert_sources(
         raise malformed[0]
     if made.is_empty and not made.report.has_warnings:
         told = "; ".join(each.description for each in report.findings)
-        problem = "there is nothing in it that can be imported" + (f": {told}" if told else "")
-        raise errors.InputError(title, problem, help="docs/import.md says what can")
+        problem = "contains nothing that can be imported" + (f": {told}" if told else "")
+        raise errors.InputError(title, problem, help="docs/import.md lists the possible inputs")
     if any(each.kind in (source_detection.CONFIG, source_detection.COMMAND) for each in sources):
         made.default_to_leader_election()
     return _render_import_result(made, title, sources[0].place)
@@ -154,7 +154,7 @@ def _render_import_result(
     found = made.report.findings
     header = [f"Imported by policysched from {title}."]
     if found:
-        header += ["", "What is not said here, or in another way:"]
+        header += ["", "Parts of the input that are missing here, or expressed in another way:"]
         header += [f"  line {each.line}: {each.description}" for each in found]
     config = config_fields.format_configuration_yaml(made.config) if made.config else None
     policy = policy_text.render_policy_text(header, items)

@@ -96,7 +96,7 @@ class _SourceFinder:
         """Yield the sources in a value."""
         if not isinstance(value, Mapping):
             raise errors.InputError(
-                f"{place.where}:{place.line}", "holds no object", help="see docs/import.md"
+                f"{place.where}:{place.line}", "contains no object", help="see docs/import.md"
             )
         kind = value.get("kind")
         if str(kind).endswith("List") and isinstance(value.get("items"), list):
@@ -119,7 +119,7 @@ class _SourceFinder:
                 yield DetectedSource(kind, value, place, key)
         elif self.forced is None:
             named = value.get("kind") or "an object without a kind"
-            problem = f"{named} is nothing that can be imported"
+            problem = f"{named} cannot be imported"
             self.report.note(place, problem, "it is left out")
 
     def _find_in_config_map(
@@ -127,7 +127,9 @@ class _SourceFinder:
     ) -> Iterator[DetectedSource]:
         if value.get("binaryData"):
             at = place.locate_child("binaryData")
-            self.report.note(at, "`binaryData` is no text that can be imported", "it is left out")
+            self.report.note(
+                at, "`binaryData` cannot be imported, because it is not text", "it is left out"
+            )
         data = value.get("data")
         for key, text in data.items() if isinstance(data, Mapping) else ():
             at = place.locate_child("data", key)
@@ -147,7 +149,7 @@ class _SourceFinder:
         offset = self._count_lines_before_scalar(at.line)
         known = [d for d in documents if isinstance(d.value, Mapping) and "kind" in d.value]
         if not known:
-            problem = f"the key `{key}` holds nothing that can be imported"
+            problem = f"the key `{key}` contains nothing that can be imported"
             self.report.note(at, problem, "it is left out")
         for document in known:
             inner = findings.ValueLocation(at.where, document, offset=offset)
@@ -227,4 +229,4 @@ def _split_command_line(text: str, where: str) -> list[str]:
     try:
         return shlex.split(text, comments=True)
     except ValueError as error:
-        raise errors.InputError(where, f"no command line: {error}".lower()) from error
+        raise errors.InputError(where, f"not a command line: {error}".lower()) from error

@@ -27,8 +27,8 @@ _COMPARISONS: dict[str, Literal["<", ">", "="]] = {
     "Equals": "=",
 }
 _NOT_A_NAME = re.compile(r"[^A-Za-z0-9_]")
-_DESCHEDULE = "evict by the descheduler, and keep `reject … until …` on the same metric here"
-_LABELING = "let pods be rejected or scored by the metric itself, not by a label made of it"
+_DESCHEDULE = "evict with the descheduler, and keep `reject … until …` on the same metric here"
+_LABELING = "reject or score by the metric itself, not by a label derived from it"
 
 
 def import_tas_policy(given: fields.StrictFields, made: import_draft.ImportDraft) -> None:
@@ -92,7 +92,7 @@ def _convert_strategies(
         other = strategies.read_object(name)
         if other is not None:
             other.read_all_values()
-            problem = f"the strategy `{name}` acts on what is placed already"
+            problem = f"the strategy `{name}` acts on pods that are already placed"
             made.report.warn(other.place, problem, advice)
     return found
 
@@ -140,7 +140,7 @@ def _convert_rule_condition(
     operator = rule.read_text("operator")
     name, target = rule.read_text("metricname"), rule.read_integer("target")
     if operator not in _COMPARISONS:
-        problem = f"the operator `{operator}` is unknown; TAS takes the rule for never met"
+        problem = f"the operator `{operator}` is unknown; TAS treats the rule as never met"
         known = ", ".join(_COMPARISONS)
         made.report.warn(rule.locate_field("operator"), problem, f"write one of {known}")
         return None
@@ -161,7 +161,7 @@ def _convert_scheduleonmetric(
     strategy.skip_fields("policyName", "logicalOperator")
     for further in rules[1:]:
         further.read_all_values()
-        problem = "TAS goes by the first rule of `scheduleonmetric` only; this one is left out"
+        problem = "TAS uses only the first rule of `scheduleonmetric`; this one is left out"
         made.report.warn(further.place, problem, "write a `score` with a weight for it")
     if not rules:
         return []
@@ -199,7 +199,7 @@ def _declare_metric(
     if known not in made.metrics:
         declared = _make_metric_declaration(known, name)
         made.metrics[known] = policy_text.CommentedMetric(declared, at.origin_comment, at)
-        problem = f"`{name}` is taken to be a series of Prometheus with the label `instance`"
+        problem = f"`{name}` is assumed to be a series of Prometheus with the label `instance`"
         advice = "compare the query with the rule of the custom metrics adapter"
         made.report.note(at, problem, advice)
     return syntax_expr.Ref(policy_text.SPAN, policy_text.make_keyword(known))

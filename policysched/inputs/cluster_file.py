@@ -49,7 +49,7 @@ _NAMESPACED = (
 
 FORM = object_lists.ExpectedKinds(
     {kind: api_version for kind, (api_version, _) in _KINDS.items()},
-    "a cluster file is what `kubectl get nodes,pods -A -o json` prints",
+    "a cluster file is the output of `kubectl get nodes,pods -A -o json`",
 )
 _KARMADA_GROUPS = ("cluster.karmada.io/", "work.karmada.io/")
 Owner: TypeAlias = tuple[owner_selectors.OwnerKind, owner_objects.Service | owner_objects.Workload]

@@ -24,8 +24,8 @@ KINDS: dict[str, tuple[str, type[objects.Cluster | objects.Binding]]] = {
 }
 FORM = object_lists.ExpectedKinds(
     {kind: api_version for kind, (api_version, _) in KINDS.items()},
-    "a file of a control plane is what `kubectl get clusters,resourcebindings,"
-    "clusterresourcebindings -A -o json` prints at the Karmada API server",
+    "a file of a control plane is the output of `kubectl get "
+    "clusters,resourcebindings,clusterresourcebindings -A -o json` at the Karmada API server",
 )
 
 
@@ -74,7 +74,7 @@ def collect_karmada_control_plane(
         )
         name = f"{decoded.metadata.namespace}/{decoded.metadata.name}".removeprefix("/")
         if (kind, name) in names:
-            raise FORM.make_list_error(place, f"has the name of another {kind}: `{name}`")
+            raise FORM.make_list_error(place, f"has the same name as another {kind}: `{name}`")
         names.add((kind, name))
         problem = object_validation.find_object_problem(decoded)
         named = f"{place} ({kind} {name})"
@@ -103,7 +103,7 @@ def _refuse_other_version(place: str, kind: str) -> None:
         return
     group, _, number = KINDS[name][0].partition("/")
     if version.partition("/")[0] == group:
-        problem = f"is a {name} of `{version}`, of which only {number} is read"
+        problem = f"is a {name} of `{version}`; only {number} is supported"
         raise errors.InputError(
             place, problem, help=f"kubectl get {name.lower()}s.{number}.{group}"
         )

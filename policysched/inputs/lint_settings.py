@@ -147,7 +147,7 @@ def _read_lint_section(file: pathlib.Path) -> Mapping[str, Any] | None:
         for key in found.keys() - {_OWN_ROOT[0]}:
             advice = f"settings are in the table `[{_OWN_ROOT[0]}]`"
             raise errors.InputError(
-                _locate_setting(file, [key]), f"`{key}` is no setting", help=advice
+                _locate_setting(file, [key]), f"`{key}` is not a setting", help=advice
             )
     for key in _read_settings_root(file):
         found = found.get(key) if isinstance(found, dict) else None
@@ -175,7 +175,7 @@ def _parse_settings(
     for key in table:
         if key not in _KEYS:
             advice = spelling.suggest_names(key, _KEYS) or f"it has {', '.join(_KEYS)}"
-            raise errors.InputError(key, f"`{key}` is no setting of lint", help=advice)
+            raise errors.InputError(key, f"`{key}` is not a setting of lint", help=advice)
     per_path = _get_settings_table(table, "per-path")
     levels = _get_settings_table(table, "levels")
     fail = table.get("fail-level")
@@ -213,7 +213,7 @@ def _parse_thresholds(table: Mapping[str, Any]) -> thresholds.Thresholds:
         where = f"thresholds.{key}"
         if key not in known:
             advice = spelling.suggest_names(key, known) or f"there are {', '.join(known)}"
-            raise errors.InputError(where, f"`{key}` is no threshold", help=advice)
+            raise errors.InputError(where, f"`{key}` is not a threshold", help=advice)
         is_number = isinstance(value, int | float) and not isinstance(value, bool)
         if not is_number or not 0 < value < math.inf:
             raise errors.InputError(where, "is not a number above 0")

@@ -138,7 +138,7 @@ def _find_policy_keys(text: str, where: str) -> dict[str, _ManifestKey]:
     with_policies = [each for each in maps if each.policy_keys or each.binary_policy_keys]
     if not maps:
         advice = f"policies are in ConfigMaps or `{_POLICY_SUFFIX}` files"
-        raise errors.InputError(where, "holds no ConfigMap", help=advice)
+        raise errors.InputError(where, "contains no ConfigMap", help=advice)
     if not with_policies:
         which = "the ConfigMap has no key" if len(maps) == 1 else "no ConfigMap has a key"
         raise errors.InputError(where, f"{which} that ends in `{_POLICY_SUFFIX}`")
@@ -148,7 +148,7 @@ def _find_policy_keys(text: str, where: str) -> dict[str, _ManifestKey]:
         for key in _list_text_keys(each, where):
             name = f"{folder}/{key}"
             if name in found:
-                raise errors.InputError(name, "this key of this ConfigMap is there twice")
+                raise errors.InputError(name, "this key appears twice in this ConfigMap")
             found[name] = _ManifestKey(each, key)
     return found
 
@@ -271,13 +271,13 @@ def _find_literal_first_line(text: source.SourceText, where: str) -> int:
         line = text.origin.line if text.origin is not None else 1
         raise errors.InputError(
             f"{where}:{line}",
-            f"the key `{text.key}` is no literal block, so it is not edited here",
-            help=f"write it as `{text.key}: |` and the policy below, indented",
+            f"the key `{text.key}` is not a literal block and cannot be edited",
+            help=f"write `{text.key}: |` and the policy below it, indented",
         )
     if text.origin.is_aliased:
         raise errors.InputError(
             f"{where}:{text.origin.line - 1}",
-            f"an alias repeats the key `{text.key}`, so it is not edited here",
+            f"an alias repeats the key `{text.key}`, so it cannot be edited",
             help="write the text out in place of the alias",
         )
     return text.origin.line
@@ -325,5 +325,5 @@ def _require_only_changes(
     except errors.InputError:
         got = []
     if got != expected:
-        problem = "the edited policies would not be read back from this manifest as they are"
+        problem = "the edited policies would be read differently from this manifest"
         raise errors.InputError(where, problem, help="edit the manifest by hand")

@@ -122,7 +122,9 @@ def make_samples_from_tables(
     for name, nodes in tables.items():
         place = place_of((name,))
         if not isinstance(nodes, Mapping):
-            raise errors.InputError(place, f"`{name}` is no mapping from node to value", help=_HELP)
+            raise errors.InputError(
+                place, f"`{name}` is not a mapping from node to value", help=_HELP
+            )
         for metric in by_name.get(name) or _refuse_unknown_metric(name, by_name, place):
             samples[metric.key] = {}
             for node, value in nodes.items():
@@ -168,7 +170,7 @@ def _unwrap_metric_tables(
     if isinstance(value, Mapping) and list(value) == [_WRAPPER]:
         value, path = value[_WRAPPER], (_WRAPPER,)
     if not isinstance(value, Mapping):
-        raise errors.InputError(where, "is no mapping from metric to node to value", help=_HELP)
+        raise errors.InputError(where, "is not a mapping from metric to node to value", help=_HELP)
     return value, path
 
 
@@ -193,7 +195,7 @@ def _make_sample(
         return metric_table.Sample(0.0, too_old)
     number = _convert_sample_value(value, metric)
     if number is None or _is_forbidden_negative_ratio(number, metric):
-        problem = f"`{value}` is no value of `{metric.name}`, which is measured in {metric.unit}"
+        problem = f"`{value}` is not a value of `{metric.name}`, whose unit is {metric.unit}"
         raise errors.InputError(place, problem, help=_EXAMPLES.get(metric.unit, _HELP))
     return metric_table.Sample(number, measured_at_seconds)
 

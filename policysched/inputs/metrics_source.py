@@ -92,7 +92,7 @@ async def pause_for_first_samples(
                 news or asyncio.Event(), source.wait_until_metrics_asked()
             )
     except TimeoutError:
-        _log.warning("scheduling goes on before all metrics have been asked")
+        _log.warning("scheduling starts before all metrics have been queried")
     finally:
         scheduling.resume()
 
@@ -173,7 +173,7 @@ class MetricsFileSource:
             self._version = version
             samples = await process.run_in_thread(self._read_samples)
         except errors.InputError as error:
-            _log.warning("keeping the old metric values: %s", error)
+            _log.warning("keeping the previous metric values: %s", error)
             return
         refresh(samples)
 

@@ -272,7 +272,7 @@ def _find_item_kind(header: _ObjectHeader, where: str, form: ExpectedKinds) -> s
     """Return the kind that items of a typed list (`PodList`) omit, "" in a `List`."""
     kind = _require_kind(header, where, form)
     if not kind.endswith("List"):
-        raise form.make_list_error(where, f"is a `{kind}` and no List")
+        raise form.make_list_error(where, f"is a `{kind}`, not a List")
     return kind.removesuffix("List")
 
 

@@ -131,7 +131,7 @@ def load_yaml_document(text: str, where: str) -> YamlDocument:
     """
     documents = list(load_yaml_documents(text, where, with_lines=True, allows_nul=False))
     if len(documents) > 1:
-        raise errors.InputError(where, f"has {len(documents)} documents where one is expected")
+        raise errors.InputError(where, f"has {len(documents)} documents instead of one")
     return documents[0] if documents else YamlDocument(None, {})
 
 
@@ -209,7 +209,7 @@ class _YamlDocumentBuilder:
                 event, "an anchor of a key is not supported here", "leave it out"
             )
         if event.value in self._open[-1]:
-            raise self._make_yaml_error(event, f"the key `{event.value}` is there twice")
+            raise self._make_yaml_error(event, f"the key `{event.value}` appears twice")
         self._keys[-1] = event.value
 
     def _begin_container(self, container: Value, event: yaml.CollectionStartEvent) -> None:
@@ -262,9 +262,7 @@ class _YamlDocumentBuilder:
             raise self._make_yaml_error(event, "a key must be plain text")
         anchored = self._anchors.get(event.anchor or "")
         if anchored is None:
-            raise self._make_yaml_error(
-                event, f"there is no anchor `&{event.anchor}` before this alias"
-            )
+            raise self._make_yaml_error(event, f"no anchor `&{event.anchor}` precedes this alias")
         if anchored.end is None:
             raise self._make_yaml_error(event, f"the alias `*{event.anchor}` refers to itself")
         try:

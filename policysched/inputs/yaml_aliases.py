@@ -102,4 +102,4 @@ class AliasBudget:
     def _spend_on_value(self, value: Any) -> None:  # noqa: ANN401 - as above
         self._left -= 1 + (len(value) // _CHARACTERS_EACH if isinstance(value, str) else 0)
         if self._left < 0:
-            raise AliasLimitError(f"aliases stand for more than {MAX_VALUES:,} values")
+            raise AliasLimitError(f"aliases expand to more than {MAX_VALUES:,} values")

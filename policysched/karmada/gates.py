@@ -80,7 +80,7 @@ def parse_karmada_feature_gates(text: str) -> KarmadaFeatureGates:
         if on[name]:
             by = "" if name in said else f"{_ALL_ALPHA} turns on "
             raise errors.UsageError(
-                f"{OPTION}: {by}`{name}`, which is not built in; write `{name}=false`"
+                f"{OPTION}: {by}`{name}`, which policysched does not have; write `{name}=false`"
             )
     return KarmadaFeatureGates(
         resource_models=on["CustomizedClusterResourceModeling"],

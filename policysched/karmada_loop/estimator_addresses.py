@@ -74,5 +74,5 @@ async def find_estimator_addresses(
         if port.port == said.port and isinstance(port.target_port, int):
             return [(spec.external_name, port.target_port)]
     raise EstimatorAddressError(
-        f"service {namespace}/{name} has no port {said.port} with a number behind"
+        f"service {namespace}/{name} has no numeric target port for port {said.port}"
     )

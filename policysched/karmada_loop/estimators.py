@@ -215,7 +215,7 @@ class Estimators:
             return
         self._problems[name] = problem
         if problem:
-            text = "no estimates by any cluster for what may go to %s: %s"
+            text = "no estimates from any cluster for %s: %s"
             _log.warning(text, name, problem)
         else:
             _log.info("the estimator answers %s", logs.format_log_fields(cluster=name))
@@ -224,7 +224,7 @@ class Estimators:
         """Yield the number of estimators, and the number of calls by result."""
         known = core.GaugeMetricFamily(
             "policysched_karmada_estimators",
-            "Estimators of member clusters, by whether there is a connection.",
+            "Estimators of member clusters, by state of the connection.",
             labels=("state",),
         )
         connected = len(self._connections)
@@ -233,7 +233,7 @@ class Estimators:
         yield known
         calls = core.CounterMetricFamily(
             "policysched_karmada_estimator_calls",
-            "Calls to estimators of member clusters, by how they ended.",
+            "Calls to estimators of member clusters, by result.",
             labels=("result",),
         )
         for result in ("success", "error"):

@@ -60,4 +60,4 @@ async def flush_binding_events(recorder: event_recorder.ApiEventRecorder) -> Non
         async with asyncio.timeout(_FLUSH_SECONDS):
             await recorder.flush()
     except TimeoutError:
-        _log.warning("some events were not written before the end")
+        _log.warning("some events were not written before shutdown")

@@ -105,8 +105,8 @@ class LiveClusterPolicies:
             )
         elif found is not None and found.metrics:
             _log.warning(
-                "the policies read metrics, which are missing on all clusters without a source; "
-                "give --prometheus URL"
+                "the policies read metrics, but no source is configured, so they are missing "
+                "on all clusters; give --prometheus URL"
             )
         if found is None:
             self.rows.keep_only_needed_samples(metric_needs.MetricNeeds())
@@ -240,7 +240,7 @@ class LiveClusterPolicies:
         try:
             return self.current.find_permitted_clusters(binding, clusters)
         except Exception:  # noqa: BLE001 - a bug must not end it for all other bindings
-            _log.exception("it is not known what policies let binding %s do", binding.key)
+            _log.exception("the policies for binding %s could not be determined", binding.key)
             return None
 
     @property

@@ -25,7 +25,7 @@ def collect_binding_metrics(
     """Yield the current values of all metrics of bindings."""
     attempts = core.CounterMetricFamily(
         f"{_PREFIX}schedule_attempts",
-        "Attempts to schedule bindings, by how they ended.",
+        "Attempts to schedule bindings, by result.",
         labels=("result", "schedule_type"),
     )
     for labels, count in measured.attempts.items():
@@ -33,7 +33,7 @@ def collect_binding_metrics(
     yield attempts
     incoming = core.CounterMetricFamily(
         f"{_PREFIX}queue_incoming_bindings",
-        "Bindings that came into the queue, by why.",
+        "Bindings that entered the queue, by cause.",
         labels=("event",),
     )
     for event, count in handlers.incoming.items():
@@ -42,7 +42,7 @@ def collect_binding_metrics(
     yield from _collect_durations(measured)
     pending = core.GaugeMetricFamily(
         "policysched_karmada_pending_bindings",
-        "Bindings that are ready to be looked at, and those that wait after a failure.",
+        "Bindings that are ready for an attempt, and bindings that wait after a failure.",
         labels=("queue",),
     )
     pending.add_metric(("active",), len(handlers.queue))
@@ -52,14 +52,20 @@ def collect_binding_metrics(
 
 def _collect_durations(measured: measurements.BindingMeasurements) -> Iterable[core.Metric]:
     told: Mapping[str, tuple[str, histogram.LabelledHistograms]] = {
-        "e2e_scheduling_duration_seconds": ("Attempts, with all writes.", measured.durations),
-        "scheduling_algorithm_duration_seconds": ("Steps of a decision.", measured.steps),
+        "e2e_scheduling_duration_seconds": (
+            "Duration of attempts, including all writes.",
+            measured.durations,
+        ),
+        "scheduling_algorithm_duration_seconds": (
+            "Duration of the steps of a decision.",
+            measured.steps,
+        ),
         "framework_extension_point_duration_seconds": (
-            "All plugins of an extension point.",
+            "Duration of all plugins of an extension point.",
             measured.points,
         ),
         "plugin_execution_duration_seconds": (
-            "One plugin at an extension point, for all clusters at once.",
+            "Duration of one plugin at an extension point, for all clusters.",
             measured.plugins,
         ),
     }
@@ -80,7 +86,7 @@ def collect_build_info() -> Iterable[core.Metric]:
         "platform": f"{platform.system().lower()}/{platform.machine()}",
     }
     told = core.GaugeMetricFamily(
-        "karmada_build_info", "Which policysched this is.", labels=tuple(labels)
+        "karmada_build_info", "Version of this policysched.", labels=tuple(labels)
     )
     told.add_metric(tuple(labels.values()), 1)
     yield told

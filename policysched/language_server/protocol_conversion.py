@@ -159,8 +159,8 @@ def make_unread_key_diagnostic(
     where = types.Range(make_position(document, key.start), make_position(document, key.end))
     return types.Diagnostic(
         range=where,
-        message=f"the text of `{key.key}` is no literal block, so nothing is told of it here\n"
-        f"help: write `{key.key}: |`, or ask `policysched lint`",
+        message=f"the text of `{key.key}` is not a literal block, so findings in it are not "
+        f"shown\nhelp: write `{key.key}: |`, or run `policysched lint`",
         severity=types.DiagnosticSeverity.Information,
         source=SOURCE,
     )

@@ -163,7 +163,7 @@ class PolicyLanguageServer(pygls_server.LanguageServer):
                 cluster_data.load_cluster_data, wanted, self.files.root
             )
         except Exception:  # noqa: BLE001 - the refresh task must continue
-            _LOG.exception("what the settings name cannot be read")
+            _LOG.exception("the inputs of the settings cannot be read")
             return
         if wanted != self.files.options:
             return  # newer settings are being loaded
@@ -356,7 +356,7 @@ def serve_on_stdio(clock: clocks.Clock) -> bool:
         try:
             server.start_io(sys.stdin.buffer, stdout)
         except (MemoryError, OverflowError):
-            _LOG.critical("a message is announced that is larger than the memory")
+            _LOG.critical("the announced message is larger than the memory")
     return server.was_shut_down
 
 

@@ -307,7 +307,7 @@ class EditorSession:
                 protocol_conversion.make_position(document, part.map_to_document(note.span.end)),
                 f"{note.text} of the weight",
                 padding_left=True,
-                tooltip="its part of all weights that count for these pods, built-in ones included",
+                tooltip="share of all weights that apply to these pods, including built-in ones",
             )
             for document, part, note in self._list_notes(
                 document, selector_matches.list_weight_notes

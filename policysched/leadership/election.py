@@ -75,7 +75,10 @@ async def make_lease_elector(
         yield runner.AlwaysLeader()
         return
     if config.resource_name == _NAME_OF_KUBE_SCHEDULER:
-        _log.warning("the lease `kube-scheduler` is kube-scheduler's: only one of both schedules")
+        _log.warning(
+            "the lease `kube-scheduler` belongs to kube-scheduler, so only one of the two "
+            "schedules at a time"
+        )
     async with client.ApiClient(connection, rng=rng, max_connections=_LEASE_CONNECTIONS) as api:
         known = parse_lease_timings(config)
         leases = lease.LeaseStore(
@@ -98,7 +101,7 @@ def collect_leadership_metrics(
     if config.leader_elect:
         leads = core.GaugeMetricFamily(
             "leader_election_master_status",
-            "1 where this process holds the lease, 0 where it stands by.",
+            "1 if this process holds the lease, 0 if it is on standby.",
             labels=("name",),
         )
         leads.add_metric((config.resource_name,), float(elector.is_leading))

@@ -151,7 +151,7 @@ class LeadershipRunner:
             await self._scheduler.run()
 
     async def _stop_scheduling(self, scheduling: asyncio.Task[None]) -> None:
-        _log.warning("scheduling ends; what is being bound is finished or undone")
+        _log.warning("scheduling ends; bindings in progress are finished or undone")
         await self._scheduler.stop(self._last_writes_seconds)
         if scheduling.done():
             scheduling.result()

@@ -110,9 +110,9 @@ def find_useless_ignores(
         elif not each.reason:
             yield diagnostics.Diagnostic(
                 "PS803",
-                "this comment does not say why",
+                "this comment gives no reason",
                 each.span,
-                help="add the reason behind the bracket",
+                help="add the reason after the bracket",
             )
 
 
@@ -134,7 +134,7 @@ def _diagnose_useless_codes(
     edit = diagnostics.TextEdit(each.span, replacement)
     return diagnostics.Diagnostic(
         "PS803",
-        f"this comment ignores {named}, which nothing here reports",
+        f"this comment ignores {named}, which is not reported here",
         each.span,
         help="leave it out",
         fix=diagnostics.Fix((edit,), safe=is_stale),

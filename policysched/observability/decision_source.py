@@ -58,12 +58,12 @@ def read_decisions(
     try:
         page = orjson.loads(body)
     except orjson.JSONDecodeError as error:
-        raise errors.InputError(_name_input_place(where), "is no JSON") from error
+        raise errors.InputError(_name_input_place(where), "is not JSON") from error
     schema = orjson.loads(_resources.read_resource_text("schemas", "decisions.schema.json"))
     problem = next(jsonschema.Draft202012Validator(schema).iter_errors(page), None)
     if problem is not None or not all(map(_has_scores_of_best, page["decisions"])):
-        advice = f"it must be what {decision_page.PATH} says"
-        raise errors.InputError(_name_input_place(where), "holds no decisions", help=advice)
+        advice = f"it must be the content of {decision_page.PATH}"
+        raise errors.InputError(_name_input_place(where), "contains no decisions", help=advice)
     return [each for each in page["decisions"] if pod in (None, each["pod"])]
 
 
@@ -106,7 +106,7 @@ def _fetch_decision_page(where: str, pod: str | None, access: DecisionServerCred
                 allow_redirects=False,  # only this server may receive the token
             )
     except requests.exceptions.SSLError as error:
-        advice = "give --ca-file, or --insecure-skip-tls-verify for a certificate of its own"
+        advice = "give --ca-file, or --insecure-skip-tls-verify for a self-signed certificate"
         raise errors.InputError(url, "the certificate is not trusted", help=advice) from error
     except (requests.RequestException, OSError) as error:
         raise errors.RemoteError(f"{url}: no answer: {type(error).__name__}") from error
@@ -132,5 +132,5 @@ def _make_page_url(where: str) -> str:
 def _read_token(path: str) -> str:
     token = _read_decision_file(path).decode(errors="replace").strip()
     if not (token.isascii() and token.isprintable()) or not token:
-        raise errors.InputError(path, "holds no token")
+        raise errors.InputError(path, "contains no token")
     return token

@@ -71,21 +71,21 @@ class DryRunReport:
         compared = self._compared
         pods = core.CounterMetricFamily(
             "policysched_dry_run_pods",
-            "Pods that the other scheduler placed, by where this one would have.",
+            "Pods that the other scheduler placed, by comparison with the placement of this one.",
             labels=("profile", "outcome"),
         )
         for (profile, outcome), count in compared.placed.items():
             pods.add_metric((profile, outcome.value), count)
         pending = core.GaugeMetricFamily(
             "policysched_dry_run_pending_pods",
-            "Pods that the other scheduler left pending, by what this one would do.",
+            "Pods that the other scheduler left pending, by the decision of this one.",
             labels=("profile", "outcome"),
         )
         waiting = Counter((each.profile, each.outcome) for each in compared.waiting.values())
         for (profile, outcome), count in waiting.items():
             pending.add_metric((profile, outcome.value), count)
         seconds = core.CounterMetricFamily(
-            "policysched_dry_run_decision_seconds", "Time that these decisions took."
+            "policysched_dry_run_decision_seconds", "Duration of these decisions."
         )
         seconds.add_metric((), compared.seconds)
         yield from (pods, pending, seconds)

@@ -75,7 +75,7 @@ def collect_source_metrics(health: Iterable[status.SourceHealth]) -> Families:
     """Yield whether each source is up."""
     up = core.GaugeMetricFamily(
         "policysched_metrics_source_up",
-        "1 where the last answers of a source came, 0 while it is down.",
+        "1 if the source answered the last queries, 0 while it is down.",
         labels=("source",),
     )
     for each in health:
@@ -91,17 +91,17 @@ def collect_query_metrics(stats: Iterable[status.MetricStats]) -> Families:
     )
     answers = core.CounterMetricFamily(
         "policysched_metric_answer_remarks",
-        "How often each rule for bad answers was needed (docs/metrics.md).",
+        "Invalid answers, by the rule that handled them (docs/metrics.md).",
         labels=(*labels, "cause"),
     )
     success = core.GaugeMetricFamily(
         "policysched_metric_last_success_timestamp_seconds",
-        "When the last answer came that could be used.",
+        "Time of the last usable answer.",
         labels=labels,
     )
     durations = core.HistogramMetricFamily(
         "policysched_metric_query_duration_seconds",
-        "How long queries for metrics took, whatever came of them.",
+        "Duration of queries for metrics, including failed ones.",
         labels=labels,
     )
     for each in stats:
@@ -124,7 +124,8 @@ def collect_sample_metrics(
     own = _select_reader_per_metric(readers)
     yield from collect_sample_age_metrics(own, snap, "nodes")
     added = _make_gauge(
-        "policysched_metric_added_load", "What just-placed pods add, over all nodes, in its unit."
+        "policysched_metric_added_load",
+        ("Sum over all nodes of the load that just-placed pods add, in the unit of the metric."),
     )
     pods = _make_gauge("policysched_metric_added_pods", "Just-placed pods that count.")
     alive = snap.view_rows(np.flatnonzero(snap.is_alive))

@@ -30,7 +30,7 @@ class MetricsSourceEventWriter:
             self.recorder.record_event_without_object("Normal", UP, _ACTION, note)
         else:
             source = f"{health.name} ({health.address})"
-            note = f"metrics source {source} is down, its samples age: {health.problem}"
+            note = f"metrics source {source} is down, its samples become stale: {health.problem}"
             self.recorder.record_event_without_object("Warning", DOWN, _ACTION, note)
 
     def metric_asked(self, stats: status.MetricStats) -> None:

@@ -14,7 +14,7 @@ def collect_request_metrics(
     """Yield the outcomes of the requests to `host`, `HOST:PORT`."""
     requests = core.CounterMetricFamily(
         "rest_client_requests",
-        "Requests to the API server, single attempts.",
+        "Requests to the API server; each attempt counts.",
         labels=("code", "method", "host"),
     )
     for (code, method), count in stats.counts.items():
@@ -22,7 +22,7 @@ def collect_request_metrics(
     yield requests
     durations = core.HistogramMetricFamily(
         "rest_client_request_duration_seconds",
-        "Until answers of the API server began.",
+        "Time until the API server began to answer.",
         labels=("verb", "host"),
     )
     for (method,), made in stats.durations:

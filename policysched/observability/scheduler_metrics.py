@@ -32,7 +32,7 @@ def collect_scheduler_metrics(scheduler: schedulers.Scheduler) -> Families:
 def _collect_attempts(scheduler: schedulers.Scheduler) -> Families:
     attempts = core.CounterMetricFamily(
         "scheduler_schedule_attempts",
-        "Attempts to schedule pods, by how they ended.",
+        "Attempts to schedule pods, by result.",
         labels=("profile", "result"),
     )
     for (profile, result), count in scheduler.counters.attempts.items():
@@ -40,7 +40,7 @@ def _collect_attempts(scheduler: schedulers.Scheduler) -> Families:
     yield attempts
     yield make_single_histogram(
         "scheduler_pod_scheduling_attempts",
-        "Attempts that bound pods took.",
+        "Attempts that bound a pod needed.",
         scheduler.measurements.attempts_of_pods,
     )
 
@@ -49,31 +49,36 @@ def _collect_durations(scheduler: schedulers.Scheduler) -> Families:
     measured = scheduler.measurements
     yield make_histograms(
         "scheduler_scheduling_attempt_duration_seconds",
-        "Attempts, with the binding.",
+        "Duration of attempts, including the binding.",
         measured.attempts,
     )
     yield make_single_histogram(
         "scheduler_scheduling_algorithm_duration_seconds",
-        "Scheduling cycles, preemption included, without the binding.",
+        "Duration of scheduling cycles, including preemption but not the binding.",
         measured.algorithm,
     )
     yield make_histograms(
         "scheduler_pod_scheduling_sli_duration_seconds",
-        "From when a pod was first let into the queue until it was bound.",
+        "Time from the first admission of a pod to the queue until it was bound.",
         measured.pods,
     )
     yield make_histograms(
         "scheduler_framework_extension_point_duration_seconds",
-        "All plugins of an extension point.",
+        "Duration of all plugins of an extension point.",
         measured.points,
     )
     yield make_histograms(
         "scheduler_plugin_execution_duration_seconds",
-        "One plugin at an extension point, for all nodes it is asked about; a tenth of the cycles.",
+        (
+            "Duration of one plugin at an extension point, for all its nodes; measured in a "
+            "tenth of the cycles."
+        ),
         measured.plugins,
     )
     yield make_histograms(
-        "scheduler_permit_wait_duration_seconds", "Waits for Permit.", measured.permit_waits
+        "scheduler_permit_wait_duration_seconds",
+        "Time spent waiting on Permit.",
+        measured.permit_waits,
     )
 
 
@@ -81,7 +86,7 @@ def _collect_preemption(scheduler: schedulers.Scheduler) -> Families:
     measured = scheduler.measurements
     yield core.CounterMetricFamily(
         "scheduler_preemption_attempts",
-        "How often preemption was tried.",
+        "Preemption attempts.",
         value=measured.preemption_attempts,
     )
     yield make_single_histogram(
@@ -126,7 +131,7 @@ def _count_rejected_pods(scheduler: schedulers.Scheduler) -> Counter[tuple[str, 
 
 def _collect_cache(scheduler: schedulers.Scheduler) -> Families:
     cache = scheduler.cache
-    size = core.GaugeMetricFamily("scheduler_cache_size", "What the cache holds.", labels=("type",))
+    size = core.GaugeMetricFamily("scheduler_cache_size", "Objects in the cache.", labels=("type",))
     size.add_metric(("nodes",), cache.nodes.alive_count)
     size.add_metric(("pods",), cache.pod_count)
     size.add_metric(("assumed_pods",), cache.assumed_count)
@@ -137,7 +142,7 @@ def _collect_own_metrics(scheduler: schedulers.Scheduler) -> Families:
     counters = scheduler.counters
     undone = core.CounterMetricFamily(
         "policysched_undone_placements",
-        "Pods that had a node and were given up before they were bound to it.",
+        "Pods that had a node and were abandoned before they were bound to it.",
         labels=("profile",),
     )
     for profile, count in counters.undone.items():
@@ -145,7 +150,7 @@ def _collect_own_metrics(scheduler: schedulers.Scheduler) -> Families:
     yield undone
     victims = core.CounterMetricFamily(
         "policysched_evicted_victims",
-        "Pods that were evicted for others, by the profile of those.",
+        "Pods that were evicted for others, by the profile of the preempting pod.",
         labels=("profile",),
     )
     for profile, count in counters.victims.items():

@@ -91,17 +91,17 @@ class ShadowPolicyReport:
         labels = ("profile", "policy")
         decisions = core.CounterMetricFamily(
             "policysched_shadow_decisions",
-            "Decisions made again by a shadow policy, by what it would have changed.",
+            "Decisions repeated with a shadow policy, by the change that it would have made.",
             labels=(*labels, "outcome"),
         )
         skipped = core.CounterMetricFamily(
             "policysched_shadow_decisions_skipped",
-            "Decisions that were not made again, because pods waited.",
+            "Decisions that were not repeated, because pods waited.",
             labels=labels,
         )
         seconds = core.CounterMetricFamily(
             "policysched_shadow_decision_seconds",
-            "Time that decisions by shadow policies took.",
+            "Duration of decisions with shadow policies.",
             labels=labels,
         )
         for key, tally in self._decided.tallies.items():
@@ -136,7 +136,7 @@ def format_summary(profile: str, policy: str, tally: shadow_decisions.ShadowPoli
         if counts[outcome]:
             said.append(f"{counts[outcome]:,} {text}")
     if tally.skipped:
-        said.append(f"{tally.skipped:,} were not tried for lack of time")
+        said.append(f"{tally.skipped:,} were not repeated for lack of time")
     if tally.changes:
         said.append(_format_example_change(tally.changes))
     return ", ".join(said)

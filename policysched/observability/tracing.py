@@ -68,8 +68,8 @@ def _make_traces_url(endpoint: str) -> str:
     """
     parts = server_urls.split_server_url(endpoint)
     if parts is None:
-        advice = "write http://HOST:4318, or https://…; OTLP over gRPC is not spoken"
-        raise errors.ConfigurationError("`tracing.endpoint`", "is no URL of HTTP", help=advice)
+        advice = "write http://HOST:4318, or https://…; OTLP over gRPC is not supported"
+        raise errors.ConfigurationError("`tracing.endpoint`", "is not an HTTP URL", help=advice)
     if parts.path in ("", "/"):
         parts = parts._replace(path=_DEFAULT_PATH)
     return urllib.parse.urlunsplit(parts)

@@ -95,8 +95,8 @@ class UnservedPodReporter:
         if len(largest) > MAX_NAMES:
             told.append(f"{len(largest) - MAX_NAMES} further names")
         _log.warning(
-            "no scheduler answers pods with the schedulerName %s; profiles here: %s; mend the "
-            "pods, or add a profile",
+            "no scheduler has reacted to pods with the schedulerName %s; profiles here: %s; "
+            "correct the pods, or add a profile",
             ", ".join(told),
             ", ".join(f"`{name}`" for name in self._served()),
         )

@@ -94,7 +94,7 @@ def _read_objects(
     if isinstance(named, str):
         (only, *others) = dump_file.read_dumps(named).places
         if others:
-            raise errors.InputError(only[0], "there are several clusters, lint compares with one")
+            raise errors.InputError(only[0], "there are several clusters; lint compares with one")
         return only
     from policysched.inputs import live_cluster  # noqa: PLC0415 - brings HTTP, TLS and credentials
 

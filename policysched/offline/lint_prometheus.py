@@ -70,7 +70,7 @@ def make_prometheus_source(url: str, table: Mapping[str, Any]) -> settings.Prome
     for key, value in table.items():
         if key not in _OPTIONS:
             known = ", ".join(_OPTIONS)
-            raise errors.InputError(where, f"`{key}` is no setting", help=f"it has {known}")
+            raise errors.InputError(where, f"`{key}` is not a setting", help=f"it has {known}")
         given[key] = _convert_setting(key, value, where)
     ca_file = given.pop("ca-file", None)
     fields = {key.replace("-", "_"): value for key, value in given.items()}
@@ -135,7 +135,7 @@ class _PrometheusSurveyor:
         try:
             self._inspector.evaluate_query("vector(1)")
         except failures.QueryError as error:
-            raise errors.RemoteError(f"{self._name} cannot be asked: {error}") from error
+            raise errors.RemoteError(f"{self._name} cannot be queried: {error}") from error
 
     def survey_queries(
         self,
@@ -174,7 +174,7 @@ class _PrometheusSurveyor:
             return ask()
         except failures.QueryError as error:
             if error.cause in {failures.QueryIssue.UNREACHABLE, failures.QueryIssue.CREDENTIAL}:
-                raise errors.RemoteError(f"{self._name} cannot be asked: {error}") from error
+                raise errors.RemoteError(f"{self._name} cannot be queried: {error}") from error
             return otherwise
 
     def _survey_query(self, promql: str) -> prometheus_facts.QueryFacts:

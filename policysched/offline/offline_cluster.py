@@ -85,7 +85,7 @@ def _refuse_duplicates(where: str, kind: str, names: Iterable[str]) -> None:
     seen: set[str] = set()
     for name in names:
         if name in seen:
-            raise errors.InputError(where, f"the {kind} `{name}` is there twice")
+            raise errors.InputError(where, f"the {kind} `{name}` appears twice")
         seen.add(name)
 
 
@@ -124,6 +124,6 @@ def _add_pod(cluster: OfflineCluster, pod: objects.Pod, where: str) -> None:
         return
     cluster.cache.nominated.nominate(info, pod.status.nominated_node_name)
     if info.is_terminating:
-        cluster.passed_over[info.key] = "is being deleted, so it waits for no node"
+        cluster.passed_over[info.key] = "is being deleted, so it does not wait for a node"
     else:
         cluster.pending.append(info)

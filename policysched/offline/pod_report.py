@@ -62,7 +62,9 @@ def _make_unknown_pod_error(
         advice = f"there is {spelling.join_alternatives(f'`{key}`' for key in namesakes[:3])}"
     else:
         advice = spelling.suggest_names(name, known[:_MAX_NAMES_COMPARED])
-    return errors.InputError(f"`{name}`", "no such pod waits or runs in the cluster", help=advice)
+    return errors.InputError(
+        f"`{name}`", "no such pod is pending or running in the cluster", help=advice
+    )
 
 
 def report_pod(

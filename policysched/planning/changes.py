@@ -230,9 +230,9 @@ def explain_leaving_node(node: str, said: deciding.PlannedDecision, snap: snapsh
     """Return the reason why a pod does not stay on a node."""
     row = snap.nodes.row_of.get(node)
     if row is None:
-        return f"{node} is gone"
+        return f"{node} no longer exists"
     answer = said.get_row_status(row)
     if not answer.is_success:
         by = f" [{answer.plugin}]" if answer.rule is None and answer.plugin else ""
         return f"{node}: {answer.message}{by}"
-    return f"{node} still takes it, {said.node} has more points" if said.node else ""
+    return f"{node} still accepts it, {said.node} has more points" if said.node else ""

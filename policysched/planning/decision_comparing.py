@@ -135,7 +135,7 @@ class DecisionComparer:
         if old.node is None or not old.evicted:
             return "" if old.node is None else changes.explain_leaving_node(old.node, new, snap)
         if new.node is not None and not new.evicted:
-            return f"{new.node} takes it, so no pod is evicted"
+            return f"{new.node} accepts it, so no pod is evicted"
         row = snap.nodes.row_of[old.node]
         framework = self._world.new.get_framework(pair.new or "")
         with what_if.WhatIf(snap) as supposed:
@@ -153,7 +153,7 @@ def _describe_newly_allowed_node(
     row = snap.nodes.row_of.get(new.node or "")
     if row is None or old.get_row_status(row).is_success or not new.get_row_status(row).is_success:
         return ""
-    return f"it is no longer kept off {new.node}"
+    return f"{new.node} no longer rejects it"
 
 
 def _make_old_outcome_test(

@@ -50,4 +50,4 @@ def describe_changed_metrics(old: checked.Rule | None, new: checked.Rule | None)
         if rule is not None
     ]
     changed = sorted({key.partition("@")[0] for key in read[0] ^ read[1]})
-    return f"metric {', '.join(changed)}" if changed else "what it names"
+    return f"metric {', '.join(changed)}" if changed else "its value"

@@ -30,7 +30,7 @@ def read_policies_at_revision(revision: str, path: str) -> list[source.SourceTex
     """
     where = f"git:{revision}:{path}"
     commit = _find_git_object(
-        f"{revision}^{{commit}}", f"git:{revision}", "is no revision that git knows"
+        f"{revision}^{{commit}}", f"git:{revision}", "is not a revision known to git"
     )
     found = _find_git_object(
         f"{commit}:{_make_git_path(path, where)}", where, "is not in this revision"
@@ -74,7 +74,7 @@ def _read_git_folder(tree: str, where: str) -> list[source.SourceText]:
 def _read_git_content(blob: str, where: str) -> bytes:
     size = int(_run_git(["cat-file", "-s", blob], where))
     if size > _MAX_BYTES:
-        raise errors.InputError(where, f"has {size:,} bytes, more than policies may have")
+        raise errors.InputError(where, f"has {size:,} bytes, more than the limit of policies")
     return _run_git(["cat-file", "blob", blob], where)
 
 
@@ -89,7 +89,7 @@ def _make_git_path(path: str, where: str) -> str:
     try:
         relative = os.path.relpath(path or os.curdir)
     except ValueError as error:
-        raise errors.InputError(where, "is no path") from error
+        raise errors.InputError(where, "is not a path") from error
     if relative != os.curdir:
         return f"./{relative}"
     prefix = _run_git(["rev-parse", "--show-prefix"], where)
@@ -99,7 +99,7 @@ def _make_git_path(path: str, where: str) -> str:
 def _run_git(arguments: list[str], where: str, problem: str = "") -> bytes:
     """Return the standard output of git."""
     if any("\0" in argument for argument in arguments):
-        raise errors.InputError(where, "holds a NUL character")
+        raise errors.InputError(where, "contains a NUL character")
     try:
         done = subprocess.run(  # noqa: S603 - fixed commands; names follow --end-of-options
             ["git", *arguments],  # noqa: S607 - git of the user, from the PATH
@@ -111,7 +111,7 @@ def _run_git(arguments: list[str], where: str, problem: str = "") -> bytes:
     except FileNotFoundError as error:
         raise errors.InputError(where, "git is not installed") from error
     except (OSError, subprocess.TimeoutExpired) as error:
-        raise errors.InputError(where, f"git could not be asked: {error}") from error
+        raise errors.InputError(where, f"git could not be run: {error}") from error
     if done.returncode == 0:
         return done.stdout
     said = done.stderr.decode(errors="replace").strip().split("\n")[0]

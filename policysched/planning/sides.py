@@ -183,14 +183,14 @@ def _read_texts_at_path(place: str) -> list[source.SourceText]:
 def _read_texts_at_revision(place: str, other: SideOptions) -> list[source.SourceText]:
     revision, colon, path = place.removeprefix(_GIT).partition(":")
     if not revision:
-        raise errors.UsageError(f"`{place}` names no revision; write `git:REVISION:PATH`")
+        raise errors.UsageError(f"`{place}` has no revision; write `git:REVISION:PATH`")
     if colon:
         return git_revisions.read_policies_at_revision(revision, path)
     paths = [_get_path_of_place(each) for each in other.places]
     known = [each for each in paths if each]
     if not known:
         raise errors.UsageError(
-            f"`{place}` does not say where the policies are; write `git:{revision}:PATH`"
+            f"`{place}` has no path of the policies; write `git:{revision}:PATH`"
         )
     return [
         text for each in known for text in git_revisions.read_policies_at_revision(revision, each)

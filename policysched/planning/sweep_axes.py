@@ -67,12 +67,12 @@ def _parse_axis(text: str) -> SweepAxis:
     name, equals, listed = text.partition("=")
     values = tuple(dict.fromkeys(value.strip() for value in listed.split(",")))
     if not equals or not all(values):
-        raise errors.UsageError(f"`--sweep {text}` names no values; {_EXAMPLE}")
+        raise errors.UsageError(f"`--sweep {text}` has no values; {_EXAMPLE}")
     axis = SweepAxis(name, values)
     if axis.param is None:
         _refuse_empty_axis(axis)
     elif not axis.param:
-        raise errors.UsageError(f"`--sweep {text}` names no param; {_EXAMPLE}")
+        raise errors.UsageError(f"`--sweep {text}` has no name of a param; {_EXAMPLE}")
     return axis
 
 
@@ -82,7 +82,9 @@ def _refuse_empty_axis(axis: SweepAxis) -> None:
     for value in axis.values:
         is_whole = value.isascii() and value.isdigit() and len(value) <= len(str(_MAX_WEIGHT))
         if not is_whole or int(value) > _MAX_WEIGHT:
-            raise errors.UsageError(f"`{value}` is no weight: 1 to {_MAX_WEIGHT}, 0 for no rule")
+            raise errors.UsageError(
+                f"`{value}` is not a weight: write 1 to {_MAX_WEIGHT}, or 0 to leave the rule out"
+            )
 
 
 def generate_sweep_points(axes: Sequence[SweepAxis]) -> Iterator[Point]:

@@ -26,7 +26,7 @@ def refuse_undrawable_axes(varied: Sequence[sweep_axes.SweepAxis]) -> None:
         UsageError: there are more than two axes.
     """
     if len(varied) > _MAX_AXES:
-        raise errors.UsageError("--plot draws one or two --sweep, not more")
+        raise errors.UsageError("--plot needs one or two --sweep")
 
 
 def draw_sweep(varied: Sequence[sweep_axes.SweepAxis], results: Sequence[sweep.SweepResult]) -> str:

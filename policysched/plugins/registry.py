@@ -92,9 +92,7 @@ class PluginRegistry:
         except Exception as error:  # noqa: BLE001 - see the docstring
             return PluginCreationError(name, _format_load_error(name, error))
         if getattr(plugin, "name", None) != name:
-            return PluginCreationError(
-                name, f"`{name}` makes something that is not a plugin of that name"
-            )
+            return PluginCreationError(name, f"`{name}` does not create a plugin of that name")
         return plugin
 
 

@@ -171,7 +171,7 @@ class ExpectationComparer:
                 parts = said if isinstance(said, dict) else {"points": said}
                 below: tuple[str, ...] = ("rules", rule, node)
                 points = self._decision.points.get(name)
-                absent = "has no say" if points is None else "is rejected"
+                absent = "has no effect" if points is None else "is rejected"
                 if "points" in parts:
                     path = (*below, "points") if isinstance(said, dict) else below
                     actual = (points or {}).get(node)
@@ -200,7 +200,7 @@ class ExpectationComparer:
         expected = number_tolerance.parse_expected_number(written, unit)
         if expected is None:
             line = self._case.find_line("expect", *path)
-            problem = f"`{written}` is no number that the rule could compute"
+            problem = f"`{written}` is not a number that the rule could compute"
             raise suites.SuiteError(self._case.suite.path, [(line, problem)])
         if actual is None:
             yield ExpectationMismatch(path, str(written), absent, REMOVE)

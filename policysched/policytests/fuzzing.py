@@ -110,14 +110,14 @@ def find_round_trip_problem(text: source.SourceText) -> str:
         return f"fmt refuses it: {formatted.problem or formatted.diagnostics[0].message}"
     canonical = source.SourceText(text.name, formatted.text)
     if formatter.format_text(canonical).text != formatted.text:
-        return "fmt changes what it has formatted"
+        return "fmt changes its own output"
     if parser.parse_policy_text(canonical).file != parser.parse_policy_text(text).file:
-        return "fmt changes what it means"
+        return "fmt changes the meaning"
     try:
         again = tree_text.decode_policy_text(tree_text.encode_policy_text(text).document).text
     except tree_json.InvalidSyntaxTreeError as error:
         return f"its syntax tree is refused at {error.path}: {error}"
-    return "" if again == formatted.text else "its syntax tree says something else"
+    return "" if again == formatted.text else "its syntax tree has another meaning"
 
 
 # ---------------------------------------------------------------------------- what must hold

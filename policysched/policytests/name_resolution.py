@@ -52,7 +52,7 @@ class NameResolver:
         is_plugin = or_plugin and written in self._plugins
         if len(found) > 1:
             said = spelling.join_alternatives(f"`{name}`" for name in found)
-            return f"several rules are called `{written}`: write {said}"
+            return f"several rules are named `{written}`: write {said}"
         if found or is_plugin:
             return ""
         known = [*self._rules, *(name.partition("/")[2] for name in self._rules)]

@@ -138,7 +138,7 @@ def _find_time_faults(
     timed = [rule.head.name for rule in inputs.all_rules if rule.head.active is not None]
     if not timed:
         return []
-    problem = f"`{timed[0]}` acts at some times only: say which time it is by `now`"
+    problem = f"`{timed[0]}` depends on the time: set the time with `now`"
     return [(case.find_line(), problem) for case in suite.cases if case.get_field("now") is None]
 
 

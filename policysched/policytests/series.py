@@ -116,8 +116,8 @@ class SeriesEvaluator:
         found = shutil.which(path)
         if found is None:
             where = f"{self._suite.path}:{self._suite.find_line('series')}"
-            problem = f"`series` are evaluated by promtool, and there is no `{path}`"
-            advice = "install Prometheus or name its folder by --prometheus-bin, or write `metrics`"
+            problem = f"`series` need promtool, but `{path}` does not exist"
+            advice = "install Prometheus, give its folder with --prometheus-bin, or write `metrics`"
             raise errors.InputError(where, problem, help=advice)
         return found
 

@@ -111,7 +111,7 @@ def format_quantities(said: Mapping[str, Any], path: tuple[str | int, ...]) -> d
 def _parse_taint(text: str, path: tuple[str | int, ...]) -> Object:
     match = _TAINT.fullmatch(text)
     if match is None or match["effect"] not in _EFFECTS:
-        problem = f"`{text}` is no taint: write key=value:Effect with "
+        problem = f"`{text}` is not a taint: write key=value:Effect with "
         raise ShorthandError(path, problem + spelling.join_alternatives(_EFFECTS))
     return {"key": match["key"], "value": match["value"] or "", "effect": match["effect"]}
 
@@ -165,7 +165,7 @@ def _parse_tolerations(said: list[str]) -> Iterator[Object]:
     for index, text in enumerate(said):
         match = _TAINT.fullmatch(text)
         if match is None or match["effect"] not in (None, *_EFFECTS):
-            problem = f"`{text}` is no toleration: write key=value:Effect, key:Effect or key"
+            problem = f"`{text}` is not a toleration: write key=value:Effect, key:Effect or key"
             raise ShorthandError(("tolerations", index), problem)
         operator = "Exists" if match["value"] is None else "Equal"
         yield {
@@ -179,7 +179,7 @@ def _parse_tolerations(said: list[str]) -> Iterator[Object]:
 def _parse_owner(text: str) -> Object:
     kind, slash, name = text.partition("/")
     if not (kind and slash and name):
-        raise ShorthandError(("owner",), f"`{text}` is no owner: write Kind/name")
+        raise ShorthandError(("owner",), f"`{text}` is not an owner: write Kind/name")
     api_version = "batch/v1" if kind in ("Job", "CronJob") else "apps/v1"
     return {
         "apiVersion": api_version,

@@ -164,7 +164,7 @@ def _list_files(place: pathlib.Path) -> list[str]:
         return sorted(_walk_files(place))
     if place.is_file():
         return [str(place)]
-    raise errors.InputError(str(place), "there is no such file or folder")
+    raise errors.InputError(str(place), "does not exist")
 
 
 def _walk_files(folder: pathlib.Path) -> Iterator[str]:
@@ -232,7 +232,7 @@ def _find_semantic_faults(suite: PolicyTestSuite) -> Iterator[tuple[int, str]]:
     names = Counter(case.name for case in suite.cases)
     for case in suite.cases:
         if names[case.name] > 1:
-            yield case.find_line("name"), f"several tests are called `{case.name}`"
+            yield case.find_line("name"), f"several tests are named `{case.name}`"
         yield from _find_case_faults(case)
 
 
@@ -265,11 +265,11 @@ def _find_test_kind_faults(case: PolicyTestCase) -> Iterator[tuple[int, str]]:
     fields = _OF_PODS if is_cluster else _OF_CLUSTERS["fields"]
     for field in fields:
         if field in case.value:
-            yield case.find_line(field), f"`{field}` does not belong to {said}"
+            yield case.find_line(field), f"`{field}` is not allowed in {said}"
     for field in case.expect:
         is_of_clusters = field in _OF_CLUSTERS["expectations"]
         if is_of_clusters != is_cluster and field not in _OF_BOTH:
-            yield case.find_line("expect", field), f"`{field}` does not belong to {said}"
+            yield case.find_line("expect", field), f"`{field}` is not allowed in {said}"
 
 
 def _find_number_faults(case: PolicyTestCase) -> Iterator[tuple[int, str]]:
@@ -282,10 +282,10 @@ def _find_number_faults(case: PolicyTestCase) -> Iterator[tuple[int, str]]:
                 written.append((("rules", rule, node), points))
     for path, said in written:
         if number_tolerance.parse_expected_number(said) is None:
-            problem = f"`{said}` is no number: write 7150 or 7150 ± 50"
+            problem = f"`{said}` is not a number: write 7150 or 7150 ± 50"
             yield case.find_line("expect", *path), problem
 
 
 def _find_time_faults(written: str | None, line: int) -> Iterator[tuple[int, str]]:
     if written is not None and clocks.parse_time(written) is None:
-        yield line, f"`{written}` is no time such as 2026-03-02T10:00:00+01:00"
+        yield line, f"`{written}` is not a time such as 2026-03-02T10:00:00+01:00"

@@ -226,7 +226,7 @@ class SuiteInputs:
             )
         if len(keys) > 1:
             said = spelling.join_alternatives(f"`{key}`" for key in keys)
-            return f"several pods are called `{written}`: write {said}"
+            return f"several pods are named `{written}`: write {said}"
         return ""
 
     def _list_pods(self) -> Iterable[objects.Pod]:

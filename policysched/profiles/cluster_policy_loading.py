@@ -126,5 +126,5 @@ def refuse_ambiguous_cluster_profile(
         raise errors.ConfigurationError(
             "--scheduler-name",
             "several profiles have cluster policies",
-            help=f"say which one is meant: {names}",
+            help=f"choose one of {names}",
         )

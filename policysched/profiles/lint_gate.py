@@ -67,6 +67,4 @@ def _make_error_only_settings() -> settings.RuleSettings:
 
 
 def _format_workaround(finding: diagnostics.Diagnostic) -> str:
-    return (
-        f"if it is meant, a comment above it says so: `# policysched: ignore[{finding.code}] WHY`"
-    )
+    return f"if it is intended, add a comment above it: `# policysched: ignore[{finding.code}] WHY`"

@@ -161,13 +161,11 @@ def _find_required_plugin_faults(
         problem = f"{' and '.join(sorting)} both order the queue" if sorting else "no QueueSort"
         faults.append(
             PluginSetFault(
-                where, f"{problem}: exactly one plugin must", "PrioritySort is the default one"
+                where, f"{problem}: exactly one plugin must", "PrioritySort is the default"
             )
         )
     if not any(hasattr(plugin, "bind") for plugin in found.plugins):
-        faults.append(
-            PluginSetFault(where, "no plugin binds pods", "DefaultBinder is the default one")
-        )
+        faults.append(PluginSetFault(where, "no plugin binds pods", "DefaultBinder is the default"))
     return faults
 
 

@@ -126,8 +126,8 @@ def load_policy_set(
         sources = policy_sources.read_policy_texts(paths)
         return make_policy_set_from_texts(sources, given, scheduler_name, configuration, now, judge)
     if given:
-        problem = f"there is no param `{next(iter(given))}` without policies"
-        raise errors.ConfigurationError("params", problem, help="name policies by --policies")
+        problem = f"the param `{next(iter(given))}` needs policies"
+        raise errors.ConfigurationError("params", problem, help="give --policies")
     implied = []
     if scheduler_name or not configuration.profiles:
         name = scheduler_name or profile_choice.DEFAULT_SCHEDULER_NAME

@@ -90,6 +90,6 @@ class ProfileChoice:
             raise errors.ConfigurationError(
                 f"pod `{info.key}`",
                 f"no profile serves its schedulerName `{name}`",
-                help="say which profile decides by --scheduler-name",
+                help="choose a profile with --scheduler-name",
             )
         return found

@@ -129,7 +129,7 @@ def require_result(
     if found is None:
         kind = content_type.partition(";")[0].strip()[:_MAX_QUOTED_CHARACTERS]
         said = f"the answer is `{kind}`" if kind and "json" not in kind else "the answer is cut off"
-        problem = f"{said} or not of Prometheus' API; is the address right?"
+        problem = f"{said}, or is not an answer of Prometheus' API; check the address"
         raise failures.QueryError(_Cause.MALFORMED, problem)
     if found.status != "success":
         raise failures.QueryError(_find_cause(found), _get_error_text(found))
@@ -137,7 +137,10 @@ def require_result(
         raise failures.QueryError(_Cause.MALFORMED, "the answer has no data")
     if found.data.result_type != result_type:
         kind = found.data.result_type[:_MAX_QUOTED_CHARACTERS]
-        problem = f"the query gives a {kind}, and a metric needs one value a node (a {result_type})"
+        problem = (
+            f"the query returns a {kind}, but a metric needs one value for each node (a "
+            f"{result_type})"
+        )
         raise failures.QueryError(_Cause.WRONG_TYPE, problem)
     return found, found.data.result
 
@@ -160,7 +163,7 @@ def decode_series(
             raise failures.QueryError(_Cause.TOO_LARGE, problem)
         return [read(one) for one in each_series]
     except wire.UNREADABLE as error:
-        problem = f"the answer is no {kind}: {error}"
+        problem = f"the answer is not a valid {kind}: {error}"
         raise failures.QueryError(_Cause.MALFORMED, problem) from error
 
 
@@ -193,7 +196,7 @@ def make_http_status_error(
         cause = _Cause.REFUSED
     else:
         cause = _Cause.MALFORMED
-        text += ", not of Prometheus' API; are address, path prefix and method right?"
+        text += ", not from Prometheus' API; check address, path prefix and method"
     return failures.QueryError(cause, text, retry_after_seconds=wait)
 
 

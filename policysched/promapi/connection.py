@@ -246,7 +246,7 @@ class _SecretFile:
         except UnicodeDecodeError as error:
             raise self._make_secret_error("is not UTF-8 text") from error
         if not self._secret or not self._secret.isprintable():
-            raise self._make_secret_error("holds no token or password")
+            raise self._make_secret_error("contains no token or password")
         return self._secret
 
     def _make_secret_error(self, problem: str) -> failures.QueryError:

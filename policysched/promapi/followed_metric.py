@@ -169,7 +169,7 @@ class FollowedMetric:
         reply = await self._send_query(self._untimed)
         self._refusals = _REFUSALS_BEFORE_UNTIMED - 1  # one more refusal is then enough
         self._untimed_left = _UNTIMED_BEFORE_RETRY - 1
-        self._warn_of_untimed_samples("its server refuses the query that asks for the time as well")
+        self._warn_of_untimed_samples("the server refuses the query that also asks for the time")
         return self._untimed, reply
 
     async def _ask_without_measurement_times(self) -> query_source.TimedReply:
@@ -230,7 +230,10 @@ class FollowedMetric:
             QueryError: no usable answer arrived.
         """
         if query_tokens.depends_on_range_query_bounds(self.metric.promql):
-            problem = "the query has `@ start()` or `@ end()`, which mean another time in a range"
+            problem = (
+                "the query has `@ start()` or `@ end()`, which have another meaning in a range "
+                "query"
+            )
             raise failures.QueryError(failures.QueryIssue.UNTIMED, problem)
         asked = self._untimed if self._untimed_left else self._timed
         behind_seconds = self._server_clock.behind_seconds
@@ -258,13 +261,13 @@ class FollowedMetric:
         """Log when a metric begins or ceases to fail; `PrometheusQuerySource` logs outages."""
         if problem and not self.stats.problem:
             _log.warning(
-                "metric `%s` of source `%s` brings nothing: %s",
+                "metric `%s` of source `%s` has no result: %s",
                 self.metric.name,
                 self.origin.name,
                 problem,
             )
         elif self.stats.problem and not problem:
-            _log.info("metric `%s` is there again", self.metric.name)
+            _log.info("metric `%s` has a result again", self.metric.name)
         self.stats.problem = problem
 
     def _note_node_match(self, example: answers.InstantVectorSample, *, names_nodes: bool) -> None:
@@ -273,7 +276,7 @@ class FollowedMetric:
         if self._names_nodes and not names_nodes:
             found = example.labels.get(label, "")[:_MAX_QUOTED_CHARACTERS]
             _log.warning(
-                "no series of metric `%s` is of one node of the cluster: label `%s` is `%s`",
+                "no series of metric `%s` belongs to a node of the cluster: label `%s` is `%s`",
                 name,
                 label,
                 found,
@@ -284,7 +287,7 @@ class FollowedMetric:
 
     def _warn_of_untimed_samples(self, problem: str) -> None:
         _log.warning(
-            "the samples of metric `%s` count as measured when it was asked for, since %s",
+            "the samples of metric `%s` count as measured at the time of the query, because %s",
             self.metric.name,
             problem,
         )

@@ -218,7 +218,7 @@ class PrometheusInspector:
             return msgspec.json.decode(body, type=kind)
         except wire.UNREADABLE:
             said = content_type.partition(";")[0].strip()[:100]
-            problem = f"the answer of `{endpoint}` is not of Prometheus' API (`{said}`)"
+            problem = f"the answer of `{endpoint}` is not from Prometheus' API (`{said}`)"
             raise failures.QueryError(failures.QueryIssue.MALFORMED, problem) from None
 
 

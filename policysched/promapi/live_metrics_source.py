@@ -202,7 +202,7 @@ class LiveMetricsSource:
                     self._release_waiters_of_source(followed.origin)
             except Exception:  # noqa: BLE001 - logged, see below
                 # No error that an answer causes in a library may stop the queries of this metric.
-                _log.exception("asking for metric `%s` failed", followed.metric.name)
+                _log.exception("the query of metric `%s` failed", followed.metric.name)
             followed.asked.set()
             self._around.observer.metric_asked(followed.stats)
             wait_seconds = followed.compute_wait_seconds(failure)
@@ -228,9 +228,11 @@ class LiveMetricsSource:
                     older = await followed.ask_older_samples(nodes)
                     backfill({followed.metric.key: older})
                 except failures.QueryError as error:
-                    _log.warning("the window of metric `%s` fills as samples come: %s", name, error)
+                    _log.warning(
+                        "the window of metric `%s` fills only with new samples: %s", name, error
+                    )
                 except Exception:  # noqa: BLE001 - logged; see `_follow_metric`
-                    _log.exception("asking for older samples of metric `%s` failed", name)
+                    _log.exception("the query for older samples of metric `%s` failed", name)
             if followed.window_seconds <= seconds:
                 followed.backfilled.set()
 
@@ -247,9 +249,9 @@ class LiveMetricsSource:
             return found
         known = ", ".join(f"`{name}`" for name in self._sources)
         if name is None:
-            problem = "names no source, and there are several, none of them called `default`"
+            problem = "names no source, and none of the several sources is named `default`"
         else:
-            problem = f"has the source `{name}`, which is not configured"
+            problem = f"names the source `{name}`, which is not configured"
         raise errors.ConfigurationError(
             f"metric `{metric.name}`", problem, help=f"there are {known}"
         )

@@ -212,7 +212,7 @@ class PrometheusQuerySource:
         self._circuit.note_failure(started_at_seconds, error.retry_after_seconds)
         if self._circuit.is_down and self._health.is_up:
             _log.error(
-                "metrics source `%s` (%s) is down, its samples age: %s",
+                "metrics source `%s` (%s) is down, its samples become stale: %s",
                 self.name,
                 self._address,
                 error,

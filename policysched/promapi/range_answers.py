@@ -82,10 +82,10 @@ def decode_range_answer(
     at_seconds = np.unique(np.concatenate([np.zeros(0), *(each.times for each in matrix)]))
     depth, size = len(at_seconds), len(matrix)
     if depth > steps.count + _SPARE_POINTS:
-        problem = f"the answer has {depth} moments, and {steps.count} were asked for"
+        problem = f"the answer has {depth} timestamps, but {steps.count} were requested"
         raise failures.QueryError(failures.QueryIssue.MALFORMED, problem)
     if depth * size > MAX_VALUES:
-        problem = f"the answer has {depth:,} moments of {size:,} series"
+        problem = f"the answer has {depth:,} timestamps for {size:,} series"
         raise failures.QueryError(failures.QueryIssue.TOO_LARGE, problem)
     is_there, is_number = np.zeros((2, depth, size), np.bool_)
     values = np.full((depth, size), np.nan)

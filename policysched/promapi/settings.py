@@ -90,18 +90,18 @@ def find_source_problem(source: PrometheusSource) -> str:
     if tls.key_file is not None and tls.cert_file is None:
         return "`tls.keyFile` is the key of `tls.certFile`, which is missing"
     if tls.insecure_skip_verify and tls.ca_file is not None:
-        return "`tls.insecureSkipVerify` trusts anybody, so that `tls.caFile` has no effect"
+        return "`tls.insecureSkipVerify` trusts every server, so `tls.caFile` has no effect"
     named = {name.lower() for name in source.headers}
     if "authorization" in named and any(each is not None for each in credentials):
         return "the header `Authorization` is set twice: by `headers` and by a credential"
     for name, value in source.headers.items():
         if not _HEADER_NAME.fullmatch(name) or not _is_header_value(value):
-            return f"the header `{name}` has characters that no header may have"
+            return f"the header `{name}` has characters that are not allowed in a header"
     if source.bearer_token is not None and not _is_header_value(source.bearer_token):
-        return "`bearerToken` has characters that no header may have"
+        return "`bearerToken` has characters that are not allowed in a header"
     own = sorted(_OWN_PARAMETERS.intersection(source.query_params))
     if own:
-        return f"`queryParams` sets `{own[0]}`, which each query sets itself; leave it out"
+        return f"`queryParams` sets `{own[0]}`, which policysched sets; leave it out"
     return find_url_problem(source.url)
 
 
@@ -109,11 +109,11 @@ def find_url_problem(url: str) -> str:
     """Return the problem of an address, without quoting a password; "" if there is none."""
     parts = server_urls.split_server_url(url)
     if parts is not None and "@" in parts.netloc:
-        return "the URL holds a user; put it into `basicAuth`, so that it shows up nowhere"
+        return "the URL contains a user; move it to `basicAuth`, so that it is not logged"
     if parts is None and _MAY_BE_SECRET.search(url):
-        return f"that is no URL of a server; {_HELP}, without user and parameters"
+        return f"this is not the URL of a server; {_HELP}, without user and parameters"
     if parts is None:
-        return f"{server_urls.quote_url(url)} is no URL of a server; {_HELP}"
+        return f"{server_urls.quote_url(url)} is not the URL of a server; {_HELP}"
     if parts.query or parts.fragment:
         return "the URL ends in `?…` or `#…`; put parameters into `queryParams`"
     return ""

@@ -56,7 +56,7 @@ def explain_parse_failure(
     template = _TEMPLATE.search(query)
     if template is not None:
         message = "`{{ … }}` is a template of Helm, not of PromQL"
-        advice = "render the template first, and check what it writes"
+        advice = "render the template first, and check its output"
         return QuerySyntaxProblem(template.start(), template.end(), message, help=advice)
     open_brackets = query_tokens.find_unclosed_brackets(tokens)
     if problem.startswith(("unclosed", "unexpected end of input inside")) and open_brackets:
@@ -77,7 +77,7 @@ def explain_parse_failure(
             place.start, place.end, "the query does not parse: it ends too early"
         )
     return QuerySyntaxProblem(
-        place.start, place.end, f"the query does not parse: `{place.text}` cannot stand here"
+        place.start, place.end, f"the query does not parse: `{place.text}` is not allowed here"
     )
 
 
@@ -91,13 +91,13 @@ def _describe_parser_problem(problem: str) -> tuple[str, str, str]:
         advice = f"write `{near[0]}`" if near else ""
         return f"the query does not parse: PromQL has no function `{name[1]}`", label, advice
     if "expected type matrix" in problem:
-        advice = "give it the samples of a time: `x[5m]`"
+        advice = "give it a range of samples: `x[5m]`"
     if problem.startswith("unexpected character inside brackets"):
         advice = "add the closing `]`"
     if problem.startswith("bad number") and "_" in problem:
         advice = "write the number without `_`"
     if "BOOL modifier" in problem:
-        advice = "write `bool` behind the sign"
+        advice = "write `bool` after the operator"
     words = _QUOTED.sub(r"`\1`", problem)
     return f"the query does not parse: {words}", label, advice
 

@@ -144,10 +144,10 @@ class PolicyReviewer:
         try:
             review = _review_decoder.decode(body)
             if (review.api_version, review.kind) != (API_VERSION, "AdmissionReview"):
-                raise ReviewError("body", f"is no AdmissionReview of {API_VERSION}")
+                raise ReviewError("body", f"is not an AdmissionReview of {API_VERSION}")
             return self._convert_review_request(review.request)
         except wire.UNREADABLE as error:
-            raise ReviewError("body", f"is no AdmissionReview: {error}") from error
+            raise ReviewError("body", f"is not an AdmissionReview: {error}") from error
 
     def _convert_review_request(self, request: _ReviewRequest) -> AdmissionRequest:
         nothing = AdmissionRequest(request.uid)

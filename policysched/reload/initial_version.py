@@ -149,13 +149,13 @@ class InitialVersionFinder:
         offer = await source.read_first()
         if offer.is_frozen and not self._recipe.was_in_use(offer):
             wanted = f"version {offer.in_use}" if offer.in_use else "the version used last"
-            _log.warning("reloads are frozen: looking for %s among those kept", wanted)
+            _log.warning("reloads are frozen: looking for %s in the history", wanted)
             frozen = await self._find_stored_version(kept, offer.in_use)
             if frozen is not None:
-                what = "" if frozen.hash == offer.in_use else ", its texts with the params of now"
-                _log.warning("reloads are frozen: starting on version %s%s", frozen.hash, what)
+                what = "" if frozen.hash == offer.in_use else " (its texts with the present params)"
+                _log.warning("reloads are frozen: starting with version %s%s", frozen.hash, what)
                 return InitialVersion(frozen, offer)
-            _log.warning("reloads are frozen, but %s is not kept", wanted)
+            _log.warning("reloads are frozen, but %s is not in the history", wanted)
         found = self._recipe.check_version(offer)
         if isinstance(found, versions.CheckedVersion):
             return InitialVersion(found, offer)
@@ -167,7 +167,7 @@ class InitialVersionFinder:
         ) or await self._find_stored_version(kept)
         if last_good is None:
             raise found.cause
-        _log.error("starting on version %s, kept in the cluster", last_good.hash)
+        _log.error("starting with version %s of the history in the cluster", last_good.hash)
         return InitialVersion(last_good, offer, found)
 
     async def _find_stored_version(
@@ -189,7 +189,9 @@ class InitialVersionFinder:
             )
             if isinstance(found, versions.CheckedVersion):
                 return found
-            _log.warning("version %s is kept, but is not good any more: %s", key, found.summary)
+            _log.warning(
+                "version %s is in the history, but is no longer valid: %s", key, found.summary
+            )
         return None
 
 

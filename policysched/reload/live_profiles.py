@@ -77,8 +77,8 @@ class LiveProfiles:
             self._metrics.set_metrics(policy_set.node_metrics, window_seconds)
         elif policy_set.node_metrics:
             _log.warning(
-                "the policies read metrics, which are missing on all nodes without a source; "
-                "give --prometheus URL, or `prometheus` in the configuration"
+                "the policies read metrics, but no source is configured, so they are missing "
+                "on all nodes; give --prometheus URL, or set `prometheus` in the configuration"
             )
         frameworks = {
             name: runtime.Framework(prof, self._rng, shapes_kept=self._shapes_kept)
@@ -95,8 +95,8 @@ class LiveProfiles:
         waiting = self._scheduler.events.pods.unserved.count_by_scheduler_name()
         for name in sorted(self._served - names):
             _log.warning(
-                "the profile `%s` is gone; pods with this schedulerName wait: %d, which nobody "
-                "serves unless another scheduler does",
+                "the profile `%s` no longer exists; %d waiting pods with this schedulerName "
+                "stay Pending unless another scheduler serves them",
                 name,
                 waiting[name],
             )

@@ -156,7 +156,7 @@ class Reloader(Generic[_Made]):
     def _keep_version_in_use(self) -> None:
         if self.state.refused is not None:
             _log.info(
-                "the policies are again those in use %s",
+                "the policies equal the version in use again %s",
                 logs.format_log_fields(hash=self._current_hash),
             )
         self.state.record_unchanged()
@@ -213,4 +213,4 @@ class Reloader(Generic[_Made]):
 
 
 def _format_version(version_hash: str) -> str:
-    return f"version {version_hash}" if version_hash else "what the source has now"
+    return f"version {version_hash}" if version_hash else "the present content of the source"

@@ -21,7 +21,7 @@ def collect_reload_metrics(state: states.PolicyState) -> Iterable[core.Metric]:
     """Yield metrics about the version in use, and about loaded and refused versions."""
     reloads = core.CounterMetricFamily(
         "policysched_reload",
-        "Versions of the policies that were offered since the start, by what became of them.",
+        "Versions of the policies that were offered since the start, by outcome.",
         labels=("result",),
     )
     for result in (states.OfferOutcome.LOADED, states.OfferOutcome.REFUSED):
@@ -34,12 +34,12 @@ def collect_reload_metrics(state: states.PolicyState) -> Iterable[core.Metric]:
     yield info
     yield core.GaugeMetricFamily(
         "policysched_reload_last_success_timestamp_seconds",
-        "Since when the version in use is in use.",
+        "Time since which the present version is in use.",
         value=state.current.loaded_at.timestamp(),
     )
     yield core.GaugeMetricFamily(
         "policysched_policy_refused",
-        "1 while the newest version is a bad one, and a former one in use.",
+        "1 while the newest version is refused and a former one is in use.",
         value=int(state.refused is not None),
     )
     yield core.GaugeMetricFamily(
@@ -116,7 +116,7 @@ class PolicyEventRecorder:
                 held = f", {told.hash} is held back" if told.hash not in ("", current) else ""
                 return "Normal", "PoliciesFrozen", f"version {current} stays in use{held}"
             case states.OfferOutcome.REFUSED:
-                what = f"version {told.hash}" if told.hash else "what is there now"
+                what = f"version {told.hash}" if told.hash else "the present content"
                 note = f"{what} is refused, {current} stays in use: {told.summary}"
                 return "Warning", "PoliciesRefused", note
 

@@ -28,11 +28,11 @@ class WriteRetries:
         self._failures += 1
         if str(error) != self._complaint:
             self._complaint = str(error)
-            _log.warning("%s cannot be written, trying on: %s", self._what, error)
+            _log.warning("%s cannot be written, retrying: %s", self._what, error)
         return _BACKOFF.compute_wait_seconds(self._failures, self._rng)
 
     def record_success(self) -> None:
         """Record a successful write."""
         if self._failures:
-            _log.info("%s could be written in the end", self._what)
+            _log.info("%s was written after retries", self._what)
         self._failures, self._complaint = 0, ""

@@ -73,7 +73,7 @@ class Rollback:
             raise errors.InputError(
                 f"configmap {self._kept_in}",
                 "does not exist, so there are no former versions",
-                help="a scheduler makes it; `--history` names another one",
+                help="a scheduler creates it; give another one with `--history`",
             )
         target = await self._read_config_map(self._policies)
         return StoredVersions(target, history.decode_versions_newest_first(stored.binary_data))
@@ -158,14 +158,14 @@ def _choose_version(versions: list[Version], target: config_maps.ConfigMap, want
         ]
         if not others:
             raise errors.InputError(
-                f"configmap {target.namespaced_name}", "no other version is kept of it"
+                f"configmap {target.namespaced_name}", "its history contains no other version"
             )
         return others[0]
     found = [each for each in versions if each[0].hash.startswith(wanted)]
     if len(found) == 1:
         return found[0]
     known = ", ".join(key.hash for key, _ in versions) or "none"
-    problem = "is the beginning of several versions" if found else "is no version that is kept"
+    problem = "matches several versions" if found else "is not a version in the history"
     raise errors.InputError(f"`{wanted}`", problem, help=f"there are: {known}")
 
 

@@ -23,7 +23,7 @@ def collect_rule_expiry_metrics(
     """Yield the expiry times of the rules of each profile, including shadow policies."""
     found = core.GaugeMetricFamily(
         "policysched_rule_expires_timestamp_seconds",
-        "When a rule ceases to act, or has ceased to.",
+        "Time at which a rule expires or has expired.",
         labels=("profile", "rule"),
     )
     for profile, rule, expires_at in _iterate_expiries(current(), policies_of):

@@ -127,4 +127,4 @@ class PolicyState:
                 listener(told)
             except Exception:  # noqa: BLE001 - logged, see below
                 # A failing listener must not stop reloads, nor the calls of other listeners.
-                _log.exception("a listener failed at a version of the policies")
+                _log.exception("a listener failed on a version of the policies")

@@ -158,7 +158,7 @@ class DecisionLog:
                 listener(decision, result, snap)
             except Exception:  # noqa: BLE001 - listeners are code of other modules
                 # A failing listener must not prevent the scheduling of the pod.
-                _log.exception("a listener failed at the decision about %s", decision.pod)
+                _log.exception("a listener failed on the decision about %s", decision.pod)
         return decision
 
     def record_error(
@@ -215,7 +215,7 @@ class DecisionLog:
             try:
                 listener(decision)
             except Exception:  # noqa: BLE001 - as above
-                _log.exception("a listener failed at the end of an attempt of %s", decision.pod)
+                _log.exception("a listener failed at the end of an attempt for %s", decision.pod)
 
 
 def note_post_filter(

@@ -277,10 +277,10 @@ def _explain_against_their_node(
     """Return why their node was rejected, or the difference in points to our node."""
     verdict = next((v for v in found.verdicts if v.name == their_node), None)
     if verdict is None:
-        return f"{their_node} is not known here"
+        return f"{their_node} is unknown here"
     if not verdict.first.is_success:
         reasons = ", ".join(verdict.first.reasons)
-        return f"{their_node} is ruled out by {verdict.first.plugin}: {reasons}"
+        return f"{their_node} is rejected by {verdict.first.plugin}: {reasons}"
     if found.scores is None or our_node is None:
         return ""
     rows = found.scores.rows.tolist()

@@ -134,7 +134,7 @@ class DelegatedAccess:
                 return None
         except errors.RemoteError as error:
             self._warn_of_review_failure(error)
-            message = "the API server could not be asked who may see this page; try again later"
+            message = "the API server could not be asked for access to this page; try again later"
             return _make_error_status_page(503, "ServiceUnavailable", message)
         verb = asker.method.lower()
         message = f'forbidden: User "{user.name}" cannot {verb} path "{asker.path}"'
@@ -145,7 +145,9 @@ class DelegatedAccess:
         now_seconds = self._clock.monotonic_seconds()
         if now_seconds >= self._warn_after_seconds:
             self._warn_after_seconds = now_seconds + _WARN_SECONDS
-            _log.warning("nobody gets in, for the API server cannot be asked: %s", error)
+            _log.warning(
+                "denying requests that need a review: the API server cannot be asked: %s", error
+            )
 
     async def _find_user(
         self, asker: http_server.PageRequest

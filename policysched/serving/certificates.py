@@ -69,7 +69,7 @@ class CertificateFiles:
 class SelfSignedCertificate:
     """A self-signed certificate that exists as long as the process."""
 
-    name = "a certificate of our own making"
+    name = "a self-signed certificate"
 
     def __init__(self, hosts: tuple[str, ...], clock: clocks.Clock) -> None:
         """Make a key, and a certificate for these names and addresses."""
@@ -125,7 +125,7 @@ class CertificateReloader:
             self._context = _make_tls_context(self._pair, authority)
         except (OSError, ValueError) as error:
             _log.warning(
-                "certificates of clients are checked as before: %s",
+                "client certificates are still checked with the previous authorities: %s",
                 _describe_certificate_problem(error),
             )
             return
@@ -146,7 +146,7 @@ class CertificateReloader:
                 _log.warning("keeping the old certificate: %s: %s", self._pair.name, problem[1])
             return
         self._fingerprint, self._refused = found, None
-        _log.info("the certificate was read again: %s", self._pair.name)
+        _log.info("the certificate was reloaded: %s", self._pair.name)
 
 
 def _make_tls_context(

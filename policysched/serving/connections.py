@@ -139,7 +139,7 @@ class ConnectionAcceptor:
                 try:
                     accepted, (host, *_) = await loop.sock_accept(self._listening)
                 except OSError as error:
-                    _log.warning("no connection could be accepted: %s", error.strerror)
+                    _log.warning("connections cannot be accepted: %s", error.strerror)
                     await asyncio.sleep(_NO_MORE_FILES_SECONDS)
                     continue
                 if self._pace.compute_wait_seconds(host, loop.time()) > 0.0:
@@ -182,7 +182,7 @@ class ConnectionAcceptor:
                 lambda: protocol, accepted, ssl=tls, **limits
             )
         except OSError as error:  # also ssl.SSLError and a handshake timeout
-            _log.debug("a connection did not come about: %s", error)
+            _log.debug("a connection could not be established: %s", error)
             self._by_protocol.pop(protocol, None)
             accepted.close()
         except asyncio.CancelledError:

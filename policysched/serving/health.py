@@ -78,7 +78,7 @@ class HealthChecks:
         if failed:
             _log.warning("/%s fails: %s", kind, "; ".join(failed))
         else:
-            _log.info("/%s does not fail any more", kind)
+            _log.info("/%s no longer fails", kind)
 
 
 def _run_single_check(check: Check, _query: http_server.QueryParameters) -> http_server.HttpPage:

@@ -265,7 +265,7 @@ def _log_page_failures(path: str) -> Iterator[None]:
     except ConnectionError:  # the client has disconnected
         raise
     except Exception:  # noqa: BLE001 - any bug in a page
-        _log.exception("the page %s could not be made", path)
+        _log.exception("the page %s could not be rendered", path)
 
 
 def _make_page_request(request: web.BaseRequest) -> PageRequest:
@@ -297,5 +297,5 @@ def _open_listening_socket(listen: addresses.ListenAddress) -> socket.socket:
     try:
         return socket.create_server((listen.host, listen.port), family=family)
     except OSError as error:
-        problem = f"cannot listen there: {os.strerror(error.errno or 0)}"
+        problem = f"cannot listen on this address: {os.strerror(error.errno or 0)}"
         raise errors.ConfigurationError(f"`{listen}`", problem) from error

@@ -182,7 +182,7 @@ def test_what_is_missing_is_told_again_and_again(
         "pods": "every decision): no complete answer yet",
     }
     assert {record.getMessage() for record in caplog.records} == {
-        f"no pod is scheduled before {name} are known (needed by {rest}"
+        f"no pod is scheduled before {name} are listed (needed by {rest}"
         for name, rest in told.items()
     }
 
@@ -195,7 +195,7 @@ def test_a_version_of_the_policies_that_reads_what_is_not_known_is_refused(scene
     with pytest.raises(errors.ConfigurationError) as caught:
         scene.sync.require_synced([_profile("VolumeRestrictions")])
     assert str(caught.value) == (
-        "profiles: the API server has not let us list and watch persistentvolumeclaims (read by "
-        "VolumeRestrictions)"
+        "profiles: the API server has not yet allowed list and watch of persistentvolumeclaims "
+        "(read by VolumeRestrictions)"
     )
     scene.sync.require_synced([_profile("DefaultPreemption")])

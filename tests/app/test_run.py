@@ -98,7 +98,7 @@ def test_who_may_not_have_the_lease_schedules_nothing(
     with scheduler_process.PolicyScheduler(
         control_plane, tmp_path, flags=flags, user="scheduler"
     ) as scheduler:
-        scheduler.wait_until(lambda: "could not be had" in scheduler.process.log_tail())
+        scheduler.wait_until(lambda: "could not be acquired" in scheduler.process.log_tail())
         assert 'cannot get resource "leases"' in scheduler.process.log_tail()
         assert _node_of(control_plane, namespace, "a") == ""
         control_plane.grant(
@@ -175,10 +175,10 @@ def test_bad_policies_of_a_pipe_end_it(
                 *("--policies", "policies/load-aware.policy"),
                 *("--prometheus", "a=http://h", "--prometheus", "b=http://h"),
             ],
-            "names no source, and there are several",
+            "names no source, and none of the several",
             id="no-source",
         ),
-        pytest.param(["--params", "a=1"], "there is no param `a` without policies", id="params"),
+        pytest.param(["--params", "a=1"], "the param `a` needs policies", id="params"),
     ],
 )
 def test_what_cannot_be_read_ends_it_at_the_start(argv: list[str], message: str) -> None:
@@ -195,11 +195,15 @@ def test_what_cannot_be_read_ends_it_at_the_start(argv: list[str], message: str)
 @pytest.mark.parametrize(
     "argv, message",
     [
-        pytest.param(["--prometheus", "prometheus:9090"], "is no URL of a server", id="no-url"),
-        pytest.param(["--prometheus", "http://u:hunter2@h"], "the URL holds a user", id="password"),
+        pytest.param(
+            ["--prometheus", "prometheus:9090"], "is not the URL of a server", id="no-url"
+        ),
+        pytest.param(
+            ["--prometheus", "http://u:hunter2@h"], "the URL contains a user", id="password"
+        ),
         pytest.param(
             ["--prometheus", "http://h", "--metrics-file", "m.yaml"],
-            "give either --metrics-file or --prometheus",
+            "give --metrics-file or --prometheus, not both",
             id="file-too",
         ),
         pytest.param(["--leader-elect=perhaps"], "neither `true` nor `false`", id="no-truth"),
@@ -213,7 +217,7 @@ def test_what_cannot_be_read_ends_it_at_the_start(argv: list[str], message: str)
         ),
         pytest.param(
             ["--feature-gates", "OpportunisticBatching"],
-            "--feature-gates: `OpportunisticBatching` is no switch; write NAME=true or NAME=false",
+            "--feature-gates: `OpportunisticBatching` is not a switch; write NAME=true",
             id="no-switch",
         ),
         pytest.param(

@@ -50,7 +50,9 @@ def test_a_kind_that_is_refused_holds_up_everything_and_is_named(
 ) -> None:
     """Claims that cannot be seen would be claims that do not exist; once granted, all goes on."""
     with scheduler_process.PolicyScheduler(control_plane, tmp_path, user="scheduler") as scheduler:
-        told = "no pod is scheduled before csistoragecapacities are known (needed by VolumeBinding)"
+        told = (
+            "no pod is scheduled before csistoragecapacities are listed (needed by VolumeBinding)"
+        )
         scheduler.wait_until(lambda: told in scheduler.log)
         (line,) = [line for line in scheduler.log.splitlines() if told in line][:1]
         assert 'cannot list resource "csistoragecapacities" in API group "storage.k8s.io"' in line

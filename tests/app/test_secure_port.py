@@ -147,6 +147,8 @@ def test_an_address_that_is_taken_ends_the_process(field: str) -> None:
         async def add() -> None:
             secure_port.add_http_servers(joined)
 
-        with pytest.raises(errors.ConfigurationError, match="cannot listen there: Address already"):
+        with pytest.raises(
+            errors.ConfigurationError, match="cannot listen on this address: Address already"
+        ):
             asyncio.run(add())
     assert joined.background == []

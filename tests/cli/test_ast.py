@@ -85,14 +85,14 @@ LET = {"kind": "let", "name": WORD, "expr": {"kind": "negate"}}
 @pytest.mark.parametrize(
     "content, problem",
     [
-        pytest.param("{", "tree.json:1: is no JSON: ", id="no-json"),
-        pytest.param("[" * 100_000, "tree.json:1: is no JSON: ", id="deep-json"),
-        pytest.param("[]", "tree.json: $: is no object with `texts`", id="no-texts"),
+        pytest.param("{", "tree.json:1: is not JSON: ", id="no-json"),
+        pytest.param("[" * 100_000, "tree.json:1: is not JSON: ", id="deep-json"),
+        pytest.param("[]", "tree.json: $: is not an object with `texts`", id="no-texts"),
         pytest.param('{"texts": []}', "tree.json: $.version: is not 1", id="version"),
         pytest.param(
             '{"version": true, "texts": []}', "tree.json: $.version: is not 1", id="no number"
         ),
-        pytest.param('{"version": 1, "texts": 1}', "tree.json: $.texts: is no list", id="list"),
+        pytest.param('{"version": 1, "texts": 1}', "tree.json: $.texts: is not a list", id="list"),
         pytest.param(
             '{"version": 1, "texts": [], "x": 1}', "tree.json: $: has no field `x`", id="more"
         ),
@@ -101,7 +101,7 @@ LET = {"kind": "let", "name": WORD, "expr": {"kind": "negate"}}
             "tree.json: $.texts[0].items[0].expr: lacks `operand`",
             id="node",
         ),
-        pytest.param("\ud800", "tree.json:1: is no JSON: ", id="no-utf-8"),
+        pytest.param("\ud800", "tree.json:1: is not JSON: ", id="no-utf-8"),
     ],
 )
 def test_what_is_no_tree_is_one_error(

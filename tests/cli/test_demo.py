@@ -185,7 +185,7 @@ def test_people_get_between_15_and_25_seconds(played: Recorder) -> None:
 def test_an_edit_of_what_is_not_there_says_so(stage: embedded_cluster.DemoCluster) -> None:
     """Shipped policies that were changed on disk end the demo with one clear sentence."""
     edit = embedded_cluster.PolicyLineEdit("web-tier.policy", "no such line", "another")
-    with pytest.raises(errors.InputError, match="does not say `no such line`"):
+    with pytest.raises(errors.InputError, match="does not contain `no such line`"):
         asyncio.run(stage.edit_policy(edit))
 
 

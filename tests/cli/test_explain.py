@@ -381,7 +381,7 @@ def test_a_bad_line_ends_it_after_the_answers_before(
     "argv, exit_code, message",
     [
         pytest.param(["--all"], 3, "--cluster is missing", id="no-cluster"),
-        pytest.param(["--cluster", "{cluster}"], 3, "say which pods: --all, or", id="no-pods"),
+        pytest.param(["--cluster", "{cluster}"], 3, "no pod is named; give --all", id="no-pods"),
         pytest.param(
             ["--cluster", "{cluster}", "--all", "pod", "prod/a"], 3, "exclude each other", id="both"
         ),
@@ -394,13 +394,13 @@ def test_a_bad_line_ends_it_after_the_answers_before(
         pytest.param(
             ["--cluster", "{cluster}", "pod", "prod/b"],
             2,
-            "`prod/b`: no such pod waits or runs in the cluster (did you mean `prod/a`?)",
+            "`prod/b`: no such pod is pending or running in the cluster (did you mean `prod/a`?)",
             id="unknown-pod",
         ),
         pytest.param(
             ["--cluster", "{cluster}", "pod", "prod/going"],
             2,
-            "`prod/going`: the pod is being deleted, so it waits for no node",
+            "`prod/going`: the pod is being deleted, so it does not wait for a node",
             id="deleted-pod",
         ),
         pytest.param(
@@ -412,7 +412,7 @@ def test_a_bad_line_ends_it_after_the_answers_before(
         pytest.param(
             ["--cluster", "{cluster}", "pod", "a"],
             2,
-            "`default/a`: no such pod waits or runs in the cluster (there is `prod/a`)",
+            "`default/a`: no such pod is pending or running in the cluster (there is `prod/a`)",
             id="other-namespace",
         ),
         pytest.param(
@@ -430,19 +430,19 @@ def test_a_bad_line_ends_it_after_the_answers_before(
         pytest.param(
             ["--cluster", "{cluster}", "--all", "--params", "x=1"],
             2,
-            "params: there is no param `x` without policies (name policies by --policies)",
+            "params: the param `x` needs policies (give --policies)",
             id="params-without-policies",
         ),
         pytest.param(
             ["--cluster", "{cluster}", "--all", "--params", "x"],
             3,
-            "`x` is no param; write --params name=value",
+            "`x` is not a param; write --params name=value",
             id="param-without-value",
         ),
         pytest.param(
             ["--cluster", "{cluster}", "--all", "--now", "noon"],
             3,
-            "argument --now: `noon` is no time such as 2026-03-02T10:00:00+01:00",
+            "argument --now: `noon` is not a time such as 2026-03-02T10:00:00+01:00",
             id="no-time",
         ),
         pytest.param(
@@ -451,7 +451,7 @@ def test_a_bad_line_ends_it_after_the_answers_before(
             "none: cannot be read",
             id="no-policies",
         ),
-        pytest.param(["rule", "PS000"], 2, "`PS000`: is no diagnostic code", id="unknown-code"),
+        pytest.param(["rule", "PS000"], 2, "`PS000`: is not a diagnostic code", id="unknown-code"),
     ],
 )
 def test_wrong_input_is_one_error(

@@ -108,7 +108,7 @@ prod/big does not fit (attempt 1, 2026-01-05T12:00:00+00:00)
   waited 1.2s, decided in 850µs, over after 12.4ms
   0 of 1,200 nodes fit
   0/1200 nodes are available: 1200 Insufficient cpu.
-  room is made on n5, of prod/a, prod/b
+  preemption makes room on n5: prod/a, prod/b
   web/too-hot (line 9): cpu_busy 91% > 80%
 
   NODES  REJECTED BY       REASON            WHICH
@@ -197,15 +197,15 @@ def test_a_server_is_asked(server: str, token: str, capsys: pytest.CaptureFixtur
         pytest.param(["SERVER/other", "--all"], "answered 404 nothing here (is this the", id="404"),
         pytest.param(
             ["SERVER", "--token-file", "TOKEN", "pod", "prod/gone"],
-            "`prod/gone`: no decision about such a pod is kept (only the latest",
+            "`prod/gone`: no decision about this pod is kept (only the latest",
             id="unknown pod",
         ),
         pytest.param(["http://127.0.0.1:9", "--all"], "no answer", id="nobody"),
         pytest.param(
             ["SERVER", "--token-file", "none", "--all"], "none: cannot be read", id="file"
         ),
-        pytest.param(["TOKEN", "--all"], "token: is no JSON", id="no JSON"),
-        pytest.param(["KUBECONFIG", "--all"], "holds no decisions (it must be what", id="other"),
+        pytest.param(["TOKEN", "--all"], "token: is not JSON", id="no JSON"),
+        pytest.param(["KUBECONFIG", "--all"], "contains no decisions (it must be the", id="other"),
     ],
 )
 def test_what_cannot_be_read_is_told(
@@ -234,7 +234,7 @@ def test_what_cannot_be_read_is_told(
         (["--decisions", "x", "--cluster", "y", "--all"], "--decisions and --cluster exclude"),
         (["--decisions", "x", "pod", "a", "--node", "n"], "--decisions and --node exclude"),
         (["--decisions", "", "--all"], "--decisions is empty"),
-        (["--decisions", "x"], "say which pods"),
+        (["--decisions", "x"], "no pod is named"),
     ],
 )
 def test_options_that_make_no_sense_are_refused(

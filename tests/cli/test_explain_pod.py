@@ -44,7 +44,7 @@ def test_the_text_of_a_pod_that_fits(
     assert _run(capsys, "--cluster", cluster, "pod", "prod/a") == (
         """\
 prod/a fits on 2 of 3 nodes
-  it is on s, where it fits, but it would go to b now (as if it were not there)
+  it is on s and fits there, but b would be chosen now (decided as if it had no node)
 
   NODES  REJECTED BY       REASON            WHICH
       1  NodeResourcesFit  Insufficient cpu  t
@@ -109,27 +109,27 @@ def test_the_word_pod_may_be_left_out(
         pytest.param(
             ["pods", "prod/a"],
             3,
-            "`pods` is no form of explain; did you mean `pod`?",
+            "`pods` is not a form of explain; did you mean `pod`?",
             id="misspelt form",
         ),
         pytest.param(
             ["pod/a"],
             3,
-            "`pod/a` may mean a pod of the namespace `pod`; write `explain pod pod/a`, or "
+            "`pod/a` is ambiguous: `pod` may be a namespace; write `explain pod pod/a`, or "
             "`explain pod a`",
             id="type and name",
         ),
         pytest.param(
             ["rule/PS304"],
             3,
-            "`rule/PS304` may mean a pod of the namespace `rule`; write `explain pod rule/PS304`, "
+            "`rule/PS304` is ambiguous: `rule` may be a namespace; write `explain pod rule/PS304`, "
             "or `explain rule PS304`",
             id="a rule",
         ),
         pytest.param(
             ["prod/b"],
             2,
-            "`prod/b`: no such pod waits or runs in the cluster (did you mean `prod/a`?)",
+            "`prod/b`: no such pod is pending or running in the cluster (did you mean `prod/a`?)",
             id="not found",
         ),
         pytest.param(
@@ -318,7 +318,7 @@ def test_a_pod_of_a_running_cluster(
     sits = _report(capsys, "--kubeconfig", kubeconfig, "pod", f"{namespace}/placed")
     assert sits["placed"] == {"node": "live-1", "exists": True, "fits": False, "best": False}
     said = _run(capsys, "--kubeconfig", kubeconfig, "pod", f"{namespace}/placed")
-    assert "it is on live-1, where it would not be put now: " in said
+    assert "it is on live-1, which would not be chosen now: " in said
 
 
 @pytest.mark.slow

@@ -315,8 +315,9 @@ def test_what_cannot_be_edited_is_left_and_told(
     text = (folder / "quoted.json").read_text()
     assert main.main(["lint", "quoted.json", "--fix"]) == errors.EXIT_WRONG_INPUT
     captured = capsys.readouterr()
-    assert "`quoted.json` is left as it is: quoted.json:1: the key `web.policy` is no literal" in (
-        captured.err
+    assert (
+        "`quoted.json` is left unchanged: quoted.json:1: the key `web.policy` is not a literal"
+        in (captured.err)
     )
     assert "PS203" in captured.out
     assert (folder / "quoted.json").read_text() == text
@@ -339,7 +340,7 @@ def test_a_text_that_cannot_be_edited_keeps_no_other_from_it(
     assert main.main(argv) == errors.EXIT_WRONG_INPUT
     assert file.read_text() == head + folded + literal.replace(" and gpu Exists", "")
     said = capsys.readouterr().err
-    assert "`both.yaml/a.policy` is left as it is: both.yaml:5: the key `a.policy` is no" in said
+    assert "`both.yaml/a.policy` is left unchanged: both.yaml:5: the key `a.policy` is no" in said
     assert "note: fixed both.yaml" in said
 
 

@@ -97,7 +97,7 @@ def test_a_file_with_errors_is_left_and_the_others_are_done(
     assert ugly.read_text() == PRETTY
     err = capsys.readouterr().err
     assert "error[PS001]: expected `when` after `reject`, not `if`" in err
-    assert f"`{wrong}` is left as it is: it has errors" in err
+    assert f"`{wrong}` is left unchanged: it has errors" in err
 
 
 def test_stdin_is_printed(
@@ -154,7 +154,7 @@ def test_a_block_that_cannot_be_edited_is_left(
     file.write_text(text)
     assert main.main(["fmt", "-w", str(file)]) == errors.EXIT_WRONG_INPUT
     err = capsys.readouterr().err
-    assert f"`{file}/a.policy` is left as it is: {file}:5: the key `a.policy` is no lit" in err
+    assert f"`{file}/a.policy` is left unchanged: {file}:5: the key `a.policy` is not a lit" in err
     assert file.read_text() == text
 
 
@@ -167,7 +167,7 @@ def test_a_block_that_cannot_be_edited_keeps_no_other_from_it(
     file.write_text(manifest(UGLY).replace(literal, quoted))
     assert main.main(["fmt", "-w", str(file)]) == errors.EXIT_WRONG_INPUT
     assert file.read_text() == manifest(PRETTY).replace(literal, quoted)
-    assert f"`{file}/z.policy` is left as it is" in capsys.readouterr().err
+    assert f"`{file}/z.policy` is left unchanged" in capsys.readouterr().err
 
 
 def test_a_file_that_was_edited_meanwhile_is_left(

@@ -56,7 +56,7 @@ def test_files_are_written_and_never_overwritten(
     capsys.readouterr()
     before = (folder / "imported.policy").stat().st_mtime_ns
     assert main.main(["import", str(file), "--out", str(folder)]) == errors.EXIT_WRONG_INPUT
-    assert "imported.policy: is there already" in capsys.readouterr().err
+    assert "imported.policy: exists already" in capsys.readouterr().err
     assert (folder / "imported.policy").stat().st_mtime_ns == before
 
 
@@ -67,7 +67,7 @@ def test_findings_exit_1_and_stand_on_stderr(
     file.write_text(FINE + "nonsense: 1\n")
     assert main.main(["import", str(file)]) == errors.EXIT_FINDINGS
     said = capsys.readouterr()
-    told = f"{file}:5: warning: `nonsense` is not known (see whether it is misspelt)\n"
+    told = f"{file}:5: warning: `nonsense` is not known (check its spelling)\n"
     assert said.err == told
     assert "profile default-scheduler {" in said.out
 
@@ -92,7 +92,7 @@ def test_json_fits_its_schema(file: pathlib.Path, capsys: pytest.CaptureFixture[
             "file": str(file),
             "line": 5,
             "problem": "`nonsense` is not known",
-            "help": "see whether it is misspelt",
+            "help": "check its spelling",
         }
     ]
     assert found["config"].endswith(
@@ -139,7 +139,7 @@ def test_a_command_line_and_the_file_that_it_names(
         pytest.param(
             ["import", "--from", "tas-policy", "--", "kube-scheduler", "--v=2"],
             errors.EXIT_USAGE,
-            "a command line is no tas-policy",
+            "a command line is not a tas-policy",
             id="kind-of-a-command-line",
         ),
         pytest.param(

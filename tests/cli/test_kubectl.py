@@ -36,7 +36,7 @@ def plugin(monkeypatch: pytest.MonkeyPatch) -> None:
         pytest.param(["--help"], "usage: kubectl policysched [-h]", id="help"),
         pytest.param(["lint", "--help"], "usage: kubectl policysched lint [-h]", id="usage"),
         pytest.param(
-            ["lint", "--help"], "`kubectl policysched explain rule PS203` tells", id="epilog"
+            ["lint", "--help"], "`kubectl policysched explain rule PS203` describes", id="epilog"
         ),
         pytest.param(["explain", "pod", "--help"], "usage: kubectl policysched explain", id="form"),
         pytest.param(
@@ -52,20 +52,20 @@ def plugin(monkeypatch: pytest.MonkeyPatch) -> None:
         ),
         pytest.param(
             ["-n", "prod", "explain", "pod", "web"],
-            "kubectl policysched: `-n` is before the command `explain`; a namespace is part of a "
-            "name, as in `kubectl policysched explain NAMESPACE/NAME`",
+            "kubectl policysched: `-n` is before the command `explain`; write the namespace in "
+            "the name: `kubectl policysched explain NAMESPACE/NAME`",
             id="namespace-first",
         ),
         pytest.param(
             ["explain", "pod", "web", "-n", "prod"],
-            "kubectl policysched: unrecognized arguments: -n prod; a namespace is part of a name, "
-            "as in `kubectl policysched explain NAMESPACE/NAME`; see",
+            "kubectl policysched: unrecognized arguments: -n prod; write the namespace in the "
+            "name: `kubectl policysched explain NAMESPACE/NAME`; see",
             id="namespace-last",
         ),
         pytest.param(
             ["--context=test", "explain", "pod", "web"],
             "kubectl policysched: `--context` is before the command `explain`; write options "
-            "behind it: `kubectl policysched explain …`",
+            "after it: `kubectl policysched explain …`",
             id="option-first",
         ),
         pytest.param(["check", "/none"], "kubectl policysched: /none: cannot be read", id="error"),
@@ -202,7 +202,7 @@ def test_kubectl_explains_a_pod_of_a_running_cluster(
     control_plane.client.patch(going_path, {"metadata": {"finalizers": None}})
     assert (deleted.returncode, deleted.stdout) == (2, "")
     assert deleted.stderr == (
-        f"kubectl policysched: `{name}`: the pod is being deleted, so it waits for no node\n"
+        f"kubectl policysched: `{name}`: the pod is being deleted, so it does not wait for a node\n"
     )
 
 

@@ -82,7 +82,7 @@ def test_full_output_shows_line_caret_and_help(
     (folder / "web.policy").write_text(REDUNDANT)
     _, out, err = lint(capsys, "web.policy")
     assert out == (
-        "warning[PS203]: `gpu Exists` says nothing: the other requirements imply it\n"
+        "warning[PS203]: `gpu Exists` has no effect: the other requirements imply it\n"
         "  --> web.policy:5:43\n"
         "5 |   nodeAffinity required gpu In (a100) and gpu Exists\n"
         "  |                                           ^^^^^^^^^^\n"
@@ -225,7 +225,7 @@ def test_settings_are_read_from_the_nearest_file(
     [
         pytest.param("\n[lint", ".toml:2: not TOML: expected ", id="no-toml"),
         pytest.param("[lint]\nselect = x", ".toml:2:10: not TOML: invalid value", id="no-value"),
-        pytest.param("\n[lnt]", ".toml:2: `lnt` is no setting (settings are in", id="no-lint"),
+        pytest.param("\n[lnt]", ".toml:2: `lnt` is not a setting (settings are in", id="no-lint"),
         pytest.param(
             "[lint]\n\nselected = []", ".toml:3: selected: `selected` is no", id="unknown"
         ),
@@ -262,7 +262,7 @@ def test_wrong_settings_are_one_clear_error(
 def test_explain_prints_the_page_of_a_rule(capsys: pytest.CaptureFixture[str]) -> None:
     """The same page as in docs/lint/."""
     assert main.main(["explain", "rule", "ps203"]) == errors.EXIT_OK
-    assert capsys.readouterr().out.startswith("PS203: a requirement that says nothing\n")
+    assert capsys.readouterr().out.startswith("PS203: a requirement without effect\n")
 
 
 def test_a_policy_that_leaves_no_node_shows_the_condition_table(
@@ -333,7 +333,7 @@ def test_a_fix_that_cannot_be_written_is_not_promised(
     assert (code, err) == (errors.EXIT_FINDINGS, "1 warning\n")
     code, _, err = lint(capsys, "web.yaml", "--select", "PS203", "--diff")
     assert code == errors.EXIT_WRONG_INPUT
-    assert "is left as it is" in err
+    assert "is left unchanged" in err
 
 
 @pytest.mark.parametrize("option", ["--fix", "--diff"])
@@ -348,7 +348,7 @@ def test_fixing_a_text_that_an_alias_repeats_is_refused(
     assert (code, err) == (errors.EXIT_FINDINGS, "1 warning\n")
     code, _, err = lint(capsys, "web.yaml", "--select", "PS203", option)
     assert code == errors.EXIT_WRONG_INPUT
-    assert "web.yaml:6: an alias repeats the key `web.policy`, so it is not edited here" in err
+    assert "web.yaml:6: an alias repeats the key `web.policy`, so it cannot be edited" in err
     assert (folder / "web.yaml").read_text() == repeated
     _, out, _ = lint(capsys, "web.yaml", "--select", "PS203", "--format", "rdjson")
     assert not any(each.get("suggestions") for each in json.loads(out)["diagnostics"])

@@ -81,16 +81,18 @@ def test_an_unreachable_server_is_one_error(
     assert code == 2
     assert captured.out == ""
     assert captured.err.count("\n") == 1
-    assert "http://127.0.0.1:1 cannot be asked" in captured.err
+    assert "http://127.0.0.1:1 cannot be queried" in captured.err
 
 
 @pytest.mark.parametrize(
     "text, words",
     [
-        pytest.param("[lint.thresholds]\nmax-ratoi = 2", "`max-ratoi` is no threshold", id="name"),
+        pytest.param(
+            "[lint.thresholds]\nmax-ratoi = 2", "`max-ratoi` is not a threshold", id="name"
+        ),
         pytest.param("[lint.thresholds]\nmax-ratio = 'x'", "not a number above 0", id="type"),
         pytest.param("[lint]\nprometheus = 3", "is not a table", id="table"),
-        pytest.param("[lint.prometheus]\npassword = 'x'", "`password` is no setting", id="key"),
+        pytest.param("[lint.prometheus]\npassword = 'x'", "`password` is not a setting", id="key"),
     ],
 )
 def test_wrong_settings_are_one_error(

@@ -54,7 +54,7 @@ def test_the_exit_code_is_that_of_the_command(install: Callable[..., None]) -> N
 @pytest.mark.parametrize(
     "argv, message",
     [
-        pytest.param([], "a command is missing; see `policysched --help`", id="no-command"),
+        pytest.param([], "no command is given; see `policysched --help`", id="no-command"),
         pytest.param(
             ["checks"], "`checks` is not a command; did you mean `check`?", id="misspelt-command"
         ),

@@ -205,7 +205,7 @@ def test_an_error_is_told_on_a_line_of_its_own(start: Callable[..., Terminal]) -
     terminal.wait_for("reading policies")
     exit_code, _ = terminal.end("policy {")
     assert exit_code == 2
-    assert terminal.said.rindex("is left as it is") > terminal.said.rindex(ERASED)
+    assert terminal.said.rindex("is left unchanged") > terminal.said.rindex(ERASED)
 
 
 def test_no_terminal_no_thread(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,12 +15,12 @@ POLICIES = ("--policy-configmap", "prod/policies")
         pytest.param([], 3, "--policy-configmap", id="nothing"),
         pytest.param(
             ["--policy-configmap", "policies"],
-            *(3, "--policy-configmap is NAMESPACE/NAME, not `policies`"),
+            *(3, "--policy-configmap must be NAMESPACE/NAME, not `policies`"),
             id="no-namespace",
         ),
         pytest.param(
             [*POLICIES, "--history", "a/b/c"],
-            *(3, "--history is NAMESPACE/NAME, not `a/b/c`"),
+            *(3, "--history must be NAMESPACE/NAME, not `a/b/c`"),
             id="history",
         ),
         pytest.param(["abc", "--list", *POLICIES], 3, "--list changes nothing", id="list-and-hash"),

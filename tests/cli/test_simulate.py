@@ -212,7 +212,7 @@ def test_json_lines_are_answered_line_by_line(
     "change, message",
     [
         pytest.param(
-            {"metadata": {"name": "a"}}, "the Node `a` is there twice", id="two-nodes-of-a-name"
+            {"metadata": {"name": "a"}}, "the Node `a` appears twice", id="two-nodes-of-a-name"
         ),
         pytest.param(
             {"metadata": {"name": "c"}, "status": {"allocatable": {"cpu": "many"}}},
@@ -263,7 +263,7 @@ def test_it_says_the_seed_and_the_policies(
     said = _run(capsys, *argv, "--seed", "7").splitlines()[-1]
     assert said == (
         f"decided by a, b of {policy} (hash {drawn['policyHash']}); "
-        "ties are broken at random, --seed 7 repeats them"
+        "ties are broken at random, --seed 7 repeats the result"
     )
     assert json.loads(_run(capsys, *argv, "-o", "json", "--deterministic"))["seed"] is None
 

@@ -163,7 +163,7 @@ def test_update_writes_the_files_and_runs_them_again(
     assert main.main(["test", path, "--update"]) == 0
     printed = capsys.readouterr()
     assert printed.out == "2 passed, 1 skipped\n"
-    assert printed.err == f"policysched: note: {path} is updated\n"
+    assert printed.err == f"policysched: note: updated {path}\n"
     text = pathlib.Path(path).read_text("utf-8")
     assert "- {name: bad, pod: web, expect: {node: n2, feasible: [n2, n4]}}\n" in text
     assert main.main(["test", path, "--update"]) == 0

@@ -24,10 +24,10 @@ def _folder(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
     [
         pytest.param([], 3, "--secure-address", id="nothing"),
         pytest.param([*NEEDED, "--cert-file", ""], 3, "--cert-file is empty", id="empty"),
-        pytest.param([*NEEDED, "--secure-address", ":9443"], 3, "is no address", id="address"),
+        pytest.param([*NEEDED, "--secure-address", ":9443"], 3, "is not an address", id="address"),
         pytest.param([*NEEDED, "--policy-configmap", "web"], 3, "NAMESPACE/NAME", id="name"),
         pytest.param([*NEEDED, "--label", "web"], 3, "KEY=VALUE", id="label"),
-        pytest.param([*NEEDED, "--params", "web"], 3, "is no param", id="params"),
+        pytest.param([*NEEDED, "--params", "web"], 3, "is not a param", id="params"),
         pytest.param([*NEEDED, "--config", "none.yaml"], 2, "none.yaml", id="no-config"),
         pytest.param([*NEEDED, "--key-file", "none.key"], 2, "`none.key`", id="no-key"),
         pytest.param([*NEEDED, "--key-file", "tls.crt"], 2, "cannot be used", id="no-pair"),

@@ -162,7 +162,7 @@ def test_everything_that_can_be_said() -> None:
         ),
         pytest.param(
             HEAD + "profiles:\n- schedulerName: a\n- schedulerName: a",
-            "c.yaml:5: the profile `a` is there twice",
+            "c.yaml:5: the profile `a` appears twice",
             id="twin-profiles",
         ),
         pytest.param(
@@ -185,7 +185,7 @@ def test_everything_that_can_be_said() -> None:
         ),
         pytest.param(
             HEAD + "prometheus:\n  9x: {url: http://h}",
-            "c.yaml:4: `9x` is no name; use letters, digits, `_` and `-`",
+            "c.yaml:4: `9x` is not a name; use letters, digits, `_` and `-`",
             id="no-name",
         ),
         pytest.param(
@@ -210,8 +210,8 @@ def test_everything_that_can_be_said() -> None:
         ),
         pytest.param(
             HEAD + "prometheus:\n  a: {url: http://h}\n  p: {url: 'http://u:hunter2@h'}",
-            "c.yaml:5: `prometheus.p`: the URL holds a user; put it into `basicAuth`, so that it "
-            "shows up nowhere",
+            "c.yaml:5: `prometheus.p`: the URL contains a user; move it to `basicAuth`, so that it "
+            "is not logged",
             id="password-in-url",
         ),
         pytest.param(
@@ -221,13 +221,13 @@ def test_everything_that_can_be_said() -> None:
         ),
         pytest.param(
             HEAD + "leaderElection:\n  retryPeriod: often\n",
-            "c.yaml:4: `leaderElection`: `retryPeriod` is a duration of more than nothing, such as "
+            "c.yaml:4: `leaderElection`: `retryPeriod` must be a duration above 0, such as "
             "`15s` or `1m30s`",
             id="no-duration",
         ),
         pytest.param(
             HEAD + "leaderElection:\n  renewDeadline: 0s\n",
-            "c.yaml:4: `leaderElection`: `renewDeadline` is a duration of more than nothing, such "
+            "c.yaml:4: `leaderElection`: `renewDeadline` must be a duration above 0, such "
             "as `15s` or `1m30s`",
             id="no-time-at-all",
         ),
@@ -245,7 +245,7 @@ def test_everything_that_can_be_said() -> None:
         pytest.param(
             HEAD
             + "leaderElection: {leaseDuration: 900ms, renewDeadline: 500ms, retryPeriod: 100ms}",
-            "c.yaml:3: `leaderElection`: `leaseDuration` is at least `1s`",
+            "c.yaml:3: `leaderElection`: `leaseDuration` must be at least `1s`",
             id="lease-of-no-second",
         ),
         pytest.param(
@@ -292,7 +292,7 @@ def test_everything_that_can_be_said() -> None:
         ),
         pytest.param(
             HEAD + "serving: {secureAddress: '10.0.0.300:1'}",
-            "c.yaml:3: `serving.secureAddress`: `10.0.0.300:1` is no address; write "
+            "c.yaml:3: `serving.secureAddress`: `10.0.0.300:1` is not an address; write "
             "127.0.0.1:9153 or [::1]:9153",
             id="no-such-address",
         ),
@@ -309,13 +309,13 @@ def test_everything_that_can_be_said() -> None:
         ),
         pytest.param(
             HEAD + "tracing:\n  endpoint: collector:4317",
-            "c.yaml:4: `tracing.endpoint` is no URL of a collector; write http://HOST:4318 or "
+            "c.yaml:4: `tracing.endpoint` is not the URL of a collector; write http://HOST:4318 or "
             "https://HOST, without a user",
             id="no-url-of-a-collector",
         ),
         pytest.param(
             HEAD + "tracing: {endpoint: 'https://me:hunter2@collector'}",
-            "c.yaml:3: `tracing.endpoint` is no URL of a collector; write http://HOST:4318 or "
+            "c.yaml:3: `tracing.endpoint` is not the URL of a collector; write http://HOST:4318 or "
             "https://HOST, without a user",
             id="password-of-a-collector",
         ),
@@ -354,8 +354,8 @@ def test_everything_that_can_be_said() -> None:
         ),
         pytest.param(
             HEAD + "params: {a: 1}\npodInitialBackoffSeconds: 20\n",
-            "c.yaml:4: `podMaxBackoffSeconds` is less than `podInitialBackoffSeconds`: it is 10 "
-            "unless it is given",
+            "c.yaml:4: `podMaxBackoffSeconds` is less than `podInitialBackoffSeconds`; the "
+            "default of `podMaxBackoffSeconds` is 10",
             id="more-than-the-default",
         ),
         pytest.param(

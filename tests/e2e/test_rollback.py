@@ -74,6 +74,6 @@ def test_a_bad_version_at_the_start(scene: reload_scene.Scene) -> None:
     with pytest.raises(subprocess.CalledProcessError) as caught:
         scene.roll_back("fff")
     assert caught.value.returncode == 2
-    assert "`fff`: is no version that is kept" in caught.value.stderr
+    assert "`fff`: is not a version in the history" in caught.value.stderr
     assert "wrote version" in scene.roll_back()
     scene.wait_until_told("ok", reload_scene.GOOD)

@@ -88,7 +88,7 @@ def _preferring(weight: int) -> dict[str, Any]:
 
 
 _CASES: dict[str, tuple[dict[str, Any], str, str]] = {
-    "a skew of 0": (_spread(maxSkew=0), "maxSkew:", "maxSkew is a whole number from 1"),
+    "a skew of 0": (_spread(maxSkew=0), "maxSkew:", "maxSkew must be a whole number from 1"),
     "a huge skew": (_spread(maxSkew=2**62), "maxSkew:", "maxSkew"),
     "an unknown word": (_spread(whenUnsatisfiable="Maybe"), "whenUnsatisfiable:", "`Maybe` is not"),
     "two words for one": (
@@ -96,7 +96,7 @@ _CASES: dict[str, tuple[dict[str, Any], str, str]] = {
     ),
     "words for a number": (
         _pod({"tolerations": [{"key": "k", "operator": "Gt", "value": "a b"}]}),
-        "key:", "cannot be written",
+        "key:", "cannot express this",
     ),
     "a label key": (_pod({"nodeSelector": {"a b": "x"}}), "a b:", "the label key `a b`"),
     "a taint value": (
@@ -115,7 +115,7 @@ _CASES: dict[str, tuple[dict[str, Any], str, str]] = {
     "a number for a text": (_pod({"nodeSelector": {"cores": 8}}), "cores:", "must be text"),
     "an unknown operator": (
         _spread(labelSelector={"matchExpressions": [{"key": "a", "operator": "Is"}]}),
-        "operator:", "`Is` is no operator",
+        "operator:", "`Is` is not an operator",
     ),
     "a scheduler name": (
         {

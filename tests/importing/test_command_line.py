@@ -69,7 +69,7 @@ PACKED = [
             ["--master=http://a", "--failure-domains=zone"],
             [],
             [
-                "warning 1: `--master http://a` cannot be given",
+                "warning 1: `--master http://a` is not supported",
                 "warning 1: `--failure-domains` has no counterpart",
             ],
             id="without-a-counterpart",
@@ -146,7 +146,7 @@ def test_a_static_pod_and_the_policy_that_it_names() -> None:
     assert deciding.told(imported) == [
         "warning 11: the feature gate Foo=true has no counterpart",
         "warning 21: the priority `Nonsense` is not known",
-        "note 22: the key `notes.txt` holds nothing that can be imported",
+        "note 22: the key `notes.txt` contains nothing that can be imported",
     ]
 
 
@@ -228,7 +228,7 @@ def test_another_scheduler_is_not_taken_for_it() -> None:
 
 def test_a_quote_that_is_not_closed_is_one_error() -> None:
     """Not a traceback."""
-    with pytest.raises(errors.InputError, match="no command line: no closing quotation"):
+    with pytest.raises(errors.InputError, match="not a command line: no closing quotation"):
         deciding.convert("kube-scheduler --a='b", "command-line")
 
 

@@ -83,18 +83,18 @@ def test_lines_within_a_config_map_are_those_of_the_file(style: str, line: int) 
 @pytest.mark.parametrize(
     "text, problem",
     [
-        pytest.param("", "there is nothing in it that can be imported", id="empty"),
-        pytest.param("just text", "holds no object", id="text"),
-        pytest.param("[1]", "holds no object", id="list"),
-        pytest.param("kind: Service", "Service is nothing that can be imported", id="other-kind"),
-        pytest.param("a: 1", "an object without a kind is nothing", id="no-kind"),
-        pytest.param("kind: ConfigMap\ndata: {a: b}", "the key `a` holds nothing", id="ConfigMap"),
+        pytest.param("", "contains nothing that can be imported", id="empty"),
+        pytest.param("just text", "contains no object", id="text"),
+        pytest.param("[1]", "contains no object", id="list"),
+        pytest.param("kind: Service", "Service cannot be imported", id="other-kind"),
+        pytest.param("a: 1", "an object without a kind cannot be imported", id="no-kind"),
+        pytest.param("kind: ConfigMap\ndata: {a: b}", "key `a` contains nothing", id="ConfigMap"),
         pytest.param("kind: ConfigMap\ndata: {a: 1}", "the key `a` is not text", id="no-text"),
-        pytest.param("kind: ConfigMap\ndata: {a: '[x'}", "the key `a` holds nothing", id="no-yaml"),
-        pytest.param("kind: Policy\napiVersion: policy/v1", "Policy is nothing", id="other-Policy"),
-        pytest.param("kind: [Pod]", "is nothing that can be imported", id="kind-of-a-list"),
-        pytest.param("kind: {a: b}", "is nothing that can be imported", id="kind-of-a-mapping"),
-        pytest.param("kind: Pod", "says nothing about placement", id="Pod"),
+        pytest.param("kind: ConfigMap\ndata: {a: '[x'}", "key `a` contains nothing", id="no-yaml"),
+        pytest.param("kind: Policy\napiVersion: policy/v1", "Policy cannot be", id="other-Policy"),
+        pytest.param("kind: [Pod]", "cannot be imported", id="kind-of-a-list"),
+        pytest.param("kind: {a: b}", "cannot be imported", id="kind-of-a-mapping"),
+        pytest.param("kind: Pod", "has no placement rules", id="Pod"),
     ],
 )
 def test_nothing_to_import_is_one_error(text: str, problem: str) -> None:
@@ -107,7 +107,7 @@ def test_nothing_to_import_is_one_error(text: str, problem: str) -> None:
 def test_what_is_no_source_is_told_beside_what_is() -> None:
     """A note, with the line."""
     imported = deciding.convert(f"{TAS}---\nkind: Service\n")
-    assert "note 6: Service is nothing that can be imported" in deciding.told(imported)
+    assert "note 6: Service cannot be imported" in deciding.told(imported)
 
 
 def test_what_is_no_text_is_told() -> None:
@@ -115,7 +115,7 @@ def test_what_is_no_text_is_told() -> None:
     config_map = {"kind": "ConfigMap", "data": {"a": TAS}, "binaryData": {"b": "AA=="}}
     text = deciding.as_yaml({"kind": "ConfigMapList", "items": [config_map]})
     told = [each.partition(": ")[2] for each in deciding.told(deciding.convert(text))]
-    assert "`binaryData` is no text that can be imported" in told
+    assert "`binaryData` cannot be imported, because it is not text" in told
 
 
 def test_a_kind_that_is_asked_for_is_the_only_one_taken() -> None:

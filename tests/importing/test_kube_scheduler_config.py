@@ -150,7 +150,7 @@ def test_the_default_configuration_decides_as_the_default_profile(
             "{queueSort: {disabled: [{name: '*'}]}}",
             "v1",
             [],
-            ["5: `PrioritySort` is disabled, but every profile needs it; it stays on"],
+            ["5: `PrioritySort` is disabled, but every profile needs it; it stays enabled"],
             id="no-order-of-the-queue",
         ),
         pytest.param(
@@ -176,7 +176,7 @@ def test_the_default_configuration_decides_as_the_default_profile(
             "{score: {enabled: [{name: NodeResourcesFit, weight: 501}]}}",
             "v1",
             ["plugin NodeResourcesFit weight 100"],
-            ["5: the weight 501 is too much; 100 is written"],
+            ["5: the weight 501 is too large; 100 is written"],
             id="a-weight-beyond-the-language",
         ),
         pytest.param(
@@ -416,7 +416,7 @@ nonsense: {a: 1}
     [
         pytest.param(
             HEAD.format(version="v1alpha1"),
-            "input.yaml:1: `kubescheduler.config.k8s.io/v1alpha1` is no version that can be read",
+            "input.yaml:1: `kubescheduler.config.k8s.io/v1alpha1` is not a supported version",
             id="version",
         ),
         pytest.param(

@@ -51,11 +51,11 @@ def test_the_classic_example_is_converted() -> None:
     ]
     assert deciding.told(imported) == [
         (
-            "warning 14: `ServiceSpreadingPriority` is gone; PodTopologySpread with its default "
-            "constraints stands for it"
+            "warning 14: `ServiceSpreadingPriority` no longer exists; PodTopologySpread with its "
+            "default constraints replaces it"
         ),
         "warning 14: `PodTopologySpread` only scores here; policysched's filters too",
-        "note 15: `EqualPriority` gives every node the same",
+        "note 15: `EqualPriority` gives every node the same points",
     ]
     deciding.require_accepted(imported)
 
@@ -322,7 +322,7 @@ def test_a_weight_that_is_too_great_is_reported_at_its_line() -> None:
     imported = deciding.convert(_HEAVY)
     deciding.require_accepted(imported)
     too_heavy = [
-        f"warning {line}: the weight {weight} is too much; 100 is written"
+        f"warning {line}: the weight {weight} is too large; 100 is written"
         for line, weight in ((8, 101), (10, 250), (14, 500))
     ]
     assert [each for each in deciding.told(imported) if "weight" in each] == too_heavy

@@ -167,7 +167,7 @@ def test_the_text_says_where_everything_comes_from() -> None:
     [
         pytest.param(
             {"dontschedule": {"rules": [LOAD]}, "deschedule": {"rules": [LOAD]}},
-            ["14: the strategy `deschedule` acts on what is placed already"],
+            ["14: the strategy `deschedule` acts on pods that are already placed"],
             id="deschedule",
         ),
         pytest.param(
@@ -175,17 +175,17 @@ def test_the_text_says_where_everything_comes_from() -> None:
                 "dontschedule": {"rules": [LOAD]},
                 "labeling": {"rules": [LOAD | {"labels": ["a=b"]}]},
             },
-            ["14: the strategy `labeling` acts on what is placed already"],
+            ["14: the strategy `labeling` acts on pods that are already placed"],
             id="labeling",
         ),
         pytest.param(
             {"scheduleonmetric": {"rules": [COOL, LOAD]}},
-            ["12: TAS goes by the first rule of `scheduleonmetric` only; this one is left out"],
+            ["12: TAS uses only the first rule of `scheduleonmetric`; this one is left out"],
             id="a-second-order",
         ),
         pytest.param(
             {"dontschedule": {"rules": [LOAD, LOAD | {"operator": "Above"}]}},
-            ["14: the operator `Above` is unknown; TAS takes the rule for never met"],
+            ["14: the operator `Above` is unknown; TAS treats the rule as never met"],
             id="operator",
         ),
         pytest.param(

@@ -217,7 +217,7 @@ def test_rules(spec: dict[str, Any], lines: list[str]) -> None:
         ),
         pytest.param(
             {"tolerations": [{"operator": "Exists"}]},
-            ["a toleration of every taint cannot be said by a policy"],
+            ["a policy cannot tolerate every taint"],
             id="every-taint",
         ),
         pytest.param(
@@ -280,19 +280,19 @@ _STAYING: dict[str, tuple[dict[str, Any], str, str]] = {
         "the nodes and the overhead of a RuntimeClass",
     ),
     "gates": ({"schedulingGates": [{"name": "a"}]}, "schedulingGates", "scheduling gates"),
-    "devices": ({"resourceClaims": [{"name": "gpu"}]}, "resourceClaims", "claims of devices"),
+    "devices": ({"resourceClaims": [{"name": "gpu"}]}, "resourceClaims", "device claims"),
     "gang": ({"workloadRef": {"name": "gang"}}, "workloadRef", "gangs of pods"),
     "group": ({"schedulingGroup": {"podGroupName": "a"}}, "schedulingGroup", "gangs of pods"),
     "claim": ({"volumes": [{"name": "tmp", "emptyDir": {}}, _CLAIM]}, "volumes[1]", "storage"),
     "port": (
         {"containers": [{"name": "c", "ports": _PORTS}]},
         "containers[0].ports[0].hostPort",
-        "ports of the node",
+        "host ports",
     ),
     "sidecar": (
         {"initContainers": [{"name": "c", "ports": _PORTS}]},
         "initContainers[0].ports[0].hostPort",
-        "ports of the node",
+        "host ports",
     ),
 }
 
@@ -419,8 +419,8 @@ def test_faults_of_a_toleration_are_told_each_at_its_field() -> None:
     right = {"key": "a", "operator": "Exists", "effect": "NoSchedule"}
     imported = deciding.convert(_deployment({"tolerations": [wrong, right]}))
     assert [text.partition(": ")[2] for text in deciding.warnings(imported)] == [
-        "`Equals` is no operator of tolerations",
-        "`No Schedule` is no effect of tolerations",
+        "`Equals` is not a valid operator of tolerations",
+        "`No Schedule` is not a valid effect of tolerations",
     ]
     assert deciding.body(imported)[2:-1] == ["tolerate a:NoSchedule"]
 
@@ -437,11 +437,13 @@ def test_the_line_of_a_warning_is_that_of_the_block() -> None:
     "term, problem",
     [
         pytest.param(
-            {"matchExpressions": [_expression("a", "Near", "b")]}, "`Near` is no op", id="operator"
+            {"matchExpressions": [_expression("a", "Near", "b")]},
+            "`Near` is not an op",
+            id="operator",
         ),
         pytest.param(
             {"matchFields": [_expression("spec.podCIDR", "In", "b")]},
-            "`spec.podCIDR` is no field",
+            "`spec.podCIDR` is not a field",
             id="field",
         ),
     ],
@@ -463,7 +465,7 @@ def test_a_manifest_of_which_nothing_can_be_said_is_a_policy_of_comments() -> No
     """With the warning in it."""
     imported = deciding.convert(_deployment({"tolerations": [{"operator": "Exists"}]}))
     assert deciding.body(imported) == []
-    assert "a toleration of every taint cannot be said" in imported.policy
+    assert "a policy cannot tolerate every taint" in imported.policy
 
 
 def test_a_spread_that_only_scores_orders_domains_alike(tmp_path: pathlib.Path) -> None:
@@ -557,7 +559,7 @@ def test_a_cron_job_and_a_pod_without_labels() -> None:
         "for pods in namespace (default) where job = nightly",
     ]
     assert [text.partition(": ")[2] for text in deciding.warnings(imported)] == [
-        "the pods of Pod default/bare have no labels, so no policy can choose them"
+        "the pods of Pod default/bare have no labels, so no policy can select them"
     ]
 
 
@@ -649,7 +651,7 @@ def _compare(folder: pathlib.Path, cluster: dict[str, Any], index: int) -> bool:
     try:
         imported = deciding.convert(deciding.as_yaml(owner))
     except errors.InputError as error:
-        if "says nothing about placement" not in error.problem:  # such as an empty `affinity`
+        if "has no placement rules" not in error.problem:  # such as an empty `affinity`
             raise
         return False
     if any(not text.endswith(SCORES_ONLY) for text in deciding.warnings(imported)):

@@ -28,7 +28,7 @@ SERVICE = {
     "metadata": {"name": "web", "namespace": "prod"},
     "spec": {"selector": {"app": "web"}},
 }
-KUBECTL = "(a cluster file is what `kubectl get nodes,pods -A -o json` prints)"
+KUBECTL = "(a cluster file is the output of `kubectl get nodes,pods -A -o json`)"
 
 
 def _list(*items: dict[str, Any], kind: str = "List") -> dict[str, Any]:

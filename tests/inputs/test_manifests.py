@@ -96,7 +96,7 @@ def test_what_is_no_literal_block_is_not_edited(style: str) -> None:
     """The error says which key, where, and what to do."""
     text = manifest(UNEDITABLE[style], "\n")
     (found,) = manifests.read_manifest_policies(text, "all.yaml")
-    with pytest.raises(errors.InputError, match=r"all\.yaml:10: .* `a\.policy` is no literal"):
+    with pytest.raises(errors.InputError, match=r"all\.yaml:10: .* `a\.policy` is not a literal"):
         manifests.rewrite_manifest_policies(text, "all.yaml", [(found, EDITED)])
 
 
@@ -138,14 +138,14 @@ def test_an_edit_that_would_not_be_read_back_is_refused(edited: str) -> None:
     """Nothing is written that means something else."""
     text = manifest(STYLES["literal"], "\n")
     (found,) = manifests.read_manifest_policies(text, "all.yaml")
-    with pytest.raises(errors.InputError, match="would not be read back"):
+    with pytest.raises(errors.InputError, match="would be read differently"):
         manifests.rewrite_manifest_policies(text, "all.yaml", [(found, edited)])
 
 
 @pytest.mark.parametrize(
     "text, problem",
     [
-        pytest.param("kind: Secret\n", "a.yaml: holds no ConfigMap", id="no-config-map"),
+        pytest.param("kind: Secret\n", "a.yaml: contains no ConfigMap", id="no-config-map"),
         pytest.param("kind: ConfigMap\n", "has no key that ends in `.policy`", id="no-key"),
         pytest.param(
             "kind: ConfigMap\n---\nkind: ConfigMap\n", "no ConfigMap has a key", id="no-keys"
@@ -158,7 +158,7 @@ def test_an_edit_that_would_not_be_read_back_is_refused(edited: str) -> None:
             "a.yaml:3: the key `a.policy` of the ConfigMap is in `binaryData`",
             id="binary",
         ),
-        pytest.param("y: *a\n", "a.yaml:1:4: there is no anchor `&a`", id="alias"),
+        pytest.param("y: *a\n", "a.yaml:1:4: no anchor `&a` precedes", id="alias"),
         pytest.param("kind: !!str ConfigMap\n", "a.yaml:1:7: the tag", id="tag"),
         pytest.param("kind: {{ .Kind }}\n", "not YAML|a key must be plain text", id="template"),
         pytest.param("a: |\n\tb\n  c", "a.yaml:2:1: not YAML", id="tab"),
@@ -254,7 +254,7 @@ def test_an_aliased_text_is_not_edited(key: str, line: int) -> None:
             ALIASED, "all.yaml", [(found[key], "policy new { for pods }\n")]
         )
     assert str(caught.value) == (
-        f"all.yaml:{line}: an alias repeats the key `{key}`, so it is not edited here "
+        f"all.yaml:{line}: an alias repeats the key `{key}`, so it cannot be edited "
         "(write the text out in place of the alias)"
     )
     changes = [(found[each], "policy new { for pods }\n") for each in ("c.policy", "d.policy")]

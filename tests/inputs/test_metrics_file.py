@@ -126,55 +126,51 @@ def test_a_metric_that_params_split_gets_its_values_under_each_key() -> None:
         ),
         pytest.param(
             "cpu_busy:\n  n1: 1%\n  n2: 91",
-            "m.yaml:3: `91` is no value of `cpu_busy`, which is measured in ratio "
-            "(write 0.91 or 91%)",
+            "m.yaml:3: `91` is not a value of `cpu_busy`, whose unit is ratio (write 0.91 or 91%)",
             id="percent-without-sign",
         ),
         pytest.param(
             "cpu_busy: {n1: -5%}",
-            "m.yaml:1: `-5%` is no value of `cpu_busy`, which is measured in ratio "
-            "(write 0.91 or 91%)",
+            "m.yaml:1: `-5%` is not a value of `cpu_busy`, whose unit is ratio (write 0.91 or 91%)",
             id="negative-percentage",
         ),
         pytest.param(
             "shares: {n1: -0.05}",
-            "m.yaml:1: `-0.05` is no value of `shares`, which is measured in ratio "
-            "(write 0.91 or 91%)",
+            "m.yaml:1: `-0.05` is not a value of `shares`, whose unit is ratio (write 0.91 or 91%)",
             id="negative-ratio",
         ),
         pytest.param(
             "shares: {n1: 1.2}",
-            "m.yaml:1: `1.2` is no value of `shares`, which is measured in ratio "
-            "(write 0.91 or 91%)",
+            "m.yaml:1: `1.2` is not a value of `shares`, whose unit is ratio (write 0.91 or 91%)",
             id="ratio-out-of-range",
         ),
         pytest.param(
             "cpu_busy: {n1: '1.02'}",
-            "m.yaml:1: `1.02` is no value of `cpu_busy`, which is measured in ratio "
+            "m.yaml:1: `1.02` is not a value of `cpu_busy`, whose unit is ratio "
             "(write 0.91 or 91%)",
             id="ratio-above-one-without-range",
         ),
         pytest.param(
             "used: {n1: 50%}",
-            "m.yaml:1: `50%` is no value of `used`, which is measured in bytes "
+            "m.yaml:1: `50%` is not a value of `used`, whose unit is bytes "
             "(write 10Gi, or the plain number of bytes)",
             id="wrong-unit",
         ),
         pytest.param(
             "cpu_busy: {n1: true}",
-            "m.yaml:1: `True` is no value of `cpu_busy`, which is measured in ratio "
+            "m.yaml:1: `True` is not a value of `cpu_busy`, whose unit is ratio "
             "(write 0.91 or 91%)",
             id="boolean",
         ),
         pytest.param(
             '{"used": {"n1": 1e400}}',
-            "m.yaml:1: `1e400` is no value of `used`, which is measured in bytes "
+            "m.yaml:1: `1e400` is not a value of `used`, whose unit is bytes "
             "(write 10Gi, or the plain number of bytes)",
             id="infinite",
         ),
         pytest.param(
             f"used: {{n1: {'9' * 400}}}",
-            f"m.yaml:1: `{'9' * 400}` is no value of `used`, which is measured in bytes "
+            f"m.yaml:1: `{'9' * 400}` is not a value of `used`, whose unit is bytes "
             "(write 10Gi, or the plain number of bytes)",
             id="huge",
         ),
@@ -185,13 +181,13 @@ def test_a_metric_that_params_split_gets_its_values_under_each_key() -> None:
         ),
         pytest.param(
             "cpu_busy: 91%",
-            "m.yaml:1: `cpu_busy` is no mapping from node to value "
+            "m.yaml:1: `cpu_busy` is not a mapping from node to value "
             "(write `metric: {node: value}`, with values such as 91%, 10Mi, 0.5, _ or stale)",
             id="no-nodes",
         ),
         pytest.param(
             "- 1",
-            "m.yaml: is no mapping from metric to node to value "
+            "m.yaml: is not a mapping from metric to node to value "
             "(write `metric: {node: value}`, with values such as 91%, 10Mi, 0.5, _ or stale)",
             id="list",
         ),
@@ -229,10 +225,10 @@ def test_json_is_read_as_yaml_is(text: str, declared: tuple[checked.CheckedMetri
 @pytest.mark.parametrize(
     "text, problem",
     [
-        pytest.param('{"cpu_busy":\n{"n1": "hot"}}', "m.yaml:2: `hot` is no value", id="value"),
+        pytest.param('{"cpu_busy":\n{"n1": "hot"}}', "m.yaml:2: `hot` is not a value", id="value"),
         pytest.param('{"cpu_busy": {"n1": 1, "n1": 2}}', "n1", id="twins"),
         pytest.param('{"cpu_busy": {"n1": NaN}}', "NaN", id="no number"),
-        pytest.param('{"metrics": [1]}', "no mapping from metric", id="a list"),
+        pytest.param('{"metrics": [1]}', "not a mapping from metric", id="a list"),
     ],
 )
 def test_wrong_json_is_told_with_its_line(

@@ -99,7 +99,7 @@ def test_a_file_that_cannot_be_used_leaves_the_samples_alone(
         asyncio.run(spoil_and_mend())
     assert [sample["cpu"]["n1"].value for sample in seen] == [0.3]
     assert [record.message.partition(":")[0] for record in caplog.records] == [
-        "keeping the old metric values"
+        "keeping the previous metric values"
     ] * 2
 
 

@@ -56,8 +56,8 @@ def test_scalars(text: str, value: plain_yaml.Value) -> None:
     "text, message",
     [
         pytest.param("a: [1", "f.yaml:2:1: not YAML: did not find expected", id="syntax"),
-        pytest.param("a: 1\na: 2", "f.yaml:2:1: the key `a` is there twice", id="twice"),
-        pytest.param("a: *x", "f.yaml:1:4: there is no anchor `&x` before", id="no-anchor"),
+        pytest.param("a: 1\na: 2", "f.yaml:2:1: the key `a` appears twice", id="twice"),
+        pytest.param("a: *x", "f.yaml:1:4: no anchor `&x` precedes", id="no-anchor"),
         pytest.param("&x [1, *x]", "f.yaml:1:8: the alias `*x` refers to itself", id="endless"),
         pytest.param("a: &x 1\n*x : 2", "f.yaml:2:1: a key must be plain text", id="alias-as-key"),
         pytest.param("&x a: 1", "f.yaml:1:1: an anchor of a key is not supp", id="anchor-of-key"),
@@ -134,12 +134,12 @@ def test_places_of_what_an_alias_repeats() -> None:
         ),
         pytest.param(
             "x: &x [1, 2, 3, 4, 5, 6, 7, 8, 9]\ny: [" + "*x, " * 10_000 + "*x]\n",
-            "aliases stand for more than 100,000 values (replace the aliases by their values)",
+            "aliases expand to more than 100,000 values (replace the aliases by their values)",
             id="many",
         ),
         pytest.param(
             f"x: &x {'a' * 1_000_000}\ny: [{'*x, ' * 10}]\n",
-            "aliases stand for more than 100,000 values (replace the aliases by their values)",
+            "aliases expand to more than 100,000 values (replace the aliases by their values)",
             id="long-text",
         ),
         pytest.param(

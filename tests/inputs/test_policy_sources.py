@@ -68,7 +68,7 @@ def test_several_paths_are_one_namespace(tmp_path: pathlib.Path) -> None:
         pytest.param("none.policy", None, "cannot be read: No such file", id="missing"),
         pytest.param("folder", None, "has no file that ends in `.policy`", id="empty-folder"),
         pytest.param("a.policy", b"version 1\n\xff", ":2: is not UTF-8 text", id="not-utf-8"),
-        pytest.param("a.yaml", b"kind: Secret", "holds no ConfigMap", id="no-config-map"),
+        pytest.param("a.yaml", b"kind: Secret", "contains no ConfigMap", id="no-config-map"),
         pytest.param("a.yaml", b"a: [", ":2:1: not YAML", id="not-yaml"),
         pytest.param(
             "a.yaml",
@@ -122,7 +122,7 @@ def test_a_config_map_that_is_there_twice_is_an_error(tmp_path: pathlib.Path) ->
     """Which of the two texts is meant cannot be known."""
     path = tmp_path / "all.yaml"
     path.write_text(yaml.safe_dump_all([_named("prod", "x", A), _named("prod", "x", B)]))
-    with pytest.raises(errors.InputError, match="there twice"):
+    with pytest.raises(errors.InputError, match="appears twice"):
         policy_sources.read_policy_texts([str(path)])
 
 

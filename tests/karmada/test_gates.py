@@ -47,7 +47,7 @@ def test_gates_are_read_as_in_karmada(text: str, expected: gates.KarmadaFeatureG
     "text, expected",
     [
         ("Nonsense=true", "`Nonsense` is not a gate of Karmada"),
-        ("SchedulingOvercommitProtection=true", "which is not built in"),
+        ("SchedulingOvercommitProtection=true", "which policysched does not have"),
         ("AllAlpha=true", "AllAlpha turns on `SchedulingOvercommitProtection`"),
         ("WorkloadAffinity", "write `WorkloadAffinity=true` or `WorkloadAffinity=false`"),
         ("WorkloadAffinity=yes", "write `WorkloadAffinity=true` or `WorkloadAffinity=false`"),

@@ -166,8 +166,8 @@ def test_what_cannot_be_read_stops_nobody_else(
         scheduler.wait_until(lambda: len(_placed(client)) == 2)
         targets = {target["name"] for one in _placed(client) for target in one["spec"]["clusters"]}
         assert targets == {"member1"}
-        assert "cluster spoiled is not taken as it is" in scheduler.log
-        assert "passing over what cannot be understood" in scheduler.log
+        assert "cluster spoiled is invalid" in scheduler.log
+        assert "skipping an object that cannot be decoded" in scheduler.log
 
 
 def test_it_ends_when_asked(

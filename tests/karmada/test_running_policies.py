@@ -179,11 +179,11 @@ def test_policies_may_come_from_a_config_map_and_values_from_a_file(
 @pytest.mark.parametrize(
     "words, problem",
     [
-        (["--prometheus", "http://p"], "name them by --policies"),
-        (["--params", "a=1"], "name them by --policies"),
-        (["--metrics-file", "f"], "name them by --policies"),
-        (["--policies", "x", "--prometheus", "http://p", "--metrics-file", "f"], "give either"),
-        (["--policies", "x", "--policy-configmap", "a/b"], "give either"),
+        (["--prometheus", "http://p"], "need policies; give --policies"),
+        (["--params", "a=1"], "need policies; give --policies"),
+        (["--metrics-file", "f"], "need policies; give --policies"),
+        (["--policies", "x", "--prometheus", "http://p", "--metrics-file", "f"], "not both"),
+        (["--policies", "x", "--policy-configmap", "a/b"], "not both"),
         (["--policies="], "is empty"),
     ],
 )
@@ -199,7 +199,11 @@ def test_options_that_make_no_sense_are_told(
     "name, text, problem",
     [
         ("bad.policy", "clusterPolicy p {", "bad.policy:1"),
-        ("config.yaml", "leaderElection: {leaderElect: true}", "`leaderElection` is not for"),
+        (
+            "config.yaml",
+            "leaderElection: {leaderElect: true}",
+            "`leaderElection` is not allowed for",
+        ),
         ("config.yaml", "policies: {paths: [gone.policy]}", "gone.policy"),
     ],
 )

@@ -65,7 +65,7 @@ _BINDING = {"apiVersion": "work.karmada.io/v1alpha2", "kind": "ResourceBinding"}
     [
         ([{"apiVersion": "v1", "kind": "Pod"}], "has no Cluster and no binding, only Pod"),
         ([_CLUSTER], "a Cluster without metadata.name"),
-        ([_CLUSTER | {"metadata": {"name": "a"}}] * 2, "has the name of another Cluster: `a`"),
+        ([_CLUSTER | {"metadata": {"name": "a"}}] * 2, "has the same name as another Cluster: `a`"),
         (
             [_BINDING | {"metadata": {"name": "b"}, "spec": {"replicas": "many"}}],
             "items[0] (ResourceBinding b): spec.replicas: expected `int`, got `str`",
@@ -103,7 +103,7 @@ _BINDING = {"apiVersion": "work.karmada.io/v1alpha2", "kind": "ResourceBinding"}
         ),
         (
             [_BINDING | {"metadata": {"name": "b"}, "apiVersion": "work.karmada.io/v1alpha1"}],
-            "items[0]: is a ResourceBinding of `work.karmada.io/v1alpha1`, of which only v1alpha2",
+            "items[0]: is a ResourceBinding of `work.karmada.io/v1alpha1`; only v1alpha2",
         ),
     ],
     ids=[

@@ -83,14 +83,17 @@ def _api(services: Services) -> Any:
             [("there", 99)],
         ),
         ({"type": "ClusterIP", "ports": [{"port": 10352}]}, "is of type `ClusterIP`"),
-        ({"type": "ExternalName", "externalName": "there"}, "has no port 10352"),
+        (
+            {"type": "ExternalName", "externalName": "there"},
+            "has no numeric target port for port 10352",
+        ),
         (
             {
                 "type": "ExternalName",
                 "externalName": "there",
                 "ports": [{"port": 10352, "targetPort": "grpc"}],
             },
-            "has no port 10352 with a number behind",
+            "has no numeric target port for port 10352",
         ),
     ],
     ids=["none", "external", "other-type", "no-port", "named-port"],
@@ -362,6 +365,6 @@ async def test_an_estimator_that_comes_later_is_found(
             assert await world.ask("late") == {"late": 7}
     told = [record.getMessage() for record in caplog.records if "late" in record.getMessage()]
     assert [text.partition(":")[0] for text in told] == [
-        "no estimates by any cluster for what may go to late",
+        "no estimates from any cluster for late",
         "the estimator answers cluster=late",
     ]

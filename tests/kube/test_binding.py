@@ -88,17 +88,20 @@ async def test_a_binding_as_it_arrives() -> None:
         pytest.param(
             [status(404, "NotFound", 'pods "web" not found')],
             [],
-            handles.BindError('the pod is gone: pods "web" not found'),
+            handles.BindError('the pod no longer exists: pods "web" not found'),
             id="deleted",
         ),
         pytest.param(
             [status(409, "Conflict", "Precondition failed: UID in precondition")],
             [stored("", uid="another")],
-            handles.BindError("the pod is gone: another one has its name"),
+            handles.BindError("the pod no longer exists: another pod has its name"),
             id="created anew",
         ),
         pytest.param(
-            [drop], [status(404)], handles.BindError("the pod is gone"), id="gone meanwhile"
+            [drop],
+            [status(404)],
+            handles.BindError("the pod no longer exists"),
+            id="gone meanwhile",
         ),
         pytest.param(
             [status(403, "Forbidden", "no binding for you")],

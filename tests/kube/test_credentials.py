@@ -128,7 +128,7 @@ async def test_a_renewal_that_fails(
     clock.advance(MINUTE)
     await found.renew_credential()
     assert found.authorization == f"Bearer {SECRET}"
-    assert "keeping the old credential" in caplog.text
+    assert "keeping the old one" in caplog.text
     assert SECRET not in caplog.text
     token.write_text("new", encoding="utf-8")
     clock.advance(MINUTE)

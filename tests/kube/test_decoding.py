@@ -144,7 +144,7 @@ def test_an_object_of_another_shape(
     assert [pod.metadata.name for pod in page.items] == ["a"]
     assert decoder.skipped == 2
     assert len(caplog.messages) == 2
-    assert all("cannot be understood" in message for message in caplog.messages)
+    assert all("cannot be decoded" in message for message in caplog.messages)
 
 
 @pytest.mark.parametrize("number", [b"1e400", b"-" + b"9" * 5000, b"3000000000", b'"\xff"'])

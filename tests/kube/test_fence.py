@@ -164,7 +164,7 @@ def closing(writes: fence.WriteFence, answer: Answer) -> Answer:
         pytest.param("n1", None, id="it was bound"),
         pytest.param(
             "",
-            handles.BindError("nothing is written without the lease of the leader"),
+            handles.BindError("no write without the lease of the leader"),
             id="it was not bound",
         ),
         pytest.param(

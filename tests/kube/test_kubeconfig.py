@@ -202,7 +202,7 @@ async def test_plain_http_has_no_trust(tmp_path: pathlib.Path) -> None:
         ),
         pytest.param(
             config(users=user(token="two\nlines")),
-            "the token holds characters that no token has",
+            "the token contains invalid characters",
             id="token with line break",
         ),
         pytest.param(
@@ -227,7 +227,9 @@ async def test_plain_http_has_no_trust(tmp_path: pathlib.Path) -> None:
         ),
         pytest.param(config(users=user(exec=SECRET)), "expected form", id="plugin is text"),
         pytest.param(
-            config(users=user(exec={"args": [SECRET]})), "no credential plugin ``", id="no command"
+            config(users=user(exec={"args": [SECRET]})),
+            "the credential plugin `` does not exist",
+            id="no command",
         ),
         pytest.param(
             config(users=user(**{"auth-provider": {"name": "oidc"}})),
@@ -244,7 +246,7 @@ async def test_plain_http_has_no_trust(tmp_path: pathlib.Path) -> None:
         pytest.param(None, "not a kubeconfig", id="empty"),
         pytest.param(
             config(users=user(exec={"command": "no-such-plugin", "apiVersion": "v1"})),
-            "no credential plugin `no-such-plugin`",
+            "the credential plugin `no-such-plugin` does not exist",
             id="plugin missing",
         ),
     ],

@@ -307,7 +307,7 @@ async def test_failures_are_told_once_of_a_kind(caplog: pytest.LogCaptureFixture
     async with running(alone):
         await advance(600.0, alone)
     (record,) = caplog.records
-    assert "the lease test/lease could not be had" in record.getMessage()
+    assert "the lease test/lease could not be acquired" in record.getMessage()
     assert "cannot get leases" in record.getMessage()
 
 

@@ -160,10 +160,10 @@ async def test_binding_what_is_not_there(
         control_plane.client.delete(f"/api/v1/namespaces/{namespace}/pods/web")
         gone = await binder.bind(old, "node-1")
         assert gone is not None
-        assert "the pod is gone" in gone.message
+        assert "the pod no longer exists" in gone.message
         create_pod(control_plane, namespace, "web")
         another = await binder.bind(old, "node-1")
-        assert another == handles.BindError("the pod is gone: another one has its name")
+        assert another == handles.BindError("the pod no longer exists: another pod has its name")
         assert "nodeName" not in control_plane.client.pod(namespace, "web")["spec"]
         gated = create_pod(control_plane, namespace, "gated", schedulingGates=[{"name": "quota"}])
         refused = await binder.bind(gated, "node-1")

@@ -309,7 +309,7 @@ async def test_an_object_that_cannot_be_understood(caplog: pytest.LogCaptureFixt
         await b.reflector.list_or_watch_once()
         assert b.watched_from() == ["10", "12"]
         assert b.reflector.skipped_count == 1
-        assert "cannot be understood: event ADDED of a Node" in caplog.text
+        assert "cannot be decoded: ADDED of a Node" in caplog.text
 
 
 @asynchronous

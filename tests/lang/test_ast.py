@@ -166,9 +166,9 @@ def _changed(path: list[Any], value: Any) -> dict[str, Any]:
 
 AFFINITY = ["items", 1, "statements", 1]
 REFUSED = [
-    pytest.param([], "$", "is no object", id="no-object"),
+    pytest.param([], "$", "is not an object", id="no-object"),
     pytest.param(_changed(["nam"], "x"), "$", "has no field `nam`", id="field"),
-    pytest.param(_changed(["items"], {}), "$.items", "is no list", id="items"),
+    pytest.param(_changed(["items"], {}), "$.items", "is not a list", id="items"),
     pytest.param(
         _changed(["items", 0, "kind"], "lett"), "$.items[0].kind", "is `lett`, not", id="kind"
     ),
@@ -204,13 +204,13 @@ REFUSED = [
     pytest.param(
         _changed([*AFFINITY, "selector", "operands", 0, "values"], []),
         "$.items[1].statements[1]",
-        "no policy text says this: ",
+        "no policy text has this tree: ",
         id="no-values",
     ),
     pytest.param(
         _changed(["items", 1, "name", "text"], "a b"),
         "$.items[1]",
-        "no policy text says this: ",
+        "no policy text has this tree: ",
         id="blank",
     ),
     pytest.param(
@@ -222,19 +222,19 @@ REFUSED = [
     pytest.param(
         _changed([*AFFINITY, "behind"], "no comment"),
         "$.items[1].statements[1].behind",
-        "is no comment",
+        "is not a comment",
         id="comment",
     ),
     pytest.param(
         _changed(["items", 0, "before"], ["# a\npolicy q {}"]),
         "$.items[0].before[0]",
-        "is no comment",
+        "is not a comment",
         id="break-out",
     ),
     pytest.param(
         _changed(["items", 0, "before"], "#"),
         "$.items[0].before",
-        "is no list of lines",
+        "is not a list of lines",
         id="lines",
     ),
 ]

@@ -463,5 +463,5 @@ def test_a_whole_number_by_param_is_told_with_its_value() -> None:
     """The param may have been given far away, by the command line or by a profile."""
     text = "param w: number = 0\npolicy p { for pods nodeAffinity preferred a Exists weight w }\n"
     (finding,) = checker.check([source.SourceText("p.policy", text)]).diagnostics
-    assert finding.message == "a weight is a whole number from 1 to 100, not `w`"
+    assert finding.message == "a weight must be a whole number from 1 to 100, not `w`"
     assert finding.label == "this is 0"

@@ -85,7 +85,7 @@ def test_a_later_version_is_one_error(number: str) -> None:
         (finding,) = found
         assert finding.code == "PS110"
         assert finding.span.line == 2
-        assert "for a newer policysched" in finding.message
+        assert "needs a newer policysched" in finding.message
         assert finding.help == "this one knows version 1: use a newer policysched"
 
 
@@ -110,7 +110,7 @@ def test_what_was_never_a_version_is_not_supported(number: str) -> None:
 def test_a_version_at_the_wrong_place_is_left_to_its_author() -> None:
     """A second one in front of it would make things worse."""
     result = migration.migrate_policy_text(_text(f"{POLICY}version 1\n"))
-    assert (result.text, result.problem) == (None, "`version` stands before everything else, once")
+    assert (result.text, result.problem) == (None, "`version` must come first, and only once")
 
 
 # --- steps of versions to come -------------------------------------------------------------------

@@ -56,7 +56,7 @@ MESSAGES = {
     "part of a value": ("nodeAffinity required disk startswith ssd", "labels are compared whole"),
     "one character": ("nodeAffinity required nodeName = web-?", "`web-?` has a wildcard"),
     "clause of a text": ("import metrics", "`import` does not belong in a policy"),
-    "let in a policy": ("let x = 5", "names are given outside of policies"),
+    "let in a policy": ("let x = 5", "names are defined outside policies"),
     "clause without statement": ('during "Mon 08:00-18:00"', "`during` is a clause"),
     "toleration of a manifest": ("tolerate key: a", "`a` is not a taint effect"),
     "operator of labels": ("tolerate a NotIn (b)", "`NotIn` does not compare taints"),
@@ -69,7 +69,7 @@ MESSAGES = {
     "power": ("score free(cpu) ** 2", "there are no powers"),
     "small amount": ("reject when free(memory) < 512", "is compared with 512"),
     "effect": ("tolerate :NoSchedule", "expected the key of a taint before `:NoSchedule`"),
-    "unit": ("reject when free(memory) < 4GB", "has no unit that is known"),
+    "unit": ("reject when free(memory) < 4GB", "has an unknown unit"),
 }
 
 
@@ -101,7 +101,7 @@ def test_a_template_in_a_query_is_to_be_rendered() -> None:
     text = "metric a: ratio = `rate({{ .Values.name }}[5m])` node node\n"
     (finding,) = checker.check([source.SourceText("x.policy", text)]).diagnostics
     assert (finding.code, finding.span.column) == ("PS401", 25)
-    assert finding.help == "render the template first, and check what it writes"
+    assert finding.help == "render the template first, and check its output"
 
 
 def test_a_let_in_a_policy_ends_no_policy() -> None:

@@ -78,7 +78,7 @@ MENDED_BY_WHAT_FOLLOWS = re.compile(
     r"|is a number, not a condition"  # what it is compared with
     r"|there is no selector"  # the operator of a requirement
     r"|nothing follows"  # what `and` and `or` join
-    r"|low or high better|over which topology|says what then"  # a clause
+    r"|low or high better|has no topologyKey|clause covers it"  # a clause
 )
 """What a user is about to write makes these right."""
 

@@ -198,10 +198,10 @@ def test_a_rename_changes_all_places_and_nothing_else(name: str, new: str, count
 @pytest.mark.parametrize(
     "new, reason",
     [
-        ("a-b", "is no name"),
-        ("node", "is a word of expressions"),
+        ("a-b", "is not a name"),
+        ("node", "is a reserved word of expressions"),
         ("hot", "is defined twice"),
-        ("", "is no name"),
+        ("", "is not a name"),
     ],
 )
 def test_a_rename_that_would_break_is_refused(new: str, reason: str) -> None:
@@ -220,7 +220,7 @@ def test_nothing_is_renamed_while_a_statement_cannot_be_read() -> None:
         program(METRICS, broken), "metrics.policy", METRICS.index("hot"), "x"
     )
     assert isinstance(found, renaming.RenameRefusal)
-    assert "cannot be read" in found.reason
+    assert "cannot be parsed" in found.reason
 
 
 def test_resources_and_labels_are_no_names() -> None:
@@ -237,11 +237,11 @@ def test_resources_and_labels_are_no_names() -> None:
 @pytest.mark.parametrize(
     "marked, expected",
     [
-        (inside("nodeAffinity required pool |NotIn (a)"), "Also matches where the label is absent"),
-        (inside("nodeAffinity required pool |!= a"), "Also matches where the label is absent"),
+        (inside("nodeAffinity required pool |NotIn (a)"), "Also matches if the label is absent"),
+        (inside("nodeAffinity required pool |!= a"), "Also matches if the label is absent"),
         (inside("nodeAffinity required cores |Gt 5"), "decimal int64"),
         (inside("|tolerate a"), "tolerate"),
-        (inside("reject when x > 5 missing |reject"), "left out"),
+        (inside("reject when x > 5 missing |reject"), "rejected"),
         (inside("score |min(1, 2)"), "smallest"),
         ("# policysched: ignore[|PS208] spot", "# PS208: NotIn"),
         ("# policysched: ignore[|PS304] spot", "# PS304"),
@@ -464,8 +464,8 @@ def test_settings_of_paths_know_manifests(tmp_path: pathlib.Path) -> None:
             {"delayMilliseconds": -1},
             "the setting `delayMilliseconds` is not used: it is not between 0 and 10000",
         ),
-        ({"colour": "blue"}, "there is no setting `colour`"),
-        ({"clustr": "x"}, "there is no setting `clustr`, did you mean `cluster`?"),
+        ({"colour": "blue"}, "unknown setting `colour`"),
+        ({"clustr": "x"}, "unknown setting `clustr`, did you mean `cluster`?"),
     ],
 )
 def test_a_wrong_setting_costs_no_other_one(raw: dict[str, object], problem: str) -> None:

@@ -181,7 +181,7 @@ def test_hover_says_what_words_mean_and_what_they_match(opened: editors.Editor) 
 
     assert "matches 1 of 2 nodes" in shown("In (ssd)")
     assert "**metric** `cpu_busy`, in ratio" in shown("cpu_busy >")
-    assert "leaves out nodes" in shown("reject when")
+    assert "rejects nodes" in shown("reject when")
 
 
 def test_names_are_found_and_changed_in_all_files(

@@ -49,7 +49,7 @@ _CASES = [
         _policy(
             "reject when errors > 5% as hot", "reject when errors > 9% as hotter", head=_METRIC
         ),
-        [(6, "this rule never rejects a cluster that `web/hot` does not reject as well")],
+        [(6, "this rule rejects only clusters that `web/hot` also rejects")],
         _policy(
             "reject when errors > 5% as hot", "reject when free(cpu) < 1 as full", head=_METRIC
         ),
@@ -59,7 +59,7 @@ _CASES = [
         _policy(
             _SCORED, "score free(cpu) prefer high as most", "score free(cpu) prefer low as least"
         ),
-        [(5, "this score takes back what `web/most` gives")],
+        [(5, "this score cancels out `web/most`")],
         _policy(_SCORED, "score free(cpu) prefer high", "score free(memory) prefer low"),
     ),
     (
@@ -80,27 +80,27 @@ _CASES = [
     (
         "PS215",
         _policy("tolerate dedicated", "tolerate dedicated=web:NoSchedule"),
-        [(4, "`dedicated=web:NoSchedule` is tolerated already, by `dedicated`")],
+        [(4, "`dedicated=web:NoSchedule` is already tolerated by `dedicated`")],
         _policy("tolerate dedicated", "tolerate maintenance"),
     ),
     (
         "PS216",
         _policy("reject when free(cpu) < 1 as full")
         + "clusterPolicy db { for resources where app = db disable web.full }\n",
-        [(5, "nothing is turned off here: no resource is one of `db` and one of `web`")],
+        [(5, "this `disable` has no effect: no resource matches both `db` and `web`")],
         _policy("reject when free(cpu) < 1 as full")
         + "clusterPolicy db { for resources where tier = gold disable web.full }\n",
     ),
     (
         "PS302",
         _policy("reject when errors > 150%", head=_METRIC),
-        [(5, "this comparison of `errors` is false for every value that it can have")],
+        [(5, "this comparison of `errors` is false for every possible value")],
         _policy("reject when errors > 15%", head=_METRIC),
     ),
     (
         "PS306",
         _policy(_SCORED, "score errors prefer low normalize minmax", head=_METRIC),
-        [(6, "`minmax` makes the smallest difference between clusters one of 100 points")],
+        [(6, "`minmax` turns even the smallest difference between clusters into 100 points")],
         _policy(_SCORED, "score errors prefer low normalize minmax(5%)", head=_METRIC),
     ),
     (
@@ -119,7 +119,7 @@ _CASES = [
     (
         "PS308",
         _policy(_SCORED, "score errors normalize shape(0%: 0, 5%: 100, 9%: 0)", head=_METRIC),
-        [(6, "the points of this shape go up and down")],
+        [(6, "the points of this shape rise and fall")],
         _policy(_SCORED, "score errors normalize shape(0%: 100, 5%: 50, 9%: 0)", head=_METRIC),
     ),
     (
@@ -139,7 +139,7 @@ _CASES = [
     (
         "PS311",
         _policy("reject when free(cpu) < 4 and free(cpu) < 2"),
-        [(3, "`free(cpu) < 4` says nothing: the other conditions imply it")],
+        [(3, "`free(cpu) < 4` has no effect: the other conditions imply it")],
         _policy("reject when free(cpu) < 4 and free(memory) < 2Gi"),
     ),
     (
@@ -150,7 +150,7 @@ _CASES = [
                 4,
                 (
                     "every cluster gets the same points from this score: "
-                    "it reads nothing of the cluster"
+                    "it does not read the cluster"
                 ),
             )
         ],
@@ -171,7 +171,7 @@ _CASES = [
     (
         "PS315",
         _policy(_SCORED, "score free(cpu) prefer high as a", "score free(cpu) prefer high as b"),
-        [(5, "`web/a` scores the same for the same resources: its weight is 2 in all")],
+        [(5, "`web/a` scores the same for the same resources: its total weight is 2")],
         _policy(_SCORED, "score free(cpu) prefer high", "score free(memory) prefer high"),
     ),
     (
@@ -183,7 +183,7 @@ _CASES = [
     (
         "PS408",
         _policy(_SCORED, "score busy prefer low", head=_busy("topk(3, worst)")),
-        [(1, "the `topk` in `busy` leaves out clusters, which a score reads as missing")],
+        [(1, "the `topk` in `busy` leaves out clusters, so the score reads missing values")],
         _policy(_SCORED, "score busy prefer low", head=_busy("worst")),
     ),
     (
@@ -223,7 +223,7 @@ _CASES = [
     (
         "PS504",
         _policy(scope="for resources where app = wep"),
-        [(1, "the policy `web` is about none of the 2 resources of plane.yaml")],
+        [(1, "the policy `web` matches none of the 2 resources of plane.yaml")],
         _policy(),
     ),
     (
@@ -241,7 +241,7 @@ _CASES = [
     (
         "PS514",
         _policy("clusterAffinity required region = us as small"),
-        [(3, "`default/web` requests more than any of the 1 clusters has that the rules leave it")],
+        [(3, "`default/web` is too large for all 1 clusters that the rules leave it")],
         _policy("clusterAffinity required region = eu"),
     ),
     (
@@ -267,7 +267,7 @@ _CASES = [
     (
         "PS805",
         _policy('reject when free(cpu) < 1 during "00:00-24:00"'),
-        [(3, "`during` holds at any time of the week")],
+        [(3, "`during` is true at any time of the week")],
         _policy('reject when free(cpu) < 1 during "08:00-18:00"'),
     ),
 ]

@@ -154,7 +154,7 @@ def test_ps313_reports_preferences_without_effect(rules: list[str], preferred: s
     SELECTORS.map(lambda text: f"nodeAffinity required {text}"),
 )
 def test_ps204_reports_rules_without_effect(first: str, second: str) -> None:
-    """A node that the rule rejects is rejected by the other one, too."""
+    """A node that the rule rejects is rejected by the other part, too."""
     text = text_of([("app = web", [first, second])])
     result = cases.checked(text)
     (policy,) = program_of(text).policies

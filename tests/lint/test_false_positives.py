@@ -191,7 +191,7 @@ def test_unless_is_told_by_what_it_does() -> None:
     text = metric("number", f"{BY_INSTANCE} unless sum by (node) (b)")
     chosen = settings.RuleSettings(select=("PS404",))
     (finding,) = linter.lint_program(cases.checked(text), chosen).findings
-    assert finding.notes[0].endswith("equal: the right side takes nothing away")
+    assert finding.notes[0].endswith("equal: the right side removes nothing")
 
 
 def test_comparisons_of_rules_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -43,7 +43,7 @@ def test_what_looks_like_a_secret_is_taken_out(text: str, clean: str) -> None:
         "0/3 nodes are available: 3 node(s) had untolerated taint {basic: true}.",
         "serving /metrics on http://127.0.0.1:9153",
         "/run/secrets/token: cannot be read: No such file",
-        "/run/secrets/token: is no JSON",
+        "/run/secrets/token: is not JSON",
         "the token file /var/run/secrets/kubernetes.io/serviceaccount/token cannot be read",
         "policy p: `score cpu prefer low` at web.policy:3",
         "pod default/password-store-0 on node me@home",

@@ -44,9 +44,9 @@ def test_a_line_says_how_many_decisions_would_be_different_and_names_one() -> No
     tally.skipped = 3
     assert shadow_policy_report.format_summary(scenes.NAME, "next", tally) == (
         "shadow policy next of profile default-scheduler: 2 of 2 decisions since 2026-01-05 12:00"
-        " UTC would be different (100.0%), 2 pods would stay pending, 3 were not tried for lack of"
-        " time, for example default/b from n1 to nowhere: 0/1 nodes are available: 1 node(s) didn't"
-        " match policy next/tape."
+        " UTC would be different (100.0%), 2 pods would stay pending, 3 were not repeated for lack "
+        "of time, for example default/b from n1 to nowhere: 0/1 nodes are available: 1 node(s) "
+        "didn't match policy next/tape."
     )
 
 

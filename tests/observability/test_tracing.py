@@ -188,7 +188,7 @@ def test_nobody_who_listens_costs_no_attempt() -> None:
 def test_an_endpoint_that_is_no_url_is_refused(endpoint: str) -> None:
     """kube-apiserver's form of one, HOST:PORT for gRPC, is a likely slip."""
     busy = busy_world.BusyWorld()
-    with pytest.raises(errors.ConfigurationError, match="is no URL of HTTP"):
+    with pytest.raises(errors.ConfigurationError, match="is not an HTTP URL"):
         tracing.make_tracer(config.TracingConfig(endpoint, ALL), busy.world.clock, random.Random(1))
 
 

@@ -123,8 +123,8 @@ def test_pods_without_a_word_of_any_scheduler_are_told(
     scene.pods.upsert(pod.build())
     scene.watch.warn_of_unserved_pods()
     line = (
-        "no scheduler answers pods with the schedulerName `nobody` (1 waiting, such as "
-        "default/p); profiles here: `default-scheduler`, `web`; mend the pods, or add a profile"
+        "no scheduler has reacted to pods with the schedulerName `nobody` (1 waiting, such as "
+        "default/p); profiles here: `default-scheduler`, `web`; correct the pods, or add a profile"
     )
     assert [record.getMessage() for record in caplog.records] == [line] * is_told
 

@@ -53,7 +53,7 @@ def nothing_there(request: fake.Request) -> fake.Answer:
 
 def test_an_unreachable_server_is_one_error() -> None:
     """It is said who cannot be asked and why, and nothing is found."""
-    with pytest.raises(errors.RemoteError, match=r"http://127\.0\.0\.1:1 cannot be asked: .+"):
+    with pytest.raises(errors.RemoteError, match=r"http://127\.0\.0\.1:1 cannot be queried: .+"):
         ask("http://127.0.0.1:1")
 
 
@@ -68,7 +68,7 @@ def test_an_unreachable_server_is_one_error() -> None:
 def test_a_server_that_answers_no_query_is_one_error(answer: fake.Answer) -> None:
     """What is no Prometheus, or lets us not in, is told before anything else is asked."""
     with fake.FakePrometheus(answer) as server:
-        with pytest.raises(errors.RemoteError, match="cannot be asked"):
+        with pytest.raises(errors.RemoteError, match="cannot be queried"):
             ask(server.url)
         assert len(server.requests) == 1
 
@@ -76,8 +76,8 @@ def test_a_server_that_answers_no_query_is_one_error(answer: fake.Answer) -> Non
 @pytest.mark.parametrize(
     "url, words",
     [
-        pytest.param("prometheus:9090", "no URL", id="no-scheme"),
-        pytest.param("http://me:secret@host", "holds a user", id="user"),
+        pytest.param("prometheus:9090", "is not the URL", id="no-scheme"),
+        pytest.param("http://me:secret@host", "contains a user", id="user"),
     ],
 )
 def test_a_wrong_address_is_one_error(url: str, words: str) -> None:
@@ -90,7 +90,7 @@ def test_a_wrong_address_is_one_error(url: str, words: str) -> None:
 @pytest.mark.parametrize(
     "table, words",
     [
-        pytest.param({"url": "http://x"}, "`url` is no setting", id="unknown"),
+        pytest.param({"url": "http://x"}, "`url` is not a setting", id="unknown"),
         pytest.param({"timeout-seconds": "long"}, "timeout-seconds", id="type"),
         pytest.param({"headers": {"a b": "c"}}, "header `a b`", id="header"),
     ],

@@ -79,14 +79,14 @@ def test_budgets_are_in_the_cache() -> None:
 @pytest.mark.parametrize(
     "items, message",
     [
-        pytest.param([VOLUME, VOLUME], "f: the PersistentVolume `disk` is there twice", id="pv"),
+        pytest.param([VOLUME, VOLUME], "f: the PersistentVolume `disk` appears twice", id="pv"),
         pytest.param(
             [CLAIM, VOLUME, CLAIM],
-            "f: the PersistentVolumeClaim `prod/data` is there twice",
+            "f: the PersistentVolumeClaim `prod/data` appears twice",
             id="pvc",
         ),
         pytest.param(
-            [BUDGET, BUDGET], "f: the PodDisruptionBudget `prod/web` is there twice", id="budget"
+            [BUDGET, BUDGET], "f: the PodDisruptionBudget `prod/web` appears twice", id="budget"
         ),
         pytest.param(
             [{**VOLUME, "spec": {"capacity": {"storage": "big"}}}],

@@ -235,14 +235,14 @@ def test_pods_and_bindings_of_one_dump_are_both_told(folder: plans.Folder) -> No
     assert (exit_code, err) == (0, "")
     assert out.startswith(
         f"none → {new}, 1 running pod and 0 pending: 1 pod would move; the present node of 1 pod "
-        "no longer takes it. 1 binding: 1 binding would get other clusters\n"
+        "no longer accepts it. 1 binding: 1 binding would move to other clusters\n"
     )
     assert "added  web/ssd  nodeAffinity required disktype = ssd as ssd" in out
     assert "added  shop: replicas  replicas Divided Aggregated" in out
-    assert "prod/web  -    m1:6, m2:6, m3:6  m1:6  shop: replicas: m2 still takes it" in out
+    assert "prod/web  -    m1:6, m2:6, m3:6  m1:6  shop: replicas: m2 still accepts it" in out
     exit_code, out, err = folder.run(*argv, "-o", "markdown")
     assert (exit_code, err) == (0, "")
-    assert "<details><summary>1 binding would get other clusters</summary>" in out
+    assert "<details><summary>1 binding would move to other clusters</summary>" in out
     assert "| `prod/web` | `-` | `m1:6, m2:6, m3:6` | `m1:6` |" in out
 
 
@@ -285,4 +285,4 @@ def test_a_sweep_needs_pods(folder: plans.Folder) -> None:
     given += ["--to", folder.write("new.policy", text), "--sweep", "web/room.weight=1,2"]
     exit_code, _, err = folder.run(*given)
     assert exit_code == 2
-    assert "has no Node and no Pod; --sweep is about pods" in err
+    assert "has no Node and no Pod; --sweep needs them" in err

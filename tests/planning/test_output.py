@@ -35,7 +35,7 @@ def test_text_tells_pods_nodes_and_causes(folder: plans.Folder) -> None:
     assert (exit_code, out) == (
         0,
         f"""none → {new}, 2 running pods and 0 pending: 1 pod would move, 1 pod stays, with other \
-feasible nodes; the present node of 1 pod no longer takes it
+feasible nodes; the present node of 1 pod no longer accepts it
 
 edits
   added  web/ssd  nodeAffinity required disktype = ssd as ssd
@@ -110,7 +110,7 @@ def test_markdown_is_bounded(folder: plans.Folder) -> None:
         verdict["nodes"] = ["n" * 190]
     plan_markdown.MAX_CHARACTERS, kept = 5_000, plan_markdown.MAX_CHARACTERS
     try:
-        assert "further parts are left out" in plan_markdown.format_plan_markdown(report)
+        assert "more parts are left out" in plan_markdown.format_plan_markdown(report)
     finally:
         plan_markdown.MAX_CHARACTERS = kept
 

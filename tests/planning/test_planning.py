@@ -206,7 +206,7 @@ _PREEMPTION: dict[str, dict[str, Any]] = {
         "pods": (1, 6),
         "outcome": "victims",
         "evicts": (["prod/low"], []),
-        "cause": ("web/room", "a takes it, so no pod is evicted"),
+        "cause": ("web/room", "a accepts it, so no pod is evicted"),
     },
     "more pods have to go": {
         "new": plans.policy("reject when free(cpu) - requests(cpu) < 2 as room"),
@@ -293,8 +293,8 @@ def test_a_pod_that_no_node_took_is_no_longer_kept_off(folder: plans.Folder) -> 
         "q": ("schedulable", None, "large"),
     }
     assert [each["cause"]["how"] for each in report["changes"]] == [
-        "small still takes it, large has more points",
-        "it is no longer kept off large",
+        "small still accepts it, large has more points",
+        "large no longer rejects it",
     ]
 
 

@@ -85,15 +85,15 @@ def test_a_revision_is_relative_to_the_folder(
 @pytest.mark.parametrize(
     "old, exit_code, said",
     [
-        pytest.param("git:nope:x", 2, "git:nope: is no revision that git knows", id="revision"),
+        pytest.param("git:nope:x", 2, "git:nope: is not a revision known to git", id="revision"),
         pytest.param("git:main:x", 2, "git:main:x: is not in this revision", id="path"),
-        pytest.param("git:--help:x", 2, "is no revision that git knows", id="an option"),
-        pytest.param("git:main^{tree}:x", 2, "is no revision that git knows", id="a tree"),
-        pytest.param("git:a\0b:x", 2, "holds a NUL character", id="NUL"),
+        pytest.param("git:--help:x", 2, "is not a revision known to git", id="an option"),
+        pytest.param("git:main^{tree}:x", 2, "is not a revision known to git", id="a tree"),
+        pytest.param("git:a\0b:x", 2, "contains a NUL character", id="NUL"),
         pytest.param("git:main:../../x", 2, "is outside repository", id="outside"),
         pytest.param("git:main:.", 2, "has no file that ends in `.policy`", id="no policies"),
         pytest.param("git:main", 3, "write `git:main:PATH`", id="no path"),
-        pytest.param("git:", 3, "names no revision", id="no revision"),
+        pytest.param("git:", 3, "has no revision", id="no revision"),
         pytest.param("main", 2, "write `git:main:PATH`", id="a revision without git:"),
         pytest.param("", 3, "a path of policies is empty", id="empty"),
     ],
@@ -127,7 +127,7 @@ def test_links_in_a_revision_are_refused(repository: plans.Folder) -> None:
         pytest.param(
             ("--from", "none", "--from", "a.policy", "--to", "none"), 3, "not both", id="none and"
         ),
-        pytest.param(("--from", "-", "--to", "-"), 3, "stdin is read once", id="stdin twice"),
+        pytest.param(("--from", "-", "--to", "-"), 3, "several inputs are `-`", id="stdin twice"),
         pytest.param(
             ("--from", "none", "--to", "none", "--params", "hot=1"),
             2,
@@ -173,7 +173,7 @@ def test_a_running_cluster_that_cannot_be_read_is_one_error(folder: plans.Folder
     argv = ("--from", "none", "--to", "none", "--kubeconfig", "nowhere.yaml")
     assert folder.run(*argv)[0] == 2
     exit_code, _, err = folder.run(*argv, "--cluster", "cluster.json")
-    assert (exit_code, "choose one" in err) == (3, True)
+    assert (exit_code, "give only one of them" in err) == (3, True)
 
 
 def test_params_are_given_to_both_sides_or_one(folder: plans.Folder) -> None:

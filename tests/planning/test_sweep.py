@@ -112,13 +112,13 @@ def test_a_plot_is_a_picture(folder: plans.Folder, sweeps: tuple[str, ...]) -> N
 @pytest.mark.parametrize(
     "sweep, exit_code, said",
     [
-        ("web/pack.weight", 3, "names no values"),
-        ("web/pack.weight=", 3, "names no values"),
-        ("web/pack.weight=101", 3, "`101` is no weight"),
-        ("web/pack.weight=-1", 3, "`-1` is no weight"),
-        ("web/pack.weight=9²", 3, "is no weight"),
+        ("web/pack.weight", 3, "has no values"),
+        ("web/pack.weight=", 3, "has no values"),
+        ("web/pack.weight=101", 3, "`101` is not a weight"),
+        ("web/pack.weight=-1", 3, "`-1` is not a weight"),
+        ("web/pack.weight=9²", 3, "is not a weight"),
         ("web/pack.wait=1", 3, "cannot be varied"),
-        ("params.=1", 3, "names no param"),
+        ("params.=1", 3, "has no name of a param"),
         ("web/pick.weight=1", 2, "did you mean `web/pack`"),
         ("web/full.weight=1", 2, "has no weight"),
         ("params.most=1", 2, "most"),
@@ -138,19 +138,23 @@ def test_what_cannot_be_swept_is_refused(
 @pytest.mark.parametrize(
     "argv, said",
     [
-        pytest.param(("--hot", "90%"), "--hot goes with --sweep alone", id="hot"),
-        pytest.param(("--place", "all"), "--place goes with --sweep alone", id="place"),
-        pytest.param(("--plot", "x.svg"), "--plot goes with --sweep alone", id="plot"),
-        pytest.param(("--sweep", "params.least=1", "--from", "none"), "--from is about", id="from"),
+        pytest.param(("--hot", "90%"), "--hot needs --sweep", id="hot"),
+        pytest.param(("--place", "all"), "--place needs --sweep", id="place"),
+        pytest.param(("--plot", "x.svg"), "--plot needs --sweep", id="plot"),
         pytest.param(
-            ("--sweep", "params.least=1", "--fail-on", "any"), "--fail-on is about", id="fail-on"
+            ("--sweep", "params.least=1", "--from", "none"), "--from cannot be used", id="from"
+        ),
+        pytest.param(
+            ("--sweep", "params.least=1", "--fail-on", "any"),
+            "--fail-on cannot be used",
+            id="fail-on",
         ),
         pytest.param(
             ("--sweep", "params.least=1", "--from-params", "least=2"),
-            "--from-params is about",
+            "--from-params cannot be used",
             id="from-params",
         ),
-        pytest.param(("--sweep", "nonsense"), "names no values", id="no axis"),
+        pytest.param(("--sweep", "nonsense"), "has no values", id="no axis"),
     ],
 )
 def test_options_that_exclude_each_other_are_refused_before_anything_is_read(

@@ -205,7 +205,7 @@ BAD = [
     pytest.param(
         names.NODE_RESOURCES_FIT,
         strategy(requestedToCapacityRatio=SHAPE),
-        "`scoringStrategy.requestedToCapacityRatio` belongs to the type of that name only",
+        "`scoringStrategy.requestedToCapacityRatio` is only allowed with the type of that name",
         id="shape without its type",
     ),
     pytest.param(
@@ -436,9 +436,7 @@ def test_third_party_plugins_take_arguments(third_party: list[metadata.EntryPoin
             "plugin `Broken` does not load: ModuleNotFoundError: No module named 'acme_missing'",
             id="does not import",
         ),
-        pytest.param(
-            "Other", {}, "`Other` makes something that is not a plugin of that name", id="name"
-        ),
+        pytest.param("Other", {}, "`Other` does not create a plugin of that name", id="name"),
     ],
 )
 def test_third_party_plugins_that_fail(

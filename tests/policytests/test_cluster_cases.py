@@ -123,7 +123,7 @@ def test_a_mismatch_says_what_happens(tmp_path: pathlib.Path) -> None:
         ("clusterPolicy: web, expect: {rejected: {m9: any}}", "there is no cluster `m9`"),
         ("clusterPolicy: web, expect: {feasible: [m9]}", "there is no cluster `m9`"),
         ("clusterPolicy: web, expect: {rules: {shares: {m9: 1}}}", "there is no cluster `m9`"),
-        ("clusterPolicy: web, expect: {message: x}", "`message` does not belong to a test of a"),
+        ("clusterPolicy: web, expect: {message: x}", "`message` is not allowed in a test of a"),
         (
             "clusterPolicy: web, metrics: {errs: {m1: 1}}, expect: {error: ''}",
             "there is no metric `errs`",
@@ -147,7 +147,7 @@ def test_names_of_nothing_are_errors(tmp_path: pathlib.Path, case: str, problem:
     [
         ("resource: {requests: {cpu: many}}", "many"),
         ("resource: {placement: {clusterAffinity: 5}}", "makes no sense"),
-        ("metrics: {errors: {m1: 5Gi}}", "`5Gi` is no value of `errors`"),
+        ("metrics: {errors: {m1: 5Gi}}", "`5Gi` is not a value of `errors`"),
     ],
 )
 def test_what_cannot_be_decided_is_an_error(

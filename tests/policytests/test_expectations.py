@@ -60,7 +60,7 @@ NOT_MET = [
         "pod: {labels: {app: cron}}",
         "rules.quiet.n2",
         "0",
-        "has no say",
+        "has no effect",
     ),
     (
         "message: no room",

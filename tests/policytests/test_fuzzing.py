@@ -127,7 +127,7 @@ def test_a_text_that_fmt_spoils_is_a_counterexample(
     monkeypatch.setattr(formatter, "format_text", spoil)
     found = fuzzing.fuzz_policies(path, 1, 1)
     assert found is not None
-    assert found.problem.endswith("web.policy: fmt changes what it has formatted")
+    assert found.problem.endswith("web.policy: fmt changes its own output")
     assert parser.parse_policy_text(source.SourceText("x", files.POLICY)).diagnostics == ()
 
 

@@ -127,7 +127,7 @@ def test_without_promtool_it_says_what_to_do(
     option = [] if given is None else ["--prometheus-bin", str(tmp_path / given)]
     assert main.main(["test", path, *option]) == 2
     said = capsys.readouterr().out
-    assert f"{path}:4: `series` are evaluated by promtool, and there is no " in said
+    assert f"{path}:4: `series` need promtool, but `" in said
     assert "--prometheus-bin" in said
 
 

@@ -17,7 +17,7 @@ FAULTS = [
     ("pod: web", "rejected: {n1: to-hot}", "no rule or plugin `to-hot` (did you mean `too-hot`?)"),
     ("pod: web", "rejected: {n0: any}", "there is no node `n0`"),
     ("pod: web", "rules: {quite: {n2: 1}}", "no rule or plugin `quite` (did you mean `quiet`?)"),
-    ("pod: web", "scores: {n2: many}", "`many` is no number: write 7150 or 7150 ± 50"),
+    ("pod: web", "scores: {n2: many}", "`many` is not a number: write 7150 or 7150 ± 50"),
     ("pod: web", "skipped: [TaintToleration]", "there is no rule `TaintToleration`"),
     ("pod: web", "policies: [webs]", "there is no policy `webs` (did you mean `web`?)"),
     ("pod: web", "maxSkew: {zone: 1}", "`maxSkew` needs `replicas`"),
@@ -28,16 +28,16 @@ FAULTS = [
     ("pod: web, metrics: {bsy: {n1: 1}}", "node: n2", "no metric `bsy` (did you mean `busy`?)"),
     ("pod: web, metrics: {busy: {n0: 1}}", "node: n2", "there is no node `n0`"),
     ("pod: web, metrics: none", "node: n2", "`metrics` is a mapping"),
-    ("pod: web, now: tomorrow", "node: n2", "`tomorrow` is no time"),
+    ("pod: web, now: tomorrow", "node: n2", "`tomorrow` is not a time"),
     ("pod: web, extra: 1", "node: n2", "`tests[0]` has no field `extra`"),
     ("pod: web", "nod: n2", "`tests[0].expect` has no field `nod` (did you mean `node`?)"),
     ("pod: {label: {a: b}}", "node: n2", "`tests[0].pod` has no field `label` (did you mean"),
     ("pod: web, replicas: 0", "pending: 0", "`tests[0].replicas` must be at least 1"),
     ("clusterPolicy: x, replicas: 3", "division: {a: 1}", "there is no clusterPolicy `x`"),
-    ("clusterPolicy: x, pod: web", "error: ''", "`pod` does not belong to a test of a cluster"),
-    ("clusterPolicy: x", "node: n2", "`node` does not belong to a test of a clusterPolicy"),
-    ("pod: web", "division: {a: 1}", "`division` does not belong to a test of a pod"),
-    ("pod: web, resource: {kind: Job}", "node: n2", "`resource` does not belong to a test of a"),
+    ("clusterPolicy: x, pod: web", "error: ''", "`pod` is not allowed in a test of a cluster"),
+    ("clusterPolicy: x", "node: n2", "`node` is not allowed in a test of a clusterPolicy"),
+    ("pod: web", "division: {a: 1}", "`division` is not allowed in a test of a pod"),
+    ("pod: web, resource: {kind: Job}", "node: n2", "`resource` is not allowed in a test of a"),
 ]
 
 
@@ -58,14 +58,14 @@ HEADS = [
     ("policies: [web.policy]", "policies: [none/*.policy]", 1, "`none/*.policy` matches no file"),
     ("from: n1, labels: {zone: b}", "from: n0", 5, "there is no node `n0` (did you mean"),
     ("{from: n1, labels: {zone: b}}", "{from: n4}", 7, "`n2` is `from` itself"),
-    ("dedicated=web:NoSchedule", "dedicated=web", 7, "`dedicated=web` is no taint"),
+    ("dedicated=web:NoSchedule", "dedicated=web", 7, "`dedicated=web` is not a taint"),
     ("labels: {disk: ssd", "cpu: 8x, labels: {disk: ssd", 4, "8x"),
     ("n3: 10%", "n5: 10%", 9, "there is no node `n5`"),
     ("busy: {", "bizy: {", 9, "there is no metric `bizy`"),
     ("requests: {cpu: 1}", "node: n7", 11, "there is no node `n7`"),
-    ("requests: {cpu: 1}", "owner: web", 11, "`web` is no owner: write Kind/name"),
+    ("requests: {cpu: 1}", "owner: web", 11, "`web` is not an owner: write Kind/name"),
     ("now: 2026-03-02T10:00:00+01:00", "params: {a: 1}", None, "there is no param `a`"),
-    ("now: 2026-03-02T10:00:00+01:00\n", "", TESTS_AT - 1, "say which time it is by `now`"),
+    ("now: 2026-03-02T10:00:00+01:00\n", "", TESTS_AT - 1, "set the time with `now`"),
     ("metrics:", "series: [{series: x}]\nmetrics:", 8, "values"),
     ("metrics:", "lint: {}\nmetrics:", 8, "expect"),
 ]
@@ -147,6 +147,4 @@ def test_a_rule_is_named_in_full_where_its_name_is_not_clear(tmp_path: pathlib.P
         policy=f"{policy}\npolicy web2{other}",
     )
     said = running.run_test_suites([path]).problems[path]
-    assert said.endswith(
-        "several rules are called `too-hot`: write `web/too-hot` or `web2/too-hot`"
-    )
+    assert said.endswith("several rules are named `too-hot`: write `web/too-hot` or `web2/too-hot`")

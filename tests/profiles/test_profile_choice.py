@@ -65,5 +65,5 @@ def test_an_unknown_forced_profile_is_an_error() -> None:
 def test_a_single_pod_without_a_profile_is_an_error() -> None:
     """Who asks about one pod is told how to get an answer."""
     choice = profile_choice.ProfileChoice(_frameworks("a", "b"))
-    with pytest.raises(errors.ConfigurationError, match="say which profile decides by"):
+    with pytest.raises(errors.ConfigurationError, match="choose a profile with"):
         choice.require_framework(_pod("x"))

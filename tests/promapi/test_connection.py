@@ -31,7 +31,7 @@ def _ask(url: str, **options: Any) -> Any:
     "answer, cause, text",
     [
         pytest.param(
-            fake.success([1000, "1"], "scalar"), "wrong_type", "gives a scalar", id="scalar"
+            fake.success([1000, "1"], "scalar"), "wrong_type", "returns a scalar", id="scalar"
         ),
         pytest.param(fake.success([1000, "x"], "string"), "wrong_type", "a string", id="string"),
         pytest.param(fake.success([], "matrix"), "wrong_type", "a matrix", id="matrix"),
@@ -57,7 +57,7 @@ def _ask(url: str, **options: Any) -> Any:
         pytest.param(
             fake.Answer(404, (b"<html>no</html>",), content_type="text/html"),
             "malformed",
-            "are address, path prefix and method right?",
+            "check address, path prefix and method",
             id="404-html",
         ),
         pytest.param(
@@ -70,16 +70,24 @@ def _ask(url: str, **options: Any) -> Any:
             fake.Answer(200, (b'{"status":"succ',)), "malformed", "cut off", id="cut-off-json"
         ),
         pytest.param(fake.Answer(200, (b"",)), "malformed", "cut off", id="nothing"),
-        pytest.param(fake.Answer(200, (b"[]",)), "malformed", "not of Prometheus", id="a-list"),
+        pytest.param(
+            fake.Answer(200, (b"[]",)), "malformed", "not an answer of Prometheus", id="a-list"
+        ),
         pytest.param(fake.Answer(200, (b"[" * 100_000,)), "malformed", "cut off", id="deep"),
         pytest.param(
             fake.Answer(200, (b'{"status":"success"}',)), "malformed", "no data", id="no-data"
         ),
         pytest.param(
-            fake.success([{"metric": {"a": 1}}]), "malformed", "no instant vector", id="bad-labels"
+            fake.success([{"metric": {"a": 1}}]),
+            "malformed",
+            "not a valid instant vector",
+            id="bad-labels",
         ),
         pytest.param(
-            fake.success([fake.series(1.5, a="b")]), "malformed", "no instant vector", id="no-text"
+            fake.success([fake.series(1.5, a="b")]),
+            "malformed",
+            "not a valid instant vector",
+            id="no-text",
         ),
         pytest.param(
             fake.Answer(200, (b'{"status"',), length=5000), "unreachable", "", id="cut-connection"
@@ -275,7 +283,9 @@ def test_a_token_file_is_read_again_when_it_changes(tmp_path: pathlib.Path) -> N
             with pytest.raises(failures.QueryError, match=r"`.*token` cannot be read: No such"):
                 connected.ask("up")
             path.write_text("\n")
-            with pytest.raises(failures.QueryError, match="holds no token or password") as caught:
+            with pytest.raises(
+                failures.QueryError, match="contains no token or password"
+            ) as caught:
                 connected.ask("up")
     assert caught.value.cause == failures.QueryIssue.CREDENTIAL
     sent = [request.headers["Authorization"] for request in server.requests]

@@ -114,7 +114,7 @@ async def test_a_dead_source_is_asked_ever_more_seldom(caplog: pytest.LogCapture
             await world.time.advance(60)
             assert len(server.asked) - before == 18
     assert [r.message for r in caplog.records if r.message.startswith("metrics s")] == [
-        "metrics source `default` (x) is down, its samples age: connection refused",
+        "metrics source `default` (x) is down, its samples become stale: connection refused",
         "metrics source `default` is up again",
     ]
 
@@ -213,7 +213,7 @@ async def test_what_nobody_foresaw_is_logged_and_survived(
     async with running(world):
         await world.time.advance(15)
         assert world.ages()["n1"][0] == 0.5
-    assert "asking for metric `cpu` failed" in caplog.text
+    assert "the query of metric `cpu` failed" in caplog.text
 
 
 @asynchronous
@@ -446,7 +446,7 @@ async def test_a_metric_that_is_of_no_node_is_told_once(caplog: pytest.LogCaptur
                 await world.time.advance(10)
             await world.time.advance(10)
     assert [record.message for record in caplog.records if "series" in record.message] == [
-        "no series of metric `cpu` is of one node of the cluster: label `instance` is `x:1`",
+        "no series of metric `cpu` belongs to a node of the cluster: label `instance` is `x:1`",
         "metric `cpu` has series of nodes again",
     ]
 
@@ -558,10 +558,10 @@ async def test_another_interval_keeps_the_samples() -> None:
         pytest.param(
             ("a",),
             "source b",
-            "has the source `b`, which is not configured (there are `a`)",
+            "names the source `b`, which is not configured (there are `a`)",
             id="x",
         ),
-        pytest.param(("a", "b"), "", "names no source, and there are several", id="none"),
+        pytest.param(("a", "b"), "", "names no source, and none of the several", id="none"),
     ],
 )
 def test_a_metric_without_a_source_is_refused(

@@ -46,10 +46,10 @@ BASIC = settings.BasicAuth("u", password="p")
             pytest.param({"query_params": {name: "1"}}, f"`queryParams` sets `{name}`", id=name)
             for name in ("query", "time", "timeout", "start", "end", "step")
         ),
-        pytest.param({"url": "h:9090"}, "is no URL of a server", id="no-scheme"),
-        pytest.param({"url": "http://"}, "is no URL of a server", id="no-host"),
-        pytest.param({"url": "http://h:x"}, "is no URL of a server", id="port"),
-        pytest.param({"url": "http://[::1"}, "is no URL of a server", id="bracket"),
+        pytest.param({"url": "h:9090"}, "is not the URL of a server", id="no-scheme"),
+        pytest.param({"url": "http://"}, "is not the URL of a server", id="no-host"),
+        pytest.param({"url": "http://h:x"}, "is not the URL of a server", id="port"),
+        pytest.param({"url": "http://[::1"}, "is not the URL of a server", id="bracket"),
         pytest.param({"url": "http://h/?token=a"}, "put parameters into", id="parameters"),
     ],
 )
@@ -111,7 +111,7 @@ def test_an_option_names_a_server(text: str, name: str, address: str) -> None:
 
 def test_an_option_that_is_no_url_is_refused() -> None:
     """As every option that makes no sense."""
-    with pytest.raises(errors.UsageError, match="--prometheus: `east` is no URL"):
+    with pytest.raises(errors.UsageError, match="--prometheus: `east` is not the URL"):
         settings.parse_prometheus_option("east")
 
 

@@ -227,7 +227,7 @@ async def test_without_an_answer_the_window_fills_as_samples_come(
     assert len(world.server.asked) == 5
     assert world.stats().counts[cause] == 1
     assert world.changes == []
-    assert "the window of metric `cpu` fills as samples come: too much" in caplog.text
+    assert "the window of metric `cpu` fills only with new samples: too much" in caplog.text
 
 
 @asynchronous
@@ -243,7 +243,7 @@ async def test_what_nobody_foresaw_is_survived(caplog: pytest.LogCaptureFixture)
     async with running(world):
         await _begin(world)
         assert waiting.done()
-    assert "asking for older samples of metric `cpu` failed" in caplog.text
+    assert "the query for older samples of metric `cpu` failed" in caplog.text
 
 
 @asynchronous
@@ -278,7 +278,7 @@ async def test_a_query_that_means_something_else_in_a_range_is_not_sent_as_one(
     async with running(world):
         await world.time.advance(30)
     assert world.server.ranges == []
-    assert "fills as samples come: the query has `@ start()` or `@ end()`" in caplog.text
+    assert "fills only with new samples: the query has `@ start()` or `@ end()`" in caplog.text
 
 
 @settings(max_examples=examples.scale(60))
@@ -375,7 +375,7 @@ def test_the_request_and_its_answer(method: str) -> None:
 @pytest.mark.parametrize(
     "answer, cause, text",
     [
-        pytest.param(fake.success([]), "wrong_type", "gives a vector", id="vector"),
+        pytest.param(fake.success([]), "wrong_type", "returns a vector", id="vector"),
         pytest.param(
             fake.failure(422, "execution", "too many samples"), "refused", "too many", id="422"
         ),
@@ -385,13 +385,13 @@ def test_the_request_and_its_answer(method: str) -> None:
         pytest.param(
             fake.success([{"metric": {}, "values": [[1, 2]]}], "matrix"),
             "malformed",
-            "no matrix",
+            "not a valid matrix",
             id="no-text",
         ),
         pytest.param(
             fake.success([{"metric": {}, "values": [[900 + i, "1"] for i in range(90)]}], "matrix"),
             "malformed",
-            "90 moments, and 3 were asked for",
+            "90 timestamps, but 3 were requested",
             id="too-many-moments",
         ),
     ],
@@ -412,7 +412,7 @@ def test_more_values_than_windows_of_a_cluster_need_are_refused(
     result = [{"metric": {"a": str(i)}, "values": [[980 + 10 * i, "1"]]} for i in range(3)]
     with (
         fake.FakePrometheus(fake.success(result, "matrix")) as server,
-        pytest.raises(failures.QueryError, match="3 moments of 3 series") as caught,
+        pytest.raises(failures.QueryError, match="3 timestamps for 3 series") as caught,
     ):
         _ask(server)
     assert caught.value.cause == Cause.TOO_LARGE

@@ -196,7 +196,7 @@ async def test_a_metric_that_cannot_be_had_refuses_the_version() -> None:
     scene = Scene(live_metrics_source.LiveMetricsSource(servers, (), around))
     async with scene.running():
         assert await scene.take(offer(METRIC, WEST)) == ["refused"]
-        assert "has the source `elsewhere`" in scene.told[-1].errors
+        assert "names the source `elsewhere`" in scene.told[-1].errors
         assert await scene.place("a") == "east"
 
 
@@ -248,7 +248,7 @@ async def test_what_an_author_should_know_is_told(caplog: pytest.LogCaptureFixtu
     (warning,) = [each for each in scene.state.current.warnings if "PS804" in each]
     assert warning.startswith("0.policy:4:")
     assert warning in caplog.text
-    assert "missing on all nodes without a source" in caplog.text
+    assert "no source is configured, so they are missing" in caplog.text
 
 
 @asynchronous
@@ -339,8 +339,8 @@ async def test_profiles_come_and_go(caplog: pytest.LogCaptureFixture) -> None:
         assert await scene.take(offer("profile two { }\n")) == ["loaded"]
         await scene.world.settle()
         assert (scene.world.where("one"), scene.world.where("two")) == ("gone", "unschedulable")
-    assert "the profile `one` is gone; pods with this schedulerName wait: 1" in caplog.text
-    assert "the profile `two` is gone" not in caplog.text
+    assert "the profile `one` no longer exists; 1 waiting pods" in caplog.text
+    assert "the profile `two` no longer exists" not in caplog.text
 
 
 @asynchronous

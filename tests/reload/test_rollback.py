@@ -126,9 +126,11 @@ async def test_what_is_there_already_is_left_alone() -> None:
     "wanted, said",
     [
         pytest.param(
-            "fff", "`fff`: is no version that is kept (there are: aab222, aaa111)", id="unknown"
+            "fff",
+            "`fff`: is not a version in the history (there are: aab222, aaa111)",
+            id="unknown",
         ),
-        pytest.param("aa", "is the beginning of several versions", id="ambiguous"),
+        pytest.param("aa", "matches several versions", id="ambiguous"),
     ],
 )
 @asynchronous

@@ -230,7 +230,9 @@ async def test_frozen_policies_stay_though_params_are_others_by_now(
     kept[str(key)] = history.encode_version(old, "here", (source.SourceText("a.policy", OLDER),))
     start = await _starting().find_remote_version(Source(GOOD, is_frozen=True, in_use=old), store)
     assert start.checked.hash == _hash(OLDER)
-    assert f"starting on version {_hash(OLDER)}, its texts with the params of now" in caplog.text
+    assert (
+        f"starting with version {_hash(OLDER)} (its texts with the present params)" in caplog.text
+    )
 
 
 def test_files_with_errors_of_lint_end_the_process(tmp_path: pathlib.Path) -> None:

@@ -188,7 +188,7 @@ async def test_what_goes_on_failing_is_tried_ever_less_often_and_told_once(
     assert scene.pauses_seconds[0] <= 1.0
     assert 15.0 < scene.pauses_seconds[-1] <= 30.0
     assert caplog.text.count("cannot be written") == 1
-    assert caplog.text.count("could be written in the end") == 1
+    assert caplog.text.count("was written after retries") == 1
 
 
 @asynchronous

@@ -123,7 +123,7 @@ def test_a_node_that_is_ruled_out_is_told_with_the_reason() -> None:
         scenes.web("a"), "n1"
     )
     assert found is not None
-    assert found.why == "n1 is ruled out by Policy: node(s) didn't match policy now/hdd"
+    assert found.why == "n1 is rejected by Policy: node(s) didn't match policy now/hdd"
 
 
 def _refused(pod: builders.PodBuilder) -> builders.PodBuilder:

@@ -198,4 +198,4 @@ def test_a_listener_that_breaks_hurts_nobody(caplog: pytest.LogCaptureFixture) -
         assert (heard, world.bind.bound) == (["default/a"], [("a", "n1")])
 
     fakes.play(scenario())
-    assert "a listener failed at the decision about default/a" in caplog.text
+    assert "a listener failed on the decision about default/a" in caplog.text

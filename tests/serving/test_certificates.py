@@ -209,4 +209,4 @@ def test_an_authority_that_is_no_certificate_changes_nothing(
     before = tls.get_tls_context()
     tls.trust_client_authority("no certificate")
     assert tls.get_tls_context() is before
-    assert "checked as before" in caplog.text
+    assert "still checked with the previous" in caplog.text

@@ -38,7 +38,7 @@ def test_an_address_is_a_host_and_a_port(text: str, host: str, port: int) -> Non
 )
 def test_what_is_no_address_is_refused(text: str) -> None:
     """An empty host would listen everywhere, which nobody should get by a slip."""
-    with pytest.raises(errors.UsageError, match="is no address"):
+    with pytest.raises(errors.UsageError, match="is not an address"):
         addresses.parse_listen_address(text)
 
 
@@ -88,7 +88,7 @@ def test_a_port_that_is_taken_is_told() -> None:
         taken.bind(("127.0.0.1", process.free_port()))
         taken.listen()
         listen = addresses.ListenAddress("127.0.0.1", taken.getsockname()[1])
-        with pytest.raises(errors.ConfigurationError, match="cannot listen there"):
+        with pytest.raises(errors.ConfigurationError, match="cannot listen on this address"):
             http_server.HttpServer(listen, {})
 
 

@@ -18,11 +18,14 @@ if TYPE_CHECKING:
 _VERSION = 1
 _STDIN = "-"
 _DESCRIPTION = """\
-Print the syntax tree of policy files, every node with its place: for people, or as JSON
-(`-o json`, schemas/ast.schema.json). With --from-json the way back: print the policy text of such a
-tree, as `fmt` would. Comments and blank lines go both ways.
+Print the syntax tree of policy files, with the position of every node, as text or as JSON
+(`-o json`, schemas/ast.schema.json). --from-json converts such a tree back into policy text, in the
+layout of `fmt`. Both directions preserve comments and blank lines.
 """
-_EPILOG = "exit codes: 0 fine, 2 errors or unreadable, 3 usage; docs/ast.md names all kinds"
+_EPILOG = (
+    "exit codes: 0 success, 2 errors or unreadable input, 3 invalid usage; docs/ast.md lists "
+    "the kinds of nodes"
+)
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -45,7 +48,7 @@ def run(args: argparse.Namespace) -> int:
     """Print trees, or policy texts."""
     if args.from_json is None:
         if not args.paths:
-            raise errors.UsageError("say which policies: a PATH, or --from-json FILE")
+            raise errors.UsageError("no policies are named; give a PATH, or --from-json FILE")
         return _print_trees(args)
     if args.paths or args.output is not None:
         raise errors.UsageError("--from-json takes no PATH and no -o: it prints policy text")
@@ -173,7 +176,7 @@ def _parse_tree_document(path: str) -> object:
         return orjson.loads(content)
     except orjson.JSONDecodeError as error:
         raise errors.InputError(
-            f"{_format_path(path)}:{error.lineno}", f"is no JSON: {error}"
+            f"{_format_path(path)}:{error.lineno}", f"is not JSON: {error}"
         ) from error
 
 
@@ -182,19 +185,19 @@ def _extract_encoded_texts(document: object) -> list[object]:
 
     if not isinstance(document, dict) or "texts" not in document:
         raise tree_json.InvalidSyntaxTreeError(
-            "$", "is no object with `texts`, as `ast -o json` prints it"
+            "$", "is not an object with `texts`, as `ast -o json` prints it"
         )
     version = document.get("version")
     if type(version) is not int or version != _VERSION:
         raise tree_json.InvalidSyntaxTreeError(
-            "$.version", f"is not {_VERSION}, the one that is known"
+            "$.version", f"is not {_VERSION}, the only known version"
         )
     unknown = [name for name in document if name not in ("version", "texts")]
     if unknown:
         raise tree_json.InvalidSyntaxTreeError("$", f"has no field `{unknown[0]}`")
     texts = document["texts"]
     if not isinstance(texts, list):
-        raise tree_json.InvalidSyntaxTreeError("$.texts", "is no list")
+        raise tree_json.InvalidSyntaxTreeError("$.texts", "is not a list")
     return texts
 
 

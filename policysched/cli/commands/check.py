@@ -21,12 +21,13 @@ if TYPE_CHECKING:
 
 _MAX_SHOWN = 100
 _DESCRIPTION = """\
-Check policy texts and report every error at once, each with its place, its code and an edit to
-make. All texts that are named are checked together, as the keys of one ConfigMap are.
+Check policy texts and report all errors at once, each with its place, its code and a suggested
+edit. All named texts are checked together, like the keys of one ConfigMap.
 """
 _EPILOG = (
-    "exit codes: 0 fine, 2 errors or unreadable, 3 usage; docs/language.md has the language. A "
-    "scheduler also refuses what `policysched lint` calls an error, and so does --config."
+    "exit codes: 0 success, 2 errors or unreadable input, 3 invalid usage; docs/language.md "
+    "describes the language. A scheduler, and --config, also refuse policies in which "
+    "`policysched lint` reports errors."
 )
 
 
@@ -38,16 +39,16 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--config",
         metavar="FILE",
-        help="a PolicySchedulerConfiguration that is checked, too, with the plugins of its "
-        "profiles, and what lint finds as `policies.lintErrors` says; without PATH, the policies "
-        "are those of its `policies.paths`",
+        help="also check this PolicySchedulerConfiguration with the plugins of its profiles, "
+        "and lint the policies according to its `policies.lintErrors`; without PATH, "
+        "check the policies in its `policies.paths`",
     )
     parser.add_argument(
         "--params",
         "--param",
         metavar="NAME=VALUE",
         action="append",
-        help="value of a param; repeatable",
+        help="value of a param (repeatable)",
     )
     offline_options.add_now_option(parser)
     finding_formats.add_format_option(parser)

@@ -16,7 +16,7 @@ from policysched.cli.render import output
 _POLICIES = ("policy", "yaml", "yml", "json")
 _TESTS = ("yaml", "yml")
 _DESCRIPTION = """\
-Print a completion script. Load it in a shell's own start file:
+Print a completion script. Load it in the start-up file of the shell:
 bash `source <(policysched completion bash)`, zsh `source <(policysched completion zsh)`,
 fish `policysched completion fish | source`.
 """

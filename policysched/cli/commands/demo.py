@@ -29,14 +29,21 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
     parser.add_argument("--fast", action="store_true", help="do not pause")
     parser.add_argument(
-        "--speed", type=_parse_speed, default=1.0, metavar="X", help="play X times as fast"
+        "--speed",
+        type=_parse_speed,
+        default=1.0,
+        metavar="X",
+        help="play at X times the normal speed",
     )
-    parser.add_argument("--plain", action="store_true", help="print text, also on a terminal")
+    parser.add_argument("--plain", action="store_true", help="print plain text even on a terminal")
     parser.add_argument(
         "-o",
         "--output",
         choices=(output.HUMAN, output.WIDE),
-        help="human (the default), or wide: the tables of --plain as wide as they are",
+        help=(
+            "human (the default), or wide (the tables of --plain are not folded to the width "
+            "of the terminal)"
+        ),
     )
 
 
@@ -80,6 +87,6 @@ def _parse_speed(text: str) -> float:
     """Return a number above 0."""
     speed = float(text)
     if not 0 < speed < math.inf:
-        msg = f"`{text}` is not above 0"
+        msg = f"`{text}` is not a number above 0"
         raise argparse.ArgumentTypeError(msg)
     return speed

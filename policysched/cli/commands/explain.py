@@ -30,16 +30,16 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options and the forms `pod`, `binding` and `rule`."""
     offline_options.add_offline_options(parser)
     explain_decisions.add_decision_options(parser)
-    parser.add_argument("--all", action="store_true", help="explain every pending pod, each alone")
+    parser.add_argument("--all", action="store_true", help="explain every pending pod by itself")
     _add_node_options(parser)
     forms = parser.add_subparsers(
         title="forms",
-        description="NAMESPACE/NAME alone means `pod NAMESPACE/NAME`",
+        description="NAMESPACE/NAME is short for `pod NAMESPACE/NAME`",
         metavar="FORM",
         dest="form",
         action=explain_forms.ExplainFormAction,
     )
-    pod = forms.add_parser("pod", help="one pod: pending, or as if it were")
+    pod = forms.add_parser("pod", help="one pod, as if it were pending")
     pod.add_argument("pod", metavar="NAMESPACE/NAME")
     _add_node_options(pod, is_again=True)
     offline_options.add_offline_options(pod, is_again=True)
@@ -47,8 +47,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     binding = forms.add_parser("binding", help="one binding of a Karmada control plane")
     offline_options.add_offline_options(binding, is_again=True)
     explain_binding.configure(binding)
-    rule = forms.add_parser("rule", help="what a diagnostic code means")
-    rule.add_argument("code", metavar="CODE", help="such as PS304")
+    rule = forms.add_parser("rule", help="the meaning of a diagnostic code")
+    rule.add_argument("code", metavar="CODE", help="a code such as PS304")
     forms.choices = explain_forms.AnyWordParsers(forms.choices)
 
 
@@ -58,13 +58,13 @@ def _add_node_options(parser: argparse.ArgumentParser, *, is_again: bool = False
         "--node",
         metavar="NODE",
         default=argparse.SUPPRESS if is_again else None,
-        help="everything about this node, for one pod",
+        help="show all details of this node, for one pod",
     )
     parser.add_argument(
         "--all-nodes",
         action="store_true",
         default=argparse.SUPPRESS if is_again else False,
-        help="a line about each node of the cluster, for one pod",
+        help="show a line for each node of the cluster, for one pod",
     )
 
 
@@ -72,7 +72,7 @@ def run(args: argparse.Namespace) -> int:
     """Print the explanation."""
     if args.form != "pod" and (args.node or args.all_nodes):
         option = "--node" if args.node else "--all-nodes"
-        raise errors.UsageError(f"{option} is about one pod: name it as NAMESPACE/NAME")
+        raise errors.UsageError(f"{option} needs one pod; name it as NAMESPACE/NAME")
     if args.form == "rule":
         return _print_diagnostic_page(args.code)
     if args.form == "binding":
@@ -82,7 +82,7 @@ def run(args: argparse.Namespace) -> int:
     if args.form == "pod" and args.node and args.all_nodes:
         raise errors.UsageError("--node and --all-nodes exclude each other")
     if args.form != "pod" and not args.all:
-        raise errors.UsageError("say which pods: --all, or NAMESPACE/NAME")
+        raise errors.UsageError("no pod is named; give --all, or NAMESPACE/NAME")
     if args.decisions is not None:
         return explain_decisions.run(args)
     from policysched.offline import sessions  # noqa: PLC0415 - `--help` does without NumPy
@@ -185,7 +185,7 @@ def _print_diagnostic_page(code: str) -> int:
     name = code.upper()
     known = diagnostics.CODES | diagnostics.LINT_CODES
     if name not in known:
-        advice = spelling.suggest_names(name, known) or "codes look like PS304"
-        raise errors.InputError(f"`{code}`", "is no diagnostic code", help=advice)
+        advice = spelling.suggest_names(name, known) or "write a code such as PS304"
+        raise errors.InputError(f"`{code}`", "is not a diagnostic code", help=advice)
     output.write_report(diagnostic_pages.read_diagnostic_code_page(name).removeprefix("# "))
     return errors.EXIT_OK

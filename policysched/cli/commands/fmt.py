@@ -7,12 +7,12 @@ import argparse
 from policysched.cli.policy_files import policy_texts, rewriting
 
 _DESCRIPTION = """\
-Print policy files in canonical form: one layout, all comments kept. The result is parsed again and
-refused if it would mean anything else. Files are changed by --write only.
+Print policy files in canonical form: one layout, with all comments. The result is parsed again, and
+refused if its meaning differs. Only --write changes files.
 """
 _EPILOG = (
-    "exit codes: 0 fine, 1 --check or --diff found a file to format, "
-    "2 errors or unreadable, 3 usage"
+    "exit codes: 0 success, 1 --check or --diff found a file to format, 2 errors or unreadable "
+    "input, 3 invalid usage"
 )
 
 

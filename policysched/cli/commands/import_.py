@@ -17,15 +17,15 @@ if TYPE_CHECKING:
 _TEXT = "text"
 KINDS = ("kube-scheduler-config", "command-line", "legacy-policy", "tas-policy", "workload")
 _DESCRIPTION = """\
-Read what another scheduler is configured with, and print the equivalent policy. FILE is YAML or
-JSON: a KubeSchedulerConfiguration, a legacy Policy, a TASPolicy, pods, Deployments and the like
-with affinity, a pod that runs kube-scheduler, or Lists and ConfigMaps of these. Behind `--` stands
-a command line of kube-scheduler; files that it names are read too. What cannot be expressed is told
-on stderr and in the comments of the policy.
+Read the configuration of another scheduler, and print the equivalent policy. FILE is YAML or JSON:
+a KubeSchedulerConfiguration, a legacy Policy, a TASPolicy, pods, Deployments and the like with
+affinity, a pod that runs kube-scheduler, or Lists and ConfigMaps of these. After `--`, give a
+command line of kube-scheduler; the files that it names are read too. Parts that cannot be expressed
+are reported on stderr and in comments of the policy.
 """
 _EPILOG = (
-    "exit codes: 0 fine, 1 something cannot be expressed, 2 unreadable, 3 usage; "
-    "docs/import.md has the details"
+    "exit codes: 0 success, 1 some parts cannot be expressed, 2 unreadable input, 3 invalid "
+    "usage; docs/import.md has the details"
 )
 
 
@@ -39,16 +39,18 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--from",
         dest="kind",
         choices=KINDS,
-        help="take the input for this; by default what it is is seen from its content",
+        help="the kind of the input; default: detected from its content",
     )
     form = parser.add_mutually_exclusive_group()
-    form.add_argument("--out", metavar="DIR", help="write imported.policy and config.yaml there")
+    form.add_argument(
+        "--out", metavar="DIR", help="write imported.policy and config.yaml into this folder"
+    )
     form.add_argument(
         "-o",
         "--output",
         choices=(_TEXT, output.JSON),
         default=_TEXT,
-        help="text (the default): the policy, with a configuration in its comments; or json",
+        help="text (the default; the policy, with a configuration in its comments) or json",
     )
 
 
@@ -81,9 +83,11 @@ def _read_import_sources(
     words: list[str] = args.input
     if len(words) > 1 or words[0].startswith("--"):
         if args.kind not in (None, source_detection.COMMAND):
-            raise errors.UsageError(f"a command line is no {args.kind}; leave out --from")
+            raise errors.UsageError(f"a command line is not a {args.kind}; leave out --from")
         if not any(word.startswith("-") for word in words):
-            raise errors.UsageError("import takes one FILE; put what belongs together into one")
+            raise errors.UsageError(
+                "import takes one FILE; put objects that belong together into one file"
+            )
         return input_files.read_command_line_sources(words, report), report, "a command line"
     (path,) = words
     text, where = input_files.read_file_or_stdin(path)
@@ -109,8 +113,8 @@ def _write_files(imported: importer.ImportResult, where: str) -> None:
                 file.write(content)
             output.write_text(f"wrote {folder / name}")
     except FileExistsError as error:
-        problem = "is there already"
-        raise errors.InputError(str(error.filename), problem, help="name another folder") from error
+        problem = "exists already"
+        raise errors.InputError(str(error.filename), problem, help="give another folder") from error
     except OSError as error:
         problem = f"cannot be written: {error.strerror}"
         raise errors.InputError(str(error.filename or folder), problem) from error

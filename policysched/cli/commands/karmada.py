@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 _HELP = {
     "run": "schedule the bindings of a control plane",
-    "simulate": "say where the bindings of a control plane would go",
+    "simulate": "show the clusters that the bindings of a control plane would get",
 }
 _DESCRIPTION = """\
 The scheduler of a Karmada control plane, chosen by `spec.schedulerName` of a PropagationPolicy.

@@ -29,13 +29,13 @@ if TYPE_CHECKING:
 
 _LEVELS = ("error", "warning", "info")
 _DESCRIPTION = """\
-Look for what policies surely or probably were not meant to say. All texts that are named are
-looked at together, as the keys of one ConfigMap are. Rules are chosen by the beginning of their
-code, here or in `.policysched.toml` or `[tool.policysched.lint]` of pyproject.toml.
+Find certain and probable mistakes in valid policies. All named texts are examined together, like
+the keys of one ConfigMap. Rules are selected by prefixes of their codes, by options, in
+`.policysched.toml` or in `[tool.policysched.lint]` of pyproject.toml.
 """
 _EPILOG = (
-    "exit codes: 0 fine, 1 findings at or above --fail-level, 2 errors or unreadable, 3 usage; "
-    "`policysched explain rule PS203` tells about a rule"
+    "exit codes: 0 success, 1 findings at or above --fail-level, 2 errors or unreadable input, "
+    "3 invalid usage; `policysched explain rule PS203` describes a rule"
 )
 
 
@@ -46,32 +46,41 @@ def configure(parser: argparse.ArgumentParser) -> None:
     policy_texts.add_paths_argument(parser)
     cluster_options.add_cluster_options(
         parser,
-        "what `kubectl get nodes,pods,namespaces -A -o json` prints, of a Karmada API server "
-        "clusters,resourcebindings, or `-`: rules that begin with PS5 compare policies with it",
+        "the output of `kubectl get nodes,pods,namespaces -A -o json`, or at a Karmada API "
+        "server of `kubectl get clusters,resourcebindings -A -o json`; `-` reads it from "
+        "stdin; rules PS5xx compare the policies with it",
     )
     parser.add_argument(
         "--prometheus",
         metavar="URL",
-        help="the server whose metrics the policies read: rules that begin with PS6 ask it",
+        help="the server whose metrics the policies read; rules PS6xx query it",
     )
-    parser.add_argument("--select", metavar="CODES", help="only rules whose codes begin so")
-    parser.add_argument("--ignore", metavar="CODES", help="not the rules whose codes begin so")
+    parser.add_argument(
+        "--select", metavar="CODES", help="run only rules whose codes begin with one of these"
+    )
+    parser.add_argument(
+        "--ignore", metavar="CODES", help="do not run rules whose codes begin with one of these"
+    )
     parser.add_argument(
         "--fail-level",
         choices=_LEVELS,
-        help="exit with 1 from findings of this severity on (warning)",
+        help="lowest severity of findings that cause exit code 1 (default: warning)",
     )
-    parser.add_argument("--config", metavar="FILE", help="settings, instead of the nearest ones")
+    parser.add_argument(
+        "--config", metavar="FILE", help="file of settings, instead of the nearest one"
+    )
     finding_formats.add_format_option(parser)
     parser.add_argument("--fix", action="store_true", help="apply safe fixes to the files")
-    parser.add_argument("--unsafe-fixes", action="store_true", help="apply unsafe fixes, too")
-    parser.add_argument("--diff", action="store_true", help="show what --fix would change")
+    parser.add_argument("--unsafe-fixes", action="store_true", help="also apply unsafe fixes")
+    parser.add_argument(
+        "--diff", action="store_true", help="show the changes that --fix would make"
+    )
     parser.add_argument(
         "--params",
         "--param",
         metavar="NAME=VALUE",
         action="append",
-        help="value of a param; repeatable",
+        help="value of a param (repeatable)",
     )
     offline_options.add_now_option(parser)
 
@@ -136,10 +145,12 @@ def _read_options(args: argparse.Namespace) -> _LintOptions:
     form = finding_formats.choose_finding_format(args)
     cluster = cluster_options.choose_cluster_source(args)
     if "-" in args.paths and cluster == "-":
-        raise errors.UsageError("stdin is either the cluster or policies; name a file for one")
+        raise errors.UsageError(
+            "both the cluster and the policies are `-`; name a file for one of them"
+        )
     if "-" in args.paths and _does_write_fixes(args) and form not in finding_formats.FOR_PEOPLE:
         raise errors.UsageError(
-            f"fixed policies of stdin are printed, so --format {form} cannot be"
+            f"fixed policies of stdin are printed to stdout; leave out --format {form}"
         )
     chosen, level = _choose_lint_settings(args)
     params = offline_options.parse_param_values(args.params or ())
@@ -195,7 +206,7 @@ def _read_prometheus_facts(
         return None
     from policysched.offline import lint_prometheus  # noqa: PLC0415 - brings HTTP
 
-    with progress.show_progress("asking Prometheus") as bar:
+    with progress.show_progress("querying Prometheus") as bar:
 
         def tell(done: int, total: int) -> None:
             bar.done, bar.total = done, total
@@ -206,7 +217,7 @@ def _read_prometheus_facts(
         )
     if found.left_out:
         output.print_note_to_stderr(
-            f"{found.left_out} metrics were not asked about: there are too many"
+            f"{found.left_out} metrics were not checked against Prometheus: there are too many"
         )
     return found.facts
 

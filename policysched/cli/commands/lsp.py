@@ -12,11 +12,14 @@ if TYPE_CHECKING:
     import argparse
 
 _DESCRIPTION = """\
-Serve one editor on standard input and output, as the Language Server Protocol has it: findings of
-check and lint, fixes, completion, hover, names, formatting; in policy files and in ConfigMap
-manifests. Editors start it themselves; docs/editors.md says how.
+Serve one editor on standard input and output with the Language Server Protocol: findings of check
+and lint, fixes, completion, hover, names and formatting, in policy files and in ConfigMap
+manifests. Editors start it; docs/editors.md describes the setup.
 """
-_EPILOG = "exit codes: 0 ended by the editor, 1 ended without notice, 2 not installed, 3 usage"
+_EPILOG = (
+    "exit codes: 0 shut down by the editor, 1 the editor disappeared, 2 not installed, 3 "
+    "invalid usage"
+)
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -24,7 +27,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.description = _DESCRIPTION
     parser.epilog = _EPILOG
     parser.add_argument(
-        "--stdio", action="store_true", help="what it does anyway; some editors say so"
+        "--stdio", action="store_true", help="accepted because some editors pass it; has no effect"
     )
 
 

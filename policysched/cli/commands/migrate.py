@@ -7,13 +7,13 @@ import argparse
 from policysched.cli.policy_files import policy_texts, rewriting
 
 _DESCRIPTION = """\
-Rewrite policy files of a former version of the language to the current one, in place; layout and
-comments stay. The files then say their version: `version 1`. One that says so already is left
-alone, one of a newer version is refused.
+Rewrite policy files of a former version of the language to the current one, in place, and keep
+their layout and comments. The files then declare their version, `version 1`. A file that already
+declares it is left unchanged; a file of a newer version is refused.
 """
 _EPILOG = (
-    "exit codes: 0 fine, 1 --check or --diff found a file to migrate, "
-    "2 errors or unreadable, 3 usage"
+    "exit codes: 0 success, 1 --check or --diff found a file to migrate, 2 errors or "
+    "unreadable input, 3 invalid usage"
 )
 
 

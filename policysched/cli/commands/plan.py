@@ -54,11 +54,12 @@ _GRAVITY_OF_BINDINGS = {
     ),
 }
 _EPILOG = """\
-Of a Karmada control plane (Clusters and bindings in FILE) it tells what becomes of bindings.
+For a dump of a Karmada control plane (Clusters and bindings in FILE), it shows the effect on
+bindings.
 
 OLD and NEW are a .policy file, a folder of such files, or a ConfigMap manifest; `none` for no
-policy; or `git:REVISION:PATH`, the same at a revision of this git repository, in which `:PATH` may
-be left out where the other side names it. Exit code 1 if there is what --fail-on names, else 0.
+policy; or `git:REVISION:PATH` for the same at a revision of this git repository. `:PATH` may be
+left out if the other side names it. Exit code 1 if the outcome that --fail-on names occurs, else 0.
 """
 
 
@@ -71,26 +72,26 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--fail-on",
         choices=tuple(_GRAVITY),
-        help="exit 1 if pods or bindings become unschedulable or lose their profile (the default), "
-        "move too, differ in any way",
+        help="exit with 1 if pods or bindings become unschedulable or lose their profile "
+        "(unschedulable, the default), also if they move (moved), or if they differ at all (any)",
     )
     parser.add_argument(
         "-o",
         "--output",
         choices=(_TEXT, output.HUMAN, output.WIDE, output.JSON, _MARKDOWN),
         default=_TEXT,
-        help="text (the default), wide (tables as wide as they are, whatever the terminal), json, "
-        "or markdown for a comment on a pull request",
+        help="text (the default), wide (tables are not folded to the width of the terminal), "
+        "json, or markdown for a comment on a pull request",
     )
 
 
 def _add_policy_side_options(parser: argparse.ArgumentParser) -> None:
-    group = parser.add_argument_group("what to compare")
+    group = parser.add_argument_group("policies to compare")
     group.add_argument(
-        "--from", dest="old", metavar="OLD", action="append", help="the policies as they are"
+        "--from", dest="old", metavar="OLD", action="append", help="the present policies"
     )
     group.add_argument(
-        "--to", dest="new", metavar="NEW", action="append", help="the policies as they would be"
+        "--to", dest="new", metavar="NEW", action="append", help="the changed policies"
     )
     for dest, side in (("params", "both sides"), ("from_params", "OLD"), ("to_params", "NEW")):
         group.add_argument(
@@ -99,20 +100,21 @@ def _add_policy_side_options(parser: argparse.ArgumentParser) -> None:
             metavar="NAME=VALUE",
             action="append",
             default=[],
-            help=f"value of a param of {side}; repeatable",
+            help=f"value of a param of {side} (repeatable)",
         )
 
 
 def _add_cluster_options(parser: argparse.ArgumentParser) -> None:
-    group = parser.add_argument_group("what to decide on")
+    group = parser.add_argument_group("cluster")
     cluster_options.add_cluster_options(
         group,
-        "what `kubectl get nodes,pods -A -o json` (or yaml) prints, of a Karmada API server "
-        "clusters,resourcebindings,clusterresourcebindings; `-` reads it from stdin",
+        "the output of `kubectl get nodes,pods -A -o json` (or yaml), or at a Karmada API "
+        "server of `kubectl get clusters,resourcebindings,clusterresourcebindings -A -o json`; "
+        "`-` reads it from stdin",
     )
     group.add_argument("--metrics", metavar="FILE", help="values of metrics, as for `simulate`")
     offline_options.add_now_option(group)
-    group.add_argument("--scheduler-name", metavar="N", help="profile that stands for all pods")
+    group.add_argument("--scheduler-name", metavar="N", help="decide all pods by this profile")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -132,7 +134,7 @@ def run(args: argparse.Namespace) -> int:
     offline_options.warn_about_unknown_names(metrics, "cluster", clusters)
     if varied:
         if dump.plane.clusters and not (dump.cluster.nodes or dump.cluster.pods):
-            raise errors.InputError(where, "has no Node and no Pod; --sweep is about pods")
+            raise errors.InputError(where, "has no Node and no Pod; --sweep needs them")
         return plan_sweep.run(args, varied, basis, dump.cluster, where)
     report = _make_plan_report(basis, dump, where)
     _write_report(report, args.output)
@@ -167,7 +169,7 @@ def _read_plan_inputs(
                 f"--{option} is missing: policies, `git:REVISION:PATH` or `none`"
             )
     if [*args.old, *args.new, args.cluster].count("-") > 1:
-        raise errors.UsageError("stdin is read once; name files for the rest")
+        raise errors.UsageError("several inputs are `-`; name files for all but one")
     now = args.now or clocks.SystemClock().now()
     old, new = sides.read_plan_sides(
         sides.SideOptions("from", args.old, offline_options.parse_param_values(args.from_params)),
@@ -203,9 +205,9 @@ def _read_cluster(args: argparse.Namespace) -> tuple[str, dump_file.ObjectDump]:
             places = dump_file.read_dumps(named).places
             where, dump = next(places)
     except StopIteration:
-        raise errors.InputError("<stdin>", "holds no cluster") from None
+        raise errors.InputError("<stdin>", "contains no cluster") from None
     if next(places, None) is not None:
-        raise errors.InputError("<stdin>", "holds several clusters; a plan is about one")
+        raise errors.InputError("<stdin>", "contains several clusters; a plan needs exactly one")
     return where, dump
 
 

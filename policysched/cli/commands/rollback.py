@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 _NAME = re.compile(r"[^/]+/[^/]+")
 _EPILOG = """\
 A scheduler that follows the ConfigMap (`run --policy-configmap`) keeps each version that it has
-used in the ConfigMap NAME-history, and takes what is written back like any other edit, even while
-reloads are frozen. Whatever wrote the bad version may write it again; --freeze holds it back until
-the annotation `policysched.io/freeze` is removed. Texts are kept, params are not: where these have
-changed, what is written back gets another hash.
+used in the ConfigMap NAME-history. It loads the restored version like any other edit, even while
+reloads are frozen. The author of the bad version, such as a GitOps controller, may write it again;
+--freeze holds it back until the annotation `policysched.io/freeze` is removed. The history contains
+texts but no params: if params have changed, the restored version gets another hash.
 """
 
 
@@ -30,19 +30,27 @@ def configure(parser: argparse.ArgumentParser) -> None:
         nargs="?",
         default="",
         metavar="HASH",
-        help="the version, or how its hash begins; default: the newest that is not there now",
+        help=(
+            "hash of the version, or its beginning; default: the newest version other than the "
+            "present one"
+        ),
     )
     parser.add_argument(
-        "--policy-configmap", metavar="NAMESPACE/NAME", required=True, help="the policies"
+        "--policy-configmap",
+        metavar="NAMESPACE/NAME",
+        required=True,
+        help="ConfigMap of the policies",
     )
     parser.add_argument(
         "--history",
         metavar="NAMESPACE/NAME",
-        help="where versions are kept (default: NAME-history beside the policies)",
+        help=(
+            "ConfigMap of former versions (default: NAME-history in the namespace of the policies)"
+        ),
     )
-    parser.add_argument("--list", action="store_true", help="list the versions, and change nothing")
+    parser.add_argument("--list", action="store_true", help="list the versions and change nothing")
     parser.add_argument(
-        "--freeze", action="store_true", help="hold back all other versions from then on"
+        "--freeze", action="store_true", help="from then on hold back all other versions"
     )
     parser.add_argument(
         "--kubeconfig",
@@ -61,9 +69,9 @@ def run(args: argparse.Namespace) -> int:
         name = getattr(args, option)
         if name is not None and not _NAME.fullmatch(name):
             written = option.replace("_", "-")
-            raise errors.UsageError(f"--{written} is NAMESPACE/NAME, not `{name}`")
+            raise errors.UsageError(f"--{written} must be NAMESPACE/NAME, not `{name}`")
     if args.list and (args.hash or args.freeze):
-        raise errors.UsageError("--list changes nothing: give no HASH and no --freeze")
+        raise errors.UsageError("--list changes nothing; leave out HASH and --freeze")
     asyncio.run(_run_rollback(args))
     return errors.EXIT_OK
 
@@ -136,5 +144,5 @@ def _print_rollback_outcome(done: rollback.RollbackResult, args: argparse.Namesp
     output.write_report(f"{did} configmap {args.policy_configmap}")
     if done.is_frozen:
         output.write_report(
-            "other versions are held back while it is annotated policysched.io/freeze"
+            "other versions are held back as long as it has the annotation policysched.io/freeze"
         )

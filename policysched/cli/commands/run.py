@@ -13,8 +13,8 @@ from policysched.observability import logs
 _SUBDOMAIN = re.compile(r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?")
 _MAX_NAME_CHARACTERS = 253
 _EPILOG = """\
-Without configuration and policies it does what kube-scheduler does by default, for pods whose
-schedulerName is `policysched`, or N; `--scheduler-name default-scheduler` takes the place of
+Without configuration and policies it decides as kube-scheduler does by default, for pods whose
+schedulerName is `policysched`, or N. With `--scheduler-name default-scheduler` it replaces
 kube-scheduler. Profiles that policies declare serve the pods that name them.
 """
 
@@ -31,29 +31,32 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--scheduler-name",
         metavar="N",
-        help="name of the profile where the policies declare none (default: policysched)",
+        help="name of the profile if the policies declare none (default: policysched)",
     )
     parser.add_argument(
         "--config",
         metavar="FILE",
-        help="a PolicySchedulerConfiguration; the options below stand over what it says",
+        help="a PolicySchedulerConfiguration; the options below override it",
     )
     parser.add_argument(
         "--metrics-file",
         metavar="FILE",
-        help="values of metrics, as `explain --metrics` reads them; read again when it changes",
+        help=(
+            "values of metrics, in the form of `explain --metrics`; read again when the file "
+            "changes"
+        ),
     )
     parser.add_argument(
         "--print-config",
         action="store_true",
-        help="print the configuration with all defaults and what the options say, without "
-        "secrets, and end",
+        help="print the effective configuration, with all defaults and options but without "
+        "secrets, and exit",
     )
     parser.add_argument(
         "--dry-run",
         action="store_true",
-        help="write nothing: decide the pods that another scheduler serves, and say where it "
-        "differs; --scheduler-name default-scheduler for those of kube-scheduler",
+        help="write nothing: decide the pods that another scheduler serves, and report "
+        "differences; use --scheduler-name default-scheduler for those of kube-scheduler",
     )
     run_flags.add_run_options(parser)
 
@@ -72,7 +75,7 @@ def run(args: argparse.Namespace) -> int:
     offline_options.refuse_empty_options(args, "kubeconfig", "context", "config", "metrics_file")
     _check_scheduler_name(args.scheduler_name)
     if args.metrics_file and args.prometheus:
-        raise errors.UsageError("give either --metrics-file or --prometheus")
+        raise errors.UsageError("give --metrics-file or --prometheus, not both")
     configuration = config_reading.read_effective_config(
         args.config, run_flags.read_run_flags(args)
     )
@@ -102,5 +105,5 @@ def _check_scheduler_name(name: str | None) -> None:
     is_name = name is None or (len(name) <= _MAX_NAME_CHARACTERS and _SUBDOMAIN.fullmatch(name))
     if not is_name:
         raise errors.UsageError(
-            f"--scheduler-name `{name}` is no name; use lowercase letters, digits, `-` and `.`"
+            f"--scheduler-name `{name}` is not a name; use lowercase letters, digits, `-` and `.`"
         )

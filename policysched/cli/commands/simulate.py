@@ -37,7 +37,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="break ties by the smallest node name instead of at random",
     )
-    seeds.add_seed_option(ties, "break ties at random, the same way every time")
+    seeds.add_seed_option(ties, "break ties at random, reproducibly")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -96,7 +96,9 @@ class _SimulationProvenance:
 
     def format_text(self) -> str:
         """Return the provenance in one line."""
-        ties = "by name" if self.seed is None else f"at random, --seed {self.seed} repeats them"
+        ties = (
+            "by name" if self.seed is None else f"at random, --seed {self.seed} repeats the result"
+        )
         decided = offline_options.format_policies_in_force(
             self.files, self.decider.choice.policies, self.decider.policy_set.content_hash
         )

@@ -32,53 +32,59 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "paths",
         metavar="PATH",
         nargs="+",
-        help="a file of tests, or a folder: all files below it that end in _test.yaml",
+        help="a file of tests, or a folder (all files below it that end in _test.yaml)",
     )
     parser.add_argument(
-        "--run", metavar="REGEX", type=_parse_regex, help="only tests of such a name"
+        "--run", metavar="REGEX", type=_parse_regex, help="run only tests whose names match"
     )
     parser.add_argument(
-        "--format", choices=(_TEXT, _JSON, _JUNIT), help="text (the default), json or junit"
+        "--format",
+        choices=(_TEXT, _JSON, _JUNIT),
+        help="output format: text (the default), json or junit",
     )
     output.add_output_option(parser)
     _add_coverage_options(parser)
     parser.add_argument(
-        "--update", action="store_true", help="write what happens into what tests expect"
+        "--update",
+        action="store_true",
+        help="replace the expectations of tests by the actual results",
     )
     parser.add_argument(
         "--prometheus-bin",
         metavar="PATH",
-        help="promtool, or the folder that it is in, for tests with `series`; default: the PATH",
+        help="promtool, or its folder, for tests with `series`; default: found on the PATH",
     )
     parser.add_argument(
         "--fuzz",
         metavar="COUNT",
         type=_parse_count,
-        help="instead of the tests, try the policies of each file on so many generated clusters",
+        help="instead of running tests, try the policies of each file on COUNT generated clusters",
     )
-    seeds.add_seed_option(parser, "make the same clusters again; --fuzz tells the seed")
+    seeds.add_seed_option(parser, "generate the same clusters again; --fuzz prints its seed")
     parser.add_argument(
-        "--watch", action="store_true", help="run again whenever a file that was read changes"
+        "--watch", action="store_true", help="run again whenever an input file changes"
     )
 
 
 def _add_coverage_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--coverage", action="store_true", help="tell which rules were exercised")
+    parser.add_argument("--coverage", action="store_true", help="report which rules were exercised")
     parser.add_argument(
         "--threshold",
         metavar="N",
         type=_parse_percent,
-        help="exit 1 if less than N percent of the branches of rules were taken",
+        help="exit with 1 if less than N percent of the branches of rules were taken",
     )
-    parser.add_argument("--lcov", metavar="FILE", help="write the coverage as lcov's tracefile")
-    parser.add_argument("--cobertura", metavar="FILE", help="write the coverage as Cobertura's XML")
+    parser.add_argument("--lcov", metavar="FILE", help="write the coverage as a tracefile of lcov")
+    parser.add_argument(
+        "--cobertura", metavar="FILE", help="write the coverage as XML of Cobertura"
+    )
 
 
 def _parse_regex(text: str) -> re.Pattern[str]:
     try:
         return re.compile(text)
     except re.error as error:
-        problem = f"`{text}` is no regular expression: {error}"
+        problem = f"`{text}` is not a regular expression: {error}"
         raise argparse.ArgumentTypeError(problem) from None
 
 
@@ -88,7 +94,7 @@ def _parse_percent(text: str) -> float:
     except ValueError:
         value = -1.0
     if not 0 <= value <= 100:  # noqa: PLR2004 - percent
-        problem = f"`{text}` is no percentage from 0 to 100"
+        problem = f"`{text}` is not a percentage from 0 to 100"
         raise argparse.ArgumentTypeError(problem)
     return value
 
@@ -96,7 +102,7 @@ def _parse_percent(text: str) -> float:
 def _parse_count(text: str) -> int:
     count = int64.parse_unsigned_digits(text)
     if not count:
-        problem = f"`{text}` is no number of clusters"
+        problem = f"`{text}` is not a number of clusters"
         raise argparse.ArgumentTypeError(problem)
     return count
 
@@ -105,13 +111,13 @@ def run(args: argparse.Namespace) -> int:
     """Run the tests and report the results."""
     args.format = _choose_format(args)
     if args.seed is not None and args.fuzz is None:
-        raise errors.UsageError("--seed belongs to --fuzz")
+        raise errors.UsageError("--seed needs --fuzz")
     if args.fuzz is not None:
         from policysched.cli.subcommands import policytest_fuzz  # noqa: PLC0415 - only this option needs it
 
         return policytest_fuzz.run(args)
     if args.watch and args.format != _TEXT:
-        raise errors.UsageError("--watch tells people; it goes with --format text alone")
+        raise errors.UsageError("--watch needs --format text")
     if args.watch and args.update:
         raise errors.UsageError("--watch and --update exclude each other")
     if args.watch:
@@ -149,7 +155,7 @@ def _run_tests_once(args: argparse.Namespace) -> tuple[int, set[str]]:
     if args.update:
         written = _update_test_expectations(done)
         for path in written:
-            output.print_note_to_stderr(f"{path} is updated")
+            output.print_note_to_stderr(f"updated {path}")
         if written:
             done = running.run_test_suites(args.paths, args.run, prometheus_bin=args.prometheus_bin)
     _print_test_report(done, args)
@@ -229,7 +235,7 @@ def rerun_on_changes(
     inputs: set[str] = set()
     while True:
         inputs |= run_once()
-        output.print_note_to_stderr("waiting for changes; Ctrl-C ends it")
+        output.print_note_to_stderr("waiting for changes; press Ctrl-C to stop")
         seen = _read_modification_times(inputs, listed)
         while _read_modification_times(inputs, listed) == seen:
             wait(_WATCH_SECONDS)

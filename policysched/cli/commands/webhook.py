@@ -13,14 +13,14 @@ from policysched.observability import logs
 _NAME = re.compile(r"[a-z0-9.-]+/[a-z0-9.-]+")
 _LABEL = re.compile(r"([^=\s]+)=([^=\s]*)")
 _DESCRIPTION = """\
-Serve a validating admission webhook: a ConfigMap whose policies have errors is refused by the API
-server, with the diagnostics of `policysched check`. It asks nothing of the cluster and needs no
-rights there.
+Serve a validating admission webhook: the API server refuses a ConfigMap whose policies have errors,
+and returns the diagnostics of `policysched check`. The webhook sends no requests to the cluster and
+needs no rights there.
 """
 _EPILOG = """\
-Without --policy-configmap and --label, all ConfigMaps with keys that end in `.policy` are looked
-at. The API server posts to https://SERVICE/validate; /livez and /readyz are for probes.
-docs/policy-versions.md has the ValidatingWebhookConfiguration.
+Without --policy-configmap and --label, all ConfigMaps with keys that end in `.policy` are checked.
+The API server posts to https://SERVICE/validate; /livez and /readyz are for probes. For the
+ValidatingWebhookConfiguration, see docs/policy-versions.md.
 """
 
 
@@ -32,9 +32,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--secure-address",
         metavar="HOST:PORT",
         required=True,
-        help="where to listen, such as 0.0.0.0:9443",
+        help="address to listen on, such as 0.0.0.0:9443",
     )
-    for name, text in (("cert", "PEM certificates, the own one first"), ("key", "PEM key")):
+    for name, text in (("cert", "PEM certificates, the server's own first"), ("key", "PEM key")):
         parser.add_argument(
             f"--{name}-file",
             metavar="FILE",
@@ -45,27 +45,29 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--policy-configmap",
         metavar="NAMESPACE/NAME",
         action="append",
-        help="look at this ConfigMap, which must hold policies; repeatable",
+        help="check this ConfigMap, which must contain policies (repeatable)",
     )
     parser.add_argument(
         "--label",
         metavar="KEY=VALUE",
         action="append",
-        help="look at ConfigMaps with this label, which must hold policies; repeatable",
+        help="check ConfigMaps with this label, which must contain policies (repeatable)",
     )
     parser.add_argument(
         "--config",
         metavar="FILE",
-        help="the configuration of the scheduler: params, profiles, plugins",
+        help="configuration of the scheduler; its params, profiles and plugins are used",
     )
     parser.add_argument(
         "--params",
         "--param",
         metavar="NAME=VALUE",
         action="append",
-        help="value of a param of the policies; repeatable",
+        help="value of a param of the policies (repeatable)",
     )
-    parser.add_argument("--scheduler-name", metavar="N", help="what `run` is given, if anything")
+    parser.add_argument(
+        "--scheduler-name", metavar="N", help="the --scheduler-name of `run`, if it has one"
+    )
     parser.add_argument("--log-level", choices=logs.LEVELS, default="info", help="default: info")
     parser.add_argument(
         "--log-format", choices=("text", "json"), default="text", help="default: text"

@@ -105,7 +105,7 @@ def select_rule_points_rows(found: DecisionFacts, lines: int) -> list[RulePoints
     """Return the rows for `lines` lines of a points table: rules, the rest, the total."""
     rest = []
     if found.same_points:
-        title = "rules that tell no nodes apart"
+        title = "rules that give all nodes the same points"
         rest.append(RulePoints(title, found.same_points, found.same_points, is_summary=True))
     room = max(1, lines - len(rest) - 1)
     shown = list(found.points)

@@ -91,7 +91,7 @@ class DemoCluster:
         file = self._folder / edit.file
         old = file.read_text(encoding="utf-8")
         if edit.before not in old:
-            raise errors.InputError(edit.file, f"does not say `{edit.before}`")
+            raise errors.InputError(edit.file, f"does not contain `{edit.before}`")
         new = old.replace(edit.before, edit.after)
         file.write_text(new, encoding="utf-8")
         self._before_edit = self._frameworks

@@ -187,7 +187,7 @@ class ScreenView:
     def _render_points(self, found: decision_facts.DecisionFacts) -> console.RenderableType:
         out = decision_facts.format_exclusions(found)
         if found.runner_up is None:
-            return text.Text(f"{found.pod} fits on {found.node} alone; not: {out}")
+            return text.Text(f"{found.pod} fits only on {found.node}; rejected: {out}")
         drawn = _make_plain_table("points of " + found.pod.rsplit("/", 1)[-1], "left")
         drawn.add_column(found.node or "", justify="right", style="bold green")
         drawn.add_column(f"next: {found.runner_up}", justify="right")
@@ -198,12 +198,12 @@ class ScreenView:
             drawn.add_row(text.Text(points.rule, style), chosen, runner_up)
         if not out:
             return drawn
-        return console.Group(drawn, text.Text(f"not: {out}", "dim", no_wrap=True))
+        return console.Group(drawn, text.Text(f"rejected: {out}", "dim", no_wrap=True))
 
 
 def _render_exclusion_reasons(found: decision_facts.DecisionFacts) -> console.RenderableType:
     drawn = _make_plain_table("NODES", "right")
-    for header in ("WHY NOT", "WHO SAYS SO"):
+    for header in ("WHY NOT", "REJECTED BY"):
         drawn.add_column(header, no_wrap=True)
     drawn.add_column("WHICH", no_wrap=True, overflow="ellipsis", ratio=1)
     for excluded in found.excluded:

@@ -67,7 +67,7 @@ CHAPTERS = (
     ),
     Chapter(
         "A web tier",
-        "even over zones, replicas apart, near the cache: web-tier.policy",
+        "spread over zones, replicas apart, near the cache: web-tier.policy",
         tuple(demo_cluster.make_web_pod(number) for number in range(1, 7)),
     ),
     Chapter(
@@ -81,7 +81,7 @@ CHAPTERS = (
     ),
     Chapter(
         "A pod that fits nowhere",
-        "every node says why not; placed by measured load: load-aware.policy",
+        "each node has a reason; placed by measured load: load-aware.policy",
         (demo_cluster.make_report_pod(),),
     ),
     Chapter("An edit that helps it", "the limit for busy nodes is raised", edit=LIMIT),
@@ -92,7 +92,7 @@ CHAPTERS = (
     ),
     Chapter(
         "... or pack",
-        "one word is edited; the next job goes to the fullest node",
+        "one word is changed; the next job goes to the fullest node",
         (demo_cluster.make_job_pod(3), demo_cluster.make_job_pod(4)),
         edit=PACK,
     ),
@@ -132,11 +132,11 @@ def _format_demo_summary(stage: embedded_cluster.DemoCluster) -> list[str]:
     bound = output.format_count(reasons.count("Scheduled"), "pod")
     failed = output.format_count(reasons.count("FailedScheduling"), "failed attempt")
     return [
-        f"{bound} bound, {failed}. Scheduler, queue, cache and policies are those",
+        f"{bound} bound, {failed}. The scheduler, queue, cache and policies are those",
         "of `policysched run`; only the API server was simulated. Try next:",
         "",
-        "  policysched check policies                what you have just seen, checked",
-        "  policysched explain --cluster FILE --all  the same answers for your own cluster, from",
+        "  policysched check policies                check the policies of this demo",
+        "  policysched explain --cluster FILE --all  explain pods of your own cluster, from",
         "                                            kubectl get nodes,pods -A -o json > FILE",
-        "  policysched run --kubeconfig FILE         schedule it",
+        "  policysched run --kubeconfig FILE         schedule pods on it",
     ]

@@ -102,7 +102,7 @@ def _format_decision_headline(found: decision_facts.DecisionFacts) -> str:
     choice = f"{found.feasible} of {found.node_count} nodes fit"
     parts = [f"  {found.pod} ({found.profile}) -> {found.node}: {choice}"]
     out = decision_facts.format_exclusions(found)
-    parts += [f"not: {out}"] if out else []
+    parts += [f"rejected: {out}"] if out else []
     parts += [found.edit_effect] if found.edit_effect else []
     return "\n    ".join(parts)
 
@@ -114,7 +114,7 @@ def _format_rule_points(found: decision_facts.DecisionFacts) -> str:
 
 
 def _format_exclusion_reasons(found: decision_facts.DecisionFacts) -> str:
-    header = ("NODES", "WHY NOT", "WHO SAYS SO", "WHICH")
+    header = ("NODES", "WHY NOT", "REJECTED BY", "WHICH")
     rows = [
         (len(e.nodes), e.reason, e.rule, spelling.join_some_names(e.nodes, _SHOWN_NAMES))
         for e in found.excluded

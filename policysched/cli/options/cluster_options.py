@@ -20,14 +20,14 @@ def add_cluster_options(
     group.add_argument(
         "--live",
         action="store_true",
-        help="instead of --cluster: read the running cluster of the kubeconfig",
+        help="read the running cluster of the kubeconfig, instead of --cluster",
         default=default or False,
     )
     group.add_argument(
         "--kubeconfig",
         metavar="FILE",
-        help="with --live, which it implies; default: $KUBECONFIG, the pod's service account, or "
-        "~/.kube/config",
+        help="kubeconfig for --live, which it implies; default: $KUBECONFIG, the pod's service "
+        "account, or ~/.kube/config",
         default=default,
     )
     group.add_argument(
@@ -52,7 +52,9 @@ def choose_cluster_source(
     if not (args.live or args.kubeconfig or args.context):
         return args.cluster  # type: ignore[no-any-return]  # argparse knows no types
     if args.cluster is not None:
-        raise errors.UsageError("--cluster is a file; --live reads a running cluster: choose one")
+        raise errors.UsageError(
+            "--cluster reads a file, --live a running cluster; give only one of them"
+        )
     from policysched.inputs import live_cluster  # noqa: PLC0415 - `--help` does without
 
     return live_cluster.LiveClusterReference(args.kubeconfig, args.context)

@@ -54,7 +54,7 @@ def _refuse_ambiguous_form(word: str, forms: Sequence[str]) -> None:
     kind, slash, name = word.partition("/")
     near = difflib.get_close_matches(word, forms, n=1)
     if near and not slash:
-        raise errors.UsageError(f"`{word}` is no form of explain; did you mean `{near[0]}`?")
+        raise errors.UsageError(f"`{word}` is not a form of explain; did you mean `{near[0]}`?")
     if not slash:
         raise errors.UsageError(
             f"`{word}` is neither a form of explain nor NAMESPACE/NAME; "
@@ -62,6 +62,6 @@ def _refuse_ambiguous_form(word: str, forms: Sequence[str]) -> None:
         )
     if kind in _KINDS:
         raise errors.UsageError(
-            f"`{word}` may mean a pod of the namespace `{kind}`; write `explain pod {word}`, or "
-            f"`explain {_KINDS[kind]} {name}`"
+            f"`{word}` is ambiguous: `{kind}` may be a namespace; write `explain pod {word}`, "
+            f"or `explain {_KINDS[kind]} {name}`"
         )

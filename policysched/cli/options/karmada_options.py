@@ -22,25 +22,25 @@ if TYPE_CHECKING:
 
 def add_karmada_options(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
-    group = parser.add_argument_group("how to decide, as karmada-scheduler is told")
+    group = parser.add_argument_group("options of karmada-scheduler")
     group.add_argument(
         "--plugins",
         metavar="NAMES",
         default="*",
-        help="plugins, separated by commas: `*` for all, `-NAME` for all but one (default: *)",
+        help="plugins, separated by commas: `*` for all, `-NAME` to disable one (default: *)",
     )
     group.add_argument(
         "--enable-empty-workload-propagation",
         default=False,
         **run_flags.SWITCH,
-        help="name selected clusters that get no replicas, too",
+        help="also list selected clusters that get no replicas",
     )
     group.add_argument(
         "--feature-gates",
         metavar="GATE=true,…",
         default="",
-        help="gates of Karmada, AllAlpha and AllBeta; of use here are WorkloadAffinity, "
-        "PriorityBasedScheduling, MultiplePodTemplatesScheduling and "
+        help="feature gates of Karmada, AllAlpha and AllBeta; effective here are "
+        "WorkloadAffinity, PriorityBasedScheduling, MultiplePodTemplatesScheduling and "
         "CustomizedClusterResourceModeling",
     )
 
@@ -109,10 +109,12 @@ def load_cluster_policies(args: argparse.Namespace) -> texts.LoadedClusterPolici
 
     offline_options.refuse_empty_options(args, "metrics", "scheduler_name")
     if args.cluster == "-" and "-" in (args.policies or ()):
-        raise errors.UsageError("stdin is either the cluster or policies; name a file for one")
+        raise errors.UsageError(
+            "both the cluster and the policies are `-`; name a file for one of them"
+        )
     if not args.policies:
         if args.params or args.metrics:
-            raise errors.UsageError("params and metrics are of policies; name them by --policies")
+            raise errors.UsageError("params and metrics need policies; give --policies")
         return texts.LoadedClusterPolicies(None, (), ())
     loaded = texts.load_cluster_policies(
         texts.ClusterPolicyInputs(

@@ -20,19 +20,32 @@ def add_estimator_options(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
     group = parser.add_argument_group("estimators of member clusters")
     for name, text in (
-        ("enable-scheduler-estimator", "ask them how many replicas fit (default: false)"),
-        ("disable-scheduler-estimator-in-pull-mode", "not those of clusters in pull mode"),
-        ("insecure-skip-estimator-verify", "encrypt, but believe any certificate"),
+        ("enable-scheduler-estimator", "ask estimators how many replicas fit (default: false)"),
+        (
+            "disable-scheduler-estimator-in-pull-mode",
+            "do not ask estimators of clusters in pull mode",
+        ),
+        ("insecure-skip-estimator-verify", "encrypt, but accept any certificate"),
     ):
         group.add_argument(f"--{name}", default=False, help=text, **run_flags.SWITCH)
     for name, metavar, default, text in (
-        ("timeout", "DURATION", "3s", "for all answers about a binding together"),
-        ("service-namespace", "NAMESPACE", "karmada-system", "where their Services are"),
-        ("service-prefix", "PREFIX", "karmada-scheduler-estimator", "of `PREFIX-CLUSTER`"),
-        ("port", "PORT", "10352", "of the Services"),
-        ("ca-file", "FILE", "", "who vouches for them; none for no encryption"),
-        ("cert-file", "FILE", "", "certificate that is shown to them"),
-        ("key-file", "FILE", "", "key of the certificate"),
+        ("timeout", "DURATION", "3s", "time limit of all answers about one binding together"),
+        ("service-namespace", "NAMESPACE", "karmada-system", "namespace of their Services"),
+        (
+            "service-prefix",
+            "PREFIX",
+            "karmada-scheduler-estimator",
+            "prefix of their names, `PREFIX-CLUSTER`",
+        ),
+        ("port", "PORT", "10352", "port of the Services"),
+        (
+            "ca-file",
+            "FILE",
+            "",
+            "certificate authority of estimators; without one there is no encryption",
+        ),
+        ("cert-file", "FILE", "", "client certificate for estimators"),
+        ("key-file", "FILE", "", "key of the client certificate"),
     ):
         said = f"{text} (default: {default})" if default else text
         group.add_argument(
@@ -76,15 +89,15 @@ def find_estimator_warnings(args: argparse.Namespace) -> list[str]:
     if not args.enable_scheduler_estimator:
         return []
     if args.insecure_skip_estimator_verify:
-        said = ["--insecure-skip-estimator-verify: whoever answers as an estimator is believed"]
+        said = ["--insecure-skip-estimator-verify: certificates of estimators are not verified"]
     elif not args.scheduler_estimator_ca_file:
-        return ["without --scheduler-estimator-ca-file estimators are asked without encryption"]
+        return ["connections to estimators are not encrypted without --scheduler-estimator-ca-file"]
     else:
         said = []
     if bool(args.scheduler_estimator_cert_file) != bool(args.scheduler_estimator_key_file):
         said.append(
-            "no certificate is shown to estimators: --scheduler-estimator-cert-file and "
-            "--scheduler-estimator-key-file need each other"
+            "no client certificate is used for estimators: give both "
+            "--scheduler-estimator-cert-file and --scheduler-estimator-key-file"
         )
     return said
 
@@ -104,6 +117,6 @@ def _parse_port(text: str) -> int:
     port = int64.parse_unsigned_digits(text)
     if port is None or port > _MAX_PORT:
         raise errors.UsageError(
-            f"--scheduler-estimator-port: `{text}` is not from 0 to {_MAX_PORT}"
+            f"--scheduler-estimator-port: `{text}` is not a port from 0 to {_MAX_PORT}"
         )
     return port

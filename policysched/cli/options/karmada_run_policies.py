@@ -24,14 +24,14 @@ def add_policy_options(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--metrics-file",
         metavar="FILE",
-        help="values of metrics, as `karmada simulate --metrics` reads them; read again when it "
-        "changes",
+        help="values of metrics, in the form of `karmada simulate --metrics`; read again when "
+        "the file changes",
     )
     group.add_argument(
         "--config",
         metavar="FILE",
-        help="a PolicySchedulerConfiguration with policies, params and prometheus, and nothing "
-        "else; the options stand over what it says",
+        help="a PolicySchedulerConfiguration with only policies, params and prometheus; "
+        "options override it",
     )
 
 
@@ -46,19 +46,19 @@ def read_policy_configuration(args: argparse.Namespace) -> config.Config:
 
     offline_options.refuse_empty_options(args, "config", "metrics_file")
     if args.metrics_file and args.prometheus:
-        raise errors.UsageError("give either --metrics-file or --prometheus")
+        raise errors.UsageError("give --metrics-file or --prometheus, not both")
     flags = run_flags.read_policy_flags(args)
     said = config_reading.read_effective_config(args.config, flags)
     for field in config.Config.__struct_fields__:
         if field not in _FIELDS and getattr(said, field) != getattr(config.Config(), field):
             name = _convert_to_camel_case(field)
-            problem = f"{name} is not for `karmada run`, which has options for it"
+            problem = f"{name} is not allowed for `karmada run`, which has options for it"
             known = ", ".join(_FIELDS)
             raise errors.ConfigurationError(str(args.config), problem, help=f"leave only {known}")
     has_policies = said.policies.paths or said.policies.config_map
     if not has_policies and (args.metrics_file or flags):
         raise errors.UsageError(
-            "params and metrics are of policies; name them by --policies or --policy-configmap"
+            "params and metrics need policies; give --policies or --policy-configmap"
         )
     return said
 

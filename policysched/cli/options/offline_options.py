@@ -25,23 +25,24 @@ _ClusterT = TypeVar("_ClusterT")
 _PARAMS = re.compile(r",(?=[A-Za-z_]\w*=)")
 _MUCH_YAML_MEGABYTES = 20
 _PROFILES = """\
-A pod is decided by the profile that its schedulerName names. Where no profile has that name, the
-only profile decides, or the one called `policysched`; of several others none does, and the pod is
-left out, as `run` would leave it to another scheduler. --scheduler-name N decides all pods by
-profile N. Without policies, and for policies without a profile, there is one profile, called
-`policysched` or N: kube-scheduler's default plugins and all policies.
+The profile that a pod names in its schedulerName decides it. If no profile has that name, the only
+profile decides, or the one called `policysched`. With several profiles of other names no profile
+decides the pod: it is left out, as `run` would leave it to another scheduler. --scheduler-name N
+decides all pods by profile N. Without policies, and for policies without a profile, there is one
+profile, called `policysched` or N: kube-scheduler's default plugins and all policies.
 """
 
 
 def add_offline_options(parser: argparse.ArgumentParser, *, is_again: bool = False) -> None:
     """Add the options; `is_again` is for a form of a command that already has them."""
     parser.epilog = _PROFILES
-    group = parser.add_argument_group("what to decide on")
+    group = parser.add_argument_group("cluster")
     default = argparse.SUPPRESS if is_again else None
     cluster_options.add_cluster_options(
         group,
-        "what `kubectl get nodes,pods -A -o json` (or yaml) prints, namespaces, services and "
-        "workloads too if wanted; `-` reads it from stdin, or JSON lines, one List a line",
+        "the output of `kubectl get nodes,pods -A -o json` (or yaml), optionally with "
+        "namespaces, services and workloads; `-` reads it, or JSON lines with one List on each "
+        "line, from stdin",
         default,
     )
     add_policy_options(group, default)
@@ -53,7 +54,7 @@ def add_offline_options(parser: argparse.ArgumentParser, *, is_again: bool = Fal
     )
     add_now_option(group, default)
     group.add_argument(
-        "--scheduler-name", metavar="N", help="profile that stands for all pods", default=default
+        "--scheduler-name", metavar="N", help="decide all pods by this profile", default=default
     )
     output.add_output_option(parser, is_again=is_again)
 
@@ -67,7 +68,7 @@ def add_policy_options(
         "--policies",
         metavar="PATH",
         action="append",
-        help="a .policy file, a folder of such files, or a ConfigMap manifest; repeatable",
+        help="a .policy file, a folder of such files, or a ConfigMap manifest (repeatable)",
         default=default,
     )
     group.add_argument(
@@ -75,7 +76,7 @@ def add_policy_options(
         "--param",
         metavar="NAME=VALUE",
         action="append",
-        help="value of a param of the policies; repeatable",
+        help="value of a param of the policies (repeatable)",
         default=default,
     )
 
@@ -86,7 +87,7 @@ def add_now_option(group: argparse._ActionsContainer, default: str | None = None
         "--now",
         metavar="TIME",
         type=_parse_now,
-        help="the time that policies go by, such as 2026-03-02T10:00:00+01:00; default: now",
+        help="time for `during` and `expires`, such as 2026-03-02T10:00:00+01:00; default: now",
         default=default,
     )
 
@@ -106,7 +107,9 @@ def read_offline_inputs(args: argparse.Namespace) -> sessions.OfflineInputs:
         )
     refuse_empty_options(args, "metrics", "scheduler_name")
     if args.cluster == "-" and "-" in (args.policies or ()):
-        raise errors.UsageError("stdin is either the cluster or policies; name a file for one")
+        raise errors.UsageError(
+            "both the cluster and the policies are `-`; name a file for one of them"
+        )
     if isinstance(cluster, str):
         _warn_about_large_yaml(cluster)
     return sessions.OfflineInputs(
@@ -139,7 +142,7 @@ def _warn_about_large_yaml(cluster: str) -> None:
             return  # reading the file reports the error
         if megabytes > _MUCH_YAML_MEGABYTES:
             output.print_note_to_stderr(
-                f"{megabytes:,.0f} MB of YAML; JSON (`-o json`) is read much faster"
+                f"reading {megabytes:,.0f} MB of YAML; JSON (`kubectl -o json`) is much faster"
             )
 
 
@@ -250,7 +253,7 @@ def parse_param_values(given: list[str] | tuple[str, ...]) -> dict[str, str]:
     for text in (part for joined in given for part in _PARAMS.split(joined)):
         name, equals, value = text.partition("=")
         if not equals or not name:
-            raise errors.UsageError(f"`{text}` is no param; write --params name=value")
+            raise errors.UsageError(f"`{text}` is not a param; write --params name=value")
         if name in found:
             raise errors.UsageError(f"the param `{name}` is given twice")
         found[name] = value
@@ -261,6 +264,6 @@ def _parse_now(text: str) -> datetime.datetime:
     """Return an ISO time; without an offset it is UTC."""
     time = clocks.parse_time(text)
     if time is None:
-        problem = f"`{text}` is no time such as 2026-03-02T10:00:00+01:00"
+        problem = f"`{text}` is not a time such as 2026-03-02T10:00:00+01:00"
         raise argparse.ArgumentTypeError(problem)
     return time

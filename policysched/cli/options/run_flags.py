@@ -77,21 +77,21 @@ OPTIONS: dict[str, list[ConfigurationOption]] = {
         _make_configuration_option(
             "policy-configmap",
             "policies.configMap",
-            "a ConfigMap that is followed, instead of --policies; its keys ending in .policy count",
+            "ConfigMap to follow, instead of --policies; its keys that end in .policy are read",
             metavar="NAMESPACE/NAME",
         ),
         _make_configuration_option(
             "on-bad-start",
             "policies.onBadStart",
-            "with bad policies at the start: refuse to start, or go by the last good version kept "
-            "in the cluster; default: refuse",
+            "if the policies are invalid at the start: refuse to start, or use the last good "
+            "version in the history (lastGood); default: refuse",
             choices=("refuse", "lastGood"),
         ),
         _make_configuration_option(
             "lint-errors",
             "policies.lintErrors",
-            "a version in which `policysched lint` finds errors: refuse it, or warn; "
-            "default: refuse",
+            "a version in which `policysched lint` reports errors is refused, or causes a "
+            "warning; default: refuse",
             choices=("refuse", "warn"),
         ),
     ],
@@ -99,24 +99,26 @@ OPTIONS: dict[str, list[ConfigurationOption]] = {
         _make_configuration_option(
             "secure-address",
             "serving.secureAddress",
-            "where to serve health, metrics and debugging by TLS, such as 0.0.0.0:10259 "
-            "(default: nowhere)",
+            "address of health, metrics and debug pages with TLS, such as 0.0.0.0:10259 "
+            "(default: none)",
             metavar="HOST:PORT",
         ),
         _make_configuration_option(
             "cert-file tls-cert-file",
             "serving.certFile",
-            "PEM certificate; by default one is made at the start",
+            "PEM certificate; default: a self-signed one, made at the start",
             metavar="FILE",
         ),
         _make_configuration_option(
-            "key-file tls-private-key-file", "serving.keyFile", "PEM key of it", metavar="FILE"
+            "key-file tls-private-key-file",
+            "serving.keyFile",
+            "PEM key of the certificate",
+            metavar="FILE",
         ),
         _make_configuration_option(
             "metrics-address",
             "serving.metricsAddress",
-            "where to serve metrics of its own in the clear, such as 127.0.0.1:9153 "
-            "(default: nowhere)",
+            "address of metrics and health without TLS, such as 127.0.0.1:9153 (default: none)",
             metavar="HOST:PORT",
         ),
     ],
@@ -134,17 +136,17 @@ OPTIONS: dict[str, list[ConfigurationOption]] = {
             for name, field, metavar, text in (
                 (
                     *("lease-duration", "leaseDuration", "15s"),
-                    "after so long without a sign of the leader another takes over",
+                    "how long after the leader's last renewal another process takes over",
                 ),
                 (
                     *("renew-deadline", "renewDeadline", "10s"),
-                    "so long a leader goes on that cannot renew its lease",
+                    "how long a leader retries renewal before it stops scheduling",
                 ),
                 (
                     "retry-period",
                     "retryPeriod",
                     "2s",
-                    "how often the leader renews, and others try",
+                    "how often the leader renews the lease and others try to acquire it",
                 ),
                 (
                     "resource-name",
@@ -154,7 +156,10 @@ OPTIONS: dict[str, list[ConfigurationOption]] = {
                 ),
                 (
                     *("resource-namespace", "resourceNamespace", "NAMESPACE"),
-                    "default: the pod's own, else kube-system",
+                    (
+                        "namespace of the Lease; default: that of the pod, outside a cluster "
+                        "kube-system"
+                    ),
                 ),
             )
         ),
@@ -163,14 +168,14 @@ OPTIONS: dict[str, list[ConfigurationOption]] = {
         _make_configuration_option(
             "kube-api-qps",
             "clientConnection.qps",
-            "limit of requests a second (default: none)",
+            "limit of requests per second (default: none)",
             metavar="N",
             type=float,
         ),
         _make_configuration_option(
             "kube-api-burst",
             "clientConnection.burst",
-            "how many may come at once; default: twice as many as in a second",
+            "how many requests may be sent at once; default: twice the limit",
             metavar="N",
             type=int,
         ),
@@ -201,7 +206,7 @@ def add_run_options(parser: argparse.ArgumentParser) -> None:
         "--feature-gates",
         metavar="NAME=true|false",
         action="append",
-        help="switches of `features` in the configuration; repeatable, or joined by commas",
+        help="switches of `features` in the configuration (repeatable, or separated by commas)",
     )
     add_prometheus_option(parser.add_argument_group("metrics"))
 
@@ -224,8 +229,8 @@ def add_prometheus_option(group: argparse._ActionsContainer) -> None:
         "--prometheus",
         metavar="[NAME=]URL",
         action="append",
-        help="where metrics come from; repeatable, NAME is what `source` of a metric says; "
-        "credentials, TLS and headers are in --config",
+        help="Prometheus server for metrics (repeatable); NAME is the `source` of metrics; set "
+        "credentials, TLS and headers in --config",
     )
 
 
@@ -287,7 +292,7 @@ def _split_feature_gates(given: Iterable[str]) -> Iterable[tuple[str, str]]:
     for text in (part for joined in given for part in joined.split(",")):
         name, equals, value = text.partition("=")
         if not equals or not name:
-            problem = f"`{text}` is no switch; write NAME=true or NAME=false"
+            problem = f"`{text}` is not a switch; write NAME=true or NAME=false"
             raise errors.UsageError(f"--feature-gates: {problem}")
         yield name, value
 
@@ -308,7 +313,7 @@ def _read_policy_source(args: argparse.Namespace) -> list[config_reading.FieldOv
     from policysched.config import config_reading  # noqa: PLC0415 - `--help` does without
 
     if args.policies and args.policy_configmap:
-        raise errors.UsageError("give either --policies or --policy-configmap")
+        raise errors.UsageError("give --policies or --policy-configmap, not both")
     if "" in (args.policies or ()):
         raise errors.UsageError("a path of policies is empty; `.` is the current folder")
     flag = config_reading.FieldOverride

@@ -18,8 +18,8 @@ def add_paths_argument(parser: argparse.ArgumentParser, *, is_required: bool = T
         "paths",
         nargs="+" if is_required else "*",
         metavar="PATH",
-        help="a .policy file, a folder of such files, a ConfigMap manifest (YAML or JSON), or `-` "
-        "for stdin, which may be a manifest too",
+        help="a .policy file, a folder of such files, a ConfigMap manifest (YAML or JSON), or "
+        "`-` for a policy or a manifest on stdin",
     )
 
 

@@ -60,8 +60,8 @@ class RewriteCommand:
 
 def add_comparison_options(mode: argparse._MutuallyExclusiveGroup) -> None:
     """Add the options that only report changes."""
-    mode.add_argument("--check", action="store_true", help="name the files that would change")
-    mode.add_argument("--diff", action="store_true", help="show what would change")
+    mode.add_argument("--check", action="store_true", help="list the files that would change")
+    mode.add_argument("--diff", action="store_true", help="show the changes")
 
 
 def rewrite_policy_files(rewriting: RewriteCommand, args: argparse.Namespace) -> int:
@@ -102,7 +102,7 @@ def _print_rewrite_problems(
 
 def print_unchanged_text_error(name: str, reason: str) -> None:
     """Print the reason for which a text is not changed."""
-    output.print_error(f"`{name}` is left as it is: {reason}")
+    output.print_error(f"`{name}` is left unchanged: {reason}")
 
 
 def _output_rewritten_file(
@@ -207,7 +207,7 @@ def _read_byte_order_mark(target: pathlib.Path, name: str, before: str) -> str:
     for mark in ("", "\ufeff"):
         if now == mark + before:
             return mark
-    raise errors.InputError(name, "has changed since it was read, so it is not written")
+    raise errors.InputError(name, "has changed since it was read and is not written")
 
 
 def _write_copying_owner_and_mode(descriptor: int, content: str, like: os.stat_result) -> None:

@@ -19,8 +19,8 @@ JSON = "json"
 FORMATS = (FULL, CONCISE, JSON, "github", "gitlab", "sarif", "junit", "rdjson")
 FOR_PEOPLE = (FULL, CONCISE)
 _HELP = (
-    "form of the findings: full (the default), concise, json, github (annotations of GitHub "
-    "Actions), gitlab (code quality), sarif (code scanning), junit, rdjson (reviewdog)"
+    "format of findings: full (the default), concise, json, github (annotations of GitHub "
+    "Actions), gitlab (code quality), sarif (code scanning), junit or rdjson (reviewdog)"
 )
 
 

@@ -31,8 +31,8 @@ def add_output_option(parser: argparse.ArgumentParser, *, is_again: bool = False
         "--output",
         choices=(HUMAN, WIDE, JSON),
         default=argparse.SUPPRESS if is_again else None,
-        help="human (the default), wide (tables as wide as they are, whatever the terminal), or "
-        "json; JSON lines are answered by JSON lines",
+        help="human (the default), wide (tables are not folded to the width of the terminal), "
+        "or json; the answer to JSON lines is JSON lines",
     )
 
 

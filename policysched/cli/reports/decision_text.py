@@ -30,7 +30,7 @@ def format_decision(decision: Decision) -> str:
         parts.append(_INDENT + decision["message"])
     if decision["nominatedNode"]:
         victims = output.join_names_briefly(decision["victims"]) or "nobody"
-        parts.append(f"{_INDENT}room is made on {decision['nominatedNode']}, of {victims}")
+        parts.append(f"{_INDENT}preemption makes room on {decision['nominatedNode']}: {victims}")
     parts += [_INDENT + seen for seen in decision["evidence"]]
     if decision["rejections"]:
         parts += ["", _format_rejections(decision)]
@@ -49,7 +49,7 @@ def _format_decision_head(decision: Decision) -> str:
     results = {
         "scheduled": f"{decision['pod']} scheduled to {decision['node']}",
         "unschedulable": f"{decision['pod']} does not fit",
-        "error": f"{decision['pod']} was not scheduled for an error",
+        "error": f"{decision['pod']} was not scheduled because of an error",
     }
     return f"{results[decision['result']]} (attempt {decision['attempt']}, {decision['time']})"
 
@@ -106,7 +106,7 @@ def _format_winner_and_runner_up(decision: Decision) -> list[str]:
         following = others[0]
         lead = (
             explain_text.format_points_difference(scores[chosen], scores[following])
-            or "equal in all rules"
+            or "with equal points from all rules"
         )
         total = scores[following]["total"]
         lines.append(f"{_INDENT}runner-up: {following} with {total} points ({lead})")

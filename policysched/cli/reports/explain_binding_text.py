@@ -24,7 +24,7 @@ _NO_LIMIT = 2**31 - 1
 _ADDED = {
     "clusterGroup": "the groups of clusters",
     "spreadConstraint": "the spread constraints",
-    "replicas": "how replicas are divided",
+    "replicas": "the division of replicas",
 }
 
 
@@ -43,9 +43,9 @@ def format_binding_report(report: Report) -> str:
 
 def _format_placement_result(report: Report) -> list[str]:
     if report["error"]:
-        head = styles.mark_text_style(f"{report['binding']} goes nowhere", styles.BAD)
+        head = styles.mark_text_style(f"{report['binding']} gets no cluster", styles.BAD)
         return [head, _INDENT + report["error"]]
-    told = format_target_clusters(report["clusters"]) or "no cluster, for it has no replicas"
+    told = format_target_clusters(report["clusters"]) or "no cluster, because it has no replicas"
     via = report["observedAffinity"]
     text = f"{report['binding']} goes to {told}" + (f", by {via}" if via else "")
     return [styles.mark_text_style(text, styles.GOOD)]
@@ -70,8 +70,8 @@ def _format_selecting_policies(report: Report) -> list[str]:
     lines = []
     for policy in report["policies"]:
         adds = [_ADDED[statement] for statement in policy["adds"]]
-        said = f" and says {', '.join(adds)}" if adds else ""
-        lines.append(f"{_INDENT}clusterPolicy {policy['policy']} is about it{said}")
+        said = f" and defines {', '.join(adds)}" if adds else ""
+        lines.append(f"{_INDENT}clusterPolicy {policy['policy']} applies{said}")
     return lines
 
 
@@ -171,13 +171,9 @@ def _format_scheduling_steps(attempt: Report) -> list[str]:
         names = output.join_names_briefly(selection["clusters"])
         lines.append(f"{_INDENT}chosen: {names} ({selection['how']})")
     if division is not None:
-        replicas = (
-            f"{output.format_count(division['replicas'], 'replica')} "
-            if division["replicas"]
-            else ""
-        )
+        count = f"{division['replicas']:,}, " if division["replicas"] else ""
         lines.append(
-            f"{_INDENT}divided: {replicas}{division['how']}{_format_division_weights(division)}"
+            f"{_INDENT}replicas: {count}{division['how']}{_format_division_weights(division)}"
         )
     if attempt["clusters"]:
         lines.append(f"{_INDENT}result: {format_target_clusters(attempt['clusters'])}")

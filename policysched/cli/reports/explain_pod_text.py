@@ -81,15 +81,15 @@ def _format_current_node(report: Report) -> list[str]:
         said = f"it is on {node}, a node that the cluster does not have"
     elif not placed["fits"]:
         reasons = _format_node_rejection_reasons(report, node)
-        said = f"it is on {node}, where it would not be put now: {reasons}"
+        said = f"it is on {node}, which would not be chosen now: {reasons}"
     elif not placed["best"]:
         others = output.join_names_briefly(best)
-        said = f"it is on {node}, where it fits, but it would go to {others} now"
+        said = f"it is on {node} and fits there, but {others} would be chosen now"
     elif len(best) > 1:
-        said = f"it is on {node}, and could be put there again: {len(best):,} nodes are as good"
+        said = f"it is on {node}, which could be chosen again: {len(best):,} nodes are as good"
     else:
-        said = f"it is on {node}, and would be put there again"
-    return [f"{_INDENT}{said} (as if it were not there)"]
+        said = f"it is on {node}, which would be chosen again"
+    return [f"{_INDENT}{said} (decided as if it had no node)"]
 
 
 def _format_node_rejection_reasons(report: Report, node: str) -> str:

@@ -100,7 +100,7 @@ def format_shadow_verdict(verdict: Mapping[str, Any]) -> str:
         "otherNode": f"it would go to {node}",
         "newlySchedulable": f"it would be placed, on {node}",
         "newlyUnschedulable": f"it would stay pending: {message}",
-        "stillUnschedulable": f"it would stay pending as well: {message}",
+        "stillUnschedulable": f"it would also stay pending: {message}",
         "failed": f"failed: {message}",
     }[verdict["outcome"]]
 

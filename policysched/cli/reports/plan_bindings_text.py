@@ -12,13 +12,13 @@ Report: TypeAlias = dict[str, Any]
 _HEADS = {
     "unschedulable": ("binding becomes unschedulable", "bindings become unschedulable"),
     "profileRemoved": ("binding loses its profile", "bindings lose their profile"),
-    "clusters": ("binding would get other clusters", "bindings would get other clusters"),
+    "clusters": ("binding would move to other clusters", "bindings would move to other clusters"),
     "replicas": ("binding would get other replicas", "bindings would get other replicas"),
     "schedulable": ("binding becomes schedulable", "bindings become schedulable"),
     "profileAdded": ("binding gets a profile", "bindings get a profile"),
     "reason": (
-        "binding stays unplaced for another reason",
-        "bindings stay unplaced for another reason",
+        "binding stays unscheduled for another reason",
+        "bindings stay unscheduled for another reason",
     ),
     "present": ("binding leaves clusters that it has", "bindings leave clusters that they have"),
 }
@@ -39,7 +39,7 @@ def format_binding_changes(bindings: Report) -> list[str]:
         shown = [_format_binding_row(each) for each in changed[: plan_words.SHOWN]]
         table = output.format_table(HEADER, shown, "  ")
         rest = len(changed) - plan_words.SHOWN
-        more = [f"  and {rest:,} more; `-o json` tells all"] if rest > 0 else []
+        more = [f"  and {rest:,} more; `-o json` lists all"] if rest > 0 else []
         title = styles.mark_text_style(
             format_binding_outcome_count(outcome, len(changed)), plan_words.STYLES.get(outcome, "")
         )

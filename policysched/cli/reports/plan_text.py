@@ -83,7 +83,7 @@ def format_pod_counts(report: Report) -> str:
     said = said or ["nothing changes for any pod"]
     lost = counts["nodeLost"]
     tail = (
-        f"; the present node of {output.format_count(lost, 'pod')} no longer takes "
+        f"; the present node of {output.format_count(lost, 'pod')} no longer accepts "
         f"{'it' if lost == 1 else 'them'}"
         if lost
         else ""
@@ -140,4 +140,4 @@ def _format_pod_changes(outcome: str, changed: list[Report]) -> str:
 
 def _format_omitted_count(number: int) -> list[str]:
     rest = number - plan_words.SHOWN
-    return [f"  and {rest:,} more; `-o json` tells all"] if rest > 0 else []
+    return [f"  and {rest:,} more; `-o json` lists all"] if rest > 0 else []

@@ -69,7 +69,7 @@ def _format_coverage(found: coverage.PolicyCoverage, threshold: float | None) ->
 
 def _format_test_summary(run: running.PolicyTestRun) -> str:
     if not run.results and not run.problems:
-        return "no tests: files of tests end in _test.yaml, or are named as they are"
+        return "no tests found; name a file of tests, or a folder with files that end in _test.yaml"
     failed, wrong, skipped = (
         run.count_results("fail"),
         run.count_results("error"),

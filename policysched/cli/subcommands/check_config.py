@@ -46,7 +46,7 @@ def check_configuration_alone(args: argparse.Namespace, configuration: config.Co
         ConfigurationError: a profile could not start.
     """
     if configuration is None:
-        raise errors.UsageError("name a PATH to check, or a configuration by --config")
+        raise errors.UsageError("nothing to check; give a PATH, or a configuration with --config")
     from policysched.profiles import policies  # noqa: PLC0415 - `--help` does without NumPy
 
     policy_set = policies.load_policy_set((), {}, None, _remove_params(configuration))

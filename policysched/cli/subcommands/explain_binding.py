@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     from policysched.inputs import karmada_file, object_lists
 
 _DESCRIPTION = """\
-Say where a ResourceBinding or ClusterResourceBinding of a Karmada control plane would go if it were
-scheduled now: what each filter and score, also of cluster policies, says of each cluster, which
-clusters are chosen and how replicas are divided. --cluster is what `kubectl get
-clusters,resourcebindings,clusterresourcebindings -A -o json` prints at the Karmada API server.
+Show how a ResourceBinding or ClusterResourceBinding of a Karmada control plane would be scheduled
+now: the result of each filter and score, also of cluster policies, for each cluster, the chosen
+clusters, and the division of replicas. --cluster is the output of `kubectl get
+clusters,resourcebindings,clusterresourcebindings -A -o json` at the Karmada API server.
 """
 
 
@@ -39,7 +39,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="without a namespace: a ClusterResourceBinding, or one in `default`",
     )
     parser.add_argument(
-        "--all", dest="all_bindings", action="store_true", help="explain every binding, each alone"
+        "--all", dest="all_bindings", action="store_true", help="explain every binding by itself"
     )
     karmada_options.add_karmada_options(parser)
 
@@ -47,12 +47,16 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Print the explanation."""
     if args.all:
-        raise errors.UsageError("--all stands for pods there; write `explain binding --all`")
+        raise errors.UsageError(
+            "--all before `binding` means all pods; write `explain binding --all`"
+        )
     if args.decisions is not None:
-        raise errors.UsageError("--decisions are about pods; a binding is explained by --cluster")
+        raise errors.UsageError(
+            "--decisions has records of pods only; explain a binding with --cluster"
+        )
     if bool(args.binding) == args.all_bindings:
         raise errors.UsageError(
-            "say which bindings: `binding [NAMESPACE/]NAME`, or `binding --all`"
+            "no binding is named; write `binding [NAMESPACE/]NAME`, or `binding --all`"
         )
     inputs = _read_control_planes(args)
     loaded = karmada_options.load_cluster_policies(args)

@@ -21,28 +21,28 @@ _OF_NODES = ("node", "all_nodes")
 
 def add_decision_options(parser: argparse.ArgumentParser, *, is_again: bool = False) -> None:
     """Add the options; `is_again` is for a form of a command that already has them."""
-    group = parser.add_argument_group("what was decided, in place of --cluster")
+    group = parser.add_argument_group("decisions of a running scheduler, instead of --cluster")
     default = argparse.SUPPRESS if is_again else None
     group.add_argument(
         "--decisions",
         metavar="URL|FILE",
-        help="the secure port of a running scheduler, such as https://127.0.0.1:10259, or what its "
-        "page /debug/decisions says; `-` for stdin",
+        help="the secure port of a running scheduler, such as https://127.0.0.1:10259, or a "
+        "file with the content of its page /debug/decisions; `-` for stdin",
         default=default,
     )
     group.add_argument(
-        "--token-file", metavar="FILE", help="a bearer token for the URL", default=default
+        "--token-file", metavar="FILE", help="file with a bearer token for the URL", default=default
     )
     group.add_argument(
         "--ca-file",
         metavar="FILE",
-        help="certificates to trust for the URL; default: the system's",
+        help="certificate authorities to trust for the URL; default: those of the system",
         default=default,
     )
     group.add_argument(
         "--insecure-skip-tls-verify",
         action="store_true",
-        help="take the certificate of the URL as it is",
+        help="do not verify the certificate of the URL",
         default=default,
     )
 
@@ -65,7 +65,7 @@ def run(args: argparse.Namespace) -> int:
     found = decision_source.read_decisions(args.decisions, pod, access)
     if pod is not None and not found:
         advice = "only the latest decisions are kept: `decisions.kept` of the configuration"
-        raise errors.InputError(f"`{pod}`", "no decision about such a pod is kept", help=advice)
+        raise errors.InputError(f"`{pod}`", "no decision about this pod is kept", help=advice)
     if args.output == output.JSON:
         output.write_json_array(found)
     else:

@@ -30,11 +30,11 @@ _log = logging.getLogger("policysched")
 
 _DESCRIPTION = """\
 Schedule ResourceBindings and ClusterResourceBindings whose schedulerName is N, as karmada-scheduler
-does, until SIGTERM or SIGINT. Options that karmada-scheduler has mean what they mean there.
+does, until SIGTERM or SIGINT. Options of karmada-scheduler have the same meaning as there.
 """
 _EPILOG = """\
-Beside karmada-scheduler, give both --scheduler-name and --leader-elect-resource-name; policies name
-the scheduler in spec.schedulerName.
+To run beside karmada-scheduler, give both --scheduler-name and --leader-elect-resource-name;
+policies name the scheduler in spec.schedulerName.
 """
 
 _DEFAULT_NAME = "default-scheduler"
@@ -57,16 +57,18 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--kubeconfig",
         metavar="FILE",
-        help="of the Karmada API server; default: $KUBECONFIG, the pod's service account, or "
-        "~/.kube/config",
+        help="kubeconfig of the Karmada API server; default: $KUBECONFIG, the pod's service "
+        "account, or ~/.kube/config",
     )
     parser.add_argument("--context", metavar="NAME", help="context of the kubeconfig")
-    parser.add_argument("--master", metavar="URL", help="address that stands over the kubeconfig's")
+    parser.add_argument(
+        "--master", metavar="URL", help="address of the API server; overrides the kubeconfig"
+    )
     parser.add_argument(
         "--scheduler-name",
         metavar="N",
         default=_DEFAULT_NAME,
-        help=f"whose bindings are scheduled (default: {_DEFAULT_NAME})",
+        help=f"schedulerName of the bindings to schedule (default: {_DEFAULT_NAME})",
     )
     karmada_options.add_karmada_options(parser)
     karmada_run_policies.add_policy_options(parser)
@@ -79,7 +81,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--log-format", choices=("text", "json"), default="text", help="default: text"
     )
-    group.add_argument("--v", "-v", metavar="N", type=int, default=0, help="4 and more: debug")
+    group.add_argument(
+        "--v",
+        "-v",
+        metavar="N",
+        type=int,
+        default=0,
+        help="log level of klog; 4 and more mean debug",
+    )
     _add_ignored_options(parser)
 
 
@@ -93,10 +102,25 @@ def _add_election_options(parser: argparse.ArgumentParser) -> None:
     )
     for name, metavar, default, text in (
         ("resource-name", "NAME", _DEFAULT_LEASE, "name of the Lease"),
-        ("resource-namespace", "NAMESPACE", "karmada-system", "where it is"),
-        ("lease-duration", "15s", "15s", "after so long without a sign another takes over"),
-        ("renew-deadline", "10s", "10s", "so long a leader goes on that cannot renew its lease"),
-        ("retry-period", "2s", "2s", "how often the leader renews, and others try"),
+        ("resource-namespace", "NAMESPACE", "karmada-system", "namespace of the Lease"),
+        (
+            "lease-duration",
+            "15s",
+            "15s",
+            "how long after the leader's last renewal another process takes over",
+        ),
+        (
+            "renew-deadline",
+            "10s",
+            "10s",
+            "how long a leader retries renewal before it stops scheduling",
+        ),
+        (
+            "retry-period",
+            "2s",
+            "2s",
+            "how often the leader renews the lease and others try to acquire it",
+        ),
     ):
         group.add_argument(
             f"--leader-elect-{name}",
@@ -109,17 +133,17 @@ def _add_election_options(parser: argparse.ArgumentParser) -> None:
 def _add_rate_limit_options(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("limits")
     for name, kind, default, text in (
-        ("kube-api-qps", float, 40.0, "requests a second; -1 for no limit"),
-        ("kube-api-burst", int, 60, "how many may come at once"),
-        ("rate-limiter-qps", int, 10, "bindings a second that are tried again"),
-        ("rate-limiter-bucket-size", int, 100, "how many of these may come at once"),
+        ("kube-api-qps", float, 40.0, "requests per second; -1 for no limit"),
+        ("kube-api-burst", int, 60, "how many requests may be sent at once"),
+        ("rate-limiter-qps", int, 10, "failed bindings that are retried per second"),
+        ("rate-limiter-bucket-size", int, 100, "how many may be retried at once"),
     ):
         group.add_argument(
             f"--{name}", metavar="N", type=kind, default=default, help=f"{text} ({default:g})"
         )
     for pause, duration, text in (
-        ("base-delay", "5ms", "pause after the first failure of a binding"),
-        ("max-delay", "1000s", "longest pause"),
+        ("base-delay", "5ms", "delay after the first failure of a binding"),
+        ("max-delay", "1000s", "longest delay"),
     ):
         group.add_argument(
             f"--rate-limiter-{pause}",
@@ -132,12 +156,14 @@ def _add_rate_limit_options(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         type=int,
         default=64,
-        help="how many bindings are being written at once (default: 64)",
+        help="how many bindings may be written at once (default: 64)",
     )
 
 
 def _add_address_options(parser: argparse.ArgumentParser) -> None:
-    group = parser.add_argument_group("pages", "HOST:PORT, :PORT for all of IPv4, or 0 for nowhere")
+    group = parser.add_argument_group(
+        "pages", "addresses: HOST:PORT, :PORT for all IPv4 addresses, or 0 for none"
+    )
     for name, default, text in (
         ("metrics-bind-address", "127.0.0.1:8080", "metrics"),
         ("health-probe-bind-address", "127.0.0.1:10351", "/healthz, /livez and /readyz"),
@@ -148,7 +174,7 @@ def _add_address_options(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_ignored_options(parser: argparse.ArgumentParser) -> None:
-    group = parser.add_argument_group("of karmada-scheduler, not of use here")
+    group = parser.add_argument_group("option of karmada-scheduler without effect here")
     for name in (*_REMOVED, *_OF_GO):
         group.add_argument(f"--{name}", nargs="?", const="true", help=argparse.SUPPRESS)
 
@@ -184,7 +210,7 @@ def read_karmada_run_options(args: argparse.Namespace) -> options.KarmadaSchedul
     name = args.scheduler_name
     if len(name) > _MAX_NAME_CHARACTERS or not _NAME.fullmatch(name):
         raise errors.UsageError(
-            f"--scheduler-name `{name}` is no name; use letters, digits, `-`, `_` and `.`"
+            f"--scheduler-name `{name}` is not a name; use letters, digits, `-`, `_` and `.`"
         )
     if not _is_server_url(args.master):
         raise errors.UsageError(
@@ -194,7 +220,7 @@ def read_karmada_run_options(args: argparse.Namespace) -> options.KarmadaSchedul
     if not is_rate or args.kube_api_burst < 1 or args.writes_at_once < 1:
         raise errors.UsageError(
             "--kube-api-qps, --kube-api-burst and --writes-at-once must be more than 0; "
-            "`--kube-api-qps=-1` is for no limit"
+            "`--kube-api-qps=-1` means no limit"
         )
     return options.KarmadaSchedulerOptions(
         kubeconfig=args.kubeconfig,
@@ -247,8 +273,8 @@ def _read_retry_limits(args: argparse.Namespace) -> work_queue.RetryLimits:
     longest = durations.parse_duration_seconds(args.rate_limiter_max_delay)
     if not base or not longest or base > longest:
         raise errors.UsageError(
-            "--rate-limiter-base-delay and --rate-limiter-max-delay are durations such as `5ms` "
-            "and `1000s`, the first one the shorter"
+            "--rate-limiter-base-delay and --rate-limiter-max-delay must be durations such as "
+            "`5ms` and `1000s`, and the first must be shorter"
         )
     if args.rate_limiter_qps < 1 or args.rate_limiter_bucket_size < 1:
         raise errors.UsageError(
@@ -274,20 +300,20 @@ def find_ignored_option_warnings(args: argparse.Namespace) -> list[str]:
     """Return warnings about options that have no effect, or an unexpected one."""
     given = _find_given_options(args)
     said = [
-        f"--{name} is ignored: karmada-scheduler has not had it since v1.12"
+        f"--{name} is ignored: karmada-scheduler removed it in v1.12"
         for name in _REMOVED
         if name in given
     ]
     said += [
-        f"--{name} is ignored: it is about the profiler of Go" for name in _OF_GO if name in given
+        f"--{name} is ignored: it configures the profiler of Go" for name in _OF_GO if name in given
     ]
     said += karmada_options.find_plugin_name_warnings(args)
     said += karmada_run_estimators.find_estimator_warnings(args)
     is_second = args.scheduler_name != _DEFAULT_NAME
     if args.leader_elect and is_second and args.leader_elect_resource_name == _DEFAULT_LEASE:
         said.append(
-            f"the Lease {_DEFAULT_LEASE} is that of {_DEFAULT_NAME}: only one of both schedules; "
-            "give --leader-elect-resource-name"
+            f"the Lease {_DEFAULT_LEASE} belongs to {_DEFAULT_NAME}, so only one of the two "
+            "schedules at a time; give --leader-elect-resource-name"
         )
     return said
 

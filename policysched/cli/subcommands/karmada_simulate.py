@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from policysched.offline import binding_simulating
 
 _DESCRIPTION = """\
-Say for each ResourceBinding and ClusterResourceBinding where it would go if it were scheduled now,
-each considered alone.
+Show the clusters that each ResourceBinding and ClusterResourceBinding would get if it were
+scheduled now, each by itself.
 """
 
 
@@ -30,9 +30,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--cluster",
         metavar="FILE",
         required=True,
-        help="what `kubectl get clusters,resourcebindings,clusterresourcebindings -A -o json` (or "
-        "yaml) prints at the Karmada API server; `-` reads it from stdin, or JSON lines, one List "
-        "a line",
+        help="the output of `kubectl get clusters,resourcebindings,clusterresourcebindings -A "
+        "-o json` (or yaml) at the Karmada API server; `-` reads it, or JSON lines with "
+        "one List on each line, from stdin",
     )
     offline_options.add_policy_options(group := parser.add_argument_group("cluster policies"))
     group.add_argument(
@@ -42,7 +42,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     offline_options.add_now_option(group)
     group.add_argument(
-        "--scheduler-name", metavar="N", help="profile whose cluster policies are in force"
+        "--scheduler-name", metavar="N", help="use the cluster policies of this profile"
     )
     karmada_options.add_karmada_options(parser)
     output.add_output_option(parser)

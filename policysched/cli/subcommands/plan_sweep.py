@@ -22,24 +22,33 @@ _COLUMNS = ("CPU CV", "SPREAD", "MEMORY CV", "SPREAD", "HOT", "PENDING", "BROKEN
 
 def add_sweep_options(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
-    group = parser.add_argument_group("what to vary")
+    group = parser.add_argument_group("sweep")
     group.add_argument(
         "--sweep",
         metavar="WHAT=V,V",
         action="append",
-        help="instead of a plan: simulate NEW with each weight of a rule "
-        "(`web/low-cpu.weight=0,20,50`) or value of a param (`params.hot=60%%,80%%`); repeatable, "
-        "all combinations are tried",
+        help="instead of a plan, simulate NEW with each weight of a rule "
+        "(`web/low-cpu.weight=0,20,50`) or value of a param (`params.hot=60%%,80%%`); "
+        "repeatable: all combinations are tried",
     )
     group.add_argument(
         "--place",
         choices=(_ALL, _PENDING),
-        help="which pods a sweep places: all, as if created again (the default), or those pending",
+        help=(
+            "pods that a sweep places: all, as if created again (the default), or only pending ones"
+        ),
     )
     group.add_argument(
-        "--hot", type=_parse_share_of_nodes, metavar="SHARE", help="a node is hot from here (80%%)"
+        "--hot",
+        type=_parse_share_of_nodes,
+        metavar="SHARE",
+        help="share of a resource from which a node counts as hot (default: 80%%)",
     )
-    group.add_argument("--plot", metavar="FILE.svg", help="draw the results of one or two --sweep")
+    group.add_argument(
+        "--plot",
+        metavar="FILE.svg",
+        help="write a picture (SVG) of the results of one or two --sweep",
+    )
 
 
 def read_sweep_axes(args: argparse.Namespace) -> list[sweep_axes.SweepAxis]:
@@ -61,7 +70,7 @@ def read_sweep_axes(args: argparse.Namespace) -> list[sweep_axes.SweepAxis]:
     }
     for option in without if args.sweep else alone:
         if given[option]:
-            what = "is about plans, not about --sweep" if args.sweep else "goes with --sweep alone"
+            what = "cannot be used with --sweep" if args.sweep else "needs --sweep"
             raise errors.UsageError(f"{option} {what}")
     varied = sweep_axes.parse_sweep_axes(args.sweep or ())
     if args.plot is not None:
@@ -191,5 +200,5 @@ def _parse_share_of_nodes(text: str) -> float:
         number = -1.0
     share = number / 100 if text.endswith("%") else number
     if not 0 < share <= 1:
-        raise argparse.ArgumentTypeError(f"`{text}` is no share such as 80%")
+        raise argparse.ArgumentTypeError(f"`{text}` is not a share such as 80%")
     return share

@@ -9,7 +9,7 @@ import yaml
 from policysched import errors
 from policysched.config import config_reading
 
-ADVICE = "policysched works without it; docs/import.md says what becomes of each field"
+ADVICE = "policysched works without it; docs/import.md describes the treatment of each field"
 
 
 def find_fields_refusal(fields: dict[str, Any]) -> str | None:

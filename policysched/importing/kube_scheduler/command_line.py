@@ -42,7 +42,7 @@ _OWN_LEASE = (
     *("lock-object-name", "lock-object-namespace"),
 )
 _OPERATIONS = "operations, not placement: see `policysched run --help` and docs/import.md"
-_NAMES_FILE = "import it too; what is here holds for the default profile"
+_NAMES_FILE = "import it, too; this result is valid for the default profile"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -106,8 +106,8 @@ def import_command_line(
     if has_files:
         for ignored in (provider, hard_weight):
             if ignored is not None:
-                problem = f"`--{ignored.name}` does not count beside a file"
-                made.report.note(ignored.at, problem, "kube-scheduler goes by the file")
+                problem = f"`--{ignored.name}` has no effect beside a file"
+                made.report.note(ignored.at, problem, "kube-scheduler uses the file")
         return
     version = "v1beta1" if provider or hard_weight else "v1"
     plan = profile_plan.ProfilePlan(names, version, at)
@@ -172,7 +172,7 @@ def _import_flag(flag: flags.CommandLineFlag, made: import_draft.ImportDraft) ->
                 "podMaxInUnschedulablePodsSeconds", flag.at, _parse_go_duration(flag.value)
             )
         case "master":
-            problem = f"`--master {flag.value}` cannot be given"
+            problem = f"`--master {flag.value}` is not supported"
             report.warn(flag.at, problem, "name the server in a kubeconfig")
         case name if name in _KNOWN | serving.FLAGS or any(
             name in group for group in _GROUPS.values()
@@ -184,7 +184,7 @@ def _import_flag(flag: flags.CommandLineFlag, made: import_draft.ImportDraft) ->
             report.note(flag.at, f"`--{name}` is left out", _OPERATIONS)
         case name:
             problem = f"`--{name}` has no counterpart"
-            report.warn(flag.at, problem, "see whether it changes where pods go")
+            report.warn(flag.at, problem, "check whether it changes placements")
 
 
 _KNOWN = frozenset(

@@ -6,8 +6,8 @@ from policysched import server_urls
 from policysched.importing.reading import fields
 from policysched.importing.result import findings
 
-_ADVICE = "write as a policy what it decides, or as a plugin in Python"
-_TAS_ADVICE = "import its TASPolicy objects, they say what it decides"
+_ADVICE = "write its decision as a policy, or as a plugin in Python"
+_TAS_ADVICE = "import its TASPolicy objects, which define its decisions"
 
 
 def import_extenders(given: fields.StrictFields, report: findings.FindingCollector) -> list[str]:

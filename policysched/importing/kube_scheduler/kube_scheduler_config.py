@@ -15,7 +15,7 @@ KIND = "KubeSchedulerConfiguration"
 GROUP = "kubescheduler.config.k8s.io/"
 DEFAULT_NAME = "default-scheduler"
 _ALL_NODES = 100
-_SCORES_ALL = "policysched always considers and scores every node; expect the better node"
+_SCORES_ALL = "policysched always filters and scores every node, so it may choose a better node"
 _AT_ONCE = "policysched computes all nodes at once"
 
 
@@ -49,7 +49,7 @@ def _parse_config_version(given: fields.StrictFields) -> str:
     if version not in plugin_facts.VERSIONS:
         where = f"{given.place.where}:{given.locate_field('apiVersion').line}"
         known = ", ".join(plugin_facts.VERSIONS)
-        problem = f"`{api_version}` is no version that can be read"
+        problem = f"`{api_version}` is not a supported version"
         raise errors.InputError(where, problem, help=f"there are {known} of {GROUP[:-1]}")
     return version
 
@@ -123,7 +123,7 @@ def _set_plugin_choice(
         made.report.warn(
             points.get_location(name, plan.at),
             problem,
-            "here the plugin is whole; disable it if unwanted",
+            "here the whole plugin is on; disable it if it is unwanted",
         )
 
 
@@ -139,9 +139,9 @@ def _keep_mandatory_plugin(
     made: import_draft.ImportDraft,
 ) -> None:
     plan.choices[name].is_on = True
-    problem = f"`{name}` is disabled, but every profile needs it; it stays on"
+    problem = f"`{name}` is disabled, but every profile needs it; it stays enabled"
     made.report.warn(
-        points.get_location(name, plan.at), problem, "install a plugin that takes its place"
+        points.get_location(name, plan.at), problem, "install a plugin that replaces it"
     )
 
 
@@ -153,7 +153,7 @@ def _report_partial_plugin(
 ) -> None:
     missing = sorted(plugin_facts.DECIDES[name] - points.find_points(name) - {"score"})
     problem = f"`{name}` is on without {' and '.join(missing)}; here it is on as a whole"
-    advice = f"write `disable {name}` if what it filters is not wanted either"
+    advice = f"write `disable {name}` if its filter is not wanted, either"
     made.report.warn(points.get_location(name, plan.at), problem, advice)
 
 
@@ -202,7 +202,7 @@ def _add_out_of_tree_plugins(
         known = name in plan.choices or name in plan.others or settings.is_strategy
         if not known:
             problem = f"the arguments of `{name}` are left out with the plugin"
-            advice = plugin_facts.GONE.get(name, "write as a policy what they say")
+            advice = plugin_facts.GONE.get(name, "express them as a policy")
             made.report.warn(settings.place, problem, advice)
 
 

@@ -15,7 +15,7 @@ from policysched.lang.syntax import syntax, syntax_expr
 KIND = "Policy"
 API_VERSIONS = ("", "v1", "kubescheduler.config.k8s.io/v1")
 _FILTERS = ("NodeAffinity", "InterPodAffinity", "NodeResourcesFit", "PodTopologySpread")
-_ALWAYS_ALL = "policysched always knows every reason"
+_ALWAYS_ALL = "policysched always reports every reason"
 
 
 @dataclasses.dataclass(slots=True)
@@ -181,7 +181,7 @@ def _import_other_priority(
 ) -> None:
     report = reading.made.report
     if name == legacy_policy_facts.CONSTANT:
-        report.note(place, f"`{name}` gives every node the same", "it is left out")
+        report.note(place, f"`{name}` gives every node the same points", "it is left out")
     elif name in legacy_policy_facts.GONE_PRIORITIES:
         plugin = legacy_policy_facts.GONE_PRIORITIES[name]
         problem = f"`{name}` has no counterpart: Kubernetes has removed {plugin}"
@@ -189,8 +189,14 @@ def _import_other_priority(
     elif name in legacy_policy_facts.SELECTOR_SPREAD:
         spread = (weight, f"{place.origin_comment} {name}", place)
         reading.scores.setdefault("PodTopologySpread", spread)
-        problem = f"`{name}` is gone; PodTopologySpread with its default constraints stands for it"
-        report.warn(place, problem, "points differ; write `topologySpread` for what must be even")
+        problem = (
+            f"`{name}` no longer exists; PodTopologySpread with its default constraints replaces it"
+        )
+        report.warn(
+            place,
+            problem,
+            "points differ; write `topologySpread` for pods that must be spread evenly",
+        )
     else:
         known = (
             *legacy_policy_facts.PRIORITIES,
@@ -261,7 +267,7 @@ def _report_unknown_name(
     known: tuple[str, ...],
     reading: _LegacyPolicyReading,
 ) -> None:
-    advice = spelling.suggest_names(name, known) or "write a rule that does what it did"
+    advice = spelling.suggest_names(name, known) or "write a rule with the same effect"
     reading.made.report.warn(place, f"the {kind} `{name}` is not known", advice)
 
 
@@ -284,7 +290,7 @@ def _set_plugin_choices(reading: _LegacyPolicyReading) -> None:
         choice.is_on = is_filter or is_score
         choice.scores = is_score or "score" not in decides
         if not choice.is_on:
-            choice.comment = "no predicate or priority asks for it"
+            choice.comment = "no predicate or priority uses it"
         elif not choice.scores:
             choice.comment = f"{choice.comment or 'a predicate by default'}, but no priority"
     profile_plan.add_resource_scores(reading.plan, reading.resource_scores, replaces_fit=True)
@@ -294,7 +300,7 @@ def _report_unwanted_filter(
     name: str, place: findings.ValueLocation, reading: _LegacyPolicyReading
 ) -> None:
     problem = f"`{name}` only scores here; policysched's filters too"
-    advice = f"write `disable {name}` if pods must go where it does not let them"
+    advice = f"write `disable {name}` if pods must run on nodes that it rejects"
     reading.made.report.warn(place, problem, advice)
 
 

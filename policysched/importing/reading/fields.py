@@ -123,7 +123,7 @@ class StrictFields:
     # ------------------------------------------------------------------------ unread fields
 
     def report_unread_fields(
-        self, problem: str = "is not known", advice: str = "see whether it is misspelt"
+        self, problem: str = "is not known", advice: str = "check its spelling"
     ) -> None:
         """Report every field that was not read, here and in the mappings read from here."""
         for key in self.list_keys():

@@ -24,7 +24,7 @@ from policysched.profiles import plugin_sets, policies
 POLICY_NAME = "imported.policy"
 _NO_SCOPE = "the policy is left out, since it would select other pods"
 _LEFT_OUT = "it is left out"
-_UNREADABLE = "this cannot be written in the language"
+_UNREADABLE = "the language cannot express this"
 
 
 class _Refusal(NamedTuple):

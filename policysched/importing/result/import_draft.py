@@ -48,8 +48,8 @@ class ImportDraft:
     def add_plan(self, plan: profile_plan.ProfilePlan) -> None:
         """Add a profile; if the name is taken, keep the first profile and report the second."""
         if plan.name in self.plans:
-            problem = f"the profile `{plan.name}` is already there; this one is left out"
-            self.report.warn(plan.at, problem, "import the two apart, or give one another name")
+            problem = f"the profile `{plan.name}` already exists; this one is left out"
+            self.report.warn(plan.at, problem, "import the two separately, or rename one")
             return
         self.plans[plan.name] = plan
 

@@ -15,7 +15,7 @@ from policysched.lang.syntax import syntax, syntax_expr
 from policysched.plugins import defaults
 
 _OLD_DEFAULT = "the default weight until v1beta2"
-_TOO_HEAVY = "weigh the others less, so that none needs more than 100"
+_TOO_HEAVY = "reduce the other weights, so that none exceeds 100"
 
 
 @dataclasses.dataclass(slots=True)
@@ -136,7 +136,7 @@ class ProfilePlan:
             if common > 1:
                 each.comment = f"{each.comment or 'default'}; all weights divided by {common}"
             if each.weight > clauses.MAX_WEIGHT:
-                problem = f"the weight {each.weight * common} is too much; 100 is written"
+                problem = f"the weight {each.weight * common} is too large; 100 is written"
                 at = each.at.locate_child("weight") if each.at else self.at
                 report.warn(at, problem, _TOO_HEAVY)
                 each.weight = clauses.MAX_WEIGHT

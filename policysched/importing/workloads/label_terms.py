@@ -54,7 +54,7 @@ def convert_node_term(given: fields.StrictFields) -> syntax_expr.Selector | Triv
         key = expression.read_text("key")
         if key != "metadata.name":
             raise _make_refused_field_error(
-                expression, "key", f"`{key}` is no field that nodes can be matched by"
+                expression, "key", f"`{key}` is not a field for matching nodes"
             )
         operator = _read_requirement_operator(expression)
         values = _read_requirement_values(expression, operator)
@@ -88,7 +88,7 @@ def _read_requirement_values(
 def _read_requirement_operator(given: fields.StrictFields) -> syntax_expr.Operator:
     operator = given.read_text("operator")
     if operator not in _OPERATORS:
-        raise _make_refused_field_error(given, "operator", f"`{operator}` is no operator")
+        raise _make_refused_field_error(given, "operator", f"`{operator}` is not an operator")
     return cast("syntax_expr.Operator", operator)
 
 

@@ -64,7 +64,7 @@ def _convert_required_terms(required: fields.StrictFields) -> list[policy_text.C
     for term in required.read_objects("nodeSelectorTerms"):
         selector = label_terms.convert_node_term(term)
         if isinstance(selector, label_terms.TrivialSelector):
-            term.report.warn(term.place, _NOTHING, "write what nodes are wanted")
+            term.report.warn(term.place, _NOTHING, "write a term that matches the wanted nodes")
         else:
             selectors.append(selector)
     if not selectors:
@@ -126,8 +126,8 @@ def _convert_toleration_pattern(given: fields.StrictFields) -> syntax_expr.Toler
     operator, value = given.read_text("operator", "Equal"), given.read_text("value")
     given.skip_fields("tolerationSeconds")  # for NoExecute only, which is reported below
     if not key:
-        problem = "a toleration of every taint cannot be said by a policy"
-        given.report.warn(given.place, problem, "leave it in the pod, or tolerate key by key")
+        problem = "a policy cannot tolerate every taint"
+        given.report.warn(given.place, problem, "leave it in the pod, or tolerate each key")
         return None
     if effect in ("NoExecute", ""):
         problem = f"a policy cannot make a pod tolerate `{key}:NoExecute`"
@@ -137,7 +137,7 @@ def _convert_toleration_pattern(given: fields.StrictFields) -> syntax_expr.Toler
     unknown = [("operator", operator)] if operator not in _SIGNS else []
     unknown += [("effect", effect)] if effect not in _EFFECTS else []
     for field, written in unknown:
-        problem = f"`{written}` is no {field} of tolerations"
+        problem = f"`{written}` is not a valid {field} of tolerations"
         given.report.warn(given.locate_field(field), problem, "the toleration is left out")
     return None if unknown else _make_toleration_rule(key, operator, value, effect)
 

@@ -13,7 +13,8 @@ _Kind = Literal["podAffinity", "podAntiAffinity"]
 _MISMATCH_HELP = "give all pods the label, or leave the term in the pods; the rule ignores them"
 _TERM_FIELDS = ("matchLabelKeys", "mismatchLabelKeys")
 _SPREAD_HELP = (
-    "the fullest domain gets none, however even they are; change the weight if that is too much"
+    "the fullest domain gets no points, even for a small difference; reduce the weight if "
+    "this effect is too strong"
 )
 _NONE_HELP = "write a labelSelector"
 

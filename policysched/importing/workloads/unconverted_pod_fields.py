@@ -13,7 +13,7 @@ _PREEMPTS = "PreemptLowerPriority"
 _WHOLE = {
     "priorityClassName": "the priority of a pod",
     "runtimeClassName": "the nodes and the overhead of a RuntimeClass",
-    "resourceClaims": "claims of devices",
+    "resourceClaims": "device claims",
     "schedulingGates": "scheduling gates",
     "schedulingGroup": "gangs of pods",
     "workloadRef": "gangs of pods",
@@ -90,7 +90,7 @@ def report_unconverted_fields(
     for place in _locate_storage_fields(spec):
         _note_unconverted_field(spec, place, "storage")
     for place in _locate_host_ports(spec):
-        _note_unconverted_field(spec, place, "ports of the node")
+        _note_unconverted_field(spec, place, "host ports")
     spec.skip_fields(*_NEUTRAL)
     spec.report_unread_fields()
 

@@ -25,7 +25,7 @@ TEMPLATES: dict[str, tuple[str, ...]] = {
 """Kind → the path to its pod."""
 
 _JOB_LABEL = "batch.kubernetes.io/job-name"
-_NO_LABELS = "give its pods a label that no others have"
+_NO_LABELS = "give its pods a label of their own"
 
 
 def import_workload(given: fields.StrictFields, made: import_draft.ImportDraft) -> None:
@@ -51,12 +51,12 @@ def import_workload(given: fields.StrictFields, made: import_draft.ImportDraft) 
     _report_claim_templates(given)
     if not statements:
         if told == len(made.report.findings):
-            problem = f"the {owner} says nothing about placement"
+            problem = f"the {owner} has no placement rules"
             made.report.note(given.place, problem, "it is left out")
         return
     where = _make_common_pod_selector(given, kind, name)
     if where is None:
-        problem = f"the pods of {owner} have no labels, so no policy can choose them"
+        problem = f"the pods of {owner} have no labels, so no policy can select them"
         made.report.warn(given.place, problem, _NO_LABELS)
         return
     names = syntax.NamespaceScope(policy_text.SPAN, (policy_text.make_word(namespace),), None)

@@ -64,13 +64,15 @@ def report_cluster_selection(
     placement = request.placement
     if not placement.spread_constraints:
         return ClusterSelectionReport(
-            "all", "no spread constraint: all that pass, the best first", names
+            "all", "no spread constraint: all clusters that pass, the best first", names
         )
     fields = {each.spread_by_field for each in placement.spread_constraints}
     by: Chooser = "region" if "region" in fields else "cluster"
     if select_clusters.ignores_spread_constraints(placement.replica_scheduling):
         return ClusterSelectionReport(
-            "all", "static weights take all that pass, whatever the spread", names
+            "all",
+            "static weights use all clusters that pass, regardless of spread constraints",
+            names,
         )
     bounds = [
         _format_spread_bounds(placement, field)
@@ -78,7 +80,7 @@ def report_cluster_selection(
         if field in fields
     ]
     is_divided = placement.scheduling_type != objects.DUPLICATED
-    swaps = ", the worst exchanged for roomier ones until all replicas fit"
+    swaps = ", the worst replaced by clusters with more room until all replicas fit"
     more = swaps if is_divided and by == "cluster" else ""
     return ClusterSelectionReport(by, f"the best by {' and '.join(bounds)}{more}", names)
 
@@ -103,10 +105,14 @@ def report_replica_division(
         )
     if strategy is None or strategy.replica_scheduling_type == objects.DUPLICATED:
         return ReplicaDivisionReport(
-            "duplicated", "not at all: every chosen cluster gets all of them", spec.replicas, {}, {}
+            "duplicated",
+            "duplicated: every chosen cluster gets all replicas",
+            spec.replicas,
+            {},
+            {},
         )
     if assignment.fills_clusters_by_tier(request):
-        how = "the clusters of the affinity first, then those that it overflows to"
+        how = "clusters of the affinity first, then the overflow clusters"
         return ReplicaDivisionReport(
             _choose_divider_name(strategy, chosen), how, spec.replicas, {}, {}
         )
@@ -115,7 +121,7 @@ def report_replica_division(
     if by == "staticWeights":
         weights = assignment.get_static_weights(whole)
         return ReplicaDivisionReport(
-            by, "in proportion to written weights", spec.replicas, {}, weights
+            by, "in proportion to static weights", spec.replicas, {}, weights
         )
     return _report_least_moving_division(whole, by)
 
@@ -134,7 +140,7 @@ def _choose_divider_name(
 _BY = {
     "room": "in proportion to the room of clusters",
     "fewest": "among as few clusters as have room",
-    "score": "in proportion to points, no more than there is room for",
+    "score": "in proportion to points, limited by room",
 }
 
 
@@ -146,13 +152,13 @@ def _report_least_moving_division(
     placed = sum(present.values())
     if whole.afresh:
         weights = _compute_division_votes(whole, by, with_present=True)
-        return ReplicaDivisionReport(by, f"afresh, {words}", whole.replicas, {}, weights)
+        return ReplicaDivisionReport(by, f"from the start, {words}", whole.replicas, {}, weights)
     if placed == whole.replicas:
-        return ReplicaDivisionReport(by, "all replicas are there and stay", 0, present, {})
+        return ReplicaDivisionReport(by, "all are placed and stay", 0, present, {})
     if placed > whole.replicas:
-        how = "fewer than there are, in proportion to what is there"
+        how = "scaled down in proportion to the present replicas"
         return ReplicaDivisionReport(by, how, whole.replicas, {}, present)
-    how = f"those that are missing, {words}" if placed else words
+    how = f"only the missing ones, {words}" if placed else words
     weights = _compute_division_votes(whole, by, with_present=False)
     return ReplicaDivisionReport(by, how, whole.replicas - placed, present, weights)
 

@@ -107,7 +107,7 @@ def _load_cluster_plugin(entry_point: metadata.EntryPoint) -> interface.ClusterP
         told = f"does not load: {type(error).__name__}: {error}"
         raise errors.ConfigurationError(f"plugin `{entry_point.name}`", told) from error
     if getattr(plugin, "name", None) != entry_point.name:
-        told = "makes something that is not a plugin of that name"
+        told = "does not create a plugin of that name"
         raise errors.ConfigurationError(f"plugin `{entry_point.name}`", told)
     if not isinstance(plugin, interface.ClusterFilterPlugin | interface.ClusterScorePlugin):
         raise errors.ConfigurationError(

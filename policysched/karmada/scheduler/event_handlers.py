@@ -129,7 +129,7 @@ class _ClusterSink:
         name = cluster.metadata.name
         problem = object_validation.find_object_problem(cluster)
         if problem:
-            _log.error("cluster %s is not taken as it is: %s", name, problem)
+            _log.error("cluster %s is invalid: %s", name, problem)
             return
         old = self._store.clusters.get(name)
         self._store.put_cluster(cluster)

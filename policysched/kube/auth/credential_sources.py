@@ -115,7 +115,7 @@ class KubeconfigLoader(kube_config.KubeConfigLoader):
         if shutil.which(command) is None:
             hint = str(settings.safe_get("installHint") or "").strip()
             raise errors.CredentialError(
-                f"{self._where}: there is no credential plugin `{command}`"
+                f"{self._where}: the credential plugin `{command}` does not exist"
                 + (f" ({hint})" if hint else "")
             )
         try:
@@ -216,7 +216,7 @@ class ServiceAccountSource:
         except (OSError, UnicodeDecodeError) as error:
             raise errors.KubeconfigError(where, "cannot be read") from error
         if not token:
-            raise errors.KubeconfigError(where, "holds no token")
+            raise errors.KubeconfigError(where, "contains no token")
         return credentials.Credential(
             credentials.make_authorization_header(f"Bearer {token}", where)
         )

@@ -136,7 +136,7 @@ class Credentials:
         try:
             self._use_credential(await self._source.load(is_rejected=is_rejected))
         except base_errors.PolicySchedError as error:
-            _logger.warning("keeping the old credential, it could not be renewed: %s", error)
+            _logger.warning("the credential could not be renewed, keeping the old one: %s", error)
 
     def _use_credential(self, credential: Credential) -> None:
         pair = (credential.certificate, credential.key)
@@ -172,5 +172,5 @@ def make_authorization_header(token: str, where: str) -> str:
     """
     text = token.strip()
     if not text.isascii() or not text.isprintable():
-        raise errors.KubeconfigError(where, "the token holds characters that no token has")
+        raise errors.KubeconfigError(where, "the token contains invalid characters")
     return text

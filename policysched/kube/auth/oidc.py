@@ -52,7 +52,9 @@ async def renew_id_token_if_due(config: MutableMapping[str, str], now: datetime.
     if id_token and now < _read_token_expiry(id_token) - EXPIRY_MARGIN:
         return
     if "refresh-token" not in config:
-        raise errors.CredentialError("the oidc id-token has expired, there is no refresh-token")
+        raise errors.CredentialError(
+            "the oidc id-token has expired, and the kubeconfig has no refresh-token"
+        )
     connector = aiohttp.TCPConnector(ssl=_make_ssl_context(config))
     async with aiohttp.ClientSession(
         connector=connector, timeout=aiohttp.ClientTimeout(TIMEOUT_SECONDS), trust_env=True

@@ -322,7 +322,9 @@ class LeaseElector:
         kind = getattr(error, "reason", type(error).__name__)
         if kind != self._newest_failure:
             self._newest_failure = kind
-            _log.warning("the lease %s could not be had: %s", self._leases.namespaced_name, error)
+            _log.warning(
+                "the lease %s could not be acquired: %s", self._leases.namespaced_name, error
+            )
 
     def _log_holder(self) -> None:
         holder = self._candidate.holder

@@ -138,7 +138,7 @@ def _decode_lease(body: bytes) -> StoredLease:
         content = msgspec.json.decode(body, type=dict[str, Any])
         spec = msgspec.convert(content.get("spec") or {}, _LeaseSpec)
     except wire.UNREADABLE as error:
-        raise errors.UndecodableAnswerError(f"the answer is no Lease: {error}") from error
+        raise errors.UndecodableAnswerError(f"the answer is not a Lease: {error}") from error
     record = LeaderElectionRecord(
         spec.holder_identity or "",
         spec.lease_duration_seconds or 0,

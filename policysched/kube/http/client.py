@@ -275,7 +275,7 @@ class ApiClient:
         except transport_failures.FAILURES as error:
             if write.is_held_back:
                 raise errors.FencedWriteError(
-                    "the right to write ended before it was sent"
+                    "the lease expired before the write was sent"
                 ) from error
             raise self._make_transport_error(error, call) from error
         finally:

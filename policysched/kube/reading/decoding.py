@@ -187,7 +187,7 @@ class Decoder(Generic[T]):
                 f"the watch stream has no events: {error}"
             ) from error
         _logger.error(
-            "passing over what cannot be understood: event %s of a %s: %s",
+            "skipping an event that cannot be decoded: %s of a %s: %s",
             skimmed.type,
             self._kind.__name__,
             error,
@@ -215,7 +215,7 @@ class Decoder(Generic[T]):
             return decode_single_object(bytes(raw), self._kind)
         except errors.UndecodableAnswerError as error:
             self.skipped += 1
-            _logger.error("passing over what cannot be understood: %s", error)  # noqa: TRY400 - a traceback says nothing about the object
+            _logger.error("skipping an object that cannot be decoded: %s", error)  # noqa: TRY400 - a traceback says nothing about the object
             return None
 
 

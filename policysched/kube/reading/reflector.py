@@ -154,7 +154,7 @@ class Reflector(Generic[decoding.T]):
             # Silence is not a failure: without changes the server sends no bookmarks either, unless
             # etcd notifies it of progress. A pause here would delay the next change.
             self.last_error = None
-            _logger.debug("%s: silent for long, watching anew", self.resource.name)
+            _logger.debug("%s: no events for a long time, watching again", self.resource.name)
         except errors.KubeError as error:
             await self._plan_recovery(error)
         else:
@@ -198,7 +198,7 @@ class Reflector(Generic[decoding.T]):
                     self._dispatch_events(self._decoder.decode_events(lines))
                 await asyncio.sleep(0)  # let other tasks run although data is always available
         if not has_brought_anything:  # not even a bookmark: fail, so that the next request waits
-            raise errors.UndecodableAnswerError("the watch ended before it brought anything")
+            raise errors.UndecodableAnswerError("the watch ended without an event")
 
     def _dispatch_events(self, events: Iterable[decoding.Event[decoding.T]]) -> None:
         sink = self._sink
@@ -234,7 +234,5 @@ class Reflector(Generic[decoding.T]):
         wait_seconds = BACKOFF.compute_wait_seconds(self._failures, self._rng)
         is_told = self._failures <= _TOLD_FAILURES or self._failures % RELIST_FAILURES == 0
         level = logging.WARNING if is_told else logging.DEBUG
-        _logger.log(
-            level, "%s: trying again in %.1f s: %s", self.resource.name, wait_seconds, error
-        )
+        _logger.log(level, "%s: retrying in %.1f s: %s", self.resource.name, wait_seconds, error)
         await self._sleep(wait_seconds)

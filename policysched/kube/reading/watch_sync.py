@@ -112,7 +112,7 @@ class WatchSync:
         for name in self.find_unsynced_resources(readers):
             watch = self._by_name[name]
             _log.warning(
-                "no %s is scheduled before %s are known (needed by %s): %s%s",
+                "no %s is scheduled before %s are listed (needed by %s): %s%s",
                 self._what,
                 name,
                 ", ".join(readers[name]),

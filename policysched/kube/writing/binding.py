@@ -93,7 +93,7 @@ class ApiBinder:
         try:
             bound_to = await self._read_bound_node(metadata)
         except errors.NotFoundError:
-            return handles.BindError("the pod is gone")
+            return handles.BindError("the pod no longer exists")
         except errors.KubeError:
             return _UnknownBinding.OPEN
         if bound_to == "" and _is_worth_repeating(error, failures):
@@ -135,7 +135,7 @@ def _is_worth_repeating(error: errors.KubeError, failures: int) -> bool:
 def _make_bind_error(error: errors.KubeError) -> handles.BindError:
     match error:
         case errors.NotFoundError():
-            return handles.BindError(f"the pod is gone: {error.message}")
+            return handles.BindError(f"the pod no longer exists: {error.message}")
         case errors.ApiError():
             return handles.BindError(error.message)
         case _:
@@ -146,7 +146,7 @@ def _judge_bound_node(
     bound_to: str | None, node_name: str, error: errors.KubeError
 ) -> handles.BindError | None:
     if bound_to is None:
-        return handles.BindError("the pod is gone: another one has its name")
+        return handles.BindError("the pod no longer exists: another pod has its name")
     if bound_to == node_name:
         return None
     if bound_to:

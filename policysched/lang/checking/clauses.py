@@ -91,13 +91,16 @@ class ClauseSet:
         if len(clause.text.text) > MAX_MESSAGE:
             self.env.found.add_error(
                 "PS111",
-                f"a message has up to {MAX_MESSAGE} characters, this has {len(clause.text.text)}",
+                (
+                    f"a message has at most {MAX_MESSAGE} characters, this one has "
+                    f"{len(clause.text.text)}"
+                ),
                 clause.text.span,
             )
         elif _has_invisible_characters(clause.text.text):
             self.env.found.add_error(
                 "PS111",
-                "a message has no line ends, tabs and other characters that cannot be seen",
+                "a message must not contain line ends, tabs or other invisible characters",
                 clause.text.span,
             )
         return clause.text.text
@@ -112,7 +115,7 @@ class ClauseSet:
             if expires_at is None:
                 self.env.found.add_error(
                     "PS111",
-                    f"`{expires.text.text}` is not a date that can be read",
+                    f"`{expires.text.text}` is not a valid date",
                     expires.text.span,
                     help=_suggest_date(expires.text.text),
                 )
@@ -167,7 +170,7 @@ def _report_misplaced_clause(
     if clause.keyword == "weight":
         found.add_error(
             "PS301",
-            f"`{statement}` is not weighed: it filters",
+            f"`{statement}` takes no weight: it filters",
             keyword,
             help="leave the weight out"
             + (", or write `preferred`" if statement.endswith("required") else ""),
@@ -192,7 +195,7 @@ def _report_repeated_clause(
 ) -> None:
     found.add_error(
         "PS108",
-        f"`{clause.keyword}` stands twice in this statement",
+        f"`{clause.keyword}` appears twice in this statement",
         clause.span,
         secondary=(diagnostics.SpanLabel(first.span, "first here"),),
         help="keep one of them",
@@ -202,7 +205,7 @@ def _report_repeated_clause(
 def _diagnose_expired_rule(text: syntax_expr.Value) -> diagnostics.Diagnostic:
     return diagnostics.Diagnostic(
         "PS804",
-        "this rule has expired and does not act any more",
+        "this rule has expired and has no effect",
         text.span,
         help="remove the rule, or give it a later date",
         severity=diagnostics.Severity.WARNING,

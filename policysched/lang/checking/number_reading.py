@@ -103,9 +103,9 @@ def _resolve_amount_literal(
     if literal is None:
         env.found.add_error(
             "PS102",
-            f"`{amount.text}` is not a number that is known beforehand",
+            f"`{amount.text}` is not a constant number",
             amount.span,
-            help="only params and lets that hold one literal can stand here",
+            help="only params, and lets of a single literal, are allowed here",
         )
     return literal
 
@@ -139,7 +139,7 @@ def read_whole_number(
     if not is_plain or value != int(value) or not low <= value <= high:
         written = env.found.get_text_on_one_line(amount.span)
         label = f"this is {value:g}" if written[:1].isalpha() or not is_plain else ""
-        problem = f"{what} is a whole number from {low} to {high}, not `{written}`"
+        problem = f"{what} must be a whole number from {low} to {high}, not `{written}`"
         meant = _suggest_nearest_whole_number(written, low, high)
         if value == int(value) and low <= value <= high and meant != written.removesuffix("%"):
             meant = str(int(value))
@@ -178,7 +178,7 @@ def report_bad_number(env: NameEnvironment, numeral: syntax_expr.Numeral) -> Non
     """Report a number that cannot be parsed; most have an unknown suffix."""
     advice = numerals.describe_refused_number(numeral.text)
     if advice:
-        message = f"`{numeral.text}` is not a number of this language"
+        message = f"`{numeral.text}` is not a valid number"
         env.found.add_error("PS102", message, numeral.span, help=advice)
         return
     _report_bad_suffix(env, numeral)
@@ -196,7 +196,7 @@ def _report_bad_suffix(env: NameEnvironment, numeral: syntax_expr.Numeral) -> No
         fix = diagnostics.Fix((edit,), safe=False)
     env.found.add_error(
         "PS102",
-        f"`{numeral.text}` has no unit that is known",
+        f"`{numeral.text}` has an unknown unit",
         numeral.span,
         label=f"did you mean `{digits}{near[0]}`?" if near else "",
         help=(f"write `{digits}{near[0]}`; " if near else "")

@@ -141,7 +141,7 @@ def _resolve_number_param(
         )
         return None
     if kind == "duration" and number < 0:
-        found.add_error("PS111", "a duration is not negative", value.span)
+        found.add_error("PS111", "a duration must not be negative", value.span)
         return None
     text = (
         _format_promql_duration(number)

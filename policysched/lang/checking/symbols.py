@@ -78,7 +78,10 @@ class _SymbolCollector:
     def _check_name_is_new(self, kind: str, name: syntax_expr.Value) -> bool:
         if kind == "name" and name.text in vocabulary.RESERVED_NAMES:
             self.found.add_error(
-                "PS104", f"`{name.text}` is a word of expressions", name.span, help="choose another"
+                "PS104",
+                f"`{name.text}` is a reserved word of expressions",
+                name.span,
+                help="choose another name",
             )
             return False
         if kind == "name" and len(name.text) > _MAX_NAME:
@@ -138,7 +141,7 @@ def _check_text_version(
                 versions.diagnose_unknown_version(item.number.text, item.number.span)
             )
         if index > 0:
-            found.add_error("PS108", "`version` stands once, before everything else", item.span)
+            found.add_error("PS108", "`version` must come first, and only once", item.span)
 
 
 def _check_import_key(
@@ -215,7 +218,7 @@ def _select_valid_lets(
             "PS104",
             f"`{name}` is defined through itself",
             lets[name].name.span,
-            help="write out what it stands for",
+            help="replace the name by its value",
         )
     for name, rank in ranks.items():
         if rank > text_limits.MAX_LET_CHAIN:

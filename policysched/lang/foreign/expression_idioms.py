@@ -98,7 +98,7 @@ EXPRESSIONS = (
     _idiom(
         rf"\b{_OBJECT}(?:spec|status)\.[\w.]+",
         None,
-        "`\\g<0>` is not read by policies",
+        "policies cannot read `\\g<0>`",
         "fields of nodes and pods are nodeName, "
         + ", ".join(sorted(vocabulary.POD_FIELDS.keys() - {"storageClass"})),
     ),
@@ -177,7 +177,7 @@ EXPRESSIONS = (
     _idiom(
         r"(?<![\w.])(\d[\d.]*[kMGTPE]?)i?\s*(?:[bB]ytes?|B)/s(?:ec)?\b",
         r"\1",
-        "an amount takes its unit from what it is compared with",
+        "an amount takes its unit from the value that it is compared with",
     ),
     _idiom(
         r"\b\d{1,3}(?:[_,]\d{3})+(?![\d_,])[A-Za-z]*%?",

@@ -63,7 +63,7 @@ def find_key_meaning(domain: vocabulary.Domain, key: str) -> FieldMeaning | None
     subject = _OURS[domain].get(key, key)
     other = _OTHER.get(domain)
     if other is not None and subject in vocabulary.FIELDS[other] and not subject.islower():
-        advice = f"`{subject}` is a field of {other}s: ask for it in {_HOMES[other]}"
+        advice = f"`{subject}` is a field of {other}s: use it in {_HOMES[other]}"
         return FieldMeaning(other, subject, advice)
     if subject != key:
         return FieldMeaning(domain, subject)
@@ -95,7 +95,7 @@ def _find_owner_meaning(
     )
     if ours is None or ours.help or owner == domain:
         return ours
-    advice = f"`{ours.subject}` is of {owner}s: ask for it in {_HOMES[owner]}"
+    advice = f"`{ours.subject}` belongs to {owner}s: use it in {_HOMES[owner]}"
     return FieldMeaning(owner, ours.subject, advice)
 
 

@@ -199,9 +199,9 @@ NOT_THE_SAME = frozenset({"requiredDuringSchedulingRequiredDuringExecution"})
 CALLS_OF_OTHERS: dict[str, str] = {
     **dict.fromkeys(
         ("avg", "mean", "average"),
-        "write the metric alone, and `over 5m avg` behind the comparison",
+        "write the metric alone, and `over 5m avg` after the comparison",
     ),
-    "absent": "write the metric in a comparison, and `missing reject` behind it",
+    "absent": "write the metric in a comparison, and `missing reject` after it",
     "pods": "`requested(pods)` counts all pods of a node; pods of some labels are kept apart by "
     "`podAntiAffinity` and `topologySpread`",
 }

@@ -68,7 +68,7 @@ STATEMENTS = (
     _idiom(
         rf"({_KEY}):((?:Prefer)?NoSchedule|NoExecute)\s*=\s*({_VALUE})",
         r"\1=\3:\2",
-        "the effect of a taint is behind its value",
+        "the effect of a taint comes after its value",
     ),
     _idiom(
         r"\btolerate\s+([^\n{}]*?)\s+for\s+\d\w*",
@@ -78,7 +78,7 @@ STATEMENTS = (
     _idiom(
         rf"\bscore\s+(?:prefer\s+)?(high|low)(?:est|er)?\s+([^\n{{}}]+?)(?=\s+(?:{_CLAUSES})\b|\s*$)",
         r"score \2 prefer \1",
-        r"`\1` is written behind the number, with `prefer`",
+        r"`\1` is written after the number, with `prefer`",
     ),
     _idiom(
         r"\bscore\s+if\s+(?P<condition>[^\n]+?)\s+then\s+(?P<then>\d+)(?:\s+else\s+(?P<else>\d+))?",
@@ -134,12 +134,12 @@ STATEMENTS = (
     _idiom(
         r"\bdefault\s+(?:allow|deny|reject)\s*:?=\s*\w+[ \t]*\n?",
         "",
-        "there are no defaults: what no rule rejects is allowed",
+        "there are no defaults: a node that no rule rejects is allowed",
     ),
     _idiom(
         r"^[ \t]+(?:let\s+)?\w+\s*:?=[^\n]*",
         None,
-        "names are given outside of policies",
+        "names are defined outside policies",
         "move it before the policy, as `let NAME = VALUE`",
     ),
 )

@@ -117,7 +117,7 @@ TEXTS = (
         r"\{\{[^{}\n]*\}\}",
         None,
         "`{{ … }}` is a template of Helm, not of this language",
-        "render the template first, and check what it writes",
+        "render the template first, and check its output",
     ),
 )
 NAMES = (

@@ -86,7 +86,7 @@ def _verify_migration(
             found = parser.parse_policy_text(text).diagnostics
             return MigrationResult(None, found or parsed.diagnostics)
         if any(isinstance(item, syntax.Version) for item in parsed.file.items[1:]):
-            return MigrationResult(None, problem="`version` stands before everything else, once")
+            return MigrationResult(None, problem="`version` must come first, and only once")
     return MigrationResult(migrated.text)
 
 

@@ -127,7 +127,7 @@ def decode_policy_text(document: object, path: str = "$") -> source.SourceText:
     """
     if not isinstance(document, dict):
         raise tree_json.InvalidSyntaxTreeError(
-            path, "is no object with the `items` of a policy text"
+            path, "is not an object with the `items` of a policy text"
         )
     for name in document:
         if name not in ("name", "items", "end"):
@@ -136,7 +136,7 @@ def decode_policy_text(document: object, path: str = "$") -> source.SourceText:
     name = tree_json.decode_tree(str, document.get("name", ""), f"{path}.name")
     written = document.get("items", [])
     if not isinstance(written, list):
-        raise tree_json.InvalidSyntaxTreeError(f"{path}.items", "is no list")
+        raise tree_json.InvalidSyntaxTreeError(f"{path}.items", "is not a list")
     items = [_decode_item(each, f"{path}.items[{at}]") for at, each in enumerate(written)]
     end = _check_layout({"end": document.get("end", [])}, path)
     lines = [*itertools.chain.from_iterable(_format_item_with_layout(*each) for each in items)]
@@ -179,7 +179,7 @@ def _check_layout(given: Json, path: str) -> Json:
             _check_comment(value, f"{path}.{name}")
             continue
         if not isinstance(value, list):
-            raise tree_json.InvalidSyntaxTreeError(f"{path}.{name}", "is no list of lines")
+            raise tree_json.InvalidSyntaxTreeError(f"{path}.{name}", "is not a list of lines")
         for at, line in enumerate(value):
             if line != "":
                 _check_comment(line, f"{path}.{name}[{at}]")
@@ -190,7 +190,7 @@ def _check_comment(value: object, path: str) -> None:
     is_comment = isinstance(value, str) and value.startswith("#")
     if not is_comment or set(str(value)) & set("\n\r"):
         raise tree_json.InvalidSyntaxTreeError(
-            path, "is no comment: a text that begins with `#`, on one line"
+            path, "is not a comment: a text that begins with `#`, on one line"
         )
 
 
@@ -224,7 +224,7 @@ def _make_unwritable_part_error(
         if _find_item_problem(item):
             return _make_unwritable_item_error(item, f"{path}.items[{at}]")
     said = formatted.diagnostics[0].message if formatted.diagnostics else formatted.problem
-    return tree_json.InvalidSyntaxTreeError(path, f"no policy text says this: {said}")
+    return tree_json.InvalidSyntaxTreeError(path, f"no policy text has this tree: {said}")
 
 
 def _make_unwritable_item_error(item: syntax.Item, path: str) -> tree_json.InvalidSyntaxTreeError:
@@ -242,5 +242,5 @@ def _find_item_problem(item: syntax.Item) -> str:
     lines = "".join(f"{line}\n" for line in _format_item_with_layout(item, {}, ()))
     parsed = parser.parse_policy_text(source.SourceText("", lines))
     if parsed.diagnostics:
-        return f"no policy text says this: {parsed.diagnostics[0].message}"
-    return "" if parsed.file.items == (item,) else "no policy text says exactly this"
+        return f"no policy text has this tree: {parsed.diagnostics[0].message}"
+    return "" if parsed.file.items == (item,) else "no policy text has exactly this tree"

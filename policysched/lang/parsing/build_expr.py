@@ -305,8 +305,8 @@ def _make_mixed_operators_error(
     )
     return diagnostics.Diagnostic(
         "PS105",
-        "`and` and `or` stand side by side without parentheses",
+        "`and` and `or` are mixed without parentheses",
         span,
-        help=f"write `({text.slice(span)})`, or put the parentheses where you mean them",
+        help=f"write `({text.slice(span)})`, or place the parentheses as you mean them",
         fix=diagnostics.Fix(edits, safe=False),
     )

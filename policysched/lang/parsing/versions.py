@@ -55,7 +55,9 @@ def diagnose_unknown_version(
     problem = f"version {shown} of the language is not supported"
     advice = f"this program knows version {current}"
     if version > current:
-        problem = f"this is written for version {shown} of the language, for a newer policysched"
+        problem = (
+            f"this is written for version {shown} of the language, which needs a newer policysched"
+        )
         advice = f"this one knows version {current}: use a newer policysched"
     elif version >= FIRST:
         advice += "; `policysched migrate` rewrites older texts"

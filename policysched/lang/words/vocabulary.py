@@ -80,15 +80,15 @@ SELECTOR_FUNCTIONS: dict[str, tuple[tuple[Domain, ...], str]] = {
 }
 
 NODE_RESOURCE_FUNCTIONS: dict[str, str] = {
-    "allocatable": "what the node has to give to pods",
+    "allocatable": "amount of a resource that the node offers to pods",
     "free": "allocatable minus requested; may be negative",
     "requested": "sum of the requests of the pods on the node",
 }
 FUNCTIONS: dict[str, str] = {
     **NODE_RESOURCE_FUNCTIONS,
-    "requests": "what the pod requests, 0 if nothing",
-    "limits": "what the pod is limited to; missing if it has no limit",
-    "label": "a label of the node read as a number; missing if it is none",
+    "requests": "amount that the pod requests, 0 if none",
+    "limits": "limit of the pod; missing if it has none",
+    "label": "a label of the node read as a number; missing if it is not one",
     "annotation": "an annotation of the node read as a number (not yet supported)",
     "min": "the smallest of two or more numbers of one unit",
     "max": "the largest of two or more numbers of one unit",
@@ -102,9 +102,9 @@ EXPRESSION_FIELDS: dict[str, tuple[units.Unit, str]] = {
     "priority": (units.NUMBER, "`spec.priority` of the pod, 0 if unset"),
 }
 STRATEGIES: dict[str, str] = {
-    "LeastAllocated": "more points for nodes with more left of the resources",
-    "MostAllocated": "more points for nodes with less left of the resources",
-    "RequestedToCapacityRatio": "points by a shape over the share that is requested",
+    "LeastAllocated": "more points for nodes with more free resources",
+    "MostAllocated": "more points for nodes with less free resources",
+    "RequestedToCapacityRatio": "points by a shape over the requested share",
 }
 TAKING_NAMES = frozenset(
     {*NODE_RESOURCE_FUNCTIONS, "requests", "limits", "label", "annotation", *STRATEGIES}
@@ -112,7 +112,7 @@ TAKING_NAMES = frozenset(
 """Functions whose arguments are names of resources, labels or annotations."""
 NORMALIZATIONS: dict[str, str] = {
     "linear": "linear(low, high): 0 points at low, 100 at high, clamped",
-    "minmax": "minmax or minmax(floor): by place between smallest and largest",
+    "minmax": "minmax or minmax(floor): by position between smallest and largest",
     "rank": "by rank among the distinct values",
     "max": "in proportion to the largest",
     "shape": "shape(value: points, …): piecewise linear",

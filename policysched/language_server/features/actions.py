@@ -96,7 +96,7 @@ def make_fix_all_actions(program: programs.PolicyProgram, text: str) -> Iterator
     before = program.check_result.texts[text]
     edits = _compute_safe_fix_edits(program, before)
     if edits:
-        yield EditorAction("Fix all that is safe to fix", "source.fixAll", tuple(edits))
+        yield EditorAction("Apply all safe fixes", "source.fixAll", tuple(edits))
 
 
 def _compute_safe_fix_edits(

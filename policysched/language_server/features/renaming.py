@@ -41,13 +41,13 @@ def rename_symbol(
     """
     found = find_rename_target(program, text, offset)
     if found is None:
-        return RenameRefusal("nothing here has a name that could be changed")
+        return RenameRefusal("there is no name to change here")
     problem = names.find_name_problem(found.symbol, new)
     if problem:
         return RenameRefusal(problem)
     if any(result.damaged for result in program.check_result.parsed):
         return RenameRefusal(
-            "some statements cannot be read; mend them first, the name may be in them"
+            "some statements cannot be parsed and may contain the name; correct them first"
         )
     edits = [
         diagnostics.TextEdit(each.span, new)

@@ -65,7 +65,7 @@ def _find_setting_problem(key: str, value: object, fields: Mapping[str, Any]) ->
     """Return the reason why a setting is not used, or ""."""
     if key not in fields:
         near = spelling.suggest_names(key, fields)
-        return f"there is no setting `{key}`" + (near and f", {near}")
+        return f"unknown setting `{key}`" + (near and f", {near}")
     try:
         msgspec.convert(value, fields[key])
     except msgspec.ValidationError as error:

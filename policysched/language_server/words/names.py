@@ -113,9 +113,9 @@ def find_name_problem(symbol: NamedSymbol, new: str) -> str:
         problem = kubernetes_names.find_dns_label_problem(new)
         return f"`{new}` {problem}" if problem else ""
     if not new.isascii() or not new.isidentifier():
-        return f"`{new}` is no name: letters, digits and underscores, no digit first"
+        return f"`{new}` is not a name: use letters, digits and underscores, and no digit first"
     if new in vocabulary.RESERVED_NAMES:
-        return f"`{new}` is a word of expressions"
+        return f"`{new}` is a reserved word of expressions"
     return ""
 
 

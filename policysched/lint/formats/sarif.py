@@ -15,7 +15,7 @@ SCHEMA = (
     "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 )
 _ROOT = "%SRCROOT%"
-_ROOT_MEANS = "the folder that policysched was run in"
+_ROOT_MEANS = "the folder in which policysched was run"
 _LEVELS = {
     diagnostics.Severity.ERROR: "error",
     diagnostics.Severity.WARNING: "warning",

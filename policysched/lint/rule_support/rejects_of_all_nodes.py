@@ -26,8 +26,8 @@ def diagnose_rejects_of_all_nodes(
                 resources = _list_read_resources(each.condition)
                 yield diagnostics.Diagnostic(
                     "PS501",
-                    f"`{each.head.name}` rejects all {len(cluster.nodes)} nodes of {cluster.name}, "
-                    "those without pods too",
+                    f"`{each.head.name}` rejects all {len(cluster.nodes)} nodes of "
+                    f"{cluster.name}, including those without pods",
                     each.head.span,
                     notes=tuple(_find_largest_amount(cluster, resource) for resource in resources),
                     help=_suggest_resource_name(cluster, resources) or "relax the condition",

@@ -64,7 +64,7 @@ def _make_finding(value: syntax_expr.Value) -> diagnostics.Diagnostic:
         f"`{value.text}` is compared as text: "
         f"a label `{_normalise_number(value.text)}` does not match it",
         value.span,
-        notes=("labels have texts; only `Gt` and `Lt` compare numbers",),
+        notes=("label values are text; only `Gt` and `Lt` compare numbers",),
         help=f'write `"{value.text}"` if that text is meant',
         fix=diagnostics.Fix((edit,), safe=False),
     )

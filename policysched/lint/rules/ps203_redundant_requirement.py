@@ -79,18 +79,18 @@ def _diagnose_tautology(
         "PS203",
         f"`{about.format_selector(selector)}` matches everything",
         about.locate_selector(selector),
-        help="leave it out, or say what was meant",
+        help="leave it out, or correct it",
     )
 
 
 def _make_finding(
     about: rule_input.RuleInput, operand: checked_selector.Selector, *, is_all: bool
 ) -> diagnostics.Diagnostic:
-    why = "the other requirements imply it" if is_all else "the alternatives match it already"
+    why = "the other requirements imply it" if is_all else "the alternatives already match it"
     fix = _make_fix(about, operand)
     return diagnostics.Diagnostic(
         "PS203",
-        f"`{about.format_selector(operand)}` says nothing: {why}",
+        f"`{about.format_selector(operand)}` has no effect: {why}",
         about.locate_selector(operand),
         help="leave it out",
         fix=fix,

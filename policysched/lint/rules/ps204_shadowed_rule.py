@@ -54,10 +54,10 @@ def _find_shadowed_rules(
 def _make_finding(weak: checked.RuleHead, strict: checked.RuleHead) -> diagnostics.Diagnostic:
     return diagnostics.Diagnostic(
         "PS204",
-        f"this rule never rejects a node that `{strict.name}` does not reject as well",
+        f"this rule rejects only nodes that `{strict.name}` also rejects",
         weak.span,
         secondary=(diagnostics.SpanLabel(strict.span, "stricter, for the same pods"),),
-        help="leave it out, or disable the stricter one where this one is meant to act",
+        help="leave it out, or disable the stricter rule for pods to which this one should apply",
     )
 
 

@@ -62,12 +62,12 @@ def _are_opposed(first: checked.Rule, second: checked.Rule) -> bool:
 def _make_finding(first: checked.Rule, second: checked.Rule) -> diagnostics.Diagnostic:
     return diagnostics.Diagnostic(
         "PS205",
-        f"this score takes back what `{first.head.name}` gives",
+        f"this score cancels out `{first.head.name}`",
         second.head.span,
         secondary=(
-            diagnostics.SpanLabel(first.head.span, "pulls the other way, for the same pods"),
+            diagnostics.SpanLabel(first.head.span, "prefers opposite nodes, for the same pods"),
         ),
-        help="keep one of them, or give the two to different pods",
+        help="keep one of them, or apply the two to different pods",
     )
 
 

@@ -53,7 +53,7 @@ def _make_finding(
         "PS208",
         f"this also matches nodes without the label `{each.key}`",
         each.span,
-        help=f"if they are not meant, add `and {each.key} Exists`",
+        help=f"if this is not intended, add `and {each.key} Exists`",
         fix=diagnostics.Fix((edit,), safe=False) if can_join else None,
     )
 

@@ -81,9 +81,9 @@ def _is_reachable(start: str, goal: str, waits: Mapping[str, Sequence[tuple[obje
 def _make_finding(each: checked.PodAffinityRule, name: str, other: str) -> diagnostics.Diagnostic:
     return diagnostics.Diagnostic(
         "PS209",
-        f"pods of `{name}` wait for pods of `{other}`, and these for pods of `{name}`",
+        f"pods of `{name}` wait for pods of `{other}`, which wait for pods of `{name}`",
         each.head.span,
-        notes=("where none of them runs yet, none will ever be placed",),
+        notes=("as long as none of them runs, none is placed",),
         help="make one of the affinities `preferred`",
     )
 
@@ -94,8 +94,8 @@ def _diagnose_mismatch_label_keys(each: checked.PodAffinityRule) -> diagnostics.
         "PS209",
         f"a pod that has {keys} waits for another pod with another value",
         each.head.span,
-        notes=("where none of them runs yet, none will ever be placed",),
-        help="make the affinity `preferred`, or take `mismatchLabelKeys` out",
+        notes=("as long as none of them runs, none is placed",),
+        help="make the affinity `preferred`, or remove `mismatchLabelKeys`",
     )
 
 

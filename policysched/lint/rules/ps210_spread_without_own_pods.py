@@ -22,7 +22,7 @@ def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagno
                     "PS210",
                     f"this spread counts none of the pods that `{policy.name}` places",
                     about.locate_selector(each.pods.selector),
-                    notes=("placing pods does not change what it counts: it never evens out",),
+                    notes=("placing pods does not change its counts, so they never become even",),
                     help="write `self` to spread the policy's own pods",
                 )
 

@@ -18,10 +18,10 @@ def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagno
         if rejecting is not None:
             yield diagnostics.Diagnostic(
                 "PS211",
-                f"`{policy.name}` may reject nodes for every pod, those of kube-system too",
+                f"`{policy.name}` may reject nodes for every pod, including those of kube-system",
                 policy.span,
                 secondary=(diagnostics.SpanLabel(rejecting.head.span, "may reject"),),
-                help="say for which pods it is: `for pods in namespace (…)`, `for pods where …`",
+                help="select the pods: `for pods in namespace (…)`, `for pods where …`",
             )
 
 

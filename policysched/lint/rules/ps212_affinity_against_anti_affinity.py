@@ -52,16 +52,16 @@ def _compare_affinities(
         ):
             yield diagnostics.Diagnostic(
                 "PS212",
-                f"`{each.head.name}` wants pods near that `{away.head.name}` keeps away",
+                f"`{each.head.name}` requires nearby pods that `{away.head.name}` keeps away",
                 each.head.span,
                 secondary=(diagnostics.SpanLabel(away.head.span, "keeps them out of the domain"),),
                 notes=(
                     (
-                        f"a domain of `{each.topology_key}` without such a pod is refused, "
-                        "and so is one with it"
+                        f"the rules reject every domain of `{each.topology_key}`, with and "
+                        "without such a pod"
                     ),
                 ),
-                help="take another topologyKey for one of them, or make one `preferred`",
+                help="use another topologyKey in one of them, or make one `preferred`",
             )
 
 

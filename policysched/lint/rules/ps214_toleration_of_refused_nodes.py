@@ -62,7 +62,7 @@ def _make_finding(
         secondary=(
             diagnostics.SpanLabel(refusing.rule.head.span, "refuses them, for the same pods"),
         ),
-        help="take one of the two out",
+        help="remove one of the two",
     )
 
 

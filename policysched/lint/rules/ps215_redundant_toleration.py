@@ -74,10 +74,10 @@ def _make_finding(
 ) -> diagnostics.Diagnostic:
     return diagnostics.Diagnostic(
         "PS215",
-        f"`{_quote_taint_pattern(about, pattern)}` is tolerated already, "
-        f"by `{_quote_taint_pattern(about, wide)}`",
+        f"`{_quote_taint_pattern(about, pattern)}` is already tolerated by "
+        f"`{_quote_taint_pattern(about, wide)}`",
         pattern.span,
-        secondary=(diagnostics.SpanLabel(wide.span, "has it in it, for the same pods"),),
+        secondary=(diagnostics.SpanLabel(wide.span, "includes it, for the same pods"),),
         help="leave it out",
         fix=None
         if is_alone

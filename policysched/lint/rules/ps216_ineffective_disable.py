@@ -39,22 +39,22 @@ def _explain_useless_disable(
     if other is None:
         return ""
     if scopes.are_scopes_apart(policy.scope, other.scope):
-        return f"no pod is one of `{policy.name}` and one of `{other.name}`"
+        return f"no pod matches both `{policy.name}` and `{other.name}`"
     if (policy.name, other.name) not in together and any(
         pair[0] == policy.name for pair in together
     ):
         return f"no profile has both `{policy.name}` and `{other.name}`"
     if policy.mode == "enforce" and other.mode == "shadow":
-        return f"`{other.name}` is a shadow: its rules decide nothing"
+        return f"`{other.name}` is a shadow policy, whose rules decide nothing"
     return ""
 
 
 def _make_finding(each: checked.DisabledRule, why: str) -> diagnostics.Diagnostic:
     return diagnostics.Diagnostic(
         "PS216",
-        f"nothing is turned off here: {why}",
+        f"this `disable` has no effect: {why}",
         each.span,
-        help=f"take `disable {each.rule.replace('/', '.')}` out, or correct the policies' pods",
+        help=f"remove `disable {each.rule.replace('/', '.')}`, or correct the pods of the policies",
     )
 
 
@@ -63,7 +63,7 @@ def _diagnose_repeated_disable(
 ) -> diagnostics.Diagnostic:
     return diagnostics.Diagnostic(
         "PS216",
-        "nothing is turned off here: the rule is turned off already",
+        "this `disable` has no effect: the rule is already disabled",
         each.span,
         secondary=(diagnostics.SpanLabel(first.span, "here"),),
         help="keep one of them",

@@ -62,10 +62,10 @@ def _make_finding(
     says = "true" if answer else "false"
     return diagnostics.Diagnostic(
         "PS302",
-        f"this comparison of `{metric.name}` is {says} for every value that it can have",
+        f"this comparison of `{metric.name}` is {says} for every possible value",
         bound.span,
         secondary=(diagnostics.SpanLabel(compare.left.span, "this metric"),),
-        help=f"its values are {_format_metric_range(metric)}; choose a threshold that divides them",
+        help=f"its values are {_format_metric_range(metric)}; choose a threshold among them",
     )
 
 

@@ -18,11 +18,16 @@ def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagno
                 ) if "normalize minmax" in each.head.text:
                     yield diagnostics.Diagnostic(
                         "PS306",
-                        "`minmax` makes the smallest difference between nodes one of 100 points",
+                        "`minmax` turns even the smallest difference between nodes into 100 points",
                         each.head.span,
-                        notes=("nodes at 1.00 and 1.01 get 0 and 100 points, like 0 and 100",),
-                        help="say which difference is worth all points: `minmax(10%)`, "
-                        "or use `linear(…)`",
+                        notes=(
+                            (
+                                "nodes with 1.00 and 1.01 get 0 and 100 points, like nodes with 0 "
+                                "and 100"
+                            ),
+                        ),
+                        help="state the difference that is worth all points, as in "
+                        "`minmax(10%)`, or use `linear(…)`",
                     )
                 case _:
                     pass

@@ -16,10 +16,10 @@ def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagno
             if _changes_direction([points for _, points in _get_score_shape(each)]):
                 yield diagnostics.Diagnostic(
                     "PS308",
-                    "the points of this shape go up and down",
+                    "the points of this shape rise and fall",
                     each.head.span,
-                    notes=("a node can get more points for less and for more of the value",),
-                    help="if that is meant, say so in a comment",
+                    notes=("a node can get more points both for a lower and for a higher value",),
+                    help="if this is intended, explain it in a comment",
                 )
 
 

@@ -59,10 +59,10 @@ def _make_finding(
     if pair is None:
         return diagnostics.Diagnostic(
             "PS310",
-            f"`{_format_part(about, part)}` is {says} for all values that it can have",
+            f"`{_format_part(about, part)}` is {says} for all possible values",
             part.span,
             notes=_make_range_notes(part, metrics),
-            help="leave it out, or compare with a value that divides nodes",
+            help="leave it out, or compare with a value that distinguishes nodes",
         )
     first, second = pair
     word = "cover all values between them" if is_true else "exclude each other"
@@ -71,7 +71,7 @@ def _make_finding(
         f"this condition is always {says}: "
         f"`{_format_part(about, first)}` and `{_format_part(about, second)}` {word}",
         second.span,
-        secondary=(diagnostics.SpanLabel(first.span, "the other one"),),
+        secondary=(diagnostics.SpanLabel(first.span, "the other part"),),
         help=f"did you mean `{'and' if is_true else 'or'}`?",
     )
 

@@ -77,10 +77,10 @@ def _make_finding(
     about: rule_input.RuleInput, operand: checked_expr.TypedExpr, *, is_all: bool
 ) -> diagnostics.Diagnostic:
     text = about.texts[operand.span.file]
-    why = "the other conditions imply it" if is_all else "the alternatives hold wherever it does"
+    why = "the other conditions imply it" if is_all else "the alternatives are true whenever it is"
     return diagnostics.Diagnostic(
         "PS311",
-        f"`{' '.join(text.slice(operand.span).split())}` says nothing: {why}",
+        f"`{' '.join(text.slice(operand.span).split())}` has no effect: {why}",
         operand.span,
         help="leave it out",
         fix=_make_fix(text, operand),

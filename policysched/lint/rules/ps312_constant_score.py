@@ -33,7 +33,7 @@ def _explain_equal_points(
 ) -> str:
     """Return why all nodes get the same points, or "" if their points may differ."""
     if not any(isinstance(part, _OF_NODES) for part in checked_expr.walk_expressions(each.value)):
-        return "it reads nothing of the node"
+        return "it does not read the node"
     if each.value.unit is None:
         return ""  # PS302 and PS310 report constant conditions
     found = ranges.find_value_range(each.value, metrics)
@@ -84,8 +84,8 @@ def _make_finding(each: checked.ExpressionScoreRule, why: str) -> diagnostics.Di
         "PS312",
         f"every node gets the same points from this score: {why}",
         each.value.span,
-        notes=("a score that is the same everywhere decides nothing",),
-        help="score something that nodes differ in, within the bounds of `normalize`",
+        notes=("equal points for all nodes do not influence the decision",),
+        help="score a value that differs between nodes, within the bounds of `normalize`",
     )
 
 

@@ -70,7 +70,7 @@ def _make_finding(
         "PS313",
         f"{what} node that required rules leave matches `{about.format_selector(selector)}`",
         each.head.span,
-        secondary=(diagnostics.SpanLabel(deciding.head.span, "decides it before"),),
+        secondary=(diagnostics.SpanLabel(deciding.head.span, "already decides it"),),
         notes=("all nodes get the same points: the preference has no effect",),
         help="leave the preference out, or make the other rule `preferred`",
     )

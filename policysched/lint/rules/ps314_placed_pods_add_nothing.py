@@ -19,15 +19,15 @@ def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagno
             how = "is 0" if found.is_single else "is never more than 0"
             yield diagnostics.Diagnostic(
                 "PS314",
-                f"what just-placed pods add to `{metric.name}` {how}",
+                f"the load that just-placed pods add to `{metric.name}` {how}",
                 metric.placed.value.span,
                 notes=(
                     (
-                        "a pod that adds nothing is not seen before the next samples: "
-                        "a burst of pods meets the same quiet node"
+                        "a pod that adds nothing is invisible until the next sample, so a "
+                        "burst of pods goes to the same idle node"
                     ),
                 ),
-                help="say what a pod is expected to add, or leave `placed adds` out",
+                help="write the expected load of a pod, or leave `placed adds` out",
             )
 
 

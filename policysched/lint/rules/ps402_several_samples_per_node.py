@@ -41,10 +41,8 @@ def _make_finding(each: queries.MetricQuery, more: list[str]) -> diagnostics.Dia
         "PS402",
         f"`{each.metric.name}` has a sample for each value of `{shown}`, not one for each node",
         each.locate_query_part(outer),
-        notes=(
-            f"`{each.metric.target} {label}` says that `{label}` alone tells the samples apart",
-        ),
-        help=f"put them together: `max by ({label}) (…)`",
+        notes=(f"`{each.metric.target} {label}` means that `{label}` alone identifies a sample",),
+        help=f"aggregate them: `max by ({label}) (…)`",
         fix=_make_fix(each, label),
     )
 

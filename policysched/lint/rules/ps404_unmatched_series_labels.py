@@ -40,18 +40,16 @@ def _check_operation(
         f"the two sides of `{part.op}` have different labels: "
         f"{_format_series_label_names(left)} and {_format_series_label_names(right)}",
         each.span,
-        notes=(
-            f"series are only matched if all their labels are equal: {_describe_outcome(part)}",
-        ),
-        help=f"say what is matched: `{part.op} on ({each.metric.label})`, "
-        f"with `group_left` where one side has several",
+        notes=(f"series match only if all their labels are equal: {_describe_outcome(part)}",),
+        help=f"name the labels to match: `{part.op} on ({each.metric.label})`, with "
+        "`group_left` if one side has several",
     )
 
 
 def _describe_outcome(part: promql_parser.BinaryExpr) -> str:
     if str(part.op) == "unless":
-        return "the right side takes nothing away"
-    return "the answer is empty"
+        return "the right side removes nothing"
+    return "the result is empty"
 
 
 def _format_series_label_names(labels: frozenset[str]) -> str:

@@ -30,10 +30,10 @@ def _make_finding(
     name, adding = call.func.name, inner.op
     return diagnostics.Diagnostic(
         "PS405",
-        f"`{name}` of a `{adding}` takes the restart of one counter for a loss of all",
+        f"`{name}` of a `{adding}` treats the restart of one counter as a fall of the sum",
         each.locate_query_part(call),
-        notes=("a counter that starts anew can only be told in its own series",),
-        help=f"take the {name} first: `{adding} by (…) ({name}(…))`",
+        notes=("the reset of a counter is only visible in its own series",),
+        help=f"apply {name} first: `{adding} by (…) ({name}(…))`",
     )
 
 

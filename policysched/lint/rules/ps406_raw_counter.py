@@ -24,9 +24,9 @@ def _make_finding(
 ) -> diagnostics.Diagnostic:
     return diagnostics.Diagnostic(
         "PS406",
-        f"`{selector.name}` is a counter, and its value is read as it is",
+        f"`{selector.name}` is a counter, and its value is read directly",
         each.locate_query_part(selector),
-        notes=("a counter grows until its process starts anew: what matters is how fast",),
+        notes=("a counter grows until its process restarts; only its rate is meaningful",),
         help=f"write `rate({selector.name}[5m])`",
         fix=_make_fix(each, selector),
     )

@@ -34,7 +34,7 @@ def _check_matcher(
         plain = "=" if sign.text == "=~" else "!="
         yield diagnostics.Diagnostic(
             "PS407",
-            f"`{value.text}` is a plain text, compared as a regular expression",
+            f"`{value.text}` is plain text, compared as a regular expression",
             span,
             help=f"write `{plain}`",
             fix=diagnostics.Fix((diagnostics.TextEdit(span, plain),), safe=True),
@@ -52,7 +52,7 @@ def _diagnose_needless_anchors(
     edit = diagnostics.TextEdit(span, f"{value.text[0]}{bare}{value.text[-1]}")
     return diagnostics.Diagnostic(
         "PS407",
-        f"the anchors in `{value.text}` say nothing: patterns of matchers match whole values",
+        f"the anchors in `{value.text}` have no effect: patterns of matchers match whole values",
         span,
         help=f"write `{edit.replacement}`" if is_simple else "leave them out",
         fix=diagnostics.Fix((edit,), safe=True) if is_simple else None,

@@ -33,10 +33,10 @@ def _make_finding(each: queries.MetricQuery, part: promql_parser.Expr) -> diagno
     what = str(part.op) if isinstance(part, promql_parser.AggregateExpr) else "comparison"
     return diagnostics.Diagnostic(
         "PS408",
-        f"the `{what}` in `{each.metric.name}` leaves out nodes, which a score reads as missing",
+        f"the `{what}` in `{each.metric.name}` leaves out nodes, so the score reads missing values",
         each.locate_query_part(part),
-        notes=("which nodes those are changes from sample to sample, and so do their points",),
-        help="ask for all nodes; limits belong to `reject when` or `normalize linear(…)`",
+        notes=("the nodes that are left out change from sample to sample, and so do their points",),
+        help="query all nodes; limits belong into `reject when` or `normalize linear(…)`",
     )
 
 

@@ -25,10 +25,10 @@ def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagno
                 edit = diagnostics.TextEdit(span, f"${name}")
                 yield diagnostics.Diagnostic(
                     "PS409",
-                    f"`{match[0]}` is no param: params are written without braces",
+                    f"`{match[0]}` is not a param: params are written without braces",
                     span,
-                    notes=("envsubst and Flux replace it, by nothing if they do not know it",),
-                    help=f"write `${name}`" if name in params else "take it out",
+                    notes=("envsubst and Flux replace it, or remove it if they do not know it",),
+                    help=f"write `${name}`" if name in params else "remove it",
                     fix=diagnostics.Fix((edit,), safe=False) if name in params else None,
                 )
 

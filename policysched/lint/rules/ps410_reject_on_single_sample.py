@@ -38,8 +38,8 @@ def _make_finding(
         "PS410",
         f"a single sample of `{metric.name}` decides whether a node is rejected",
         part.span,
-        notes=("a peak of a moment rejects the node until the next sample",),
-        help="look at some time: `over 5m avg`, or let go later: `until …`",
+        notes=("a momentary peak rejects the node until the next sample",),
+        help="use a window, as in `over 5m avg`, or release the node later with `until …`",
         fix=_make_fix(about, condition),
     )
 

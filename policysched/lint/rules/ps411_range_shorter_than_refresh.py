@@ -32,11 +32,11 @@ def _make_finding(
     unseen = 1 - seconds / each.metric.refresh_seconds
     return diagnostics.Diagnostic(
         "PS411",
-        f"`{call.func.name}` looks at {seconds:g} s, and the query is asked every "
+        f"`{call.func.name}` reads {seconds:g} s, and the query runs every "
         f"{each.metric.refresh_seconds:g} s",
         each.locate_query_part(call),
-        notes=(f"what happens in the other {unseen:.0%} of the time is never seen",),
-        help="make the range as long as `refresh`, or longer; or `refresh` shorter",
+        notes=(f"changes in the other {unseen:.0%} of the time are never seen",),
+        help="make the range at least as long as `refresh`, or make `refresh` shorter",
     )
 
 

@@ -25,9 +25,14 @@ def _make_finding(
 ) -> diagnostics.Diagnostic:
     return diagnostics.Diagnostic(
         "PS412",
-        f"`{call.func.name}` needs the label `{query_labels.BUCKET_LABEL}`, which is gone here",
+        f"`{call.func.name}` needs the label `{query_labels.BUCKET_LABEL}`, which is missing here",
         each.locate_query_part(losing),
-        notes=("without it the buckets of a histogram cannot be told apart: the answer is empty",),
+        notes=(
+            (
+                "without it the buckets of a histogram cannot be distinguished, and the result is "
+                "empty"
+            ),
+        ),
         help=f"keep it: `sum by ({each.metric.label}, {query_labels.BUCKET_LABEL}) (…)`",
         fix=_make_fix(each, losing),
     )

@@ -33,11 +33,11 @@ def _make_finding(each: queries.MetricQuery, found: units.Unit) -> diagnostics.D
     named = "plain numbers" if found.is_dimensionless else str(found)
     return diagnostics.Diagnostic(
         "PS414",
-        f"by the names in it the query gives {named}, and `{each.metric.name}` is declared "
-        f"as {each.metric.unit}",
+        f"the names in the query indicate {named}, and `{each.metric.name}` is declared as "
+        f"{each.metric.unit}",
         each.span,
         notes=("thresholds and other numbers are read in the declared unit",),
-        help="declare the unit that the query has, or correct the query",
+        help="declare the unit of the query, or correct the query",
     )
 
 

@@ -17,9 +17,9 @@ def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagno
         if not cluster.list_pods_of_policy(policy):
             yield diagnostics.Diagnostic(
                 "PS504",
-                f"the policy `{policy.name}` is about none of the {count} pods of {cluster.name}",
+                f"the policy `{policy.name}` matches none of the {count} pods of {cluster.name}",
                 policy.span,
-                help="see that namespaces and labels are those of the pods",
+                help="compare its namespaces and labels with those of the pods",
             )
 
 

@@ -23,10 +23,10 @@ def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagno
             others = f" and {len(pods) - 1} more" if len(pods) > 1 else ""
             yield diagnostics.Diagnostic(
                 "PS505",
-                f"`{policy.name}` is about pods of DaemonSets, too: `{pods[0]}`{others}",
+                f"`{policy.name}` also matches pods of DaemonSets: `{pods[0]}`{others}",
                 policy.span,
                 secondary=(diagnostics.SpanLabel(required.head.span, "keeps them off nodes"),),
-                notes=("a DaemonSet makes a pod for one node, and waits there for it",),
+                notes=("each pod of a DaemonSet is bound for one node and waits for it",),
                 help="leave them out: `where ownerKind != DaemonSet`",
             )
 

@@ -104,9 +104,12 @@ def _make_finding(hidden: list[checked.Rule], scaler: objects.Pod) -> diagnostic
         f"the autoscaler `{scaler.key}` does not see `{hidden[0].head.name}`{others}",
         hidden[0].head.span,
         notes=(
-            "where it sees room on nodes that the rule refuses, it adds none: pods stay Pending",
+            (
+                "if it sees room on nodes that the rule rejects, it adds no nodes, and pods "
+                "stay Pending"
+            ),
         ),
-        help="say it in the pods' own spec as well, or by taints of node groups",
+        help="repeat the rule in the spec of the pods, or taint node groups",
     )
 
 

@@ -23,7 +23,7 @@ def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagno
             yield diagnostics.Diagnostic(
                 "PS507",
                 f"{count} pod{'' if count == 1 else 's'} of {cluster.name} "
-                f"ask{'s' if count == 1 else ''} for `{name}`, which no profile is called",
+                f"name{'s' if count == 1 else ''} `{name}`, and no profile has this name",
                 places[0],
                 notes=("unless another scheduler has that name, such pods stay Pending",),
                 help=f"add `profile {name} {{ … }}`, or correct schedulerName",

@@ -54,7 +54,7 @@ def _make_finding(
         f"no node of {cluster.name} has a taint {which.format(shown)}",
         pattern.span,
         help=spelling.suggest_names(pattern.key, keys)
-        or "leave it out, unless nodes have the taint at other times",
+        or "leave it out, unless nodes sometimes have the taint",
     )
 
 

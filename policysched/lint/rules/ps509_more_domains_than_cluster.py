@@ -24,8 +24,8 @@ def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagno
                 each.head.span,
                 notes=(
                     (
-                        "the domains that are missing count as empty ones: "
-                        f"beyond {most} pods ({each.max_skew} in each domain) all stay Pending"
+                        f"missing domains count as empty: beyond {most} pods ({each.max_skew} "
+                        "in each domain) all stay Pending"
                     ),
                 ),
                 help="lower `minDomains`, or label nodes of further domains",

@@ -21,8 +21,8 @@ def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagno
                 f"all nodes of {cluster.name} for these pods have the same "
                 f"`{each.topology_key}`: `{domain}`",
                 each.head.span,
-                notes=("there is nothing to spread over: the rule has no effect",),
-                help="take a topologyKey that nodes differ in, or leave the rule out",
+                notes=("there is only one domain, so the rule has no effect",),
+                help="use a topologyKey with different values on nodes, or leave the rule out",
             )
 
 

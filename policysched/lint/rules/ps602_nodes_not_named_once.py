@@ -33,7 +33,10 @@ def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagno
                 problem,
                 each.span,
                 notes=("a node without exactly one series is missing",),
-                help="docs/metrics.md tells what names a node; relabel, or join another series",
+                help=(
+                    "docs/metrics.md describes how series name nodes; relabel, or join another "
+                    "series"
+                ),
             )
 
 

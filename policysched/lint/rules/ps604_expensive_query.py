@@ -18,7 +18,7 @@ def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagno
             continue
         said = []
         if answer.read_samples is not None and answer.read_samples > limits.max_query_samples:
-            said.append(f"looks at {answer.read_samples:,} samples")
+            said.append(f"reads {answer.read_samples:,} samples")
         if answer.seconds is not None and answer.seconds > limits.max_query_seconds:
             said.append(f"takes {answer.seconds:.1f} s")
         if said:
@@ -27,7 +27,7 @@ def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagno
                 f"the query of `{each.metric.name}` {' and '.join(said)}, every "
                 f"{each.metric.refresh_seconds:g} s",
                 each.span,
-                help="select fewer series, take a shorter range, or record it by a rule",
+                help="select fewer series, take a shorter range, or use a recording rule",
             )
 
 

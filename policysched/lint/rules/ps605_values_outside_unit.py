@@ -24,10 +24,10 @@ def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagno
             farthest = max(outside, key=lambda value: abs(value - min(max(value, low), high)))
             yield diagnostics.Diagnostic(
                 "PS605",
-                f"{len(outside)} of {len(finite)} values of `{each.metric.name}` are outside of "
-                f"what {_describe_expected(each.metric)} has, such as {farthest:g}",
+                f"{len(outside)} of {len(finite)} values of `{each.metric.name}` are outside "
+                f"the range of {_describe_expected(each.metric)}, such as {farthest:g}",
                 each.span,
-                help="correct the unit, the bounds or the query (a percentage is no ratio)",
+                help="correct the unit, the bounds or the query (a percentage is not a ratio)",
             )
 
 

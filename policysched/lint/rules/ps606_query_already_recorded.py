@@ -21,7 +21,7 @@ def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagno
                 "PS606",
                 f"the recording rule `{recorded}` of {facts.name} computes this",
                 each.span,
-                notes=("its answer costs one sample for each series",),
+                notes=("reading its result costs one sample for each series",),
                 help=f"write `{recorded}`",
                 fix=_make_fix(each, recorded),
             )

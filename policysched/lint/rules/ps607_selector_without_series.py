@@ -22,7 +22,7 @@ def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagno
                 "PS607",
                 message,
                 each.locate_query_part(selector),
-                notes=("at present it gives nothing",),
+                notes=("at present it has no result",),
                 help=spelling.suggest_names(wanted, known.known) if wanted else "",
             )
 
@@ -42,10 +42,10 @@ def _describe_absence(
         return f"no series `{name}` of {facts.name} has the label `{label}`", label
     if known.was_there:
         return (
-            f"the series `{name}` that are asked for were there within {days} days and are gone",
+            f"the requested series `{name}` existed within the last {days} days and are gone",
             "",
         )
-    return f"no series `{name}` of {facts.name} matches all that is asked for", ""
+    return f"no series `{name}` of {facts.name} matches the whole selector", ""
 
 
 RULE = rule.LintRule("PS607", diagnostics.Severity.WARNING, _find_violations)

@@ -29,9 +29,9 @@ def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagno
         ):
             yield diagnostics.Diagnostic(
                 "PS608",
-                f"{facts.name} says that `{name}` is a counter, and its value is read as it is",
+                f"{facts.name} reports `{name}` as a counter, and its value is read directly",
                 each.locate_query_part(selector),
-                notes=("a counter grows until its process starts anew: what matters is how fast",),
+                notes=("a counter grows until its process restarts; only its rate is meaningful",),
                 help=f"write `rate({name}[5m])`",
             )
 
@@ -54,7 +54,7 @@ def _diagnose_rate_of_gauge(
         "PS608",
         f"`{function}` of `{selector.name}`, which is a gauge",
         each.locate_query_part(selector),
-        notes=("every fall of a gauge is taken for a restart of a counter",),
+        notes=("every fall of a gauge is treated as the restart of a counter",),
         help=f"write `{other}(…)`, or `avg_over_time(…)` for its level",
     )
 

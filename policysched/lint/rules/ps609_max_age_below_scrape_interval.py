@@ -28,7 +28,7 @@ def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagno
                 each.metric.span,
                 notes=(
                     (
-                        f"scraped every {max(intervals):g} s, asked every "
+                        f"scraped every {max(intervals):g} s, queried every "
                         f"{each.metric.refresh_seconds:g} s: nodes are missing in between"
                     ),
                 ),

@@ -25,10 +25,17 @@ def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagno
         ):
             yield diagnostics.Diagnostic(
                 "PS612",
-                f"the query of `{each.metric.name}` gives nothing, though all its series are there",
+                f"the query of `{each.metric.name}` has no result, although all its series exist",
                 each.span,
-                notes=("operations match series with equal labels: no two of these are",),
-                help=f"say what is matched: `on ({each.metric.label})`, or lengthen the ranges",
+                notes=(
+                    (
+                        "operations match series with equal labels, and no two of these have equal "
+                        "labels"
+                    ),
+                ),
+                help=(
+                    f"name the labels to match: `on ({each.metric.label})`, or lengthen the ranges"
+                ),
             )
 
 

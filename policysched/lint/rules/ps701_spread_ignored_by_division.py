@@ -21,9 +21,12 @@ def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagno
                 spread.span,
                 secondary=(diagnostics.SpanLabel(span, "weights"),) if span is not None else (),
                 notes=(
-                    "Karmada gives every cluster with a weight its share, however many there are",
+                    (
+                        "Karmada gives every cluster with a weight its share, regardless of "
+                        "their number"
+                    ),
                 ),
-                help="divide by `AvailableReplicas` or `by score`, or take the constraint out",
+                help="divide by `AvailableReplicas` or `by score`, or remove the constraint",
             )
 
 

@@ -24,11 +24,9 @@ def _make_finding(
     edit = diagnostics.TextEdit(about.texts[spread.span.file].span(end, end), added)
     return diagnostics.Diagnostic(
         "PS702",
-        f"a spread by {spread.by} needs one by cluster beside it",
+        f"a spread by {spread.by} also needs one by cluster",
         spread.span,
-        notes=(
-            "Karmada chooses clusters by the constraint on clusters, in each group that it takes",
-        ),
+        notes=("in each selected group, Karmada selects clusters by the constraint on clusters",),
         help=f"add `spreadConstraint by cluster minGroups {spread.min_groups}`",
         fix=diagnostics.Fix((edit,), safe=False),
     )

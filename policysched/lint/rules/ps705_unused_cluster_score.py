@@ -51,9 +51,9 @@ def _is_used_by_division(
 def _make_finding(each: checked.Rule) -> diagnostics.Diagnostic:
     return diagnostics.Diagnostic(
         "PS705",
-        f"nothing goes by the score `{each.head.name}`",
+        f"nothing uses the score `{each.head.name}`",
         each.head.span,
-        notes=("a spread constraint chooses clusters by points, a division by score goes by them",),
+        notes=("only spread constraints and a division by score use the points of clusters",),
         help="add `spreadConstraint by cluster maxGroups …`, or divide `by score`",
     )
 

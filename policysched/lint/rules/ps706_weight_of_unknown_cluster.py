@@ -39,7 +39,7 @@ def _check_division(
             if are_all
             else "its share goes to the other clusters",
         ),
-        help=next((hint for hint in hints if hint), "correct the name, or take it out"),
+        help=next((hint for hint in hints if hint), "correct the name, or remove it"),
     )
 
 

@@ -35,11 +35,11 @@ def _make_finding(
 ) -> diagnostics.Diagnostic:
     return diagnostics.Diagnostic(
         "PS707",
-        f"all clusters of `{group.name}` are in `{wide.name}`, which is tried before",
+        f"all clusters of `{group.name}` are in `{wide.name}`, which is tried first",
         group.span,
-        secondary=(diagnostics.SpanLabel(wide.span, "has them"),),
-        notes=("groups are tried in their order, each when those before it have failed",),
-        help="put the narrow group first, or take it out",
+        secondary=(diagnostics.SpanLabel(wide.span, "contains them"),),
+        notes=("groups are tried in order; each is tried if all earlier ones have failed",),
+        help="put the narrow group first, or remove it",
     )
 
 

@@ -23,7 +23,7 @@ def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagno
             "PS802",
             "this text is not in canonical form",
             _get_first_line(text, start, end),
-            help="`policysched fmt` writes it",
+            help="run `policysched fmt`",
             fix=diagnostics.Fix(
                 (diagnostics.TextEdit(span, replacement),), safe=True, title="Format this text"
             ),

@@ -25,7 +25,7 @@ def _check_windows(
     if len(frozenset().union(*covered)) == weekly_activity.MINUTES:
         yield diagnostics.Diagnostic(
             "PS805",
-            "`during` holds at any time of the week",
+            "`during` is true at any time of the week",
             each.head.span,
             help="leave `during` out, or correct the times",
         )
@@ -34,7 +34,7 @@ def _check_windows(
         if second < first or (second == first and other > one):
             yield diagnostics.Diagnostic(
                 "PS805",
-                f"window {other + 1} of `during` lies within window {one + 1}",
+                f"window {other + 1} of `during` is within window {one + 1}",
                 each.head.span,
                 help="leave it out, or correct its times",
             )

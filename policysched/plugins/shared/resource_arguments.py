@@ -73,7 +73,9 @@ def make_scoring_strategy(given: ScoringStrategy) -> allocation.Strategy:
             raise arguments.ArgumentError(msg)
         return allocation.RequestedToCapacityRatio(_make_utilization_shape(param.shape))
     if param is not None:
-        msg = "`scoringStrategy.requestedToCapacityRatio` belongs to the type of that name only"
+        msg = (
+            "`scoringStrategy.requestedToCapacityRatio` is only allowed with the type of that name"
+        )
         raise arguments.ArgumentError(msg)
     match given.type:
         case "LeastAllocated":

@@ -137,7 +137,7 @@ def _check_resource_call(checker: NumberChecker, call: syntax_expr.Call) -> Type
         if checker.env.target == "cluster":
             checker.found.add_error(
                 "PS108",
-                "a binding does not say what its replicas are limited to",
+                "a binding has requests of its replicas, but no limits",
                 call.span,
                 help=f"write `requests({word.text if word else resource})`",
             )

@@ -72,7 +72,9 @@ class ExprChecker:
         if typed is None:
             return None
         if not isinstance(typed, checked_expr.Const):
-            self.found.add_error("PS102", "this is not known before the policy runs", expr.span)
+            self.found.add_error(
+                "PS102", "this value is not known before the policy runs", expr.span
+            )
             return None
         adapted = check_operands.convert_constant_unit(typed, unit)
         if adapted is None:
@@ -107,7 +109,7 @@ class ExprChecker:
             self._is_full = True
             self.found.add_error(
                 "PS004",
-                "this expression is too large once its lets are put in",
+                "this expression is too large after its lets are expanded",
                 span,
                 help=f"the limit is {text_limits.MAX_EXPANDED_NODES} parts, "
                 f"{text_limits.MAX_EXPANDED_DEPTH} levels deep",
@@ -132,7 +134,7 @@ class ExprChecker:
                 is_number = numerals.parse_numeral(value.text) is not None
                 self.found.add_error(
                     "PS102",
-                    "a string is neither number nor condition",
+                    "a string is neither a number nor a condition",
                     expr.span,
                     help=f"write `{value.text}`" if is_number else "",
                 )
@@ -217,7 +219,7 @@ class ExprChecker:
         written = self.found.get_text_on_one_line(span)
         self.found.add_error(
             "PS103",
-            f"`{written}` may be minutes or thousandths, nothing here says which",
+            f"`{written}` is ambiguous: minutes or thousandths",
             span,
             help="five minutes are `5m0s`, five thousandths are `0.005`",
         )
@@ -258,7 +260,7 @@ class ExprChecker:
                 "PS104",
                 f"`{name.text}` is a function",
                 name.span,
-                help=f"write `{name.text}(cpu)`, with what it is about",
+                help=f"write it with its argument, as in `{name.text}(cpu)`",
             )
             return
         ours = foreign_words.translate_to_resource_call(name.text)
@@ -281,7 +283,7 @@ class ExprChecker:
         if isinstance(param.value, str) or param.unit is None:
             self.found.add_error(
                 "PS102",
-                f"`{param.name}` is a string, it can only stand in a query",
+                f"`{param.name}` is a string; it can only be used in a query",
                 ref.span,
             )
             return None
@@ -407,7 +409,7 @@ class ExprChecker:
                 "PS102",
                 f"`{self.found.get_text_on_one_line(expr.span)}` is a number, not a condition",
                 expr.span,
-                help="compare it with something: `>`, `>=`, `<`, `<=`, `=`, `!=`",
+                help="compare it with a number: `>`, `>=`, `<`, `<=`, `=`, `!=`",
             )
             return None
         return typed

@@ -55,12 +55,12 @@ def explain_unsettled_missing_data(
 ) -> str:
     """Return why the metrics' own `missing` clauses (`answers`) do not decide, or ""."""
     if len(answers) > 1 and None not in answers:
-        return "its metrics differ in what they say"
+        return "its metrics have different `missing` clauses"
     has_fallback = any(
         isinstance(part, checked_expr.ValueWithFallback)
         for part in checked_expr.walk_expressions(value)
     )
-    return "what stands for missing data may be missing too" if has_fallback else ""
+    return "the fallback may be missing, too" if has_fallback else ""
 
 
 def report_unhandled_missing_data(
@@ -76,7 +76,10 @@ def report_unhandled_missing_data(
     first, second = choices
     env.found.add_error(
         "PS304",
-        f"`{env.found.get_text_on_one_line(expr.span)}` may be missing, and nothing says what then",
+        (
+            f"`{env.found.get_text_on_one_line(expr.span)}` may be missing, and no `missing` "
+            "clause covers it"
+        ),
         expr.span,
         label=why or f"a {env.target or 'node'} without data has no value here",
         help=f"add `{first}` or `{second}`",

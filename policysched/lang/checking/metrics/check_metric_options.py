@@ -29,7 +29,7 @@ def check_metric_range(
         return None, None
     if low >= high:
         env.found.add_error(
-            "PS111", "the first bound of `between` is below the second", between.span
+            "PS111", "the first bound of `between` must be below the second", between.span
         )
     scale = units.CORES_SCALE if unit == units.CORES else 1.0
     return low / scale, high / scale
@@ -48,7 +48,7 @@ def check_metric_window(
     problem = metric_windows.find_window_problem(found, refresh_seconds)
     if problem:
         options.env.found.add_error(
-            "PS111", problem, over.duration.span, help="ask for it in the query: `max_over_time(…)`"
+            "PS111", problem, over.duration.span, help="write it in the query: `max_over_time(…)`"
         )
     if metric_windows.is_doubtful_window(found.seconds, refresh_seconds):
         check_metric_times.warn_of_short_window(options.env.found, over.duration.span)
@@ -69,7 +69,7 @@ def check_window(
     if (function == "quantile") != (over.argument is not None):
         env.found.add_error(
             "PS108",
-            "`quantile` takes one number, the other functions none",
+            "`quantile` takes one number; the other functions take none",
             over.function.span,
             help="write `over 10m quantile(0.95)` or `over 10m max`",
         )
@@ -78,7 +78,7 @@ def check_window(
     if over.argument is not None:
         quantile = number_reading.read_number_in_unit(env, over.argument, units.RATIO)
         if quantile is not None and not 0 <= quantile <= 1:
-            env.found.add_error("PS111", "a quantile is between 0 and 1", over.argument.span)
+            env.found.add_error("PS111", "a quantile must be between 0 and 1", over.argument.span)
         if quantile is None:
             return None
     return None if seconds is None else checked_expr.MetricWindow(seconds, function, quantile)  # type: ignore[arg-type] # one of WINDOW_FUNCTIONS
@@ -89,7 +89,7 @@ def _check_seconds(
 ) -> float | None:
     seconds = number_reading.read_number_in_unit(env, amount, units.SECONDS)
     if seconds is not None and not _MIN_SECONDS <= seconds <= _MAX_SECONDS:
-        env.found.add_error("PS111", f"{what} is between 1s and 7d", amount.span)
+        env.found.add_error("PS111", f"{what} must be between 1s and 7d", amount.span)
         return None
     return seconds
 
@@ -131,7 +131,7 @@ def _check_placed_pod_increase(
     if metric.target == "cluster":
         env.found.add_error(
             "PS108",
-            "nothing is known of pods that were just placed in a cluster",
+            "just-placed pods are not known for clusters",
             option.span,
             help="leave it out",
         )
@@ -145,7 +145,10 @@ def _check_placed_pod_increase(
         if is_metric or checked_expr.reads_pods_on_node(part):
             env.found.add_error(
                 "PS108",
-                "what a placed pod adds is known when it is placed, this changes afterwards",
+                (
+                    "the load that a placed pod adds must be known when it is placed; this "
+                    "value changes afterwards"
+                ),
                 part.span,
                 help="use `requests(…)`, `limits(…)`, `priority`, `allocatable(…)`, `label(…)`",
             )

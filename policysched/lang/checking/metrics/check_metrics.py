@@ -124,16 +124,16 @@ def _check_metric_target(
     cluster = options.get_clause("cluster", syntax_clause.WordClause)
     found = env.found
     if cluster is not None and node is not None:
-        found.add_error("PS108", "a metric is about nodes or about clusters", cluster.span)
+        found.add_error("PS108", "a metric is either about nodes or about clusters", cluster.span)
     option = node or cluster
     if option is None and found.is_next_to_unparsed_part(metric.span):
         return "node", None
     if option is None:
         found.add_error(
             "PS109",
-            f"the metric `{metric.name.text}` does not say which label names the node",
+            f"the metric `{metric.name.text}` does not declare the label that names the node",
             metric.name.span,
-            help="add `node instance`, with the label of the result that holds the node's name",
+            help="add `node instance`, with the label of the result that contains the node's name",
         )
         return "node", None
     if not _LABEL_NAME.match(option.word.text):
@@ -155,7 +155,9 @@ def _read_seconds_option(options: clauses.ClauseSet, keyword: str, default: floa
     if seconds is None:
         return None
     if not _MIN_SECONDS <= seconds <= _MAX_SECONDS:
-        options.env.found.add_error("PS111", f"{keyword} is between 1s and 7d", clause.amount.span)
+        options.env.found.add_error(
+            "PS111", f"{keyword} must be between 1s and 7d", clause.amount.span
+        )
         return None
     return seconds
 
@@ -178,7 +180,7 @@ def check_missing_action(
     """Return the action of reject for missing data; None if an error was reported."""
     if clause.action.text not in vocabulary.MISSING_ACTIONS or clause.points is not None:
         env.found.report_word_not_allowed(
-            "what a reject does without data", clause.action, vocabulary.MISSING_ACTIONS
+            "an action of a reject for missing data", clause.action, vocabulary.MISSING_ACTIONS
         )
         return None
     return cast("Literal['allow', 'reject']", clause.action.text)

@@ -12,13 +12,13 @@ from policysched.promql import query_faults, query_tokens, query_tree
 
 _KINDS = {
     query_tree.QueryResultKind.SCALAR: (
-        "gives one number and not one for each node",
-        "ask for series that have the label of nodes, without `scalar(…)`",
+        "returns a single number instead of one for each node",
+        "query series that have the label of nodes, without `scalar(…)`",
     ),
-    query_tree.QueryResultKind.STRING: ("gives a string and not a number for each node", ""),
+    query_tree.QueryResultKind.STRING: ("returns a string instead of a number for each node", ""),
     query_tree.QueryResultKind.MATRIX: (
-        "gives the samples of a time and not one value for each node",
-        "put a function around it: `avg_over_time(x[5m])`, `rate(x[5m])`",
+        "returns a range of samples instead of one value for each node",
+        "apply a function to it: `avg_over_time(x[5m])`, `rate(x[5m])`",
     ),
 }
 
@@ -59,7 +59,7 @@ class _PromqlChecker:
         if len(self._tokens) > text_limits.MAX_QUERY_WORDS:
             problem = f"the query has more than {text_limits.MAX_QUERY_WORDS:,} words and signs"
             self._found.add_error(
-                "PS004", problem, self._whole_query_span, help="record it by a rule"
+                "PS004", problem, self._whole_query_span, help="use a recording rule"
             )
             return
         try:
@@ -69,13 +69,13 @@ class _PromqlChecker:
             return
         if (token := query_tokens.find_or_between_matchers(self._tokens)) is not None:
             span = self._query.locate_query_range(token.start, token.end, self._text)
-            problem = "`or` between matchers is MetricsQL and no PromQL"
+            problem = "`or` between matchers is MetricsQL, not PromQL"
             self._found.add_error("PS401", problem, span, help="write `x{…} or x{…}`")
             return
         if query_tree.measure_depth(expr) > text_limits.MAX_QUERY_DEPTH:
-            problem = f"the query is nested more than {text_limits.MAX_QUERY_DEPTH} deep"
+            problem = f"the query is nested more than {text_limits.MAX_QUERY_DEPTH} levels deep"
             self._found.add_error(
-                "PS004", problem, self._whole_query_span, help="record it by a rule"
+                "PS004", problem, self._whole_query_span, help="use a recording rule"
             )
             return
         if (kind := query_tree.find_result_kind(expr)) in _KINDS:
@@ -95,9 +95,14 @@ class _PromqlChecker:
         if query_tokens.has_experimental_syntax(self._tokens):
             finding = diagnostics.Diagnostic(
                 "PS401",
-                "the query has an experiment of Prometheus that cannot be checked here",
+                "the query uses an experimental feature of Prometheus that cannot be checked",
                 self._whole_query_span,
-                notes=("it is sent as it is, and its samples count as new when it is asked",),
+                notes=(
+                    (
+                        "it is sent unchanged, and its samples count as measured at the time of "
+                        "the query"
+                    ),
+                ),
                 severity=diagnostics.Severity.WARNING,
             )
             self._found.add_diagnostic(finding)
@@ -119,7 +124,7 @@ class _PromqlChecker:
         what = f"`{token.text}`" if token is not None else "the query"
         self._found.add_error(
             "PS403",
-            f"{what} leaves no series with the label `{label}`, which names the node",
+            f"{what} drops the label `{label}`, which names the node",
             span,
             help=_suggest_join_label(loser, label),
             fix=self._make_aggregation_fix(loser, token, label),
@@ -151,8 +156,8 @@ def _suggest_join_label(loser: promql_parser.Expr, label: str) -> str:
             return f"write `{loser.op} by ({label}) (…)`"
         case promql_parser.AggregateExpr(modifier=promql_parser.AggModifier() as modifier):
             is_by = modifier.type == promql_parser.AggModifierType.By
-            return f"add `{label}` to `by (…)`" if is_by else f"take `{label}` out of `without (…)`"
+            return f"add `{label}` to `by (…)`" if is_by else f"remove `{label}` from `without (…)`"
         case promql_parser.BinaryExpr():
             return f"match on `{label}`, or keep the labels of one side by `group_left`"
         case _:
-            return "name at `node` a label that the answer has"
+            return "after `node`, name a label that the result has"

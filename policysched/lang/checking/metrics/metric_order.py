@@ -35,7 +35,7 @@ def sort_metrics_by_fallback(
                 "PS104",
                 f"the metric `{name}` falls back on itself: {path}",
                 metrics[name].name.span,
-                help="let one of them fall back on something that is no metric",
+                help="give one of them a fallback that is not a metric",
             )
     return order
 

@@ -64,7 +64,7 @@ def report_comparison_with_boolean(
             ours = negated if is_negated else written
             env.found.add_error(
                 "PS102",
-                f"`{written}` is a condition, not compared with `{word}`",
+                f"`{written}` is a condition; do not compare it with `{word}`",
                 expr.span,
                 help=f"write `{ours}`",
                 fix=fixes.make_replacement_fix(expr.span, ours),
@@ -141,7 +141,7 @@ def warn_of_null_value(
     found.add_diagnostic(
         diagnostics.Diagnostic(
             "PS808",
-            f"`{value.text}` is the text of a label here, not the absence of one",
+            f"`{value.text}` is text here, not the absence of a label",
             value.span,
             help=f'write `{meant}`; for the text write `"{value.text}"`',
             fix=fixes.make_replacement_fix(requirement.span, meant),
@@ -185,7 +185,7 @@ def report_hyphen_for_underscore(
         f"there is no metric, param or let `{env.found.get_text_on_one_line(expr.span)}`",
         expr.span,
         label=f"did you mean `{near[0]}`?",
-        notes=("names have letters, digits and `_` only, `-` subtracts",),
+        notes=("names consist of letters, digits and `_`; `-` subtracts",),
         help=f"write `{near[0]}`",
         fix=fixes.make_replacement_fix(expr.span, near[0]),
     )

@@ -80,7 +80,7 @@ class SelectorChecker:
             self._is_full = True
             self._found.add_error(
                 "PS004",
-                "this selector is too large once its lets are put in",
+                "this selector is too large after its lets are expanded",
                 span,
                 help=f"the limit is {text_limits.MAX_EXPANDED_NODES} parts, "
                 f"{text_limits.MAX_EXPANDED_DEPTH} levels deep",
@@ -145,7 +145,7 @@ class SelectorChecker:
         if let is not None or name.text in self._env.param_names | self._env.metric_names:
             self._found.add_error(
                 "PS102",
-                f"`{name.text}` holds a number, not a selector",
+                f"`{name.text}` is a number, not a selector",
                 name.span,
                 help=f"for a label of that name write `{name.text} Exists`",
             )
@@ -172,7 +172,7 @@ class SelectorChecker:
                 "PS108",
                 f"a {self._domain} has no taints",
                 tainted.span,
-                help="ask for taints in nodeAffinity or `node(…)`, in a clusterPolicy in "
+                help="test taints in nodeAffinity or `node(…)`, in a clusterPolicy in "
                 "clusterAffinity or `cluster(…)`",
             )
             return None
@@ -413,7 +413,7 @@ def check_whole_number(
         fix = fixes.make_replacement_fix(value.span, str(near))
     env.found.add_error(
         "PS101",
-        f"`{operator}` compares whole numbers, `{value.text}` is none",
+        f"`{operator}` compares whole numbers; `{value.text}` is not one",
         value.span,
         notes=("Kubernetes reads label and taint values as int64 here",),
         help=f"write `{near}`" if fix is not None else "",

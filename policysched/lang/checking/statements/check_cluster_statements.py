@@ -64,7 +64,7 @@ def _report_repeated_statements(
         if first.setdefault(what, span) is not span:
             found.add_error(
                 "PS108",
-                f"`{what}` stands twice in this policy",
+                f"`{what}` appears twice in this policy",
                 span,
                 secondary=(diagnostics.SpanLabel(first[what], "first here"),),
                 help="keep one of them",
@@ -91,7 +91,7 @@ def _check_spread_constraint(
 ) -> checked_cluster.ClusterSpreadConstraint | None:
     own = clauses.ClauseSet(env, "spreadConstraint", node.clauses)
     if node.by.text not in vocabulary.SPREAD_FIELDS:
-        what = "what clusters are spread by"
+        what = "a property for spreading clusters"
         env.found.report_word_not_allowed(what, node.by, vocabulary.SPREAD_FIELDS)
         return None
     least_fine, least = own.read_whole_number("minGroups", (1, _MAX_INT32))

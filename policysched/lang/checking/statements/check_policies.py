@@ -73,10 +73,10 @@ def _check_meta_statements(
         elif node.keyword == "mode" and is_cluster and node.value.text != _IN_FORCE:
             found.add_error(
                 "PS108",
-                f"a clusterPolicy has no `mode {node.value.text}`: nothing decides about bindings "
-                "beside the real decision",
+                f"a clusterPolicy cannot have `mode {node.value.text}`: bindings have no shadow "
+                "decisions",
                 node.span,
-                help="leave it out; `policysched plan` says what the policy would change",
+                help="leave it out; `policysched plan` shows what the policy would change",
             )
     return {keyword: node.value.text for keyword, node in first.items()}
 
@@ -89,7 +89,7 @@ def _report_repeated_statement(
 ) -> None:
     found.add_error(
         "PS108",
-        f"`{what}` stands twice in this policy",
+        f"`{what}` appears twice in this policy",
         node.span,
         secondary=(diagnostics.SpanLabel(first.span, "first here"),),
         help="keep one of them",
@@ -109,7 +109,7 @@ def _check_policy_scopes(
     if not scopes and not is_damaged:
         found.add_error(
             "PS109",
-            f"the policy `{policy.name.text}` does not say for which {about}",
+            f"the policy `{policy.name.text}` has no statement `for {about}`",
             policy.name.span,
             help=f"add `for {about} where app = web`, or `for {about}` for all",
         )
@@ -125,7 +125,7 @@ def _check_repeated_rules(
             continue
         found.add_error(
             "PS104",
-            "this rule stands twice in the policy",
+            "this rule appears twice in the policy",
             rule.head.span,
             secondary=(diagnostics.SpanLabel(other.head.span, "first here"),),
             help="remove one of them; to count a score twice, double its weight",
@@ -148,14 +148,14 @@ def _check_disabled_rules(
             other = names.policies[node.policy.text].keyword
             found.add_error(
                 "PS108",
-                f"a {policy.keyword} disables rules of its own kind, `{node.policy.text}` is a "
-                f"{other}",
+                f"a {policy.keyword} can only disable rules of its own kind; "
+                f"`{node.policy.text}` is a {other}",
                 node.policy.span,
             )
         elif not node.rule.text:
             found.add_error(
                 "PS109",
-                "this does not say which rule of the policy",
+                "this does not name a rule of the policy",
                 node.span,
                 help=f"write `disable {node.policy.text}.RULE`, with a rule named by `as`",
             )
@@ -167,7 +167,7 @@ def _check_disabled_rules(
                 instead=f"name the rule in `{node.policy.text}` by `as {node.rule.text[:40]}`",
             )
         elif node.policy.text == policy.name.text:
-            found.add_error("PS108", "a policy does not disable its own rules", node.span)
+            found.add_error("PS108", "a policy cannot disable its own rules", node.span)
         else:
             name = f"{node.policy.text}/{node.rule.text}"
             disabled.append(checked.DisabledRule(node.policy.text, name, node.span))

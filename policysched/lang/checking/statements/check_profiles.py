@@ -112,7 +112,7 @@ class ProfileChecker:
     ) -> None:
         self.found.add_error(
             "PS108",
-            f"`{what}` stands twice in this profile",
+            f"`{what}` appears twice in this profile",
             node.span,
             secondary=(diagnostics.SpanLabel(first.span, "first here"),),
             help="keep one of them",
@@ -189,7 +189,7 @@ class ProfileChecker:
             return "skip"
         if statement.action.text not in vocabulary.OUTAGE_ACTIONS:
             self.found.report_word_not_allowed(
-                "what a profile does in an outage", statement.action, vocabulary.OUTAGE_ACTIONS
+                "an action of a profile in an outage", statement.action, vocabulary.OUTAGE_ACTIONS
             )
             return "skip"
         return statement.action.text

@@ -132,7 +132,7 @@ def _check_topology_key(statement: RuleStatement) -> str | None:
         hostname = " topologyKey kubernetes.io/hostname"
         found.add_error(
             "PS206",
-            f"`{statement.kind}` does not say over which topology",
+            f"`{statement.kind}` has no topologyKey",
             _find_keyword_span(statement.node.span, statement.kind),
             help="add `topologyKey kubernetes.io/hostname`, or the label of zones or racks",
             fix=fixes.make_replacement_fix(text.span(end, end), hostname),
@@ -204,7 +204,7 @@ def _check_spread_weight(own: clauses.ClauseSet, when: str | None) -> tuple[bool
     if clause is not None and when is not None:
         own.env.found.add_error(
             "PS301",
-            "`topologySpread` with DoNotSchedule is not weighed: it filters",
+            "`topologySpread` with DoNotSchedule takes no weight: it filters",
             clause.span,
             help="leave the weight out, or write `whenUnsatisfiable ScheduleAnyway`",
         )
@@ -217,7 +217,7 @@ def _report_do_not_schedule_clause(own: clauses.ClauseSet, keyword: str) -> None
     if clause is not None:
         own.env.found.add_error(
             "PS108",
-            f"`{keyword}` acts only with `whenUnsatisfiable DoNotSchedule`",
+            f"`{keyword}` has an effect only with `whenUnsatisfiable DoNotSchedule`",
             clause.span,
             help="leave it out",
         )
@@ -239,7 +239,7 @@ def _check_toleration(
     if pattern.key.text == "*" and not pattern.key.quoted:
         env.found.add_error(
             "PS207",
-            "a policy does not tolerate every taint",
+            "a policy cannot tolerate every taint",
             pattern.span,
             help="name the taints: `tolerate dedicated=web:NoSchedule, maintenance`",
         )
@@ -258,7 +258,7 @@ def _check_toleration(
     if is_cluster and pattern.operator in ("Gt", "Lt"):
         env.found.add_error(
             "PS704",
-            f"a toleration of clusters does not take `{pattern.operator}`",
+            f"a toleration of clusters cannot use `{pattern.operator}`",
             pattern.span,
             notes=("Karmada compares taints of clusters by equality alone",),
             help=f"name the value: `{pattern.key.text}=value:NoSchedule`",
@@ -303,11 +303,9 @@ def _check_until_condition(
     for part in (condition, until):
         problem = ""
         if not checked_expr.list_read_metrics(part):
-            problem = "hysteresis moves when a metric is refreshed, and no metric is read here"
+            problem = "hysteresis needs a metric, and this rule reads none"
         elif checked_expr.reads_pod(part):
-            problem = (
-                "hysteresis is a state of the node, whatever pod comes: it cannot read the pod"
-            )
+            problem = "hysteresis is a state of the node for all pods, so it cannot read the pod"
         if problem:
             own.env.found.add_error(
                 "PS108", problem, part.span, help="choose pods by `for pods where`"

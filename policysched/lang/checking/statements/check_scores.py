@@ -68,10 +68,10 @@ def _check_condition_clauses(own: clauses.ClauseSet) -> bool:
         if clause is not None:
             own.env.found.add_error(
                 "PS108",
-                f"`{keyword}` is for numbers, this score is a condition",
+                f"`{keyword}` is for numbers; this score is a condition",
                 clause.span,
-                help="leave it out: a condition gives 100 points where it holds; turn it around "
-                "with `not`",
+                help="leave it out: a condition gives 100 points if it is true; invert it with "
+                "`not`",
             )
             fine = False
     return fine
@@ -86,7 +86,7 @@ def _check_number_clauses(
         if prefer is not None:
             own.env.found.add_error(
                 "PS108",
-                "`shape` says itself which values are better",
+                "`shape` itself defines which values are better",
                 prefer.span,
                 help="leave `prefer` out",
             )
@@ -143,7 +143,7 @@ def _check_normalization(own: clauses.ClauseSet, unit: units.Unit) -> checked.No
             "PS108",
             f"`{method}` is written {vocabulary.NORMALIZATIONS[method].partition(':')[0]}"
             if method in ("linear", "minmax")
-            else f"`{method}` takes nothing in parentheses",
+            else f"`{method}` takes no arguments",
             clause.span,
         )
         return None
@@ -165,16 +165,18 @@ def _make_simple_normalization(
                 return checked.LinearNormalization(low, high)
             own.env.found.add_error(
                 "PS111",
-                "the first bound of `linear` is below the second",
+                "the first bound of `linear` must be below the second",
                 clause.span,
-                help="which end is better is said by `prefer`",
+                help="`prefer` defines which end is better",
             )
             return None
         case "minmax":
             floor = numbers[0] if numbers else 0.0
             if floor >= 0:
                 return checked.MinMaxNormalization(floor)
-            own.env.found.add_error("PS111", "the floor of `minmax` is not negative", clause.span)
+            own.env.found.add_error(
+                "PS111", "the floor of `minmax` must not be negative", clause.span
+            )
             return None
         case "rank":
             return checked.RankNormalization()
@@ -200,7 +202,7 @@ def _check_shape_points(
     if len(given) < _MIN_SHAPE_POINTS or any(each.key is None for each in given):
         found.add_error(
             "PS108",
-            "a shape has two or more points",
+            "a shape needs two or more points",
             span,
             help="write `shape(0%: 100, 80%: 10)`: value, colon, points",
         )
@@ -214,11 +216,13 @@ def _check_shape_points(
             return None
         if height != int(height) or not 0 <= height <= MAX_POINTS:
             found.add_error(
-                "PS111", f"points are whole numbers from 0 to {MAX_POINTS}", each.value.span
+                "PS111", f"points must be whole numbers from 0 to {MAX_POINTS}", each.value.span
             )
             return None
         if points and value <= points[-1][0]:
-            found.add_error("PS111", "the values of a shape increase", cast("Any", each.key).span)
+            found.add_error(
+                "PS111", "the values of a shape must increase", cast("Any", each.key).span
+            )
             return None
         points.append((value, int(height)))
     return tuple(points)
@@ -270,7 +274,7 @@ def check_window_has_metric(own: clauses.ClauseSet, value: checked_expr.TypedExp
     over = own.get_clause("over", syntax_clause.OverClause)
     if checked_expr.list_read_metrics(value) or over is None:
         return True
-    own.env.found.add_error("PS108", "`over` is about metrics, and none is read here", over.span)
+    own.env.found.add_error("PS108", "`over` needs a metric, and this score reads none", over.span)
     return False
 
 
@@ -296,7 +300,7 @@ def _check_resource_strategy(
     if shape is None or weight is None or len(good) < len(resources):
         return None
     if len({resource for resource, _ in good}) < len(good):
-        own.env.found.add_error("PS108", "a resource stands twice in this strategy", call.span)
+        own.env.found.add_error("PS108", "a resource appears twice in this strategy", call.span)
         return None
     return checked.ResourceScoreRule(
         head,
@@ -351,7 +355,11 @@ def _check_resource_weight(
     if weight is None:
         return None
     if weight != int(weight) or not 1 <= weight <= clauses.MAX_WEIGHT:
-        found.add_error("PS301", "a resource weighs from 1 to 100", argument.value.span)
+        found.add_error(
+            "PS301",
+            "the weight of a resource must be a whole number from 1 to 100",
+            argument.value.span,
+        )
         return None
     return word.text, int(weight)
 
@@ -375,7 +383,9 @@ def _check_utilization_shape(
     percent = [(value * 100, height) for value, height in points]
     if any(round(value, 6) != round(value) or not 0 <= value <= 100 for value, _ in percent):  # noqa: PLR2004 - percent
         own.env.found.add_error(
-            "PS111", "the shares of a shape are whole percents from 0% to 100%", shape_call.span
+            "PS111",
+            "the shares of a shape must be whole percentages from 0% to 100%",
+            shape_call.span,
         )
         return None
     return tuple((round(value), height) for value, height in percent)

@@ -36,7 +36,7 @@ def report_until_date(
     expires = f'expires "{date}"'
     env.found.add_error(
         "PS102",
-        f"`until` takes a condition, `{date}` is a date",
+        f"`until` takes a condition; `{date}` is a date",
         clause.span,
         help=f"write `{expires}`",
         fix=fixes.make_replacement_fix(clause.span, expires),
@@ -58,21 +58,21 @@ def check_until_conditions(when: Typed, until: Typed, env: number_reading.NameEn
     if not released:
         env.found.add_error(
             "PS309",
-            "a node that was rejected is never let go",
+            "a rejected node is never released",
             until.span,
-            label="false wherever `when` is false",
+            label="false whenever `when` is false",
             secondary=(label,),
-            help="`until` has to hold for nodes that have recovered: `> 90% until … < 80%`",
+            help="`until` must be true for nodes that have recovered: `> 90% until … < 80%`",
         )
         return False
     if len(released) == len(not_held):
         env.found.add_error(
             "PS309",
-            "a node that was rejected is let go as soon as `when` is false, as without `until`",
+            "a rejected node is released as soon as `when` is false, as without `until`",
             until.span,
-            label="true wherever `when` is false",
+            label="true whenever `when` is false",
             secondary=(label,),
-            help="leave `until` out, or leave a distance between the two",
+            help="leave `until` out, or leave a gap between the two",
         )
         return False
     if quantities.does_single_number_decide():
@@ -88,11 +88,11 @@ def _warn_of_until_direction(
     env.found.add_diagnostic(
         diagnostics.Diagnostic(
             "PS309",
-            f"a node that was rejected stays so where the value is very {where}",
+            f"a rejected node stays rejected if the value is very {where}",
             until.span,
             label="false there",
             secondary=(label,),
-            help="look at the sign: `when … > 90% until … < 80%`",
+            help="check the operator: `when … > 90% until … < 80%`",
             severity=diagnostics.Severity.WARNING,
         )
     )

@@ -16,7 +16,7 @@ def diagnose_foreign_sign(place: fault_place.FaultPlace) -> diagnostics.Diagnost
         return None
     if found.text == "'":
         return diagnostics.Diagnostic(
-            "PS003", "`'` does not quote here", place.span, help='strings stand between `"`'
+            "PS003", "`'` does not quote here", place.span, help='write strings between `"`'
         )
     if found.text not in foreign_words.OTHER_SIGNS:
         return None

@@ -178,7 +178,7 @@ def _diagnose_comma_for_and(place: fault_place.FaultPlace) -> diagnostics.Diagno
         "PS003",
         "`,` does not join conditions",
         place.span,
-        help="leave it out, or write what is missing behind it" if is_last else "write `and`",
+        help="leave it out, or add the missing part after it" if is_last else "write `and`",
         fix=_make_replacement_fix(place.span, "" if is_last else " and", safe=False),
     )
 
@@ -232,7 +232,7 @@ def _diagnose_name_without_quotes(place: fault_place.FaultPlace) -> diagnostics.
         "PS001",
         f"`{found.text}` needs quotes in an expression",
         place.span,
-        notes=("names in expressions have letters, digits and `_` only",),
+        notes=("names in expressions consist of letters, digits and `_`",),
         help=f"write `{call}`" if is_argument else f'for a label write `label("{found.text}")`',
         fix=_make_quotes_fix(place, found) if is_argument else None,
     )
@@ -275,7 +275,7 @@ def _diagnose_stray_strength(place: fault_place.FaultPlace) -> diagnostics.Diagn
         return None
     return diagnostics.Diagnostic(
         "PS001",
-        f"`{found.text}` begins no statement",
+        f"`{found.text}` does not begin a statement",
         place.span,
         help=f"write `{keyword} {near[0]}`, each term is a statement of its own",
     )
@@ -313,7 +313,7 @@ def _describe_word_kind(word: str) -> str:
     for words, kind in kinds:
         if any(word in spelled for spelled in words.values()):
             return kind
-    return "a word that can stand here"
+    return "a word that is allowed here"
 
 
 def _diagnose_misplaced_statement(place: fault_place.FaultPlace) -> diagnostics.Diagnostic | None:
@@ -359,7 +359,7 @@ def _diagnose_clause_without_statement(
         "PS108",
         f"`{found.text}` is a clause, and no statement before it takes it",
         place.span,
-        help=f"write it behind a statement that it is about: {listed}",
+        help=f"write it after a statement that takes it: {listed}",
     )
 
 
@@ -401,7 +401,7 @@ def _diagnose_missing_statement(place: fault_place.FaultPlace) -> diagnostics.Di
     if "_POLICY" in place.accepts:
         return diagnostics.Diagnostic(
             "PS001",
-            f"`{found.text}` does not start anything",
+            f"`{found.text}` does not begin an item",
             place.span,
             help=f"a policy text holds {_join_alternatives(syntax_words.ITEMS)}",
         )
