@@ -80,7 +80,7 @@ def _format_scaled(
 
 
 def format_quantity(resource: str, amount: int) -> str:
-    """Return an amount in milli-CPU, bytes or pieces as a Kubernetes quantity, without rounding."""
+    """Return milli-CPU, bytes or a count as a Kubernetes quantity, without rounding."""
     if resource == "cpu":
         return str(amount // 1000) if amount % 1000 == 0 else f"{amount}m"
     if units.find_resource_unit(resource) != units.BYTES:

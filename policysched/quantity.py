@@ -59,7 +59,7 @@ def parse_quantity(text: str) -> Fraction:
 
 
 def parse_whole_units(text: str | float) -> int:
-    """Return the quantity in whole units (bytes, pieces), rounded away from zero, as an int64."""
+    """Return the quantity in whole units (bytes, devices), rounded away from zero, as an int64."""
     return _round_up_to_int64(parse_quantity(str(text)))
 
 

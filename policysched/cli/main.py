@@ -101,7 +101,7 @@ class _Parser(argparse.ArgumentParser):
     ) -> tuple[argparse.Namespace, list[str]]:
         """Parse the words and refuse unrecognised ones.
 
-        argparse would report these from the outermost parser, and under its name.
+        argparse would leave them to the outermost parser, whose name would be in the error.
         """
         self.given.clear()
         found, rest = super().parse_known_args(args, namespace)

@@ -83,7 +83,7 @@ class BindingWriter:
             if newest is not None:
                 await echo.wait_for_version(newest.metadata.resource_version)
         current = self._decisions.get_current_binding(attempt)
-        if current is None:  # an object of the same name is another one
+        if current is None:  # gone; a new object of the same name is another binding
             return False
         if newest is not None:  # other writers may have changed conditions meanwhile
             newest = msgspec.structs.replace(newest, status=current.status)

@@ -38,9 +38,10 @@ class Origin:
         file: path of the file.
         line: 1-based line of the text's first line.
         indent: characters before each line of the text. None if lines of the text are not lines of
-            the file (a folded or quoted scalar); the text cannot be edited line by line then.
-        runs: used if `indent` is None: (offset in the text, 1-based line, 1-based column) of each
-            run of characters, ascending from offset 0. If it is (), only `line` is known.
+            the file (a folded or quoted scalar); then the text cannot be edited line by line.
+        runs: used if `indent` is None: where each run of characters that is contiguous in the file
+            begins, as (offset in the text, 1-based line, 1-based column), ascending from offset 0.
+            () if only `line` is known.
         is_aliased: whether a YAML alias repeats the text, so that an edit also changes another
             value.
     """

@@ -68,7 +68,7 @@ def _find_query_problem(query: http_server.QueryParameters) -> str:
 
 
 def make_decision_document(decision: decisions.SchedulingDecision) -> dict[str, object]:
-    """Return a decision in the documented form."""
+    """Return a decision in the form of schemas/decisions.schema.json."""
     ended = decision.ended_seconds
     return {
         "pod": decision.pod,

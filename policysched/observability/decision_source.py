@@ -47,7 +47,7 @@ def read_decisions(
     Args:
         where: a URL, the path of a file, or `-` for stdin.
         pod: return only decisions about this pod, `NAMESPACE/NAME`; None for all.
-        access: for a URL.
+        access: the credentials for a URL.
 
     Raises:
         InputError: the input cannot be read, or has another form.
@@ -118,7 +118,7 @@ def _fetch_decision_page(where: str, pod: str | None, access: DecisionServerCred
 
 
 def _make_page_url(where: str) -> str:
-    """Return the address of the page on the server that a URL names."""
+    """Return the URL to fetch; if `where` names only a server, add the path of the page."""
     parts = server_urls.split_server_url(where)
     if parts is None:
         advice = "write https://HOST:PORT, or the path of a file"

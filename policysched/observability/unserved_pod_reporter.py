@@ -29,7 +29,7 @@ AGAIN_SECONDS = 3600.0
 MAX_NAMES = 20
 """Maximum number of names in one warning, and in labels of the gauge."""
 OTHERS = "(others)"
-"""The label of pods with further names; no schedulerName has brackets."""
+"""The label value for all names beyond MAX_NAMES."""
 
 _STANDBY_SECONDS = 5.0
 _MAX_NAME_CHARACTERS = 63
@@ -50,9 +50,9 @@ class UnservedPodReporter:
 
         Args:
             pods: the unserved pods.
-            clock: the time.
+            clock: provides the time.
             served: returns the names of our profiles.
-            speaks: whether this process should warn: only one of several equal processes should.
+            speaks: returns whether this process should warn; only one of several replicas should.
         """
         self._pods = pods
         self._clock = clock

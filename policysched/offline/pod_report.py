@@ -74,7 +74,7 @@ def report_pod(
     candidates: Sequence[shadow.Candidate] = (),
     evidence_of: Collection[str] | None = (),
 ) -> dict[str, object]:
-    """Return the report about one pod in the documented form, including metric evidence.
+    """Return the report about one pod in the form of the schema, including metric evidence.
 
     `candidates` are the shadow policies to evaluate. `evidence_of` are the nodes for which the
     report contains the numbers and names behind each reason; None for all nodes.
@@ -124,7 +124,7 @@ def as_json(
     measured: metric_evidence.PodMetricEvidence,
     evidence: OnNode,
 ) -> dict[str, object]:
-    """Return an explanation in the documented form; `nodes` are the nodes of its verdicts."""
+    """Return an explanation in the form of the schema; `nodes` contains the rows of its nodes."""
     report: dict[str, object] = {"pod": found.pod.key}
     if found.gate is not None:
         report["gated"] = _render_status(found.gate)

@@ -38,9 +38,10 @@ class ProfileEdit:
         new: the new text, "" for a removal.
         note: additional information, such as the param that makes the difference.
         span: the place in the new texts, or in the old ones for a removal.
-        undo: returns a profile without the edit; it adds a missing policy only for an old part.
+        undo: returns a profile without the edit. If the profile lacks the policy, it is added only
+            to restore an old part.
         scopes: the scopes of the affected policies; None if the edit may concern every pod.
-        homes: the profiles that contain the edit; a removed profile has its old name.
+        homes: names of the profiles that contain the edit, the old name for a removed profile.
     """
 
     kind: Kind

@@ -116,11 +116,11 @@ class PolicyTestCase:
         return found
 
     def find_line(self, *path: str | int) -> int:
-        """Return the line of a value of the test."""
+        """Return the line of the value at a path in the test."""
         return self.suite.find_line(*self.get_path(*path))
 
     def get_path(self, *path: str | int) -> plain_yaml.Path:
-        """Return the path in the file of a value of the test."""
+        """Return the path in the file that corresponds to a path in the test."""
         return ("tests", self.number, *path)
 
     def get_field(self, name: str) -> Any:  # noqa: ANN401 - the schema ensures the type
@@ -137,7 +137,7 @@ class LintCase(PolicyTestCase):
         return {}
 
     def get_path(self, *path: str | int) -> plain_yaml.Path:
-        """Return the path in the file of a value of the lint case."""
+        """Return the path in the file that corresponds to a path in the lint case."""
         return ("lint", *path)
 
 

@@ -50,6 +50,7 @@ def render_query(expr: promql_parser.Expr) -> str:
 
 
 def _render_selection(expr: promql_parser.Expr) -> str:
+    """Return a selector or subquery, with its window, `@` and `offset`; see `render_query`."""
     match expr:
         case promql_parser.VectorSelector():
             return render_selector(expr) + render_modifiers(expr.at, expr.offset)

@@ -30,12 +30,12 @@ class OfferOutcome(enum.Enum):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class ReloadEvent:
-    """The notification of listeners.
+    """What listeners are told about an offer.
 
     Attributes:
-        outcome: the outcome of the offer.
+        outcome: what became of the offer.
         hash: of the offered version, "" if there were no texts.
-        errors: why it was refused, as `check` prints it; "" otherwise.
+        errors: the errors for which it was refused, as `check` prints them; "" otherwise.
         summary: the first of `errors`, on one line.
     """
 
@@ -55,7 +55,7 @@ class VersionInUse:
     Attributes:
         hash: as in every decision.
         texts: its policy texts, empty without policies.
-        loaded_at: since when it is in use.
+        loaded_at: since when it has been in use.
         warnings: the warnings for its author, one line each.
     """
 

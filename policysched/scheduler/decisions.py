@@ -98,7 +98,7 @@ EndListener: TypeAlias = Callable[[SchedulingDecision], None]
 
 
 class DecisionLog:
-    """A ring buffer of decisions.
+    """A ring buffer of decisions, which the loop fills and /debug/decisions shows.
 
     Attributes:
         measured: the histograms of durations.

@@ -313,9 +313,9 @@ class Scheduler:
             self._yielded_at_seconds = self._clock.monotonic_seconds()
 
     async def stop(self, grace_seconds: float = 5.0) -> bool:
-        """End `run`; finish the bindings in progress, and undo those that do not finish in time.
+        """End `run`; finish the bindings in progress, and cancel those that do not finish in time.
 
-        Pods that wait for Permit are undone at once.
+        The wait of pods for Permit ends at once, and whatever was reserved for them is released.
 
         Returns:
             Whether all bindings finished, so that no call is in progress.

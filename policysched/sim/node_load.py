@@ -1,8 +1,8 @@
 """Synthetic load of nodes, as Prometheus would report it for a cluster with these pods.
 
 Each pod uses a share of its requests, drawn once. A node adds the usage of the system and any
-background load. As with real metrics, the values lag: a sample moves towards the load that the
-placed pods cause, with the time constant of a rate over some minutes, and has random noise.
+background load. As with real metrics, the values lag: each sample moves only part of the way
+towards the load that the placed pods cause, like a rate over a few minutes, and has random noise.
 """
 
 from __future__ import annotations

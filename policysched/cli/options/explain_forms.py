@@ -20,7 +20,7 @@ _KINDS = {"po": _POD, "pod": _POD, "pods": _POD, "binding": "binding", "rule": "
 
 
 class AnyWordParsers(dict[str, Any]):
-    """Parsers by form; it contains every word, so that `ExplainFormAction` chooses the parser."""
+    """Parsers by form; `in` is true for every word, so that `ExplainFormAction` sees all words."""
 
     def __contains__(self, word: object) -> bool:
         """Return True for every word."""
@@ -28,7 +28,7 @@ class AnyWordParsers(dict[str, Any]):
 
 
 class ExplainFormAction(_SubParsersAction):
-    """Selects the parser of a form; for NAMESPACE/NAME that of `pod`."""
+    """Chooses the parser of the form that the first word names; NAMESPACE/NAME means `pod`."""
 
     def __call__(
         self,
@@ -37,7 +37,7 @@ class ExplainFormAction(_SubParsersAction):
         values: str | Sequence[Any] | None,
         option_string: str | None = None,
     ) -> None:
-        """Parse the words that follow.
+        """Parse the words after `explain`.
 
         Raises:
             UsageError: the first word is neither a form nor NAMESPACE/NAME, or may be both.

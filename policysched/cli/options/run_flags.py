@@ -284,7 +284,7 @@ def _read_options(
 
 
 def _split_feature_gates(given: Iterable[str]) -> Iterable[tuple[str, str]]:
-    """Yield the names and values of feature gates, which commas join.
+    """Yield the names and values in `--feature-gates` options: NAME=BOOL, joined by commas.
 
     Raises:
         UsageError: one has no value.

@@ -1,4 +1,4 @@
-"""A plan as Markdown, for a comment on a pull request, whose length GitHub limits."""
+"""A plan as Markdown, short enough for a comment on a GitHub pull request."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from policysched.cli.reports import plan_bindings_text, plan_text, plan_words
 Report: TypeAlias = dict[str, Any]
 
 MAX_CHARACTERS = 60_000
-"""A limit below that of a comment (65,536 characters at GitHub)."""
+"""Below GitHub's limit for a comment, which is 65,536 characters."""
 _ROWS = 50
 _COUNTED = {
     "unschedulable": "become unschedulable",

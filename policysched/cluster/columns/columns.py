@@ -73,7 +73,7 @@ class NodeColumns:
         is_unschedulable: bool (C,), `spec.unschedulable`.
         taint_set_ids: int32 (C,), index into `taint_sets.values`.
         allowed_pods, pod_count: int64 (C,).
-        allocatable, requested: int64 (C, R), milli-CPU, bytes or pieces.
+        allocatable, requested: int64 (C, R), milli-CPU, bytes or a count.
         nonzero_requested: int64 (C, 2), cpu and memory, with defaults for containers without
             requests.
         taint_sets: replaced by a new object whenever taint sets are renumbered.
@@ -203,7 +203,7 @@ class NodeColumns:
     def suppose_requests(self, row: int, resource: str, amount: int) -> None:
         """Suppose that the pods of a row request `amount` more of a resource; it may be negative.
 
-        The unit is milli-CPU, bytes or pieces. The caller undoes it with the opposite amount.
+        The unit is milli-CPU, bytes or a count. The caller undoes it with the opposite amount.
         """
         column = self.get_resource_column_index(resource)
         self.requested[row, column] += amount

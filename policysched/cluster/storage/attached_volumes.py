@@ -172,7 +172,7 @@ class AttachedVolumeCounts:
     ) -> tuple[frozenset[csi_migration.CSIVolumeIdentity], str]:
         """Return the volumes of the row's pods, and the first problem with them.
 
-        Missing claims are no problem, as in kube-scheduler.
+        Missing claims are not a problem, as in kube-scheduler.
         """
         held: set[csi_migration.CSIVolumeIdentity] = set()
         for pod in self.stored.pods.get_pods(row):

@@ -104,6 +104,7 @@ def _resolve_claim_use(
 def _resolve_claim(
     claim: storage_objects.PersistentVolumeClaim, lookup: RecordingLookup, *, has_csi_node: bool
 ) -> csi_migration.CSIVolumeIdentity | None:
+    """Return the CSI volume behind a claim, to count it as attached; None if there is none."""
     name = claim.spec.volume_name
     volume = lookup.find_volume(name) if name else None
     if volume is None:

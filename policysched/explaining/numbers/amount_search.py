@@ -55,7 +55,7 @@ def find_nearest_fitting_amount(
         proposals: amounts near which the answer may change; only the nearest ones, and the farthest
             one, are tried.
         step: the tried amounts are multiples of it.
-        probes: amounts that are tried in any case.
+        probes: amounts that are always tried.
     """
     # The multiples of `step` on both sides of each proposal.
     rounded = {each for p in proposals for each in (p - p % step, p + -p % step)}

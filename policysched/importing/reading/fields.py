@@ -50,12 +50,12 @@ class StrictFields:
     # ------------------------------------------------------------------------ reading
 
     def read_value(self, key: str) -> plain_yaml.Value:
-        """Return a field, None if it does not exist, and count it as read."""
+        """Return a field, None if it does not exist, and mark it as read."""
         self._taken.add(key)
         return self._value.get(key)
 
     def skip_fields(self, *keys: str) -> None:
-        """Count fields as read that do not affect scheduling."""
+        """Mark fields that do not affect scheduling as read."""
         self._taken.update(keys)
 
     def read_text(self, key: str, default: str = "") -> str:
@@ -67,11 +67,11 @@ class StrictFields:
         return self._read_typed_value(key, str, "text", default)
 
     def read_boolean(self, key: str, *, default: bool) -> bool:
-        """Return a field that is true or false; raises as `read_text`."""
+        """Return a field that is true or false; raises like `read_text`."""
         return self._read_typed_value(key, bool, "true or false", default)
 
     def read_integer(self, key: str) -> int | None:
-        """Return a field that is a whole number of at most 64 bits; raises as `read_text`."""
+        """Return a field that is a whole number of at most 64 bits; raises like `read_text`."""
         value = self.read_value(key)
         if value is None:
             return None
@@ -82,7 +82,7 @@ class StrictFields:
         return value
 
     def read_items(self, key: str) -> list[tuple[plain_yaml.Value, findings.ValueLocation]]:
-        """Return the elements of a list with their places; raises as `read_text`."""
+        """Return the elements of a list with their places; raises like `read_text`."""
         listed: list[plain_yaml.Value] = self._read_typed_value(key, list, "a list", [])
         return [
             (value, self.locate_field(key).locate_child(index))
@@ -90,7 +90,7 @@ class StrictFields:
         ]
 
     def read_texts(self, key: str) -> list[str]:
-        """Return a list of texts; raises as `read_text`."""
+        """Return a list of texts; raises like `read_text`."""
         found = self.read_items(key)
         for value, place in found:
             if not isinstance(value, str):
@@ -98,16 +98,16 @@ class StrictFields:
         return [value for value, _ in found]
 
     def read_objects(self, key: str) -> list[StrictFields]:
-        """Return a list of mappings; raises as `read_text`."""
+        """Return a list of mappings; raises like `read_text`."""
         return [self._make_child(value, place) for value, place in self.read_items(key)]
 
     def read_object(self, key: str) -> StrictFields | None:
-        """Return a field that is a mapping, None if it does not exist; raises as `read_text`."""
+        """Return a field that is a mapping, None if it does not exist; raises like `read_text`."""
         value = self.read_value(key)
         return None if value is None else self._make_child(value, self.locate_field(key))
 
     def read_labels(self, key: str) -> dict[str, str]:
-        """Return a mapping of texts; raises as `read_text`."""
+        """Return a mapping of texts; raises like `read_text`."""
         found = self.read_object(key)
         return {} if found is None else {name: found.read_text(name) for name in found.list_keys()}
 
@@ -116,7 +116,7 @@ class StrictFields:
         return [key for key, value in self._value.items() if value is not None]
 
     def read_all_values(self) -> Mapping[str, plain_yaml.Value]:
-        """Return the whole mapping unchanged, and count all fields as read."""
+        """Return the whole mapping unchanged, and mark all fields as read."""
         self._taken.update(self._value)
         return self._value
 

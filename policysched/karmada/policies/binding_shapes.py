@@ -44,7 +44,7 @@ def convert_binding_to_pod(binding: karmada_objects.Binding) -> objects.Pod:
 
 
 class BindingPodInfoCache:
-    """Converts bindings into pods with shapes; caches the last one, which is used repeatedly."""
+    """Converts bindings into pods with shapes; keeps the pod of the latest binding for reuse."""
 
     def __init__(self, annotation_keys: frozenset[str]) -> None:
         """Read the annotations with these keys."""

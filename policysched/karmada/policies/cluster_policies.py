@@ -113,7 +113,7 @@ class ClusterPolicies:
     # --- input ------------------------------------------------------------------------------------
 
     def refresh_samples(self, metric: str, samples: Mapping[str, metric_table.Sample]) -> None:
-        """Replace all samples of the metric with this key; `samples` are by name of the cluster."""
+        """Replace all samples of the metric with this key; `samples` is keyed by cluster name."""
         self._rows.refresh_samples(metric, samples)
 
     def backfill_samples(self, metric: str, older: metric_windows.OlderSamples) -> None:
@@ -213,7 +213,7 @@ class ClusterPolicies:
     def find_selecting_policies(
         self, binding: objects.Binding, clusters: snapshot.ControlPlaneSnapshot
     ) -> list[checked.CheckedPolicy]:
-        """Return the policies whose scope contains the binding, by name."""
+        """Return the policies whose scope contains the binding, ordered by name."""
         return self._find_selecting_policies(binding, self._rows.update_snapshot(clusters))
 
     def iterate_filter_reasons(
@@ -287,7 +287,7 @@ class ClusterPolicies:
     def _find_selecting_policies(
         self, binding: objects.Binding, snap: node_snapshots.Snapshot
     ) -> list[checked.CheckedPolicy]:
-        """Return the policies whose scope contains the binding, by name."""
+        """Return the policies whose scope contains the binding, ordered by name."""
         shape = self._shapes.make_pod_info(binding).shape
         namespaces = snap.counts.namespaces
         return [p for p, about in self._policies if about.selects(shape, namespaces)]
@@ -298,7 +298,7 @@ class ClusterPolicies:
         snap: node_snapshots.Snapshot,
         nodes: node_snapshots.NodeView,
     ) -> cluster_view.ClusterFilterReasons | None:
-        """Return the reason of the clusters outside the cluster group of this attempt."""
+        """Return the rejection of clusters outside this attempt's group; None without a group."""
         placement = cast("objects.Placement", request.spec.placement)
         grouping = placement_completion.find_cluster_group_policy(
             placement, self._find_selecting_policies(request.binding, snap)

@@ -42,12 +42,12 @@ def divide_seats(seats: int, votes: Mapping[str, int], uid: str) -> dict[str, in
 
 
 def _compute_sure_seats(seats: int, votes: Mapping[str, int]) -> dict[str, int]:
-    """Return seats that the method certainly gives; the heap then gives only the other seats.
+    """Return seats that each party is certain to get, so that the heap assigns only the rest.
 
     Seat number s + 1 of a party has the priority votes / (2 * s + 1), and is given before all seats
     of lower priority. At most sum(votes) / (2 * t) + parties / 2 seats have a priority greater than
     t. With the t below these are at most `seats`, so all of them are given; one seat fewer for each
-    party compensates rounding.
+    party compensates for rounding.
     """
     slack = 2 * seats - len(votes)
     total = sum(votes.values())

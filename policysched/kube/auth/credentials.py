@@ -107,7 +107,7 @@ class Credentials:
         return self._clock.monotonic_seconds() >= self._due_at_seconds
 
     async def renew_credential(self) -> None:
-        """Load the credential again; the next renewal is due RENEW_SECONDS later in any case."""
+        """Load the credential again; even if that fails, the next renewal waits RENEW_SECONDS."""
         async with self._lock:
             await self._load_credential(is_rejected=False)
 

@@ -1,7 +1,7 @@
 """Count equal events, so that the server stores one event with a count for all of them.
 
-Source: client-go, tools/events/event_broadcaster.go. Unlike there, events with different notes are
-different: the note of a pod that fits nowhere is the new information.
+Source: client-go, tools/events/event_broadcaster.go. Unlike in client-go, events that differ
+only in their notes are not equal: the note about a pod that fits nowhere is the new information.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from collections.abc import Hashable
 import msgspec
 
 FINISH = datetime.timedelta(minutes=6)
-"""An event that occurs again later than this starts a new series (finishTime)."""
+"""An event that recurs after a longer pause starts a new series (finishTime)."""
 
 REFRESH = datetime.timedelta(minutes=5)
-"""Minimum between two updates of a running series on the server."""
+"""Minimum interval between two updates of a running series on the server."""
 
 LIMIT = 8192
 """Limit of remembered events; those that occurred least recently are forgotten first."""
@@ -99,7 +99,7 @@ class RecentEvents:
         return forgotten
 
     def pop_idle_events(self, now: datetime.datetime) -> list[CountedEvent]:
-        """Forget and return the events that have not occurred for FINISH."""
+        """Forget and return the events that have not occurred for the duration FINISH."""
         finished = []
         for key, event in list(self._events.items()):
             if now - event.last_at < FINISH:

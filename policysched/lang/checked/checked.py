@@ -454,7 +454,10 @@ DEFAULT_SCHEDULER_NAME: Final = "policysched"
 
 
 def find_fallback_profile(names: Collection[str | None]) -> str | None:
-    """Return the name of the profile for pods of other scheduler names, None if there is none."""
+    """Return the name of the profile for pods whose schedulerName matches no profile, or None.
+
+    It is the only profile, or among several the one with the default name.
+    """
     if len(names) == 1:
         return next(iter(names))
     return DEFAULT_SCHEDULER_NAME if DEFAULT_SCHEDULER_NAME in names else None

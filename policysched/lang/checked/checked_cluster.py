@@ -63,10 +63,10 @@ class ReplicaDivisionStrategy:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class ClusterPlacement:
-    """The placement of resources apart from rules.
+    """The statements of a clusterPolicy about placement that are not rules.
 
     Attributes:
-        groups: in the order of trial; empty if all clusters are one group.
+        groups: in the order in which they are tried; empty if all clusters form one group.
         spread: at most one for each field.
         division: None if the policy does not set it.
     """

@@ -127,12 +127,12 @@ class PolicyTreeBuilder(build_clause.ClauseBuilder):
         return syntax.Tolerate(span, tuple(patterns), tuple(children[len(patterns) :]))
 
     def reject(self, span: source.Span, children: build_expr.Children) -> syntax.Reject:
-        """Build the statement from condition and clauses."""
+        """Build the statement from a condition and clauses."""
         condition, *clauses = children
         return syntax.Reject(span, condition, tuple(clauses))
 
     def score(self, span: source.Span, children: build_expr.Children) -> syntax.Score:
-        """Build the statement from expression and clauses."""
+        """Build the statement from an expression and clauses."""
         value, *clauses = children
         return syntax.Score(span, value, tuple(clauses))
 
@@ -161,13 +161,13 @@ class PolicyTreeBuilder(build_clause.ClauseBuilder):
     def cluster_group(
         self, span: source.Span, children: build_expr.Children
     ) -> syntax.ClusterGroup:
-        """Build the statement from name and selector."""
+        """Build the statement from a name and a selector."""
         return syntax.ClusterGroup(span, *children)
 
     def spread_constraint(
         self, span: source.Span, children: build_expr.Children
     ) -> syntax.SpreadConstraint:
-        """Build the statement from field and clauses."""
+        """Build the statement from a field and clauses."""
         by, *clauses = children
         return syntax.SpreadConstraint(span, by, tuple(clauses))
 

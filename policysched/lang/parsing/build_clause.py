@@ -13,33 +13,33 @@ class ClauseBuilder(build_expr.ExprBuilder):
     def amount_clause(
         self, span: source.Span, children: build_expr.Children
     ) -> syntax_clause.AmountClause:
-        """Build a clause from keyword and amount."""
+        """Build a clause from a keyword and an amount."""
         keyword, amount = children
         return syntax_clause.AmountClause(span, keyword.text, amount)
 
     def amount_option(
         self, span: source.Span, children: build_expr.Children
     ) -> syntax_clause.AmountClause:
-        """Build an option of a metric from keyword and amount."""
+        """Build an option of a metric from a keyword and an amount."""
         return self.amount_clause(span, children)
 
     def word_clause(
         self, span: source.Span, children: build_expr.Children
     ) -> syntax_clause.WordClause:
-        """Build a clause from keyword and word."""
+        """Build a clause from a keyword and a word."""
         keyword, word = children
         return syntax_clause.WordClause(span, keyword.text, word)
 
     def word_option(
         self, span: source.Span, children: build_expr.Children
     ) -> syntax_clause.WordClause:
-        """Build an option of a metric from keyword and word."""
+        """Build an option of a metric from a keyword and a word."""
         return self.word_clause(span, children)
 
     def words_clause(
         self, span: source.Span, children: build_expr.Children
     ) -> syntax_clause.WordsClause:
-        """Build a clause from keyword and list."""
+        """Build a clause from a keyword and a list."""
         keyword, words = children
         return syntax_clause.WordsClause(span, keyword.text, words)
 
@@ -54,26 +54,26 @@ class ClauseBuilder(build_expr.ExprBuilder):
     def text_clause(
         self, span: source.Span, children: build_expr.Children
     ) -> syntax_clause.TextClause:
-        """Build a clause from keyword and string."""
+        """Build a clause from a keyword and a string."""
         keyword, text = children
         return syntax_clause.TextClause(span, keyword.text, text)
 
     def namespace_selector_clause(
         self, span: source.Span, children: build_expr.Children
     ) -> syntax_clause.SelectorClause:
-        """Build a clause from keyword and selector."""
+        """Build a clause from a keyword and a selector."""
         keyword, selector = children
         return syntax_clause.SelectorClause(span, keyword.text, selector)
 
     def until(self, span: source.Span, children: build_expr.Children) -> syntax_clause.ExprClause:
-        """Build a clause from keyword and condition."""
+        """Build a clause from a keyword and a condition."""
         keyword, expr = children
         return syntax_clause.ExprClause(span, keyword.text, expr)
 
     def fallback(
         self, span: source.Span, children: build_expr.Children
     ) -> syntax_clause.ExprClause:
-        """Build an option of a metric from keyword and expression."""
+        """Build an option of a metric from a keyword and an expression."""
         return self.until(span, children)
 
     def normalize(
@@ -100,7 +100,7 @@ class ClauseBuilder(build_expr.ExprBuilder):
         return syntax_clause.MissingClause(span, keyword.text, action, points)
 
     def over(self, span: source.Span, children: build_expr.Children) -> syntax_clause.OverClause:
-        """Build `over` from window and function."""
+        """Build `over` from a window and a function."""
         keyword, duration, function, argument = children
         return syntax_clause.OverClause(span, keyword.text, duration, function, argument)
 

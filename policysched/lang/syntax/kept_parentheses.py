@@ -26,8 +26,7 @@ _STAY: dict[type, tuple[type, ...]] = {
     syntax_expr.Else: (syntax_expr.Binary,),
     syntax_expr.Negate: (),
 }
-"""Operator -> operands that keep their parentheses. Required parentheses are printed in any
-case."""
+"""Operator -> operands that keep their parentheses. Required parentheses are always printed."""
 
 
 def mark_kept_parentheses(node: Any, operands: Sequence[Any], grouped: Sequence[bool]) -> Any:  # noqa: ANN401 - returns a node of the type that it was given

@@ -42,8 +42,8 @@ def _find_awaited_policies(
 ) -> Iterator[str]:
     """Yield the other policies whose scope contains every pod that the rule selects.
 
-    Only policies with a required affinity count, because their pods may wait in turn. Nothing is
-    yielded if pods of `policy` itself may meet the rule.
+    Only policies that themselves have a required affinity count: their pods may have to wait, too.
+    Nothing is yielded if pods of `policy` itself may meet the rule.
     """
     selector = each.pods.selector
     if selector is None or not selector_sets.can_never_match_together(selector, policy.scope.where):

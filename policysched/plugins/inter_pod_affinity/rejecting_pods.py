@@ -44,7 +44,7 @@ def format_repelling_pods(shape: pod_shape.PodShape, snap: snapshot.Snapshot, ro
 
 
 def format_unmatched_domains(shape: pod_shape.PodShape, snap: snapshot.Snapshot, row: int) -> str:
-    """Return the domains without a pod that matches all required affinity terms."""
+    """Return which domains of the row's node have no pod that matches all required terms."""
     query = pod_counts.PodsMatchingAllTerms(shape.affinity_terms)
     node = snap.nodes.nodes[row]
     texts = []

@@ -1,4 +1,4 @@
-"""Verdicts for nodes from required terms, of pods of a shape and of placed pods."""
+"""Verdicts on nodes by the required terms of pods of a shape and of placed pods."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class RequiredTermVerdicts:
 
     @property
     def is_current(self) -> bool:
-        """Whether all summed columns are still updated."""
+        """Whether all summed columns are still kept up to date."""
         for sums in self._sums:  # noqa: SIM110 - `all` of a generator takes three times as long
             if not sums.is_current:
                 return False

@@ -132,7 +132,7 @@ class NodeAffinity:
         return normalization.by_maximum(scores)
 
     def events_to_register(self) -> Sequence[events.ClusterEventWithHint]:
-        """Register for nodes that start to match."""
+        """Register for nodes that begin to match: new ones, and those whose labels change."""
         node = events.ActionType.ADD | events.ActionType.UPDATE_NODE_LABEL
         return (
             event_hints.make_event_registration(

@@ -125,7 +125,7 @@ class VolumeBinding:
     def filter(
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, nodes: snapshot.NodeView
     ) -> status.NodeStatuses:
-        """Return a status for each of the n nodes, with one or two reasons."""
+        """Return a status for each of the n nodes; a rejection has one or two reasons."""
         found = self._get_findings(state.read(self.name, _VolumeBindingCycle))
         answers = _make_filter_answers(
             self.name, found.of_bound[nodes.rows], found.of_unbound[nodes.rows]
@@ -268,7 +268,7 @@ def _iterate_poll_delays() -> Iterator[float]:
 def _make_filter_answers(
     name: str, of_bound: volume_findings.Verdicts, of_unbound: volume_findings.Verdicts
 ) -> status.NodeStatuses:
-    """Return a status for each node from both verdicts, int8 (n,); reasons as in `VolumeFit`."""
+    """Return a status for each node from both verdicts, int8 (n,); reasons in `VolumeFit` order."""
     combined = of_bound.astype(np.int16) * len(volume_findings.VolumeFit) + of_unbound
     present, inverse = np.unique(combined, return_inverse=True)
     statuses = [status.SUCCESS]

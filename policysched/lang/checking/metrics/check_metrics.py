@@ -1,7 +1,7 @@
 """Check metrics: unit, query, options.
 
-A fallback may read other metrics. Metrics are therefore checked on their own first, and then in an
-order in which each follows the metrics that its fallback reads.
+A fallback may read other metrics. Metrics are therefore checked first without their fallbacks. The
+fallbacks follow, each after those of the metrics that it reads.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Report names that mean a label, as in `reject when disk = hdd`, or a field, or contain `-`."""
+"""Report labels outside of selectors (`reject when disk = hdd`), and other misused names."""
 
 from __future__ import annotations
 
