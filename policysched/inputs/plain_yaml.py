@@ -127,7 +127,7 @@ def load_yaml_document(text: str, where: str) -> YamlDocument:
     """Return the only document of a YAML text, with its lines; None as value if it is empty.
 
     Raises:
-        InputError: as `load_yaml_documents`, or there are several documents.
+        InputError: see `load_yaml_documents`; also if there are several documents.
     """
     documents = list(load_yaml_documents(text, where, with_lines=True, allows_nul=False))
     if len(documents) > 1:

@@ -85,7 +85,7 @@ class BindingWriter:
         current = self._decisions.get_current_binding(attempt)
         if current is None:  # gone; a new object of the same name is another binding
             return False
-        if newest is not None:  # other writers may have changed conditions meanwhile
+        if newest is not None:  # other writers may have changed conditions since
             newest = msgspec.structs.replace(newest, status=current.status)
         patch = self._make_status_patch(attempt, decision, verdict, newest)
         last = await self._patch_status(attempt, patch)

@@ -63,7 +63,7 @@ def report_binding(
     binding: objects.Binding,
     clusters: snapshot.ControlPlaneSnapshot,
 ) -> Report:
-    """Return the report about a binding in the documented form."""
+    """Return the report about a binding in the form of the schema."""
     found = explanation.explain_binding(algorithm, binding, clusters)
     return {
         "binding": binding.key,

@@ -20,7 +20,7 @@ _DIFFERENT = [
 
 
 def as_json(found: binding_changes.BindingChanges, basis: two_sided_cluster.PlanInputs) -> Report:
-    """Return the changes of bindings in the documented format."""
+    """Return the changes of bindings in the format of the schema."""
     counts = found.count_bindings_by_kind()
     caused = Counter(
         (edit.key, change.outcome) for change in found.bindings for edit in change.cause.edits

@@ -16,7 +16,7 @@ Report: TypeAlias = dict[str, Any]
 def as_json(
     plan: plan_making.PolicyChangePlan, basis: two_sided_cluster.PlanInputs, where: str
 ) -> Report:
-    """Return a plan for the cluster `where` in the documented format."""
+    """Return a plan for the cluster `where` in the format of the schema."""
     found, caused = plan.found, _count_causes(plan.found)
     names = plan.where.cache.nodes.names
     return {
@@ -138,7 +138,7 @@ def _render_pod_fate(fate: changes.PodFate) -> Report:
 
 
 def render_change_cause(cause: changes.ChangeCause) -> Report:
-    """Return a cause in the documented format."""
+    """Return a cause in the format of the schema."""
     return {"kind": cause.kind.value, "edits": _list_edit_names(cause.edits), "how": cause.how}
 
 

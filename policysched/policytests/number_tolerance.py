@@ -33,7 +33,7 @@ class ExpectedNumber:
 def parse_expected_number(
     written: float | str, unit: units.Unit | None = None
 ) -> ExpectedNumber | None:
-    """Return the expected number, or None if the text is no number; `unit` permits suffixes."""
+    """Return the expected number, or None if the text is not a number; `unit` permits suffixes."""
     if not isinstance(written, str):
         return ExpectedNumber(float(written))
     parts = [_parse_number(part, unit) for part in _SIGN.split(written.strip())]

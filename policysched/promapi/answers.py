@@ -229,7 +229,7 @@ def parse_sample_value(text: str) -> float | None:
 
 
 def _parse_sample(pair: tuple[float, str] | None) -> tuple[float | None, float]:
-    """Return value and time; a sample with an infinite time has no value."""
+    """Return the value and the time; a sample with an infinite time has no value."""
     if pair is None:
         return None, -math.inf
     at_seconds, text = pair

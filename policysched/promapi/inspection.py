@@ -185,7 +185,7 @@ class PrometheusInspector:
         return kinds.pop() if len(kinds) == 1 else ""
 
     def list_recording_rules(self) -> list[tuple[str, str]]:
-        """Return name and query of at most `MAX_LISTED` recording rules.
+        """Return the names and queries of at most `MAX_LISTED` recording rules.
 
         Raises:
             QueryError: as above.

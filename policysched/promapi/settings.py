@@ -132,7 +132,7 @@ def _is_header_value(text: str) -> bool:
 
 
 def parse_prometheus_option(text: str) -> tuple[str, PrometheusSource]:
-    """Return name and settings of `--prometheus [NAME=]URL`.
+    """Return the name and settings of `--prometheus [NAME=]URL`.
 
     Raises:
         UsageError: it is not a URL.

@@ -74,7 +74,7 @@ def strip_parentheses(expr: promql_parser.Expr) -> promql_parser.Expr:
 
 
 def render_selector(expr: promql_parser.VectorSelector) -> str:
-    """Return name and matchers of a selector, without `offset` and `@`."""
+    """Return the name and matchers of a selector, without `offset` and `@`."""
     if expr.matchers.or_matchers:
         raise UnwritableQueryError("`or` between matchers")
     matchers = [

@@ -47,7 +47,7 @@ class LiveProfiles:
         Args:
             scheduler: uses the profiles.
             metrics: provides the metrics that they read, None without a source.
-            clock: the time.
+            clock: provides the time.
             rng: breaks ties between nodes.
             shapes_kept: see `runtime.Framework`.
             require: raises ConfigurationError for profiles that cannot be used now.

@@ -89,7 +89,7 @@ class Reloader(Generic[_Made]):
             state: begins with the version that `live` uses.
             live: receives the versions to use.
             make: makes from a version the object that `live` uses, or raises InputError.
-            clock: the time.
+            clock: provides the time.
             known: the version of the source at the start.
         """
         self.state = state

@@ -38,7 +38,7 @@ class ConfigurationOption:
         name: without dashes; an alias may follow after a blank.
         path: of the field in a configuration.
         help: the text in `--help`.
-        parsing: further arguments of `add_argument`.
+        parsing: the other arguments of `add_argument`.
     """
 
     name: str

@@ -39,8 +39,8 @@ def read_policy_files(paths: Iterable[str]) -> list[policy_sources.PolicySourceF
     """Return the files at `paths`; see `read_policy_texts`.
 
     Raises:
-        InputError: as `read_policy_texts`.
-        UsageError: as `read_policy_texts`.
+        InputError: see `read_policy_texts`.
+        UsageError: see `read_policy_texts`.
     """
     from policysched.inputs import policy_sources  # noqa: PLC0415 - `--help` does without
 

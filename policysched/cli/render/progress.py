@@ -3,9 +3,9 @@
 with progress.show_progress("scheduling pods", total=len(pods)) as bar:
     placements = [place(pod) for pod in bar.track_items(pods)]
 
-The bar is on stderr. Print other output before or after the bar, because no other output may go to
-stderr meanwhile. There is no bar if stderr is not a terminal, or one that cannot erase a line
-(TERM=dumb).
+The bar is on stderr. Print other output before or after the bar: while the bar is shown, nothing
+else may go to stderr. There is no bar if stderr is not a terminal, or is one that cannot erase a
+line (TERM=dumb).
 """
 
 from __future__ import annotations

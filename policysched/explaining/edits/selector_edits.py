@@ -17,13 +17,13 @@ _NODE_AFFINITY = "spec.affinity.nodeAffinity"
 
 
 def build_label_vocabulary(tried: trials.PodTrials) -> vocabularies.LabelVocabulary:
-    """Return the labels of the nodes of the cluster."""
+    """Return the labels of all nodes in the cluster."""
     nodes = tried.decider.cluster.cache.nodes.nodes
     return vocabularies.LabelVocabulary(node for node in nodes if node is not None)
 
 
 def list_node_names(tried: trials.PodTrials) -> frozenset[str]:
-    """Return the names of the nodes of the cluster."""
+    """Return the names of all nodes in the cluster."""
     nodes = tried.decider.cluster.cache.nodes.nodes
     return frozenset(node.name for node in nodes if node is not None)
 

@@ -87,7 +87,7 @@ class BindingExplanation:
 
     Attributes:
         attempts: the attempts in order; the last one counts if it succeeded, else the first.
-        about: the policies whose scope contains the binding, by name.
+        about: the policies whose scope contains the binding, ordered by name.
         added: the policy that adds each statement to the placement.
     """
 

@@ -66,7 +66,7 @@ def complete_placement(
 
     Args:
         placement: the placement of the binding.
-        policies: the policies whose scope contains the binding, by name.
+        policies: the policies whose scope contains the binding, ordered by name.
         tolerations: the tolerations that the policies grant.
     """
     grouping, dividing = (

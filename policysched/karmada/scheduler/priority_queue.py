@@ -78,7 +78,7 @@ class BindingPriorityQueue(work_queue.WorkQueue):
 
     def retry(self, key: str, *, has_no_room: bool = False) -> None:
         """Add the key after a pause, because its attempt failed."""
-        if key in self._wanted:  # an event has queued it meanwhile
+        if key in self._wanted:  # an event has queued it in the meantime
             return
         doublings = min(self._failures[key], 62)
         self._failures[key] += 1

@@ -86,7 +86,7 @@ class EventsV1Format:
         self._instance = instance[:WORD_LIMIT]
 
     def make_event_post_request(self, event: event_series.CountedEvent) -> tuple[str, bytes]:
-        """Return path and body."""
+        """Return the path and the body."""
         event_type, reason, action, note, reporting_controller = event.text
         series = _EventSeries(event.count, format_micro_time(event.last_at))
         body = _EventsV1Event(
@@ -104,7 +104,7 @@ class EventsV1Format:
         return paths.format_events_path(event.pod.namespace), _encoder.encode(body)
 
     def make_event_count_patch_request(self, event: event_series.CountedEvent) -> tuple[str, bytes]:
-        """Return path and patch."""
+        """Return the path and the patch."""
         patch = _EventSeriesPatch(_EventSeries(event.count, format_micro_time(event.last_at)))
         return paths.format_event_path(event.pod.namespace, event.name), _encoder.encode(patch)
 
@@ -147,7 +147,7 @@ class CoreV1EventFormat:
         self.controller = controller
 
     def make_event_post_request(self, event: event_series.CountedEvent) -> tuple[str, bytes]:
-        """Return path and body."""
+        """Return the path and the body."""
         event_type, reason, _, note, component = event.text
         namespace = event.pod.namespace or _DEFAULT_NAMESPACE
         body = _CoreEvent(
@@ -165,7 +165,7 @@ class CoreV1EventFormat:
         return paths.format_core_events_path(namespace), _encoder.encode(body)
 
     def make_event_count_patch_request(self, event: event_series.CountedEvent) -> tuple[str, bytes]:
-        """Return path and patch."""
+        """Return the path and the patch."""
         patch = _EventCountPatch(event.count, status_patch.format_time(event.last_at))
         namespace = event.pod.namespace or _DEFAULT_NAMESPACE
         return paths.format_core_event_path(namespace, event.name), _encoder.encode(patch)

@@ -20,7 +20,7 @@ class ApiResource(Generic[decoding.T]):
         path: path of the collection.
         kind: type that its objects are decoded into.
         field_selector: selects objects; an object that no longer matches arrives as deleted.
-        label_selector: as `field_selector`.
+        label_selector: like `field_selector`.
     """
 
     name: str
@@ -30,7 +30,7 @@ class ApiResource(Generic[decoding.T]):
     label_selector: str = ""
 
     def make_list_path(self, *, limit: int, continue_token: str = "") -> str:
-        """Return path and query of one page of the newest state.
+        """Return the path and query of one page of the newest state.
 
         `limit` 0 requests all objects at once. The query has no resourceVersion, so the answer is
         not older than the request.
@@ -41,7 +41,7 @@ class ApiResource(Generic[decoding.T]):
         return self._make_path(query)
 
     def make_watch_path(self, *, resource_version: str, timeout_seconds: int) -> str:
-        """Return path and query of a watch for the changes after `resource_version`."""
+        """Return the path and query of a watch for the changes after `resource_version`."""
         return self._make_path(
             {
                 "watch": "true",

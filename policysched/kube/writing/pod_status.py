@@ -3,7 +3,7 @@
 `set_condition` and `nominate` only queue a note; `run` writes, several pods at a time. For each pod
 the newest note wins, and writes are in order. A value that the pod is known to have is not written
 again. If the pod has changed since the note was queued, the server refuses the write and the pod is
-read: if it was bound or deleted meanwhile, the note is dropped.
+read: if it was bound or deleted since then, the note is dropped.
 """
 
 from __future__ import annotations

@@ -203,11 +203,11 @@ class ExprBuilder:
         return syntax_expr.Tainted(span, children[0])
 
     def taint_operator(self, _span: source.Span, children: Children) -> Children:
-        """Return operator and value, for `toleration`."""
+        """Return the operator and value, for `toleration`."""
         return children
 
     def toleration(self, span: source.Span, children: Children) -> syntax_expr.Toleration:
-        """Build a taint pattern from key, operator, value and effect."""
+        """Build a taint pattern from a key, an operator, a value and an effect."""
         key, operation, effect = children
         if isinstance(key, TokenLeaf):
             key = syntax_expr.Value(key.span, key.text)
