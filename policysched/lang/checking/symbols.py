@@ -225,7 +225,7 @@ def _select_valid_lets(
             broken.add(name)
             found.add_error(
                 "PS004",
-                f"`{name}` is defined through more than {text_limits.MAX_LET_CHAIN} other lets",
+                f"`{name}` is defined through {text_limits.MAX_LET_CHAIN} or more other lets",
                 lets[name].name.span,
             )
     return {name: let for name, let in lets.items() if name not in broken}, frozenset(broken)
