@@ -46,7 +46,7 @@ def test_pods_that_no_scheduler_serves_are_logged_so(caplog: pytest.LogCaptureFi
     )
     reporter.warn_of_unserved_pods()
     (record,) = caplog.records
-    assert record.getMessage() == _read_output("no scheduler answers pods")
+    assert record.getMessage() == _read_output("no scheduler has reacted to pods")
 
 
 def test_a_missing_right_is_logged_so(
