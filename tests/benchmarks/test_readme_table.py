@@ -105,8 +105,8 @@ def _measure_seconds(run: measurements.Measurement) -> float:
 @pytest.mark.parametrize(
     "begin, figure",
     [
-        pytest.param("workloads, of 16, that end later", _measure_seconds, id="time"),
-        pytest.param("workloads, of 16, that need more", lambda r: r.peak_memory_mib, id="memory"),
+        pytest.param("workloads, out of 16, that finish", _measure_seconds, id="time"),
+        pytest.param("workloads, out of 16, that need", lambda r: r.peak_memory_mib, id="memory"),
     ],
 )
 def test_small_clusters_are_counted(
