@@ -1,1 +1,1 @@
-"""Computes the advice of `explain pod`: changes with which another node wins, or a pod fits."""
+"""Computes the advice of `explain pod`: changes that make another node win or make the pod fit."""

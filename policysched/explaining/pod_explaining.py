@@ -1,6 +1,6 @@
-"""`explain pod`: the report about one pod, with the advice that follows from it.
+"""Makes the report of `explain pod` about one pod, including its advice.
 
-The report has the form of schemas/explain.schema.json; this module adds its optional keys.
+The report follows schemas/explain.schema.json; this module adds the optional keys.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from policysched.offline import pod_report, sessions
 
 _MOST_EDITS = 40
 _MOST_ALIKE = 4
-"""The number of further nodes to name that have the same obstacles as the nearest one."""
+"""How many other nodes with the same obstacles as the nearest node are named."""
 
 
 def explain_pod(
@@ -35,11 +35,10 @@ def explain_pod(
     node: str | None = None,
     evidence_of: Collection[str] | None = (),
 ) -> dict[str, Any]:
-    """Return the report about the pod `namespace/name`, which may have a node.
+    """Return the report about the pod `namespace/name`, which can be pending or placed.
 
-    With `node`, the advice is about that node if the pod does not fit on it. `evidence_of` are the
-    nodes for which the report contains the numbers and names behind each reason; None for all
-    nodes.
+    If the pod does not fit on `node`, the advice is about that node. The report contains the
+    evidence behind each reason for the nodes in `evidence_of`; None means all nodes.
 
     Raises:
         InputError: the pod does not exist, or no profile serves it.
@@ -64,7 +63,7 @@ def _fits_node(found: explanation.Explanation, node: str) -> bool:
 
 
 def _describe_placement(node: str, found: explanation.Explanation) -> dict[str, Any]:
-    """Return the node of a placed pod, and whether the pod would be placed there again."""
+    """Return the node of a placed pod and whether the scheduler would choose it again."""
     verdict = next((each for each in found.verdicts if each.name == node), None)
     return {
         "node": node,
@@ -78,7 +77,7 @@ def _describe_placement(node: str, found: explanation.Explanation) -> dict[str, 
 
 
 def _explain_winner(tried: trials.PodTrials, scores: score_table.ScoreTable) -> dict[str, Any]:
-    """Return the points of the best nodes by rule, and changes with which other nodes win."""
+    """Return the points of the best nodes by rule, and the changes that make other nodes win."""
     ranked = winner_comparison.compare_winner_and_runner_up(tried, scores)
     runner_up = ranked[1]["node"] if len(ranked) > 1 else None
     found = winner_flips.FlipFinder(tried, scores, runner_up).find_flips()
@@ -93,7 +92,7 @@ def _explain_winner(tried: trials.PodTrials, scores: score_table.ScoreTable) -> 
 
 
 def _explain_rejection(tried: trials.PodTrials, found: explanation.Explanation) -> dict[str, Any]:
-    """Return single edits, the smallest first, and the effect of preemption."""
+    """Return the edits that make the pod fit, smallest first, and the effect of preemption."""
     known = rejections.PodRejections.from_explanation(
         found, tried.framework.profile, tried.only_node
     )
@@ -117,7 +116,7 @@ def _explain_rejection(tried: trials.PodTrials, found: explanation.Explanation) 
     nearest = known.find_least_rejected_nodes()
     if not edits and nearest is not None:
         nodes, answers = nearest
-        # The anonymous answer for a node that PreFilter excludes is redundant if plugins answer.
+        # PreFilter's anonymous rejection of a node is redundant if a plugin also rejects the node.
         told = [answer for answer in answers if rejections.get_rejecting_plugin(answer)] or answers
         evidence = pod_report.collect_rejection_evidence(
             tried.framework, tried.info, tried.take_snapshot()

@@ -1,4 +1,4 @@
-"""Decides the pod with one rule of a policy replaced or left out."""
+"""Decides the pod with one rule of a policy replaced or removed."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def find_feasible_nodes_with_rule(
 def replace_rule(
     program: checked.CheckedProgram, rule: checked.Rule, other: checked.Rule | None
 ) -> checked.CheckedProgram:
-    """Return a program with `other` in place of every occurrence of a rule; None removes it."""
+    """Return the program with `other` in place of every occurrence of a rule; None removes it."""
 
     def policy(each: checked.CheckedPolicy) -> checked.CheckedPolicy:
         rules = (other if known == rule else known for known in each.rules)
@@ -40,7 +40,7 @@ def replace_rule(
 def make_rule_edit(
     rule: checked.Rule, kind: str, before: str, after: str, text: str, effort: int
 ) -> suggested_edit.SuggestedEdit:
-    """Return the edit of a rule, with its name and line in the text."""
+    """Return the edit of a rule; its text starts with the name and line of the rule."""
     place = f"rule {rule.head.name} (line {rule.head.span.line})"
     return suggested_edit.SuggestedEdit(
         "policy", kind, rule.head.name, before, after, f"{place}: {text}", effort

@@ -1,4 +1,4 @@
-"""A single edit with which a pod that fits on no node would fit."""
+"""Describes a single edit that makes a rejected pod fit."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from policysched import spelling
 
 _SIMILARITY = 0.75
 _MOST_NAMES = 2000
-"""The search for similar names stops here: with more names it takes too long."""
+"""The maximum number of names to search for similar ones, which bounds the search time."""
 _MOST_SIMILAR = 3
 
 ADJUSTS_POD, DROPS_OF_POD, CHANGES_NODE, RELAXES_RULE, DROPS_RULE = range(1, 6)
-"""Efforts of edits, in ascending order: how much an edit gives up.
+"""Efforts of edits, from small to large: how much of the user's intent an edit sacrifices.
 
-The correction of a misspelt name (0) gives up nothing.
+The correction of a misspelt name (0) sacrifices nothing.
 """
 CORRECTS = 0
 
@@ -28,14 +28,14 @@ class SuggestedEdit:
 
     Attributes:
         target: the kind of object to edit.
-        kind: of edit, see schemas/explain.schema.json.
-        what: the field of the pod, the node or the rule.
-        before, after: as they are written; None for nothing.
-        text: the whole edit, for users.
-        effort: how much it gives up; smaller ones come first.
+        kind: the kind of edit as listed in schemas/explain.schema.json.
+        what: the field of the pod or node to edit, or the name of the rule.
+        before, after: the values as written; None for nothing.
+        text: a description of the whole edit for users.
+        effort: how much the edit sacrifices; edits with a smaller effort are listed first.
         nodes: the nodes on which the pod would fit; an edit of nodes was tried on each of them
             separately.
-        more: the number of further nodes with the same obstacle that were not tried.
+        more: the number of other nodes with the same obstacle, on which the edit was not tried.
     """
 
     target: Literal["pod", "node", "policy"]
@@ -49,11 +49,11 @@ class SuggestedEdit:
     more: int = 0
 
     def add_nodes(self, nodes: Iterable[str], more: int = 0) -> SuggestedEdit:
-        """Return the edit with the nodes on which the pod fits."""
+        """Return the edit with the nodes on which it makes the pod fit."""
         return dataclasses.replace(self, nodes=tuple(nodes), more=more)
 
     def as_json(self) -> dict[str, Any]:
-        """Return the edit in the form of schemas/explain.schema.json."""
+        """Return the edit as JSON in the form of schemas/explain.schema.json."""
         return {
             "target": self.target,
             "kind": self.kind,
@@ -67,12 +67,12 @@ class SuggestedEdit:
 
 
 def get_edit_sort_key(edit: SuggestedEdit) -> tuple[int, int, str]:
-    """Return the sort key of edits: the smallest effort first, then the most nodes."""
+    """Return the sort key of an edit: smallest effort first, then most nodes, then the text."""
     return edit.effort, -len(edit.nodes) - edit.more, edit.text
 
 
 def find_similar_words(word: str, known: Iterable[str]) -> list[str]:
-    """Return names of which `word` may be a misspelling, the nearest first."""
+    """Return up to three names of which `word` may be a misspelling, the nearest first."""
     names = sorted(set(known) - {word})[:_MOST_NAMES]
     name = word.rpartition("/")[2]
     last_parts = {each.rpartition("/")[2] for each in names}

@@ -1,8 +1,7 @@
 """Trial decisions about one pod under changed conditions.
 
-Changes are applied to the live columns, the engine decides the pod, and the changes are undone.
-Every reported result is therefore a decision of the scheduler itself, and this module needs no
-knowledge of plugins.
+Each trial changes the live columns, runs the engine and undoes the change. Every reported result is
+therefore a decision of the scheduler itself, and this module needs no knowledge of plugins.
 """
 
 from __future__ import annotations
@@ -24,17 +23,17 @@ from policysched.offline import sessions
 from policysched.profiles import policies, profile_choice
 
 PODS = "pods"
-"""The pseudo-resource for the number of pods on a node."""
+"""The pseudo-resource that counts the pods on a node."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class TrialLimits:
-    """The limits of the search.
+    """The limits of the search for edits and flips.
 
     Attributes:
         trials: the maximum number of decisions; unlike a time limit, it makes the result
             independent of the speed of the machine.
-        seconds: an additional time limit, for clusters with slow decisions.
+        seconds: an additional time limit for clusters with slow decisions.
     """
 
     trials: int = 400
@@ -42,13 +41,13 @@ class TrialLimits:
 
 
 class PodTrials:
-    """Decides one pod repeatedly.
+    """Decides one pod repeatedly under changed conditions.
 
     Attributes:
-        decider: of the cluster.
+        decider: decides pods of the offline cluster.
         info: the pod.
-        framework: the profile that decides it.
-        count: number of decisions so far.
+        framework: the framework of the profile that serves the pod.
+        count: the number of decisions so far.
         only_node: the node on which the pod must fit; None for any node.
     """
 
@@ -60,7 +59,7 @@ class PodTrials:
         limits: TrialLimits | None = None,
         only_node: str | None = None,
     ) -> None:
-        """Decide `info`, which must not be placed in the cluster."""
+        """Start the time limit for `info`, which must not be placed in the cluster."""
         self.only_node = only_node
         self.decider = decider
         self.info = info
@@ -72,7 +71,7 @@ class PodTrials:
 
     @property
     def is_limit_reached(self) -> bool:
-        """Whether the search must stop."""
+        """Whether the limit on trials or on time is reached, so that the search must stop."""
         if self.count >= self._limits.trials:
             return True
         return self._clock.monotonic_seconds() >= self._end_seconds
@@ -97,9 +96,9 @@ class PodTrials:
     def find_feasible_nodes(
         self, pod: objects.Pod | None = None, framework: runtime.Framework | None = None
     ) -> tuple[str, ...]:
-        """Return the names of the nodes on which the pod fits, by row.
+        """Return the names of the nodes on which the pod fits, in row order.
 
-        `pod` is an edited form of the pod, `framework` one with other policies.
+        `pod` replaces the pod by an edited form, `framework` replaces the present policies.
         """
         self.count += 1
         info = self.info if pod is None else self.decider.cluster.shapes.make_info(pod)
@@ -128,14 +127,14 @@ class PodTrials:
         return profile_choice.ProfileChoice(frameworks, name).require_framework(self.info)
 
     def make_framework_with_weights(self, weights: Mapping[str, int]) -> runtime.Framework:
-        """Return a framework for the pod with other weights, by score name."""
+        """Return a framework for the pod in which `weights`, keyed by score name, are replaced."""
         prof = self.framework.profile
         changed = dataclasses.replace(prof, weights={**prof.weights, **weights})
         return runtime.Framework(changed, None, shapes_kept=1)
 
     @contextlib.contextmanager
     def suppose_nodes(self, changed: Sequence[objects.Node]) -> Iterator[None]:
-        """Replace nodes within the context."""
+        """Replace nodes of the same names within the context."""
         cache = self.decider.cluster.cache
         before = [self.get_node(node.name) for node in changed]
         for node in changed:
@@ -150,8 +149,8 @@ class PodTrials:
     def suppose_requests(self, node: str, resource: str, amount: int) -> Iterator[None]:
         """Change the requests of the pods on a node within the context.
 
-        The amount is in milli-CPU, bytes or counts, and negative for lower requests. For `pods` it
-        is a number of pods.
+        The amount is in milli-CPU, bytes or counts; a negative amount lowers the requests. For
+        `pods` it is a number of pods.
         """
         self._add_requests(node, resource, amount)
         try:
@@ -169,7 +168,7 @@ class PodTrials:
 
     @contextlib.contextmanager
     def suppose_sample(self, metric: str, node: str, value: float) -> Iterator[None]:
-        """Replace the value of a metric on a node within the context, at the time of the sample."""
+        """Replace the value of a metric sample on a node, but not its time, within the context."""
         table = self.decider.cluster.cache.metrics
         before = dict(table.get_newest_samples(metric))
         sample = metric_windows.Sample(value, before[node].measured_at_seconds)
@@ -181,7 +180,7 @@ class PodTrials:
 
 
 def replace_labels(node: objects.Node, labels: Mapping[str, str | None]) -> objects.Node:
-    """Return a node with other labels; None removes a label."""
+    """Return the node with some labels replaced; None removes a label."""
     changed = {**node.metadata.labels, **labels}
     left = {key: value for key, value in changed.items() if value is not None}
     metadata = msgspec.structs.replace(node.metadata, labels=left)

@@ -29,10 +29,10 @@ def compare_winner_and_runner_up(
 def _find_winner_and_runner_up(
     tried: trials.PodTrials, scores: score_table.ScoreTable
 ) -> list[int]:
-    """Return the indices of the winner and of the runner-up, if there is one, in the table.
+    """Return the table indices of the winner and of the runner-up, if any.
 
-    The runner-up is the best node with fewer points than the winner. Of nodes with equal points,
-    the first by name is chosen.
+    The runner-up is the best node with fewer points than the winner. Among nodes with equal points,
+    the first node in name order is chosen.
     """
     names, totals = tried.take_snapshot().nodes.names, scores.totals
     found = []
@@ -46,6 +46,7 @@ def _find_winner_and_runner_up(
 def _render_node_points(
     tried: trials.PodTrials, scores: score_table.ScoreTable, i: int
 ) -> dict[str, Any]:
+    """Return the total and the points per rule at index `i` of the score table."""
     names, weights = tried.take_snapshot().nodes.names, tried.framework.profile.weights
     return {
         "node": names[int(scores.rows[i])],
@@ -64,7 +65,7 @@ def _render_node_points(
 
 
 def _get_raw_score(detail: score_table.Detail, i: int) -> int | float | None:
-    """Return the raw score, or the points if they are not normalised."""
+    """Return the raw score; the points if the plugin does not normalise, and None for NaN."""
     if detail.raw is detail.final:
         return _convert_to_points(detail, int(detail.final[i]))
     value = detail.raw[i].item()
@@ -78,7 +79,7 @@ def _convert_to_points(detail: score_table.Detail, final: int) -> int | float:
 
 
 def _add_rule_values(tried: trials.PodTrials, found: list[dict[str, Any]]) -> None:
-    """Set the raw numbers, with their units, in the entries of rules that score numbers."""
+    """Set the raw numbers and their units in the entries of rules that score numbers."""
     snap = tried.take_snapshot()
     rows = np.array([snap.nodes.row_of[each["node"]] for each in found], np.intp)
     nodes = snap.view_rows(rows)

@@ -1,6 +1,6 @@
-"""Finds the smallest changes after which none of the best nodes of a pod is among the best.
+"""Finds the smallest changes after which no present winner of a pod is among the best nodes.
 
-The engine decides the pod with every change, and with the change that is one step smaller, which
+The engine decides the pod with every change and with the change that is one step smaller, which
 does not flip the winner.
 """
 
@@ -22,25 +22,25 @@ from policysched.framework import score_table
 from policysched.offline import metric_evidence
 
 MAX_WEIGHT = 100
-"""The largest weight of rules and plugins, as in the language."""
+"""The largest weight of rules and plugins that the policy language accepts."""
 _MOST_WEIGHTS = 3
 _MOST_STEPS = 100_000
 _REQUEST_STEPS = (("cpu", 10), ("memory", 16 * 1024 * 1024))
-"""Resource and step: milli-CPU, bytes."""
+"""Pairs of a resource and its step in milli-CPU or bytes."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class WinnerFlip:
-    """A change with which other nodes win.
+    """A change that makes other nodes win.
 
     Attributes:
-        kind: weight, metric or requests.
-        what: score name, name of the metric, or the resource.
+        kind: `weight`, `metric` or `requests`.
+        what: the score name, the name of the metric or the resource.
         node: the node whose value changes; None for weights.
-        before, after: weights, values in the scale of the query, milli-CPU or bytes.
+        before, after: weights, metric values in the scale of the query, milli-CPU or bytes.
         winners: the nodes that would be best.
-        text: the whole change, for users.
-        size: the change as a share of a whole: smaller ones come first.
+        text: a description of the whole change for users.
+        size: the change relative to a reference value; smaller changes are listed first.
     """
 
     kind: str
@@ -53,7 +53,7 @@ class WinnerFlip:
     size: float
 
     def as_json(self) -> dict[str, Any]:
-        """Return the flip in the form of schemas/explain.schema.json."""
+        """Return the flip as JSON in the form of schemas/explain.schema.json."""
         return {
             "kind": self.kind,
             "what": self.what,
@@ -71,7 +71,7 @@ class FlipFinder:
     def __init__(
         self, tried: trials.PodTrials, scores: score_table.ScoreTable, runner_up: str | None
     ) -> None:
-        """Start with the present points, `scores` with details.
+        """Start with the present points; `scores` must contain details.
 
         Values are changed on the winner and on `runner_up`, which is None if all nodes are equal.
         """
@@ -82,7 +82,7 @@ class FlipFinder:
         self._runner_up = runner_up
 
     def find_flips(self) -> list[WinnerFlip]:
-        """Return the smallest change of each kind that flips the winner, the smallest first."""
+        """Return the changes that flip the winner, the smallest first; none without a runner-up."""
         if self._runner_up is None:
             return []
         found = [
@@ -99,9 +99,9 @@ class FlipFinder:
     # --- weights ---------------------------------------------------------------------------------
 
     def _find_weight_flips(self) -> Iterator[WinnerFlip]:
-        """Yield the smallest changes of weights.
+        """Yield the smallest weight changes that flip the winner, at most `_MOST_WEIGHTS`.
 
-        They are computed, because totals are linear in the weights, and then tried.
+        They are computed, because totals are linear in the weights, and then confirmed by trials.
         """
         weights = self._trials.framework.profile.weights
         changes = [
@@ -119,6 +119,7 @@ class FlipFinder:
                 yield flip
 
     def _try_weight_change(self, name: str, before: int, change: int) -> WinnerFlip | None:
+        """Return the flip; None if the change does not flip the winner or a smaller change does."""
         after = before + change
         winners = self._find_new_winners(self._find_best_nodes_by_weight(name, after))
         nearer = after - (1 if change > 0 else -1)
@@ -140,13 +141,17 @@ class FlipFinder:
     # --- values ----------------------------------------------------------------------------------
 
     def _select_nodes_to_change(self) -> Iterator[tuple[str, bool]]:
-        """Yield the nodes whose values are changed, and whether each is the winner."""
+        """Yield the nodes whose values are changed, each with whether it is the winner.
+
+        The winner is included only if no other node has equally many points.
+        """
         if len(self._best) == 1:
             yield from ((name, True) for name in self._best)
         if self._runner_up is not None:
             yield self._runner_up, False
 
     def _find_metric_flips(self) -> Iterator[WinnerFlip]:
+        """Yield the smallest increase and decrease of each metric on each node for a flip."""
         for reader in self._collect_metric_readers():
             for node, _ in self._select_nodes_to_change():
                 steps = _MetricSteps.from_reader(reader, self._trials, node)
@@ -158,7 +163,7 @@ class FlipFinder:
                         yield flip
 
     def _collect_metric_readers(self) -> list[readings.MetricReader]:
-        """Return the readers of metrics for the pod, except for hysteresis, which keeps state."""
+        """Return the metric readers for the pod, except for hysteresis, which keeps state."""
         snap = self._trials.take_snapshot()
         plugins = self._trials.framework.profile.plugins
         found = metric_evidence.PodMetricEvidence(
@@ -170,6 +175,8 @@ class FlipFinder:
         return list(by_key.values())
 
     def _try_metric_change(self, steps: _MetricSteps, sign: int) -> WinnerFlip | None:
+        """Return the flip after the fewest steps in the direction `sign`; None if no step flips."""
+
         def flips(count: int) -> bool:
             return not self._trials.is_limit_reached and bool(
                 self._find_new_winners(best(steps.compute_value(sign, count)))
@@ -205,7 +212,7 @@ class FlipFinder:
     def _try_request_change(
         self, resource: str, step: int, node: str, *, sign: int
     ) -> WinnerFlip | None:
-        """Return the smallest increase on the winner, or decrease on another node, for a flip."""
+        """Return the flip after the smallest change of requests on a node, or None."""
         nodes = self._trials.decider.cluster.cache.nodes
         row, column = nodes.row_of[node], nodes.get_resource_column_index(resource)
         before = int(nodes.requested[row, column])
@@ -231,7 +238,7 @@ class FlipFinder:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class _MetricSteps:
-    """A grid of metric values with few digits, for one node."""
+    """A grid of metric values with few digits on one node."""
 
     key: str
     name: str
@@ -246,7 +253,7 @@ class _MetricSteps:
     def from_reader(
         cls, reader: readings.MetricReader, tried: trials.PodTrials, node: str
     ) -> _MetricSteps | None:
-        """Return the steps from the value of a node; None if it has no valid value."""
+        """Return the steps from the present value on a node; None if it has no valid value."""
         snap = tried.take_snapshot()
         row = np.array([snap.nodes.row_of[node]], np.intp)
         found = reader.read(snap.view_rows(row))
@@ -271,8 +278,8 @@ class _MetricSteps:
         return self.step * 1000
 
     def compute_value(self, sign: int, count: int) -> float:
-        """Return the value `count` steps up or down, on the grid of the steps."""
-        # 1e-9 tolerates float errors at points of the grid.
+        """Return the value on the grid that is `count` steps up or down."""
+        # 1e-9 tolerates float errors of values on the grid.
         start = (
             math.floor(self.before / self.step + 1e-9)
             if sign > 0
@@ -281,13 +288,13 @@ class _MetricSteps:
         return float(f"{(start + sign * count) * self.step:.9g}")
 
     def count_steps(self, sign: int) -> int:
-        """Return the number of steps in a direction."""
+        """Return the number of steps up to the bound in a direction, at most `_MOST_STEPS`."""
         room = self.high - self.before if sign > 0 else self.before - self.low
         return max(0, min(_MOST_STEPS, math.floor(room / self.step + 1e-9)))
 
 
 def _round_up_to_power_of_ten(value: float) -> float:
-    """Return the power of ten above a value; in thousandths of it, the value has three digits."""
+    """Return the power of ten above a value, from which steps are derived; 1 for the value 0."""
     return 10.0 ** (math.floor(math.log10(abs(value))) + 1) if value else 1.0
 
 
@@ -300,16 +307,16 @@ def compute_weight_changes(
 ) -> list[int]:
     """Return the smallest increase and decrease of one weight that flip the winner.
 
-    A node that is `gap` points behind the best nodes must gain more than `gap` on every one of
-    them. The smallest gain is the one on the best node that gains most from the change itself.
+    A node that is `gap` points behind the best nodes must gain more than `gap` on every best node.
+    The best node that gains most from the change itself limits this gain.
 
     Args:
-        totals: int64 (f,) hundredths.
-        detail: of the plugin.
-        weight: as it is.
+        totals: int64 (f,), in hundredths of a point.
+        detail: the scores of the plugin whose weight changes.
+        weight: the present weight.
 
     Returns:
-        No, one or two numbers other than 0 that keep the weight in 1..MAX_WEIGHT.
+        At most two non-zero numbers that keep the weight in 1..MAX_WEIGHT.
     """
     hundredths = detail.final * (score_table.HUNDREDTHS // detail.units_per_point)
     top = totals.max()
@@ -319,7 +326,7 @@ def compute_weight_changes(
     for sign, gained in ((1, gains - best.max()), (-1, best.min() - gains)):
         able = gained > 0
         if able.any():
-            # The smallest integer by which the gain exceeds the gap; equality is only a tie.
+            # The smallest integer for which the gain exceeds the gap; an equal gain would be a tie.
             change = int((gaps[able] // gained[able]).min()) + 1
             if 1 <= weight + sign * change <= max(MAX_WEIGHT, weight):
                 found.append(sign * change)

@@ -1,1 +1,1 @@
-"""Edits with which a pod fits: of the pod, of nodes, of placed pods, of policies."""
+"""Finds edits of the pod, nodes, placed pods and policies after which a rejected pod fits."""

@@ -1,4 +1,4 @@
-"""Corrections of labels, values and namespaces in required podAffinity terms."""
+"""Corrects labels, values and namespaces in required podAffinity terms."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _MOST_NAMESPACES = 3
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class _TermCorrection:
-    """A proposed replacement of a word in an affinity term."""
+    """A proposed replacement for a word in an affinity term."""
 
     text: str
     before: str | None
@@ -28,7 +28,7 @@ class _TermCorrection:
 
 
 class _PlacedPodVocabulary:
-    """The labels and namespaces of placed pods."""
+    """The labels and namespaces of the placed pods, which affinity terms can select."""
 
     def __init__(self, tried: trials.PodTrials) -> None:
         placed = [info.pod for info in tried.decider.cluster.placed.values()]
@@ -37,7 +37,7 @@ class _PlacedPodVocabulary:
         self.namespaces = sorted({pod.metadata.namespace for pod in placed})
 
     def correct_label(self, key: str, value: str) -> Iterator[tuple[_TermCorrection, str, str]]:
-        """Yield corrections of a label, each with the resulting key and value."""
+        """Yield corrections of a misspelt label, each with the resulting key and value."""
         for near in self.words.find_similar_keys(key):
             text = f"label {key}: did you mean {near}? no pod has the label {key}"
             yield _TermCorrection(text, key, near, suggested_edit.CORRECTS), near, value
@@ -47,7 +47,7 @@ class _PlacedPodVocabulary:
                 yield _TermCorrection(text, value, other, suggested_edit.CORRECTS), key, other
 
     def correct_namespace(self, name: str) -> Iterator[_TermCorrection]:
-        """Yield corrections of the name of a namespace that has no pods."""
+        """Yield similar namespace names; nothing if the namespace has pods."""
         for near in (
             suggested_edit.find_similar_words(name, self.namespaces)
             if name not in self.namespaces
@@ -57,7 +57,7 @@ class _PlacedPodVocabulary:
             yield _TermCorrection(text, name, near, suggested_edit.CORRECTS)
 
     def find_other_namespaces(self, labels: Mapping[str, str]) -> Iterator[_TermCorrection]:
-        """Yield namespaces that contain pods with the labels."""
+        """Yield the namespaces that contain pods with the given labels."""
         having = {name for name, each in self._labels if labels.items() <= each.items()}
         for name in sorted(having)[:_MOST_NAMESPACES]:
             yield _TermCorrection(
@@ -71,7 +71,7 @@ class _PlacedPodVocabulary:
 def correct_affinity_term(
     tried: trials.PodTrials, term: objects.PodAffinityTerm
 ) -> Iterator[tuple[suggested_edit.SuggestedEdit, objects.PodAffinityTerm]]:
-    """Yield corrections of a required term of the pod, each with the resulting term."""
+    """Yield corrections of a required affinity term, each with the resulting term."""
     pods = _PlacedPodVocabulary(tried)
     selector = term.label_selector or objects.LabelSelector()
     for key, value in selector.match_labels.items():
@@ -93,6 +93,7 @@ def correct_affinity_term(
 
 
 def _make_pod_edit(said: _TermCorrection) -> suggested_edit.SuggestedEdit:
+    """Return the edit of the pod that applies a correction to its podAffinity."""
     text = f"required podAffinity: {said.text}"
     what = "spec.affinity.podAffinity"
     return suggested_edit.SuggestedEdit(
@@ -106,7 +107,7 @@ def _make_pod_edit(said: _TermCorrection) -> suggested_edit.SuggestedEdit:
 def correct_affinity_rule(
     tried: trials.PodTrials, rule: checked.PodAffinityRule
 ) -> Iterator[suggested_edit.SuggestedEdit]:
-    """Yield the corrections of a required podAffinity rule with which the pod fits."""
+    """Yield the corrections of a required podAffinity rule that make the pod fit."""
     for said, pods in _correct_pod_selection(_PlacedPodVocabulary(tried), rule.pods):
         nodes = rule_trials.find_feasible_nodes_with_rule(
             tried, rule, dataclasses.replace(rule, pods=pods)
@@ -127,6 +128,7 @@ def correct_affinity_rule(
 def _correct_pod_selection(
     known: _PlacedPodVocabulary, pods: checked_selector.PodSelection
 ) -> Iterator[tuple[_TermCorrection, checked_selector.PodSelection]]:
+    """Yield corrections of a rule's labels and namespaces, each with the resulting selection."""
     labels: dict[str, str] = {}
     whole = checked_selector.EVERYTHING if pods.selector is None else pods.selector
     for each in checked_selector.walk_requirements(whole):

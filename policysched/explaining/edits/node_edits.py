@@ -1,4 +1,4 @@
-"""Edits of single nodes: uncordon, remove a taint, add a label."""
+"""Finds edits of single nodes: uncordon the node, remove a taint, or change a label."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ from policysched.plugins import names, node_unschedulable
 from policysched.plugins.kernels import tolerations
 
 MOST_NODES = 5
-"""The maximum number of nodes on which an edit is tried; further nodes are only counted."""
+"""The maximum number of nodes on which an edit is tried; the other nodes are only counted."""
 _MOST_LABELS = 10
 _MOST_VALUES = 3
 _OF_KUBELETS = frozenset(
     {"kubernetes.io", "node.kubernetes.io", "topology.kubernetes.io", "beta.kubernetes.io"}
 )
-"""Prefixes of labels that kubelets and cloud providers set; their values are not changed."""
+"""Prefixes of labels that kubelets and cloud providers set; edits never change their values."""
 _CORDON_TAINT = node_unschedulable.TAINT.key
 
 Supposing = Callable[[str], AbstractContextManager[None]]
-"""Applies the edit to the named node within the context."""
+"""Returns a context manager that applies the edit to the named node until the context exits."""
 
 
 def find_node_edits(
     tried: trials.PodTrials, known: rejections.PodRejections
 ) -> Iterator[suggested_edit.SuggestedEdit]:
-    """Yield the edits of single nodes with which the pod fits on the edited node."""
+    """Yield the edits of single nodes that make the pod fit on the edited node."""
     yield from _try_uncordoning(tried, known)
     yield from _try_untainting(tried, known)
     yield from _try_adding_labels(tried, known)
@@ -44,7 +44,7 @@ def try_node_edit(
     nodes: Sequence[str],
     suppose: Supposing,
 ) -> Iterator[suggested_edit.SuggestedEdit]:
-    """Yield the edit with the nodes on which it lets the pod fit, if any."""
+    """Yield the edit with the nodes on which it makes the pod fit; nothing if there are none."""
     able = []
     for node in nodes[:MOST_NODES]:
         if tried.is_limit_reached:
@@ -67,7 +67,7 @@ def _make_node_edit(
 def _try_uncordoning(
     tried: trials.PodTrials, known: rejections.PodRejections
 ) -> Iterator[suggested_edit.SuggestedEdit]:
-    """Yield the edit that uncordons a node and removes the taint of cordoned nodes."""
+    """Yield the edit that uncordons a node and removes its unschedulable taint."""
     cordoned = [
         node
         for node in known.find_nodes_to_edit(names.NODE_UNSCHEDULABLE, names.TAINT_TOLERATION)
@@ -87,7 +87,7 @@ def _try_uncordoning(
 def _try_untainting(
     tried: trials.PodTrials, known: rejections.PodRejections
 ) -> Iterator[suggested_edit.SuggestedEdit]:
-    """Yield the edits that remove a taint from nodes with a single untolerated taint."""
+    """Yield the removals of a taint from nodes on which it is the only untolerated taint."""
     own = tried.framework.profile.tolerations(tried.info.shape, tried.take_snapshot())
     having: defaultdict[objects.Taint, list[str]] = defaultdict(list)
     for name in known.find_nodes_to_edit(names.TAINT_TOLERATION):
@@ -101,7 +101,7 @@ def _try_untainting(
 def try_removing_taints(
     tried: trials.PodTrials, nodes: Sequence[str], key: str
 ) -> Iterator[suggested_edit.SuggestedEdit]:
-    """Yield the edits that remove one taint with the key from a node and let the pod fit."""
+    """Yield the removals of a single taint with the given key that make the pod fit on the node."""
     having: defaultdict[objects.Taint, list[str]] = defaultdict(list)
     for name in nodes:
         for taint in tried.get_node(name).spec.taints:
@@ -114,6 +114,8 @@ def try_removing_taints(
 def _try_removing_taint(
     tried: trials.PodTrials, nodes: Sequence[str], taint: objects.Taint
 ) -> Iterator[suggested_edit.SuggestedEdit]:
+    """Yield the removal of a taint with the nodes on which the pod fits without it."""
+
     def without(name: str) -> AbstractContextManager[None]:
         node = tried.get_node(name)
         taints = tuple(each for each in node.spec.taints if each != taint)
@@ -130,7 +132,7 @@ def _try_removing_taint(
 def _try_adding_labels(
     tried: trials.PodTrials, known: rejections.PodRejections
 ) -> Iterator[suggested_edit.SuggestedEdit]:
-    """Yield the edits that add a label which the pod's node selection or topologies require."""
+    """Yield label edits that satisfy the node selection or provide a topology key of the pod."""
     alone = known.find_nodes_to_edit(names.NODE_AFFINITY)
     for key, value in list(dict.fromkeys(_list_required_labels(tried.info.pod)))[:_MOST_LABELS]:
         yield from try_label_change(tried, alone, key, value)
@@ -143,7 +145,10 @@ def _try_adding_labels(
 def try_joining_domain(
     tried: trials.PodTrials, nodes: Sequence[str], key: str
 ) -> Iterator[suggested_edit.SuggestedEdit]:
-    """Yield the edits that put a node outside all domains into a domain and let the pod fit."""
+    """Yield label edits that add a node to a topology domain and make the pod fit on it.
+
+    Only nodes without the label `key` are edited.
+    """
     outside = [name for name in nodes if key not in tried.get_node(name).metadata.labels]
     if outside:
         for value in selector_edits.build_label_vocabulary(tried).list_values_by_frequency(key)[
@@ -155,9 +160,9 @@ def try_joining_domain(
 def try_label_change(
     tried: trials.PodTrials, alone: Sequence[str], key: str, value: str | None
 ) -> Iterator[suggested_edit.SuggestedEdit]:
-    """Yield the edits of a label on one node with which the pod fits; None removes the label."""
+    """Yield the edits of a label on one node that make the pod fit; None removes the label."""
     if value is not None and value.startswith("-"):
-        return  # values of labels begin with a letter or a digit
+        return  # label values begin with a letter or a digit
     having: defaultdict[str | None, list[str]] = defaultdict(list)
     for name in alone:
         having[tried.get_node(name).metadata.labels.get(key)].append(name)
@@ -195,7 +200,7 @@ def choose_satisfying_label_value(operator: str, values: Sequence[str]) -> str |
 
 
 def list_label_values_to_try(operator: str, values: Sequence[str]) -> list[str | None]:
-    """Return label values, both satisfying and violating a requirement; None for no label."""
+    """Return label values that satisfy or violate a requirement; None removes the label."""
     present = ["true"] if operator == "DoesNotExist" else []
     return list(
         dict.fromkeys(
@@ -205,7 +210,7 @@ def list_label_values_to_try(operator: str, values: Sequence[str]) -> list[str |
 
 
 def _collect_topology_keys(pod: objects.Pod) -> list[str]:
-    """Return the labels that a node needs for required terms and constraints of the pod."""
+    """Return the topology keys of the pod's required affinity terms and hard spread constraints."""
     affinity = pod.spec.affinity or objects.Affinity()
     near = affinity.pod_affinity or objects.PodAffinity()
     terms = near.required_during_scheduling_ignored_during_execution
@@ -215,7 +220,7 @@ def _collect_topology_keys(pod: objects.Pod) -> list[str]:
 
 
 def _list_required_labels(pod: objects.Pod) -> Iterator[tuple[str, str | None]]:
-    """Yield labels that each satisfy one requirement of the pod; None for an absent label."""
+    """Yield (key, value) pairs that each satisfy one requirement; None means an absent label."""
     yield from pod.spec.node_selector.items()
     affinity = pod.spec.affinity and pod.spec.affinity.node_affinity
     required = affinity and affinity.required_during_scheduling_ignored_during_execution

@@ -1,4 +1,4 @@
-"""Removals of placed pods that use a host port of the pod, or are subject to anti-affinity."""
+"""Finds placed pods that block the pod by a host port or by anti-affinity."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from policysched.lang.checked import checked_expr
 from policysched.plugins import names
 
 _MOST_PODS = 20
-"""The maximum number of pods to try; those on the blocked nodes come first."""
+"""The maximum number of pods to try; pods on the blocked nodes are tried first."""
 
 
 def find_placed_pod_removals(
     tried: trials.PodTrials, known: rejections.PodRejections
 ) -> Iterator[suggested_edit.SuggestedEdit]:
-    """Yield the removals of single placed pods with which the pod fits."""
+    """Yield the removals of single placed pods that make the pod fit."""
     for info, node in _list_pods_to_remove(
         tried, _find_blocked_nodes(tried, known)[: node_edits.MOST_NODES]
     ):
@@ -37,7 +37,7 @@ def find_placed_pod_removals(
 
 
 def _find_blocked_nodes(tried: trials.PodTrials, known: rejections.PodRejections) -> list[str]:
-    """Return the nodes that placed pods block by ports or affinity, and not by requests alone."""
+    """Return the nodes that reject the pod for ports or affinity, not only for requests."""
     rules = (
         plugin.head.name
         for plugin in tried.framework.profile.plugins
@@ -52,7 +52,10 @@ def _find_blocked_nodes(tried: trials.PodTrials, known: rejections.PodRejections
 def _list_pods_to_remove(
     tried: trials.PodTrials, nodes: list[str]
 ) -> list[tuple[pod_shape.PodInfo, str]]:
-    """Return pods and their nodes: first on `nodes`, then others, which may share a domain."""
+    """Return up to `_MOST_PODS` pods with their nodes; pods on `nodes` come first.
+
+    Pods on other nodes can block the pod if their node is in the same topology domain.
+    """
     if not nodes:
         return []
     snap = tried.take_snapshot()
@@ -69,6 +72,7 @@ def _list_pods_to_remove(
 def _find_nodes_fitting_after_removal(
     tried: trials.PodTrials, info: pod_shape.PodInfo, node: str
 ) -> tuple[str, ...]:
+    """Return the nodes on which the pod fits without the placed pod `info`."""
     snap = tried.take_snapshot()
     with what_if.WhatIf(snap) as supposed:
         supposed.remove_pods([(info, snap.nodes.row_of[node])])

@@ -1,4 +1,4 @@
-"""Edits of the pod itself: node selection, tolerations, requests, ports, affinity, spread."""
+"""Finds edits of the pod: node selection, tolerations, requests, ports, affinity and spread."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _MOST_LABELS = 10
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class ProposedPodEdit:
-    """An edit to try, and the resulting pod."""
+    """An edit to try and the pod that results from it."""
 
     said: suggested_edit.SuggestedEdit
     pod: objects.Pod
@@ -31,7 +31,7 @@ class ProposedPodEdit:
 def find_pod_edits(
     tried: trials.PodTrials, known: rejections.PodRejections
 ) -> Iterator[suggested_edit.SuggestedEdit]:
-    """Yield the single edits of the pod with which it fits."""
+    """Yield the single edits of the pod that make it fit."""
     yield from request_edits.find_request_edits(tried, known)
     if known.can_single_edit_suffice(names.POD_TOPOLOGY_SPREAD):
         yield from _relax_spread_constraints(tried)
@@ -47,7 +47,7 @@ def find_pod_edits(
 
 
 def replace_pod_spec(pod: objects.Pod, **changes: object) -> objects.Pod:
-    """Return a pod with changed fields of its spec."""
+    """Return the pod with the given spec fields replaced."""
     return structs.replace(pod, spec=structs.replace(pod.spec, **changes))
 
 
@@ -57,6 +57,7 @@ def replace_pod_spec(pod: objects.Pod, **changes: object) -> objects.Pod:
 def _propose_node_selection_changes(
     tried: trials.PodTrials, known: rejections.PodRejections
 ) -> Iterator[ProposedPodEdit]:
+    """Propose edits of nodeSelector and of the required node affinity."""
     del known
     pod = tried.info.pod
     words = selector_edits.build_label_vocabulary(tried)
@@ -83,7 +84,7 @@ def _propose_node_selection_changes(
 def _propose_tolerations(
     tried: trials.PodTrials, known: rejections.PodRejections
 ) -> Iterator[ProposedPodEdit]:
-    """Propose tolerations for the nodes that only taints reject, the most frequent taints first."""
+    """Propose tolerations for nodes that only taints reject, the most frequent taints first."""
     pod = tried.info.pod
     own = tried.framework.profile.tolerations(tried.info.shape, tried.take_snapshot())
     several = [
@@ -112,7 +113,7 @@ def _propose_tolerations(
 def _propose_wide_tolerations(
     pod: objects.Pod, several: Sequence[Sequence[objects.Taint]]
 ) -> Iterator[ProposedPodEdit]:
-    """Propose single tolerations of several taints, for nodes that have more than one."""
+    """Propose single tolerations that cover several taints, for nodes with more than one taint."""
     keys = [{taint.key for taint in taints} for taints in several if len(taints) > 1]
     wide = [(key, "with the key ") for key in sorted(set[str]().union(*keys))[:_MOST_TAINTS]]
     for key, place in [*wide, ("", "")] if keys else []:
@@ -137,6 +138,7 @@ def _propose_wide_tolerations(
 def _propose_dropping_host_ports(
     tried: trials.PodTrials, known: rejections.PodRejections
 ) -> Iterator[ProposedPodEdit]:
+    """Propose to drop each host port of the pod's containers and init containers."""
     del known
     pod = tried.info.pod
     for field, containers in (
@@ -170,6 +172,10 @@ def _replace_container(
 def _propose_pod_affinity_changes(
     tried: trials.PodTrials, known: rejections.PodRejections
 ) -> Iterator[ProposedPodEdit]:
+    """Propose to correct or drop required pod (anti-)affinity terms, or to drop labels.
+
+    Labels are dropped only if the anti-affinity of a placed pod rejects the pod.
+    """
     pod = tried.info.pod
     affinity = pod.spec.affinity or objects.Affinity()
     for field, written in (
@@ -209,7 +215,7 @@ def _propose_pod_affinity_changes(
 
 
 def _propose_dropping_labels(pod: objects.Pod) -> Iterator[ProposedPodEdit]:
-    """Propose to drop labels that the anti-affinity of placed pods may select."""
+    """Propose to drop labels that the anti-affinity of placed pods might select."""
     for key, value in list(pod.metadata.labels.items())[:_MOST_LABELS]:
         others = {each: v for each, v in pod.metadata.labels.items() if each != key}
         metadata = structs.replace(pod.metadata, labels=others)
@@ -220,13 +226,14 @@ def _propose_dropping_labels(pod: objects.Pod) -> Iterator[ProposedPodEdit]:
 
 
 def _make_drop_edit(kind: str, what: str, before: str, text: str) -> suggested_edit.SuggestedEdit:
+    """Return an edit that drops `before` from the pod."""
     return suggested_edit.SuggestedEdit(
         "pod", kind, what, before, None, text, suggested_edit.DROPS_OF_POD
     )
 
 
 def _relax_spread_constraints(tried: trials.PodTrials) -> Iterator[suggested_edit.SuggestedEdit]:
-    """Yield the changes of single fields of hard spread constraints that let the pod fit."""
+    """Yield the changes to single fields of hard spread constraints that make the pod fit."""
     pod = tried.info.pod
     constraints = pod.spec.topology_spread_constraints
     words = selector_edits.build_label_vocabulary(tried)
@@ -263,6 +270,7 @@ def _relax_spread_constraint(
     what: str,
     fits: spread_edits.Fits,
 ) -> Iterator[suggested_edit.SuggestedEdit]:
+    """Yield relaxations of one spread constraint that make the pod fit, other than topologyKey."""
     found = [
         (each, suggested_edit.ADJUSTS_POD)
         for each in spread_edits.find_spread_relaxations(constraint, fits)

@@ -1,4 +1,4 @@
-"""Edits of policies: a rule left out, a threshold or a maxSkew relaxed, a misspelt label."""
+"""Finds edits of policies: leave out a rule, relax a number or correct a misspelt label."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from policysched.plugins import names
 def find_policy_edits(
     tried: trials.PodTrials, known: rejections.PodRejections
 ) -> Iterator[suggested_edit.SuggestedEdit]:
-    """Yield the single edits of policies with which the pod fits."""
+    """Yield the single edits of policies that make the pod fit."""
     program = tried.decider.policy_set.program
     if program is None:
         return
@@ -50,7 +50,7 @@ def find_policy_edits(
 def _find_checked_rule(
     program: checked.CheckedProgram, name: str, profile: str
 ) -> checked.Rule | None:
-    """Return a rule as the profile has it, or as another profile has it."""
+    """Return the rule with the given name, preferably from the given profile; None if unknown."""
     profiles = sorted(program.profiles, key=lambda each: each.name != profile)
     every = (rule for each in profiles for policy in each.policies for rule in policy.rules)
     return next((rule for rule in every if rule.head.name == name), None)
@@ -59,6 +59,7 @@ def _find_checked_rule(
 def _find_rule_edits(
     tried: trials.PodTrials, known: rejections.PodRejections, rule: checked.Rule
 ) -> Iterator[suggested_edit.SuggestedEdit]:
+    """Yield the edits of a rejecting rule, and of nodes that it rejects, that make the pod fit."""
     match rule:
         case checked.RejectRule(until=None):
             yield from threshold_edits.find_threshold_edits(tried, known, rule)
@@ -88,6 +89,8 @@ def _find_rule_edits(
 def _relax_spread_rule(
     tried: trials.PodTrials, rule: checked.TopologySpreadRule
 ) -> Iterator[suggested_edit.SuggestedEdit]:
+    """Yield the relaxations of a hard spread rule that make the pod fit."""
+
     def fits(fields: Mapping[str, object]) -> tuple[str, ...]:
         relaxed = dataclasses.replace(rule, **fields)  # type: ignore[arg-type]  # fields by name
         return rule_trials.find_feasible_nodes_with_rule(tried, rule, relaxed)
@@ -102,7 +105,7 @@ def _relax_spread_rule(
 def _correct_topology_key(
     tried: trials.PodTrials, rule: checked.TopologySpreadRule | checked.PodAffinityRule
 ) -> Iterator[suggested_edit.SuggestedEdit]:
-    """Yield corrections of a topologyKey that no node has."""
+    """Yield corrections of a topologyKey that no node has as a label."""
     before = rule.topology_key
     for near in selector_edits.build_label_vocabulary(tried).find_similar_keys(before):
         nodes = rule_trials.find_feasible_nodes_with_rule(

@@ -1,4 +1,4 @@
-"""Changes of requests and limits of the pod: the fitting amount nearest to the present one."""
+"""Finds the changes of requests and limits that make the pod fit."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from policysched.lang.checked import checked_expr, checked_selector
 from policysched.plugins import names
 
 _OTHER_AMOUNT = 1_000_000_000
-"""The trial amount of a resource without a request, to measure the slope of comparisons."""
+"""The trial amount for a resource without a request, used to measure slopes of comparisons."""
 _LARGEST = 2.0**62
 _UNLIMITED = 2**62
 _MOST_CONTAINERS = 3
 """The maximum number of containers for which separate edits are proposed."""
 _MOST_PROBED_TOTALS = 2
-"""The maximum number of totals, from the largest, near which whole amounts are probed."""
+"""Whole amounts are probed near this many totals, starting with the largest total."""
 
 _Kind = Literal["requests", "limits"]
 _READERS: dict[_Kind, type[checked_expr.PodRequests | checked_expr.PodLimits]] = {
@@ -38,14 +38,15 @@ _READERS: dict[_Kind, type[checked_expr.PodRequests | checked_expr.PodLimits]] =
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class _RequestOrLimit:
-    """A request or limit of a container, or of the pod as a whole.
+    """A request or limit of a container or of the pod as a whole.
 
     Attributes:
-        pod: the pod.
+        pod: the pod that contains the amount.
         kind: `requests` or `limits`.
-        field: the field of the spec: `containers`, `init_containers` or `resources`.
-        at: index of the container.
-        resource: its name.
+        field: the field of the spec that contains it: `containers`, `init_containers` or
+            `resources`.
+        at: the index of the container in `field`; 0 for `resources`.
+        resource: the name of the resource.
     """
 
     pod: objects.Pod
@@ -66,22 +67,22 @@ class _RequestOrLimit:
 
     @property
     def written_amount(self) -> str | None:
-        """The amount as the pod has it; None if it has none."""
+        """The amount as written in the pod; None if the pod has no amount."""
         found = self._get_amounts(self.kind).get(self.resource)
         return None if found is None else str(found)
 
     @property
     def amount(self) -> int:
-        """The amount in milli-CPU, bytes or counts; 0 if the pod has none."""
+        """The amount in milli-CPU, bytes or counts; 0 if the pod has no amount."""
         return pod_requests.parse_amount(self.resource, self.written_amount or 0)
 
     @property
     def search_start(self) -> int:
-        """The start of the search; an absent limit counts as larger than every limit."""
+        """The start of the search; an absent limit counts as larger than any limit."""
         return self.amount or (_UNLIMITED if self.kind == "limits" else 0)
 
     def allows(self, amount: int) -> bool:
-        """Return whether request and limit stay consistent with another amount."""
+        """Return whether `amount` keeps the request at most as large as a positive limit."""
         if self.kind == "requests":
             limit = self._get_amounts("limits").get(self.resource)
             return limit is None or amount <= pod_requests.parse_amount(self.resource, limit)
@@ -90,13 +91,13 @@ class _RequestOrLimit:
 
     @property
     def owner(self) -> str:
-        """The owner of the request, for texts."""
+        """The owner of the amount as shown in messages: `the pod` or `container NAME`."""
         if self.field == "resources":
             return "the pod"
         return f"container {getattr(self.pod.spec, self.field)[self.at].name}"
 
     def make_pod_with_amount(self, amount: int) -> objects.Pod:
-        """Return the pod with another amount."""
+        """Return the pod with this amount replaced."""
         text = amounts.format_quantity(self.resource, amount)
         changes = {self.kind: {**self._get_amounts(self.kind), self.resource: text}}
         resources = structs.replace(self._resources, **changes)
@@ -111,15 +112,15 @@ class _RequestOrLimit:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class _AmountReadingRules:
-    """The rejecting rules that read requests, or limits.
+    """The rejecting rules that read the requests or the limits of the pod.
 
     Attributes:
         kind: `requests` or `limits`.
-        compares: comparisons of their conditions that read the pod.
-        numbers: number requirements of their selectors.
+        compares: the comparisons in the rules' conditions that read the pod.
+        numbers: the number requirements in the rules' selectors.
         nodes: the nodes that no other plugin or rule rejects.
-        probed: resources that a `reject` rule of the profile reads. Such a rule may reject other
-            amounts than the present one, and more than once.
+        probed: the resources that a `reject` rule of the profile reads. Such a rule can reject
+            amounts in several ranges.
     """
 
     kind: _Kind
@@ -129,7 +130,7 @@ class _AmountReadingRules:
     probed: frozenset[str]
 
     def list_resources_read(self) -> list[str]:
-        """Return the resources that the rules read."""
+        """Return the names of the resources that the rules read, without duplicates."""
         read = _list_resources_read(self.kind, self.compares)
         return list(dict.fromkeys([*read, *(n.resource for n in self.numbers if n.resource)]))
 
@@ -142,7 +143,7 @@ def _list_resources_read(kind: _Kind, parts: Iterable[checked_expr.TypedExpr]) -
 def find_request_edits(
     tried: trials.PodTrials, known: rejections.PodRejections
 ) -> Iterator[suggested_edit.SuggestedEdit]:
-    """Yield for each resource the nearest request, and limit, with which the pod fits."""
+    """Yield for each resource the nearest request and the nearest limit that make the pod fit."""
     for kind in _READERS:
         found = _find_rules_reading_amounts(tried, known, kind)
         asked = tried.info.shape.requests.amounts if kind == "requests" else ()
@@ -155,6 +156,7 @@ def find_request_edits(
 def _find_rules_reading_amounts(
     tried: trials.PodTrials, known: rejections.PodRejections, kind: _Kind
 ) -> _AmountReadingRules:
+    """Collect the rejecting rules that read requests or limits, and what they compare."""
     rules = known.find_rules_reading(_READERS[kind])
     numbers = {
         name: [
@@ -184,7 +186,7 @@ def _find_rules_reading_amounts(
 def _find_container_edits(
     tried: trials.PodTrials, found: _AmountReadingRules, resource: str
 ) -> Iterator[suggested_edit.SuggestedEdit]:
-    """Yield the edits of single containers, the one with the largest amount first."""
+    """Yield the edits of single containers, ordered by their present amount, largest first."""
     wanted = _compute_pod_total(tried.info.shape, found.kind, resource) or 0
     totals: list[int] | None = None
     for asked in _list_editable_amounts(tried.info.pod, found.kind, resource)[:_MOST_CONTAINERS]:
@@ -215,14 +217,14 @@ def _find_container_edits(
 
 
 def _compute_pod_total(shape: pod_shape.PodShape, kind: _Kind, resource: str) -> int | None:
-    """Return the request of the whole pod, or its limit; None for no limit."""
+    """Return the total request or limit of the pod; None if it has no limit."""
     if kind == "requests":
         return shape.requests.amounts.get(resource, 0)
     return pod_requests.get_resource_limit(shape.limits, resource)
 
 
 def _list_editable_amounts(pod: objects.Pod, kind: _Kind, resource: str) -> list[_RequestOrLimit]:
-    """Return the amounts that may be edited, the largest first; one of 0 if there is none."""
+    """Return the editable amounts, largest first; a single zero amount if none is set."""
     of_pod = _RequestOrLimit(pod, kind, "resources", 0, resource)
     if of_pod.written_amount is not None:
         return [of_pod]
@@ -231,7 +233,7 @@ def _list_editable_amounts(pod: objects.Pod, kind: _Kind, resource: str) -> list
         for field in ("containers", "init_containers")
         for at in range(len(getattr(pod.spec, field)))
     ]
-    if kind == "limits":  # the pod has a limit only if each container has one
+    if kind == "limits":  # the pod has a limit only if every container has a limit
         every = [each for each in every if each.amount == 0] or every
     holding = [each for each in every if each.amount > 0] or every[:1]
     return sorted(holding, key=lambda each: -each.amount)
@@ -243,6 +245,8 @@ def _find_fitting_amount(
     proposals: Sequence[int],
     probes: Sequence[int],
 ) -> int | None:
+    """Return the fitting amount nearest to the present amount; None if no amount is found."""
+
     def fits(amount: int) -> bool:
         return (
             asked.allows(amount)
@@ -258,6 +262,7 @@ def _find_fitting_amount(
 
 
 def _make_request_edit(asked: _RequestOrLimit, amount: int) -> suggested_edit.SuggestedEdit:
+    """Return the edit that lowers, raises or sets an amount."""
     before, after = asked.written_amount, amounts.format_quantity(asked.resource, amount)
     noun = asked.kind.removesuffix("s")
     verb = "lower" if amount < asked.search_start else "raise"
@@ -275,7 +280,7 @@ def _make_request_edit(asked: _RequestOrLimit, amount: int) -> suggested_edit.Su
 
 
 def _list_free_amounts(tried: trials.PodTrials, nodes: list[str], resource: str) -> list[int]:
-    """Return the free amounts of a resource on the nodes, the largest first."""
+    """Return the positive free amounts of a resource on the nodes, the largest first."""
     columns = tried.decider.cluster.cache.nodes
     rows = np.array([columns.row_of[name] for name in nodes], np.intp)
     at = columns.get_resource_column_index(resource)
@@ -289,7 +294,7 @@ def _find_threshold_totals(
     """Return the amounts of the whole pod near which comparisons of rules change their result.
 
     The amounts are computed from the slopes of the comparisons. They are exact for comparisons that
-    are linear in the amount, and approximate for others.
+    are linear in the amount and approximate for others.
     """
     start = asked.amount or _OTHER_AMOUNT
     bases = [start, start // 2 if start > 1 else _OTHER_AMOUNT]
@@ -335,6 +340,7 @@ def _compute_side_difference(
     nodes: list[str],
     shape: pod_shape.PodShape,
 ) -> columns.FloatArray:
+    """Return float64 (n,): the left side minus the right side of a comparison on n nodes."""
     left, right = (
         rule_values.evaluate_on_nodes(tried, side, nodes, shape)
         for side in (compare.left, compare.right)

@@ -1,4 +1,4 @@
-"""Edits that free the smallest sufficient amount of one resource on a node."""
+"""Finds the smallest amount of one resource to free on a node so that the pod fits."""
 
 from __future__ import annotations
 
@@ -18,17 +18,18 @@ from policysched.lang.checked import checked_expr
 from policysched.plugins import names
 
 _MOST_SIZES = 3
-"""The number of different shortages to try, the smallest ones."""
+"""The number of different missing amounts to try, starting with the smallest."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class _FreeableResource:
-    """One resource on one node.
+    """The use and the shortage of one resource on one node.
 
     Attributes:
-        node: its name.
-        used: milli-CPU, bytes or counts that placed pods request; of `pods` their number.
-        missing: the amount by which the pod's request exceeds the free amount; 0 if it does not.
+        node: the name of the node.
+        used: what placed pods request, in milli-CPU, bytes or counts; for `pods`, their number.
+        missing: the amount by which the pod's request exceeds the free amount; 0 if the request
+            fits.
     """
 
     node: str
@@ -39,7 +40,7 @@ class _FreeableResource:
 def find_resource_release_edits(
     tried: trials.PodTrials, known: rejections.PodRejections
 ) -> Iterator[suggested_edit.SuggestedEdit]:
-    """Yield for each resource the smallest amount that lets the pod fit once it is freed."""
+    """Yield the node edits that free the smallest sufficient amount of each resource."""
     rules = known.find_rules_reading(checked_expr.NodeResource)
     nodes = known.find_nodes_rejected_only_by(
         names.NODE_RESOURCES_FIT, *(rule.head.name for rule in rules)
@@ -55,7 +56,7 @@ def find_resource_release_edits(
 def _group_by_missing_amount(
     tried: trials.PodTrials, nodes: list[str], resource: str
 ) -> dict[int, list[_FreeableResource]]:
-    """Return the nodes on which enough could be freed, by the missing amount."""
+    """Return the nodes that can free enough of the resource, keyed by the missing amount."""
     columns = tried.decider.cluster.cache.nodes
     rows = np.array([columns.row_of[name] for name in nodes], np.intp)
     if resource == trials.PODS:
@@ -75,7 +76,7 @@ def _group_by_missing_amount(
 def _find_smallest_release(
     tried: trials.PodTrials, resource: str, rooms: dict[int, list[_FreeableResource]]
 ) -> tuple[int, int] | None:
-    """Return the missing amount with the smallest release, and that release; None if none helps."""
+    """Return the smallest sufficient release as (missing amount, release); None if none helps."""
     best: tuple[int, int] | None = None
     for missing in sorted(rooms)[:_MOST_SIZES]:
         amount = _find_amount_to_free(
@@ -111,6 +112,8 @@ def _make_release_edits(
     missing: int,
     amount: int,
 ) -> Iterator[suggested_edit.SuggestedEdit]:
+    """Yield the edit that frees `amount` on every node with the given missing amount."""
+
     def freed(name: str) -> AbstractContextManager[None]:
         return tried.suppose_requests(name, resource, -amount)
 

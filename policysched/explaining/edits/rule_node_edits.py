@@ -1,4 +1,4 @@
-"""Edits for rules about labels, taints and names of nodes, with which the pod fits."""
+"""Finds edits for rules that reject nodes by their labels, taints or names."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _Requirement = checked_selector.Requirement
 def find_rule_node_edits(
     tried: trials.PodTrials, rule: _NodeRule, alone: Sequence[str]
 ) -> Iterator[suggested_edit.SuggestedEdit]:
-    """Yield corrections of a rule, and edits of labels and taints of the nodes `alone`."""
+    """Yield corrections of the rule, and label and taint edits of the nodes in `alone`."""
     words = selector_edits.build_label_vocabulary(tried)
     for each in dict.fromkeys(_list_requirements(rule)):
         for said, corrected in _correct_requirement(tried, rule, each, words):
@@ -40,7 +40,7 @@ def find_rule_node_edits(
 def find_label_number_edits(
     tried: trials.PodTrials, rule: checked.RejectRule, alone: Sequence[str]
 ) -> Iterator[suggested_edit.SuggestedEdit]:
-    """Yield changes and removals of labels that a condition reads as numbers."""
+    """Yield changes and removals of the labels that a condition reads as numbers."""
     nodes = list(alone)
     for compare in checked_expr.walk_expressions(rule.condition) if nodes else ():
         if not isinstance(compare, checked_expr.Compare):
@@ -54,7 +54,7 @@ def find_label_number_edits(
 def _try_label_numbers(
     tried: trials.PodTrials, nodes: Sequence[str], key: str, turns: Sequence[float]
 ) -> Iterator[suggested_edit.SuggestedEdit]:
-    """Yield the edit to the nearest whole number that lets the pod fit, and the removal."""
+    """Yield the nearest whole number that makes the pod fit, and the removal of the label."""
     present = tried.get_node(nodes[0]).metadata.labels.get(key, "")
     before = label_numbers.parse_decimal(present) or 0.0
     nearest = sorted(turns, key=lambda turn: abs(turn - before))[:_MOST_TURNS]
@@ -69,7 +69,7 @@ def _try_label_numbers(
 
 
 def _list_requirements(rule: _NodeRule) -> Iterator[_Requirement]:
-    """Yield the requirements of a rule on nodes."""
+    """Yield the requirements on nodes in a rule."""
     if isinstance(rule, checked.NodeAffinityRule):
         yield from checked_selector.walk_requirements(rule.selector)
         return
@@ -81,7 +81,7 @@ def _list_requirements(rule: _NodeRule) -> Iterator[_Requirement]:
 def _edit_labels_and_taints(
     tried: trials.PodTrials, alone: Sequence[str], each: _Requirement
 ) -> Iterator[suggested_edit.SuggestedEdit]:
-    """Yield edits of labels and taints on nodes after which a rule no longer rejects them."""
+    """Yield label and taint edits of nodes after which the requirement no longer rejects them."""
     match each:
         case checked_selector.LabelRequirement(key=key, operator=operator, values=values):
             for value in node_edits.list_label_values_to_try(operator, values):
@@ -101,7 +101,7 @@ def _correct_requirement(
     each: _Requirement,
     words: vocabularies.LabelVocabulary,
 ) -> Iterator[tuple[suggested_edit.SuggestedEdit, _Requirement]]:
-    """Yield the requirement with a misspelt word corrected."""
+    """Yield the edits that correct a misspelt word, each with the corrected requirement."""
     match each:
         case checked_selector.LabelRequirement(key=key):
             for near in words.find_similar_keys(key):
@@ -137,6 +137,7 @@ def _correct_requirement(
 def _correct_requirement_values(
     rule: _NodeRule, each: checked_selector.LabelRequirement, words: vocabularies.LabelVocabulary
 ) -> Iterator[tuple[suggested_edit.SuggestedEdit, _Requirement]]:
+    """Yield the corrections of misspelt label values, each with the corrected requirement."""
     for value in each.values if each.operator == "In" else ():
         for other in words.find_other_values(each.key, value):
             if words.is_probable_misspelling(each.key, value, other):
@@ -148,6 +149,7 @@ def _correct_requirement_values(
 def _make_requirement_edit(
     rule: _NodeRule, place: str, before: str, after: str, fact: str
 ) -> suggested_edit.SuggestedEdit:
+    """Return the edit of a rule that corrects a misspelt word."""
     text = f"{place}: did you mean {after}? {fact}"
     return rule_trials.make_rule_edit(
         rule, "selector", before, after, text, suggested_edit.CORRECTS
@@ -160,7 +162,7 @@ def _replace_requirement_bound(
     each: checked_selector.LabelRequirement,
     words: vocabularies.LabelVocabulary,
 ) -> Iterator[suggested_edit.SuggestedEdit]:
-    """Yield the nearest number for `Gt` or `Lt` that lets the pod fit."""
+    """Yield the nearest bound of a `Gt` or `Lt` requirement that makes the pod fit."""
     if each.operator not in ("Gt", "Lt"):
         return
     before = each.values[0]
@@ -188,6 +190,7 @@ def _collect_taint_keys(tried: trials.PodTrials) -> frozenset[str]:
 def _replace_rule_requirement(
     rule: _NodeRule, old: _Requirement, new: _Requirement
 ) -> checked.Rule:
+    """Return the rule with `new` in place of the requirement `old`."""
     if isinstance(rule, checked.NodeAffinityRule):
         return dataclasses.replace(
             rule, selector=pod_requirements.replace_selector_requirement(rule.selector, old, new)

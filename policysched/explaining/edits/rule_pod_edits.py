@@ -1,4 +1,4 @@
-"""Edits of the pod's labels, annotations and priority, which rejecting rules read."""
+"""Finds edits of the labels, annotations and priority of the pod that rejecting rules read."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from policysched.lang.checked import checked_expr, checked_selector
 _MOST_KEYS = 10
 _MOST_PRIORITIES = 12
 _HIGHEST_PRIORITY = 1_000_000_000
-"""The highest value of user-defined priority classes; higher values are the system's own."""
+"""The highest value of a user-defined priority class; Kubernetes reserves higher values."""
 
 _Pair = checked_selector.LabelRequirement | checked_selector.AnnotationRequirement
 
@@ -27,7 +27,7 @@ _Pair = checked_selector.LabelRequirement | checked_selector.AnnotationRequireme
 def find_rule_pod_edits(
     tried: trials.PodTrials, known: rejections.PodRejections
 ) -> Iterator[suggested_edit.SuggestedEdit]:
-    """Yield the single edits of labels, annotations and priority with which the pod fits."""
+    """Yield the single edits of labels, annotations and priority that make the pod fit."""
     by_rule = pod_requirements.find_requirements_by_rule(tried, known)
     read = dict.fromkeys(
         each
@@ -54,7 +54,7 @@ def find_rule_pod_edits(
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class _MetadataChange:
-    """A new value of a label or annotation; None drops it."""
+    """A new value of a label or annotation; None removes the label or annotation."""
 
     noun: Literal["label", "annotation"]
     key: str
@@ -65,12 +65,12 @@ class _MetadataChange:
         return "labels" if self.noun == "label" else "annotations"
 
     def get_value(self, pod: objects.Pod) -> str | None:
-        """Return the value that a pod has; None if it has none."""
+        """Return the present value in a pod; None if the pod has no value."""
         having: dict[str, str] = getattr(pod.metadata, self._field)
         return having.get(self.key)
 
     def apply_to(self, pod: objects.Pod) -> objects.Pod:
-        """Return a pod with the change."""
+        """Return the pod with the change applied."""
         having: dict[str, str] = getattr(pod.metadata, self._field)
         changed = {key: value for key, value in having.items() if key != self.key}
         if self.value is not None:
@@ -79,7 +79,7 @@ class _MetadataChange:
         return structs.replace(pod, metadata=metadata)
 
     def make_edit(self, pod: objects.Pod) -> suggested_edit.SuggestedEdit:
-        """Return the edit of a pod."""
+        """Return the change as a suggested edit of the pod."""
         before, what = self.get_value(pod), f"metadata.{self._field}[{self.key}]"
         effort = suggested_edit.DROPS_OF_POD if self.value is None else suggested_edit.ADJUSTS_POD
         if self.value is None:
@@ -109,7 +109,7 @@ def _list_metadata_changes(pod: objects.Pod, pairs: list[_Pair]) -> Iterator[_Me
 def _find_rule_priority_crossings(
     tried: trials.PodTrials, known: rejections.PodRejections
 ) -> Iterator[float]:
-    """Yield the priorities at which comparisons change, computed from their slopes."""
+    """Yield the priorities at which comparisons change their result, computed from their slopes."""
     for rule in known.find_rules_reading(checked_expr.PodPriority):
         nodes = known.find_nodes_rejected_only_by(rule.head.name)
         for compare in checked_expr.walk_expressions(rule.condition.source):
@@ -120,6 +120,7 @@ def _find_rule_priority_crossings(
 def _find_priority_crossings(
     tried: trials.PodTrials, compare: checked_expr.Compare, nodes: list[str]
 ) -> Iterator[float]:
+    """Yield the priorities at which both sides of a comparison are equal on some node."""
     shapes = [
         tried.decider.cluster.shapes.make_info(_set_priority(tried.info.pod, priority)).shape
         for priority in (0, 1)
@@ -137,7 +138,7 @@ def _find_priority_crossings(
 def _try_priorities(
     tried: trials.PodTrials, turns: set[float]
 ) -> Iterator[suggested_edit.SuggestedEdit]:
-    """Yield the nearest priority with which the pod fits."""
+    """Yield the edit to the nearest priority that makes the pod fit."""
     before = tried.info.pod.spec.priority or 0
     wholes = {n for turn in turns for n in (math.floor(turn), math.ceil(turn))}
     priorities = {n + more for n in wholes for more in (-1, 0, 1)} - {before}

@@ -1,4 +1,4 @@
-"""Edits of the node selection of a pod: nodeSelector and required node affinity."""
+"""Proposes edits of the node selection of a pod: nodeSelector and required node affinity."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _NODE_AFFINITY = "spec.affinity.nodeAffinity"
 
 
 def build_label_vocabulary(tried: trials.PodTrials) -> vocabularies.LabelVocabulary:
-    """Return the labels of all nodes in the cluster."""
+    """Return the label vocabulary of all nodes in the cluster."""
     nodes = tried.decider.cluster.cache.nodes.nodes
     return vocabularies.LabelVocabulary(node for node in nodes if node is not None)
 
@@ -31,7 +31,7 @@ def list_node_names(tried: trials.PodTrials) -> frozenset[str]:
 def list_node_selector_edits(
     selector: dict[str, str], words: vocabularies.LabelVocabulary
 ) -> Iterator[tuple[suggested_edit.SuggestedEdit, dict[str, str]]]:
-    """Yield edits of single labels, each with the resulting selector."""
+    """Yield edits of single nodeSelector labels, each with the resulting selector."""
     for key, value in selector.items():
         others = {k: v for k, v in selector.items() if k != key}
         what = f"spec.nodeSelector[{key}]"
@@ -53,6 +53,7 @@ def list_node_selector_edits(
 def _make_value_edit(
     words: vocabularies.LabelVocabulary, key: str, value: str, other: str
 ) -> suggested_edit.SuggestedEdit:
+    """Return the edit that replaces the value of a nodeSelector label."""
     what = f"spec.nodeSelector[{key}]"
     if words.is_probable_misspelling(key, value, other):
         text = f"nodeSelector {key}={value}: did you mean {other}? no node has {key}={value}"
@@ -68,9 +69,9 @@ def _make_value_edit(
 def list_required_affinity_edits(
     required: objects.NodeSelector, words: vocabularies.LabelVocabulary, known: Collection[str]
 ) -> Iterator[tuple[suggested_edit.SuggestedEdit, objects.NodeSelector | None]]:
-    """Yield edits of single requirements, each with the resulting affinity; None for no affinity.
+    """Yield edits of single requirements, each with the resulting affinity; None removes it.
 
-    `known` are the names of the nodes.
+    `known` contains the names of the nodes in the cluster.
     """
     for at, term in enumerate(required.node_selector_terms):
         for said, expressions in _edit_expressions(term.match_expressions, words):
@@ -84,6 +85,7 @@ def list_required_affinity_edits(
 def _edit_expressions(
     expressions: Sequence[objects.SelectorRequirement], words: vocabularies.LabelVocabulary
 ) -> Iterator[tuple[suggested_edit.SuggestedEdit, tuple[objects.SelectorRequirement, ...]]]:
+    """Yield corrections and removals of single match expressions, each with the resulting tuple."""
     for at, each in enumerate(expressions):
         if each.operator in ("In", "Exists", "Gt", "Lt"):
             for said, other in _correct_expression(each, words):
@@ -95,6 +97,7 @@ def _edit_expressions(
 def _correct_expression(
     each: objects.SelectorRequirement, words: vocabularies.LabelVocabulary
 ) -> Iterator[tuple[suggested_edit.SuggestedEdit, objects.SelectorRequirement]]:
+    """Yield corrections of one match expression: its key, its bound or an additional value."""
     written = format_label_expression(each)
     for near in words.find_similar_keys(each.key):
         text = f"node affinity {written}: did you mean {near}? no node has the label {each.key}"
@@ -132,7 +135,7 @@ def _correct_expression(
 def _replace_expression_bound(
     each: objects.SelectorRequirement, words: vocabularies.LabelVocabulary
 ) -> Iterator[tuple[suggested_edit.SuggestedEdit, objects.SelectorRequirement]]:
-    """Yield looser bounds that values of nodes barely satisfy, the nearest first."""
+    """Yield looser bounds that the value of some node just satisfies, the nearest first."""
     if not each.values or not _INT.fullmatch(each.values[0]):
         return
     step = -1 if each.operator == "Gt" else 1
@@ -157,6 +160,7 @@ def _replace_expression_bound(
 def _correct_node_names(
     fields: Sequence[objects.SelectorRequirement], known: Collection[str]
 ) -> Iterator[tuple[suggested_edit.SuggestedEdit, tuple[objects.SelectorRequirement, ...]]]:
+    """Yield corrections of misspelt node names in match fields, each with the resulting tuple."""
     for at, each in enumerate(fields):
         unknown = [v for v in each.values if v not in known] if each.operator == "In" else []
         for before, near in (
@@ -175,7 +179,7 @@ def _correct_node_names(
 def find_nearest_bounds(
     operator: str, before: int, words: vocabularies.LabelVocabulary, key: str
 ) -> list[int]:
-    """Return the bounds nearest to `before` that a value of nodes barely satisfies or violates."""
+    """Return the bounds nearest to `before` that the value of a node just satisfies or violates."""
     numbers = [int(value) for value in words.list_values_by_frequency(key) if _INT.fullmatch(value)]
     within = -1 if operator == "Gt" else 1
     bounds = {number + more for number in numbers for more in (0, within)} - {before}
@@ -198,14 +202,14 @@ def _make_drop_edit(each: objects.SelectorRequirement) -> suggested_edit.Suggest
 
 
 def format_label_expression(each: objects.SelectorRequirement) -> str:
-    """Return a requirement as users write it."""
+    """Format a requirement like `KEY OPERATOR (VALUE, VALUE)`."""
     return f"{each.key} {each.operator}" + (f" ({', '.join(each.values)})" if each.values else "")
 
 
 def _replace_affinity_term(
     required: objects.NodeSelector, at: int, **changes: object
 ) -> objects.NodeSelector | None:
-    """Return the affinity with a changed term, or None if the term becomes empty.
+    """Return the affinity with a changed term; None if the term becomes empty.
 
     An empty term would match no node.
     """

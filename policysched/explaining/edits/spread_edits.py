@@ -1,4 +1,4 @@
-"""Edits that relax topology spread constraints of a pod or of a rule."""
+"""Finds relaxations of the topology spread constraints of a pod or rule."""
 
 from __future__ import annotations
 
@@ -13,36 +13,36 @@ _HONOR, _IGNORE = "Honor", "Ignore"
 
 
 class EffectiveSpreadConstraint(Protocol):
-    """A constraint; fields that are None have the defaults of Kubernetes."""
+    """A spread constraint of a pod or rule; None in a field means the Kubernetes default."""
 
     @property
     def max_skew(self) -> int:
-        """The largest permitted difference between domains."""
+        """The largest permitted difference between two domains, in pods."""
         ...
 
     @property
     def min_domains(self) -> int | None:
-        """The required number of domains, 1 by default."""
+        """The minimum number of eligible domains; None means 1."""
         ...
 
     @property
     def node_affinity_policy(self) -> str | None:
-        """Whether to exclude nodes that the pod does not select: `Honor` (default) or `Ignore`."""
+        """Whether nodes that the pod does not select are excluded: `Honor` (default), `Ignore`."""
         ...
 
     @property
     def node_taints_policy(self) -> str | None:
-        """Whether to exclude nodes with untolerated taints: `Honor` or `Ignore` (default)."""
+        """Whether nodes with untolerated taints are excluded: `Honor` or `Ignore` (default)."""
         ...
 
 
 Fits: TypeAlias = Callable[[Mapping[str, object]], tuple[str, ...]]
-"""Returns the nodes on which the pod fits with other values of fields."""
+"""Returns the nodes on which the pod fits if the given fields have other values."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class SpreadRelaxation:
-    """A new value of a field, and the nodes on which the pod then fits."""
+    """A new value of a field and the nodes on which the pod fits with it."""
 
     field: str
     before: str
@@ -53,7 +53,7 @@ class SpreadRelaxation:
 def find_spread_relaxations(
     spread: EffectiveSpreadConstraint, fits: Fits
 ) -> Iterator[SpreadRelaxation]:
-    """Yield changes of single fields that let the pod fit: policies and the nearest numbers."""
+    """Yield changes to single fields that make the pod fit: nearest numbers and node policies."""
     yield from _relax_spread_number(fits, "maxSkew", "max_skew", spread.max_skew, 1, _MOST_SKEW)
     least = spread.min_domains or 1
     yield from _relax_spread_number(fits, "minDomains", "min_domains", least, -1, least - 1)
@@ -65,6 +65,7 @@ def find_spread_relaxations(
 def _relax_spread_number(
     fits: Fits, field: str, name: str, before: int, sign: int, most: int
 ) -> Iterator[SpreadRelaxation]:
+    """Yield the number nearest to `before`, in the direction `sign`, that makes the pod fit."""
     steps = step_search.find_fewest_steps(
         lambda count: bool(fits({name: before + sign * count})), most
     )

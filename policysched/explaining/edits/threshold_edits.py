@@ -1,4 +1,4 @@
-"""Relaxed thresholds of `reject` rules: the nearest number that lets the pod fit."""
+"""Relaxes thresholds of `reject` rules to the nearest number that makes the pod fit."""
 
 from __future__ import annotations
 
@@ -27,9 +27,10 @@ class _Threshold:
     """A constant in a comparison of a condition.
 
     Attributes:
-        rule: the rule of the condition.
-        constant: as it is.
-        is_term: whether it is a side of the comparison or a summand; a factor may be fractional.
+        rule: the rule that contains the condition.
+        constant: the constant with its present value.
+        is_term: whether the constant is a side of the comparison or a summand. Counts stay whole in
+            terms; factors can become fractional.
     """
 
     rule: checked.RejectRule
@@ -37,32 +38,32 @@ class _Threshold:
     is_term: bool
 
     def replace_value(self, value: float) -> checked.RejectRule:
-        """Return the rule with another threshold."""
+        """Return the rule with `value` as the threshold."""
         changed = dataclasses.replace(self.constant, value=value)
         condition = _replace_constant(self.rule.condition, self.constant, changed)
         return dataclasses.replace(self.rule, condition=condition)
 
     def get_step(self, value: float) -> float:
-        """Return the unit of the third digit of a value; at least 1 for counts."""
+        """Return the unit of the third written digit of a value; at least 1 for counts."""
         step = amounts_text.get_third_digit_step(value, self.constant.unit)
         is_count = self.is_term and value.is_integer() and self.constant.value.is_integer()
         return max(step, 1.0) if is_count and not self.constant.unit.is_ratio else step
 
     def list_values_near(self, value: float) -> list[float]:
-        """Return numbers of three digits around a value, the nearest to the constant first."""
+        """Return numbers of about three digits near a value, the closest to the constant first."""
         step = self.get_step(value)
-        count = round(value / step, 6)  # absorbs float errors: 8Gi are 800 steps of 0.01Gi
+        count = round(value / step, 6)  # absorbs float errors: 8Gi is 800 steps of 0.01Gi
         counts = {math.floor(count) - 1, math.floor(count), math.ceil(count), math.ceil(count) + 1}
         found = [_round_to_written(count * step, self.constant.unit) for count in counts]
         return sorted(found, key=lambda number: abs(number - self.constant.value))
 
     def get_next_nearer_value(self, value: float) -> float:
-        """Return the threshold one step nearer to the present one."""
+        """Return the threshold one step nearer to the present threshold."""
         step = math.copysign(self.get_step(value), self.constant.value - value)
         return _round_to_written(value + step, self.constant.unit)
 
     def make_edit(self, value: float) -> suggested_edit.SuggestedEdit:
-        """Return the edit that sets another threshold."""
+        """Return the edit that sets the threshold to `value`."""
         unit = self.constant.unit
         before, after = (
             amounts_text.format_canonical_value(v, unit) for v in (self.constant.value, value)
@@ -76,7 +77,7 @@ class _Threshold:
 def find_threshold_edits(
     tried: trials.PodTrials, known: rejections.PodRejections, rule: checked.RejectRule
 ) -> Iterator[suggested_edit.SuggestedEdit]:
-    """Yield the nearest threshold for each constant of a condition, if one lets the pod fit."""
+    """Yield for each constant of a condition the nearest threshold that makes the pod fit."""
     nodes = known.find_nodes_rejected_only_by(rule.head.name)
     for compare in checked_expr.walk_expressions(rule.condition):
         if not isinstance(compare, checked_expr.Compare) or compare.comparator in ("=", "!="):
@@ -92,10 +93,10 @@ def find_threshold_edits(
 def find_crossing_values(
     tried: trials.PodTrials, compare: checked_expr.Compare, leaf: _Leaf, nodes: list[str]
 ) -> list[float]:
-    """Return the values of a constant or label at which both sides are equal on nodes.
+    """Return the values of a constant or label at which both sides are equal on a node.
 
-    The difference of the sides is linear in most constants, including factors. For other constants
-    the values are guesses, which the trials reject.
+    The difference between the sides is linear in most constants, including factors. For other
+    constants the values are guesses, and trials reject the wrong guesses.
     """
 
     def difference(value: float) -> columns.FloatArray:
@@ -116,7 +117,7 @@ def find_crossing_values(
 def _relax_threshold(
     tried: trials.PodTrials, threshold: _Threshold, values: list[float]
 ) -> Iterator[suggested_edit.SuggestedEdit]:
-    """Yield the nearest threshold, with three digits, that lets the pod fit."""
+    """Yield the edit to the nearest threshold of about three digits that makes the pod fit."""
 
     def fits(value: float) -> tuple[str, ...]:
         return rule_trials.find_feasible_nodes_with_rule(
@@ -152,13 +153,16 @@ def _find_nearest_fitting_value(
 
 
 def _round_to_written(value: float, unit: units.Unit) -> float:
-    """Return a value as it is read back from its written form."""
+    """Return the value that results from writing `value` with nine digits and reading it back."""
     scale = amounts_text.get_written_unit_scale(value, unit)
     return float(f"{value / scale:.9g}") * scale
 
 
 def _collect_written_constants(expr: checked_expr.TypedExpr) -> Iterator[checked_expr.Const]:
-    """Yield the constants in the text; constants of conversions have the span of their parent."""
+    """Yield the constants that the user wrote.
+
+    Constants that a unit conversion inserts have the span of their parent and are skipped.
+    """
     for child in checked_expr.list_operands(expr):
         if isinstance(child, checked_expr.Const):
             if child.span != expr.span:
@@ -178,7 +182,7 @@ def _is_constant_term(expr: checked_expr.TypedExpr, constant: checked_expr.Const
 def _replace_constant(
     expr: checked_expr.TypedExpr, old: _Leaf, new: checked_expr.Const
 ) -> checked_expr.TypedExpr:
-    """Return an expression with a constant in place of `old`."""
+    """Return the expression with `new` in place of `old`."""
 
     def change(each: checked_expr.TypedExpr) -> checked_expr.TypedExpr:
         return new if each == old and each.span == old.span else each

@@ -1,1 +1,1 @@
-"""Facts about a pod from a decision and the cluster: obstacles, requirements, values, labels."""
+"""Collects facts about a pod from a decision and the cluster."""

@@ -1,4 +1,7 @@
-"""Requirements of rules on the pod: `pod(…)`, `for pods where …`, pods that a rule repels."""
+"""Collects the requirements of rules on the pod.
+
+Sources are `pod(…)` conditions, `for pods where …` scopes and the pods that a rule repels.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ from policysched.lang.checked import checked, checked_expr, checked_selector
 def find_requirements_by_rule(
     tried: trials.PodTrials, known: rejections.PodRejections
 ) -> dict[str, tuple[checked_selector.Requirement, ...]]:
-    """Return the requirements of each rejecting rule on the pod, for rules that have any.
+    """Return the requirements on the pod, keyed by rejecting rule; rules without any are absent.
 
     From the scope of a policy, only requirements on numbers are included: its labels identify the
     pods.
@@ -48,7 +51,7 @@ def replace_selector_requirement(
     old: checked_selector.Requirement,
     new: checked_selector.Requirement,
 ) -> checked_selector.Selector:
-    """Return a selector with another requirement in place of `old`."""
+    """Return the selector with `new` in place of the requirement `old`."""
     match selector:
         case (
             checked_selector.SelectorConjunction(operands=operands)
@@ -67,8 +70,9 @@ def replace_selector_requirement(
 def _collect_selectors(
     policy: checked.CheckedPolicy, rule: checked.Rule
 ) -> Iterator[checked_selector.Selector]:
+    """Yield the pod selectors of a rule."""
     if isinstance(rule, checked.PodAffinityRule) and rule.anti:
-        # Placed pods repel the pods of the set.
+        # Placed pods repel the pods that the rule selects.
         yield policy.scope.where if rule.pods.selector is None else rule.pods.selector
     for expr in checked.list_expressions(rule):
         for each in checked_expr.walk_expressions(expr):
@@ -79,7 +83,7 @@ def _collect_selectors(
 def _collect_disable_selectors(
     policies: list[checked.CheckedPolicy], rule: checked.Rule
 ) -> Iterator[checked_selector.Selector]:
-    """Yield the selectors of the pods for which other policies disable a rule."""
+    """Yield the scopes of the policies that disable a rule."""
     for policy in policies:
         if any(each.rule == rule.head.name for each in policy.disables):
             yield policy.scope.where

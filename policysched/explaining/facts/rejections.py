@@ -1,4 +1,4 @@
-"""The rejections of a pod on each node, by plugin or rule."""
+"""Groups the rejections of a pod by node and by plugin or rule."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from policysched.plugins import names
 
 
 def get_rejecting_plugin(answer: status.Status) -> str:
-    """Return the plugin that rejected a node, or the rule as `POLICY/RULE`."""
+    """Return the name of the rejecting plugin, or `POLICY/RULE` for a rule; may be empty."""
     return f"{answer.rule.policy}/{answer.rule.rule}" if answer.rule else answer.plugin
 
 
@@ -22,13 +22,13 @@ class PodRejections:
     """The rejections of one pod.
 
     Attributes:
-        answers: node → every rejection there.
+        answers: node → every rejection on that node.
         by_node: node → the plugins and rules that reject it.
-        following: plugins and rules whose answers depend on the rejections by others, so that an
-            edit for the others may remove their rejections, too.
-        rejects: the `reject` rules that reject any node.
+        following: the plugins and rules whose answers depend on the rejections by others. An edit
+            for another plugin can therefore remove their rejections.
+        rejects: the `reject` rules that reject at least one node.
         profile_rejects: all `reject` rules of the profile.
-        node_readers: rules that read labels, taints or names of nodes.
+        node_readers: the rules that read labels, taints or names of nodes.
     """
 
     answers: dict[str, tuple[status.Status, ...]]
@@ -42,7 +42,7 @@ class PodRejections:
     def from_explanation(
         cls, found: explanation.Explanation, prof: profile.Profile, node: str | None = None
     ) -> PodRejections:
-        """Return the rejections in an explanation, only those of `node` if it is given."""
+        """Collect the rejections in an explanation; only those on `node` if it is given."""
         failed = (each for each in found.verdicts if not each.first.is_success)
         meant = (each for each in failed if node is None or each.name == node)
         answers = {each.name: pod_report.list_failures(each) for each in meant}
@@ -53,8 +53,8 @@ class PodRejections:
         for name, given in answers.items():
             key = tuple(map(id, given))
             if key not in kept:
-                # PreFilter's answer for a node that it excludes has no plugin; Filter's answers
-                # have one.
+                # A rejection from PreFilter for an excluded node has no plugin; rejections from
+                # Filter have one.
                 kept[key] = frozenset(filter(None, map(get_rejecting_plugin, given))) or frozenset(
                     ("",)
                 )
@@ -70,30 +70,30 @@ class PodRejections:
         return cls(answers, by_node, following, rejects, rules, node_readers)
 
     def list_rejecting_plugins(self) -> frozenset[str]:
-        """Return the plugins and rules that reject any node."""
+        """Return the plugins and rules that reject at least one node."""
         return frozenset().union(*set(self.by_node.values()))
 
     def find_nodes_rejected_only_by(self, *whom: str) -> list[str]:
-        """Return the nodes that only `whom`, and plugins and rules in `following`, reject."""
+        """Return the nodes that no plugin or rule outside `whom` and `following` rejects."""
         allowed = self.following.union(whom)
         fine = {each for each in set(self.by_node.values()) if each <= allowed}
         return [node for node, each in self.by_node.items() if each in fine]
 
     def can_single_edit_suffice(self, whom: str) -> bool:
-        """Return whether an edit for `whom` alone may let the pod fit on some node."""
+        """Return whether an edit for `whom` alone could make the pod fit on some node."""
         allowed = self.following | {whom}
         return whom in self.list_rejecting_plugins() and any(
             each <= allowed for each in set(self.by_node.values())
         )
 
     def find_rules_reading(self, *kinds: type[checked_expr.TypedExpr]) -> list[reject.Reject]:
-        """Return the rejecting `reject` rules whose condition has an expression of some kind."""
+        """Return the rejecting `reject` rules whose condition contains one of these expressions."""
         return _select_rules_reading(self.rejects, *kinds)
 
     def list_resources_read(
         self, kind: type[checked_expr.NodeResource | checked_expr.PodRequests]
     ) -> list[str]:
-        """Return the resources that the rejecting `reject` rules read by expressions of a kind."""
+        """Return the resources that rejecting `reject` rules read with expressions of one kind."""
         every = (
             each
             for rule in self.rejects
@@ -102,19 +102,20 @@ class PodRejections:
         return list(dict.fromkeys(each.resource for each in every if isinstance(each, kind)))
 
     def find_nodes_to_edit(self, *whom: str) -> list[str]:
-        """Return the nodes whose edits may remove the rejections by `whom` and by rules.
+        """Return the nodes on which an edit might remove the rejections by `whom`.
 
-        Nodes that only `whom` rejects are preferred; without any, those that only `whom` and
-        `node_readers` reject.
+        These are the nodes that only `whom` rejects. If there are none, they are the nodes that
+        only `whom` and `node_readers` reject. In both cases, `following` can reject them as well.
         """
         return self.find_nodes_rejected_only_by(*whom) or self.find_nodes_rejected_only_by(
             *whom, *self.node_readers
         )
 
     def find_least_rejected_nodes(self) -> tuple[list[str], Collection[status.Status]] | None:
-        """Return the nodes with the fewest obstacles, which have the same answers, and the answers.
+        """Return the nodes with the fewest obstacles and their rejections; None without rejections.
 
-        Among nodes with equally few obstacles, the first by name determines the answers.
+        All returned nodes have the same rejections. If nodes with different rejections have equally
+        few obstacles, the first node in name order determines the rejections.
         """
         if not self.by_node:
             return None
@@ -126,6 +127,7 @@ class PodRejections:
 def _select_rules_reading(
     rules: Iterable[reject.Reject], *kinds: type[checked_expr.TypedExpr]
 ) -> list[reject.Reject]:
+    """Return the rules whose condition contains an expression of the given kinds."""
     return [
         rule
         for rule in rules

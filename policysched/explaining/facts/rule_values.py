@@ -1,4 +1,4 @@
-"""Values of rule expressions on nodes."""
+"""Evaluates expressions of rules on nodes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def evaluate_on_nodes(
     nodes: Sequence[str],
     shape: pod_shape.PodShape,
 ) -> columns.FloatArray:
-    """Return float64 (n,): a number for pods of `shape` on n nodes, NaN if it is missing."""
+    """Return float64 (n,): the value of `expr` for a pod of `shape` on n nodes; NaN if missing."""
     snap = tried.take_snapshot()
     rows = np.array([snap.nodes.row_of[name] for name in nodes], np.intp)
     parts = metric_parts.MetricParts(tried.decider.policy_set.node_metrics)

@@ -1,4 +1,4 @@
-"""The labels of nodes, or of pods."""
+"""Counts the labels of nodes or pods to find misspelt keys and values."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from policysched.cluster.objects import objects
 from policysched.explaining import suggested_edit
 
 _MOST_VALUES = 5
-"""For labels with more values, such as the host name, only similar values are proposed."""
+"""If a label has more values, such as the host name, only similar values are proposed."""
 
 
 class LabelVocabulary:
-    """Keys of labels and their values, with the number of nodes or pods that have them."""
+    """The label keys and values of nodes or pods, with their frequencies."""
 
     def __init__(self, having: Iterable[objects.Node | objects.Pod]) -> None:
         """Count the labels of nodes or pods."""
@@ -23,7 +23,7 @@ class LabelVocabulary:
                 self._values[key][value] += 1
 
     def find_similar_keys(self, key: str) -> list[str]:
-        """Return keys of which `key` may be a misspelling; none if nodes or pods have `key`."""
+        """Return keys of which `key` may be a misspelling; none if an object has `key`."""
         return [] if key in self._values else suggested_edit.find_similar_words(key, self._values)
 
     def list_values_by_frequency(self, key: str) -> list[str]:
@@ -31,13 +31,13 @@ class LabelVocabulary:
         return [value for value, _ in self._values.get(key, Counter()).most_common()]
 
     def find_other_values(self, key: str, value: str) -> list[str]:
-        """Return other values of a key: first similar ones, then all if they are few."""
+        """Return the other values of a key: similar ones first, then all if there are few."""
         found = self._values.get(key, Counter())
         near = suggested_edit.find_similar_words(value, found) if value not in found else []
         common = self.list_values_by_frequency(key) if len(found) <= _MOST_VALUES else []
         return [each for each in dict.fromkeys([*near, *common]) if each != value]
 
     def is_probable_misspelling(self, key: str, value: str, other: str) -> bool:
-        """Return whether a value that does not occur is probably a misspelt `other`."""
+        """Return whether `value` does not occur and is similar to `other`."""
         found = self._values.get(key, Counter())
         return value not in found and other in suggested_edit.find_similar_words(value, found)

@@ -1,1 +1,1 @@
-"""Searches for the nearest amount, or the fewest steps, and exact formats of amounts."""
+"""Searches for the nearest amount or the fewest steps, and formats amounts exactly."""

@@ -1,4 +1,4 @@
-"""Searches for the fitting amount nearest to the present one, by trial decisions."""
+"""Finds the fitting amount nearest to the present amount by trial decisions."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _MOST_DOUBLINGS = 3
 
 
 def get_amount_search_step(resource: str, amount: int) -> int:
-    """Return the step of the search: whole mebibytes, which users write, for bytes from 1 Mi on."""
+    """Return the step of the search: 1 Mi for byte amounts of at least 1 Mi, 1 otherwise."""
     is_large = units.find_resource_unit(resource) == units.BYTES and amount >= _MEBIBYTE
     return _MEBIBYTE if is_large else 1
 
@@ -22,7 +22,7 @@ def get_amount_search_step(resource: str, amount: int) -> int:
 def list_amounts_to_probe(resource: str, present: int, proposals: Iterable[int] = ()) -> list[int]:
     """Return whole cores, gibibytes or counts near amounts, and halves and doubles of `present`.
 
-    These are tried if the answer may change more than once, such as with `floor`.
+    These amounts find fits between rejected ranges, which expressions such as `floor` can cause.
     """
     unit = units.find_resource_unit(resource)
     whole = {units.CORES: _CORE, units.BYTES: _GIBIBYTE}.get(unit, 1)
@@ -33,7 +33,7 @@ def list_amounts_to_probe(resource: str, present: int, proposals: Iterable[int] 
 
 
 def _list_wholes_near(amount: int, whole: int) -> list[int]:
-    """Return the two multiples of `whole` below an amount, and the two above it."""
+    """Return the two multiples of `whole` below an amount and the two above it."""
     below, above = (amount - 1) // whole, amount // whole + 1
     return [count * whole for count in (below - 1, below, above, above + 1)]
 
@@ -47,17 +47,18 @@ def find_nearest_fitting_amount(
 ) -> int | None:
     """Return a fitting amount such that the amount one step nearer to `present` does not fit.
 
-    It is the nearer one of the results below and above `present`.
+    Both directions are searched, and the result nearer to `present` is returned.
 
     Args:
         fits: is called with amounts of 0 or more; `present` itself must not fit.
-        present: the amount as it is.
-        proposals: amounts near which the answer may change; only the nearest ones, and the farthest
-            one, are tried.
-        step: the tried amounts are multiples of it.
+        present: the present amount.
+        proposals: amounts near which the answer may change; on each side only the nearest proposals
+            and the farthest one are tried.
+        step: the tried amounts are multiples of this; amounts below one step are searched in units
+            of 1.
         probes: amounts that are always tried.
     """
-    # The multiples of `step` on both sides of each proposal.
+    # Use the multiples of `step` on both sides of each proposal.
     rounded = {each for p in proposals for each in (p - p % step, p + -p % step)}
     probed = {each - each % step for each in probes}
     found = []
@@ -71,13 +72,16 @@ def find_nearest_fitting_amount(
 
 
 def _select_one_side(amounts: Iterable[int], present: int, sign: int) -> list[int]:
-    """Return the amounts of 0 or more below `present` (or above), the nearest first."""
+    """Return the non-negative amounts on one side of `present`, the nearest first.
+
+    The sign -1 selects the amounts below, 1 the amounts above.
+    """
     side = (each for each in amounts if each >= 0 and (each - present) * sign > 0)
     return sorted(side, key=lambda each: abs(each - present))
 
 
 def _select_nearest_and_last(amounts: list[int]) -> list[int]:
-    """Return the nearest proposals, and the last one, which is the farthest."""
+    """Return the nearest `_MOST_PROPOSALS` amounts and the farthest amount."""
     return amounts if len(amounts) <= _MOST_PROPOSALS else [*amounts[:_MOST_PROPOSALS], amounts[-1]]
 
 
@@ -93,14 +97,15 @@ def _find_fitting_on_side(
 
 
 def _bisect_to_step(fits: Callable[[int], bool], fitting: int, refused: int, step: int) -> int:
-    """Bisect between an amount that fits and one that does not, down to one step."""
+    """Bisect between a fitting and a rejected amount, down to one step."""
     found = _bisect_amounts(fits, fitting, refused, step)
-    if found < step:  # less than a mebibyte: search in bytes
+    if found < step:  # less than one step: search in single units
         return _bisect_amounts(fits, found, min(refused, step), 1)
     return found
 
 
 def _bisect_amounts(fits: Callable[[int], bool], fitting: int, refused: int, step: int) -> int:
+    """Return the fitting multiple of `step` from `fitting` that is nearest to `refused`."""
     sign = 1 if refused > fitting else -1
     low, high = 0, -(-abs(refused - fitting) // step)
     while high - low > 1:

@@ -1,4 +1,4 @@
-"""Exact formats of amounts: reading them back gives the same amount."""
+"""Formats amounts so that parsing the text yields the same amount, up to nine digits."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _DIGITS = 9
 
 
 def format_exact_amount(value: float, unit: units.Unit) -> str:
-    """Return a value in the scale of a query (a ratio 0..1, whole cores) with its unit."""
+    """Format a value of a query (a ratio in 0..1, whole cores) with its unit."""
     if unit.is_dimensionless:
         return f"{_format_briefly(100 * value)}%" if unit.is_ratio else _format_briefly(value)
     if unit == units.BYTES:
@@ -28,7 +28,7 @@ def format_exact_amount(value: float, unit: units.Unit) -> str:
 
 
 def format_canonical_value(value: float, unit: units.Unit) -> str:
-    """Return a value in the canonical scale with its unit; only cores differ, as milli-CPU."""
+    """Format a value in canonical units; unlike in queries, CPU is in milli-CPU."""
     return f"{_format_briefly(value)}m" if unit == units.CORES else format_exact_amount(value, unit)
 
 
@@ -40,7 +40,7 @@ def get_written_unit_scale(value: float, unit: units.Unit) -> float:
 
 
 def get_third_digit_step(value: float, unit: units.Unit) -> float:
-    """Return the value of the third digit of a value as it is written."""
+    """Return the value of one unit in the third written digit of a value."""
     written = abs(value) / get_written_unit_scale(value, unit)
     place = math.floor(math.log10(written)) if written else 0
     return float(10.0 ** (place - 2)) * get_written_unit_scale(value, unit)

@@ -1,4 +1,4 @@
-"""Searches for the smallest number of steps after which a predicate holds."""
+"""Finds the smallest number of steps for which a predicate holds."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ def find_fewest_steps(holds: Callable[[int], bool], most: int) -> int | None:
     """Return a number of steps k in 1..most such that `holds(k)` and not `holds(k - 1)`.
 
     The search doubles k until the predicate holds, then bisects. If the predicate stays true from
-    some k on, the result is the smallest one. If it holds, ceases to hold and holds again, the
-    result is one of the beginnings.
+    some k on, the result is the smallest such k. If it holds in several ranges, the result is the
+    start of one range.
 
     Args:
         holds: the predicate; it must not hold for 0.
         most: the largest k to try.
 
     Returns:
-        None if the predicate holds for none of the tried k.
+        None if the predicate holds for no tried k.
     """
     below, above = 0, 1
     while above <= most and not holds(above):
