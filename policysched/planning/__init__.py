@@ -1,1 +1,1 @@
-"""The effect of changed policies on a cluster: the pods that move, and the responsible rules."""
+"""Computes the effect of a policy change on a cluster: which pods move and which rules cause it."""

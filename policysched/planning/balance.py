@@ -1,4 +1,4 @@
-"""The balance of a cluster, measured by the requests of pods, as the scheduler counts them."""
+"""Measures the balance of a cluster by the requests of its pods."""
 
 from __future__ import annotations
 
@@ -14,12 +14,13 @@ RESOURCES = ("cpu", "memory")
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class RequestedShareSpread:
-    """The distribution over nodes of the requested share of one resource.
+    """The distribution over the nodes of the requested share of one resource.
 
     Attributes:
         mean: the mean share; 1 means that all allocatable resources are requested.
-        variation: the coefficient of variation: standard deviation over mean, 0 if all are equal.
-        spread: the highest share minus the lowest one.
+        variation: the coefficient of variation: standard deviation over mean; 0 if all shares are
+            equal.
+        spread: the highest share minus the lowest share.
     """
 
     mean: float
@@ -29,11 +30,11 @@ class RequestedShareSpread:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class ClusterBalance:
-    """The balance of a cluster.
+    """The balance of a cluster, by which a sweep compares its points.
 
     Attributes:
-        by_resource: the distributions of cpu and memory.
-        hot_nodes: the number of nodes on which the share of a resource reaches the limit.
+        by_resource: the distributions of `cpu` and `memory`.
+        hot_nodes: the number of nodes on which the share of some resource reaches the limit.
     """
 
     by_resource: dict[str, RequestedShareSpread]
@@ -41,7 +42,10 @@ class ClusterBalance:
 
 
 def measure_balance(cache: caches.Cache, hot: float) -> ClusterBalance:
-    """Return the balance over all nodes that have the resource; `hot` is a share, such as 0.8."""
+    """Return the balance over all nodes that have the resource.
+
+    `hot` is the requested share, such as 0.8, from which a node counts as hot.
+    """
     nodes = cache.nodes
     is_hot = np.zeros(nodes.size, np.bool_)
     found = {}
@@ -55,7 +59,7 @@ def measure_balance(cache: caches.Cache, hot: float) -> ClusterBalance:
 def _compute_requested_shares(
     nodes: columns.NodeColumns, resource: str
 ) -> tuple[columns.FloatArray, columns.BoolArray]:
-    """Return the requested shares, float64 (N,), and whether nodes have the resource, bool (N,)."""
+    """Return the requested shares, float64 (N,), and which nodes have the resource, bool (N,)."""
     column = list(nodes.resources.values).index(resource)
     requested = nodes.requested[: nodes.size, column].astype(np.float64)
     allocatable = nodes.allocatable[: nodes.size, column]

@@ -1,9 +1,9 @@
-"""The effect of changed cluster policies on the bindings of a Karmada control plane.
+"""Compares the bindings of a Karmada control plane under old and new cluster policies.
 
 Like a running pod, each binding is decided as if it were new, without its present clusters. A
 division moves as few replicas as possible, and `reject` only affects clusters that the binding does
-not have yet. A decision for the binding as it is would therefore show a change too late.
-`BindingChange.moves_now` reports whether such decisions differ.
+not have yet. A decision for the binding with its clusters would therefore reveal a change too late.
+`BindingChange.moves_now` reports whether the decisions with its present clusters differ.
 """
 
 from __future__ import annotations
@@ -44,22 +44,22 @@ Shares = dict[str, int]
 
 
 class BindingChangeKind(enum.Enum):
-    """The kind of difference between the two fates of a binding, most serious first."""
+    """The kind of difference between the two fates of a binding, most severe first."""
 
     UNSCHEDULABLE = "unschedulable"
-    """It had clusters and gets none."""
+    """It gets clusters under the old policies and none under the new policies."""
     PROFILE_REMOVED = "profileRemoved"
     """The new policies no longer declare its profile."""
     CLUSTERS = "clusters"
-    """It gets other clusters."""
+    """It gets a different set of clusters."""
     REPLICAS = "replicas"
-    """It gets the same clusters with other replicas."""
+    """It gets the same clusters with different numbers of replicas."""
     SCHEDULABLE = "schedulable"
-    """It had no clusters and gets some."""
+    """It gets no clusters under the old policies and some under the new policies."""
     PROFILE_ADDED = "profileAdded"
     """Only the new policies declare its profile."""
     REASON = "reason"
-    """It gets no clusters, as before, but for another reason."""
+    """It gets no clusters under either side, but for different reasons."""
     PRESENT = "present"
     """As a new binding it gets the same result; with its present clusters the results differ."""
     SAME = "same"
@@ -70,8 +70,8 @@ class BindingFate:
     """The result for a binding under one side.
 
     Attributes:
-        shares: replicas by cluster; None if the binding gets no clusters.
-        message: the reason why it gets no clusters, or "".
+        shares: the replicas by cluster; None if the binding gets no clusters.
+        message: the reason why the binding gets no clusters, or "".
     """
 
     shares: Shares | None
@@ -83,11 +83,11 @@ class BindingChange:
     """A binding with different fates under the two sides.
 
     Attributes:
-        binding: `namespace/name`, or `name`.
+        binding: `namespace/name`, or `name` for a ClusterResourceBinding.
         present: its present replicas by cluster.
-        lost: clusters that it gets under the old side only.
-        gained: clusters that it gets under the new side only.
-        moves_now: whether the sides differ for the binding with its present clusters.
+        lost: the clusters that it gets under the old side only.
+        gained: the clusters that it gets under the new side only.
+        moves_now: whether the sides also differ for the binding with its present clusters.
     """
 
     binding: str
@@ -103,14 +103,14 @@ class BindingChange:
 
 @dataclasses.dataclass(slots=True)
 class BindingChanges:
-    """All results of a plan about bindings.
+    """The results of a plan for all bindings.
 
     Attributes:
         bindings: the bindings with differences, ordered by name.
         considered: the number of bindings that were compared.
         unserved: the number of bindings that neither side decides.
         edits: all edits of the cluster policies.
-        unmeasured: names of metrics that rules read, but for which no cluster has a sample.
+        unmeasured: the names of metrics that rules read but for which no cluster has a sample.
     """
 
     bindings: list[BindingChange] = dataclasses.field(default_factory=list)
@@ -120,7 +120,7 @@ class BindingChanges:
     unmeasured: list[str] = dataclasses.field(default_factory=list)
 
     def count_bindings_by_kind(self) -> Counter[BindingChangeKind]:
-        """Return the number of bindings by kind of difference."""
+        """Return the number of bindings for each kind of difference."""
         return Counter(each.outcome for each in self.bindings)
 
 
@@ -129,7 +129,7 @@ def compare_bindings(
     plane: karmada_file.KarmadaControlPlane,
     advance: Callable[[int], None] = lambda _: None,
 ) -> BindingChanges:
-    """Return the differences for the bindings of a control plane.
+    """Compare all bindings of a control plane under both sides.
 
     `advance` is called with 1 before each binding.
 
@@ -158,11 +158,12 @@ def compare_bindings(
 
 
 class _BindingComparer:
-    """Compares the fates of bindings one by one."""
+    """Decides bindings under both sides and finds the edits that cause differences."""
 
     def __init__(
         self, basis: two_sided_cluster.PlanInputs, plane: karmada_file.KarmadaControlPlane
     ) -> None:
+        """Build the algorithms of both sides and find the edits between their cluster policies."""
         self._basis = basis
         self._clusters = snapshot.make_snapshot(plane.clusters, plane.bindings)
         self._plugins = registry.choose_plugins(
@@ -177,7 +178,7 @@ class _BindingComparer:
         self._causes = causes.CauseCache()
 
     def find_metrics_without_samples(self) -> list[str]:
-        """Return the names of metrics that rules read, but for which no cluster has a sample."""
+        """Return the names of metrics that rules read but for which no cluster has a sample."""
         read = {each.key: each.name for p in self._profiles for each in p.cluster_metrics}
         return sorted({name for key, name in read.items() if not self._basis.samples.get(key)})
 
@@ -191,7 +192,7 @@ class _BindingComparer:
         )(name)
 
     def _has_profile_without_policies(self, binding: objects.Binding) -> bool:
-        """Return whether both sides decide a binding by a profile without cluster policies."""
+        """Return whether both sides serve a binding with a profile without cluster policies."""
         basis, name = self._basis, triggers.get_scheduler_name(binding)
         pairs = zip((basis.old, basis.new), self._profiles, strict=True)
         return basis.scheduler_name is None and all(
@@ -201,7 +202,7 @@ class _BindingComparer:
     def make_profile_change(
         self, binding: objects.Binding, served: tuple[bool, bool]
     ) -> BindingChange:
-        """Return the change of a binding that only one side decides."""
+        """Return the change of a binding whose profile only one side declares."""
         name = triggers.get_scheduler_name(binding)
         without = BindingFate(None, f"no profile serves the schedulerName {name}")
         algorithms, fresh = (self._old, self._new), _remove_clusters(binding)
@@ -223,7 +224,7 @@ class _BindingComparer:
         )
 
     def compare_binding(self, binding: objects.Binding) -> BindingChange | None:
-        """Return the change of a binding, or None without a difference."""
+        """Return the change of a binding; None if both sides decide it equally."""
         if self._has_profile_without_policies(binding):
             return None
         fresh = _remove_clusters(binding)
@@ -255,6 +256,7 @@ class _BindingComparer:
         return old.shares != new.shares
 
     def _find_cause(self, binding: objects.Binding, lost: Sequence[str]) -> changes.ChangeCause:
+        """Return the edits that cause the difference, with a text about a lost cluster."""
         old, new = self._make_fate(self._old, binding), self._make_fate(self._new, binding)
         how = self._explain_lost_cluster(binding, new, lost)
         relevant = [each for each in self.edits if self._does_edit_concern(each, binding)]
@@ -273,7 +275,7 @@ class _BindingComparer:
     def _explain_lost_cluster(
         self, binding: objects.Binding, new: BindingFate, lost: Sequence[str]
     ) -> str:
-        """Return the reason why a binding does not get a cluster that it got before."""
+        """Return the reason why a binding no longer gets a cluster; "" if it loses none."""
         if new.shares is None:
             return new.message
         if not lost:
@@ -301,7 +303,7 @@ class _BindingComparer:
     def _make_algorithm_without_edits(
         self, taken_back: Sequence[profile_edits.ProfileEdit]
     ) -> algorithm.BindingAlgorithm:
-        """Return the algorithm of the new side without some edits."""
+        """Return the algorithm of the new side with some edits undone."""
         key = frozenset(each.key for each in taken_back)
         if key not in self._without:
             old, new = self._profiles
@@ -344,12 +346,13 @@ def _find_profile(
 
 
 def _remove_clusters(binding: objects.Binding) -> objects.Binding:
-    """Return a binding as it was created: without clusters, and never scheduled."""
+    """Return a binding as when it was created: without clusters and never scheduled."""
     spec = msgspec.structs.replace(binding.spec, clusters=(), reschedule_triggered_at=None)
     return msgspec.structs.replace(binding, spec=spec, status=objects.BindingStatus())
 
 
 def _classify_change(old: BindingFate, new: BindingFate) -> BindingChangeKind:
+    """Return the kind of difference between two fates."""
     if old.shares is None or new.shares is None:
         if old.shares is not None:
             return BindingChangeKind.UNSCHEDULABLE
@@ -363,7 +366,7 @@ def _classify_change(old: BindingFate, new: BindingFate) -> BindingChangeKind:
 
 
 def _matches_old_result(outcome: BindingChangeKind, old: BindingFate, now: BindingFate) -> bool:
-    """Return whether a decision restores the old outcome in the aspects that `outcome` is about."""
+    """Return whether the fate `now` equals the old one in the respect that `outcome` describes."""
     match outcome:
         case BindingChangeKind.UNSCHEDULABLE:
             return now.shares is not None

@@ -1,4 +1,4 @@
-"""The results of a plan about bindings, in the format of schemas/plan.schema.json."""
+"""Reports the changes of bindings in the format of schemas/plan.schema.json."""
 
 from __future__ import annotations
 
@@ -49,6 +49,7 @@ def _render_edit(
 
 
 def _render_change(change: binding_changes.BindingChange) -> Report:
+    """Return a changed binding as an entry of `changes`."""
     return {
         "binding": change.binding,
         "outcome": change.outcome.value,

@@ -1,12 +1,12 @@
-"""Finds the edits that cause a difference, by undoing edits and deciding again.
+"""Finds the edits that cause a difference by undoing edits and deciding again.
 
-An edit is the cause if the new policies without this edit lead to the old outcome. If no single
-edit is a cause, the search continues for a minimal set of edits without which the old outcome
-returns. It uses QuickXplain (Junker 2004), which needs few decisions if few of many edits matter.
+An edit is the cause if undoing it in the new policies restores the old outcome. If no single edit
+is a cause, the search continues for a minimal set of edits whose undoing restores the old outcome.
+It uses QuickXplain (Junker 2004), which needs few decisions if only a few of many edits matter.
 
-Equal pods usually have equal causes, so the cause of the last equal pod is tried first. Once it has
-explained several pods in a row, it is only verified for every eighth pod, until a pod has another
-cause.
+Equal pods usually have the same cause, so the cause of the previous equal pod is tried first. After
+the cause has explained eight equal pods in a row, it is only verified for every eighth pod, until a
+pod has a different cause.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ IsOld: TypeAlias = Callable[[deciding.PlannedDecision], bool]
 """Returns whether a decision leads to the old outcome."""
 
 _SINGLES = 16
-"""Limit of edits that are all tried one by one; with more, the search for a set starts at once."""
+"""Up to this many edits are tried one by one; with more, the search for a set starts at once."""
 _SURE, _SAMPLE = 8, 8
 """After `_SURE` equal pods with one cause, only every `_SAMPLE`-th pod verifies the cause."""
 
 
 @dataclasses.dataclass(slots=True)
 class _ExplainedCause:
-    """The cause of equal pods, and the number of pods in a row that it has explained."""
+    """A cause and the number of consecutive equal pods that it has explained."""
 
     cause: changes.ChangeCause
     explained: int = 1
@@ -40,10 +40,10 @@ class _ExplainedCause:
 
 
 class CauseCache:
-    """A cache of the causes of differences, for similar differences."""
+    """Caches the causes of differences, so that similar differences need fewer decisions."""
 
     def __init__(self) -> None:
-        """Start empty."""
+        """Start without known causes."""
         self._known: dict[Hashable, _ExplainedCause] = {}
 
     def find_cause(
@@ -56,8 +56,8 @@ class CauseCache:
 
         Args:
             alike: a key that is equal for differences that probably have the same cause.
-            relevant: the edits, each of which may be the cause.
-            explains: returns whether the new policies without some edits lead to the old outcome.
+            relevant: the edits that can be the cause.
+            explains: returns whether undoing the given edits restores the old outcome.
         """
         known = self._known.get(alike)
         if known is not None and (known.is_sure() or _explains_another_pod(known.cause, explains)):
@@ -87,7 +87,7 @@ class CauseFinder:
         is_old: IsOld,
         alike: Hashable = None,
     ) -> changes.ChangeCause:
-        """Return the cause of an outcome of a pod that both profiles of `pair` serve.
+        """Return the cause of an outcome for a pod that both profiles of `pair` serve.
 
         `alike` is equal for pods of one shape that probably have the outcome for the same reason.
         """
@@ -105,7 +105,7 @@ class CauseFinder:
 def _explains_another_pod(
     cause: changes.ChangeCause, explains: Callable[[Sequence[profile_edits.ProfileEdit]], bool]
 ) -> bool:
-    """Return whether a cause also explains another pod."""
+    """Return whether a known cause also explains the difference of another pod."""
     if cause.kind is changes.CauseKind.TOGETHER:
         return all(explains([each]) for each in cause.edits)
     return bool(cause.edits) and explains(cause.edits)
@@ -115,6 +115,7 @@ def _find_relevant_cause(
     relevant: Sequence[profile_edits.ProfileEdit],
     explains: Callable[[Sequence[profile_edits.ProfileEdit]], bool],
 ) -> changes.ChangeCause:
+    """Return the single edits that explain the difference, or else a minimal set of edits."""
     if len(relevant) <= _SINGLES:
         alone = tuple(each for each in relevant if explains([each]))
         if alone:
@@ -134,9 +135,10 @@ def _find_smallest_explaining_set(
     *,
     has_more: bool,
 ) -> list[profile_edits.ProfileEdit]:
-    """Return a minimal part of `among` that explains the difference together with `given`.
+    """Return a minimal subset of `among` that, with `given`, explains the difference (QuickXplain).
 
-    All of `among` together with `given` must explain it.
+    All of `among` together with `given` must explain it. `has_more` is true if `given` has grown
+    since it was last tested.
     """
     if has_more and explains(given):
         return []

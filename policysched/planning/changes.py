@@ -16,57 +16,57 @@ from policysched.planning import deciding, profile_edits
 
 
 class PodChangeKind(enum.Enum):
-    """The kind of difference between the two fates of a pod, most serious first."""
+    """The kind of difference between the two fates of a pod, most severe first."""
 
     UNSCHEDULABLE = "unschedulable"
-    """It had a node and gets none."""
+    """It gets a node under the old policies and none under the new policies."""
     PROFILE_REMOVED = "profileRemoved"
     """The new policies no longer declare its profile, so it would stay pending."""
     MOVED = "moved"
-    """It goes to another node."""
+    """It gets a different node."""
     SCHEDULABLE = "schedulable"
-    """It had no node and gets one."""
+    """It gets no node under the old policies and one under the new policies."""
     PROFILE_ADDED = "profileAdded"
     """Only the new policies declare its profile."""
     VICTIMS = "victims"
-    """It gets the same node, but by the eviction of other pods."""
+    """It gets the same node, but preemption evicts different pods for it."""
     NODES = "nodes"
     """It gets the same node, but the set of feasible nodes differs."""
     REASON = "reason"
-    """It stays pending for another reason."""
+    """It stays pending, but for a different reason."""
     SAME = "same"
 
 
 class PlannedPodPhase(enum.Enum):
-    """The present state of a pod."""
+    """Whether a pod has a node at present."""
 
     RUNNING = "running"
     PENDING = "pending"
 
 
 class CauseKind(enum.Enum):
-    """The way in which edits cause an outcome."""
+    """How edits cause an outcome."""
 
     EDIT = "edit"
-    """One edit: the old outcome returns without it."""
+    """A single edit: undoing it restores the old outcome."""
     TOGETHER = "together"
-    """Several edits that are all necessary: the old outcome returns without any one of them."""
+    """Several edits that act together: undoing any one of them restores the old outcome."""
     SEVERAL = "several"
-    """Several edits that are each sufficient: the old outcome returns only without all of them."""
+    """Several sufficient edits: only undoing all of them restores the old outcome."""
     EARLIER_PODS = "earlierPods"
-    """Both sides now decide equally for this pod, but placed earlier pods differently."""
+    """Both sides decide this pod equally, but they placed earlier pods differently."""
     PROFILE = "profile"
-    """Its profile was added or removed."""
+    """The profile of the pod was added or removed."""
     UNKNOWN = "unknown"
     """No set of edits explains the outcome."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class ChangeCause:
-    """The cause of a different outcome.
+    """The cause of a changed outcome.
 
     Attributes:
-        how: a text about the effect on the pod.
+        how: a text that describes the effect on the pod, or "".
     """
 
     kind: CauseKind
@@ -76,7 +76,7 @@ class ChangeCause:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class PodFate:
-    """The result for a pod under one side."""
+    """The result for a pod under one side: its node, or the reason why it has none."""
 
     node: str | None
     feasible: int
@@ -93,9 +93,9 @@ class PodChange:
         node: the node on which it runs; None for a pending pod.
         lost: the number of nodes that are feasible under the old side only.
         gained: the number of nodes that are feasible under the new side only.
-        node_lost: whether the node on which it runs is among the lost ones.
-        cause: the cause; None for `NODES`, because the reasons for lost nodes are reported for all
-            pods together.
+        node_lost: whether the node on which it runs is among the lost nodes.
+        cause: the edits that cause the change; None for `NODES`, because the reasons for lost nodes
+            are reported for all pods together.
     """
 
     pod: str
@@ -115,7 +115,7 @@ class RejectionDifference:
     """A status that rejects nodes for pods under one side only.
 
     Attributes:
-        answer: the status, with its plugin or rule and the reasons.
+        answer: the status, with its plugin or rule and its reasons.
         rows: the rejected nodes, bool (N,).
         pods: the number of pods that got the status.
     """
@@ -126,16 +126,16 @@ class RejectionDifference:
 
 
 class RejectionDifferences:
-    """The statuses that reject nodes under one side only, over all pods."""
+    """Collects, over all pods, the statuses that reject nodes under one side only."""
 
     def __init__(self) -> None:
-        """Start empty."""
+        """Start without differences."""
         self._found: dict[status.Status, RejectionDifference] = {}
 
     def add_rejections(
         self, said: deciding.PlannedDecision, rows: columns.BoolArray, pods: int
     ) -> None:
-        """Count the statuses that `said` has at `rows`, bool (N,), for `pods` equal pods."""
+        """Count the statuses that `said` contains at `rows`, bool (N,), for `pods` equal pods."""
         numbers = said.ids[rows]
         for number in np.unique(numbers).tolist():
             answer = said.statuses[max(number, 0)]
@@ -148,7 +148,7 @@ class RejectionDifferences:
             verdict.pods += pods
 
     def list_by_node_count(self) -> list[RejectionDifference]:
-        """Return the differences, ordered by decreasing number of nodes."""
+        """Return the differences, those with the most nodes first."""
         return sorted(
             self._found.values(),
             key=lambda each: (-int(each.rows.sum()), each.answer.plugin, each.answer.reasons),
@@ -157,12 +157,12 @@ class RejectionDifferences:
 
 @dataclasses.dataclass(slots=True)
 class PodChanges:
-    """All results of a plan about pods.
+    """The results of a plan for all pods.
 
     Attributes:
-        pods: the pods with differences, running ones first, ordered by name.
-        considered: the number of pods that were compared, by phase.
-        unserved: the number of pods that no profile of either side serves, by schedulerName.
+        pods: the pods with differences; running pods come first, and each phase is ordered by name.
+        considered: the number of compared pods for each phase.
+        unserved: the number of pods that neither side serves, for each schedulerName.
         rejects: the statuses that reject nodes under the new side only.
         admits: the statuses that reject nodes under the old side only.
         edits: all edits between profiles that decide pods.
@@ -176,7 +176,7 @@ class PodChanges:
     edits: list[profile_edits.ProfileEdit] = dataclasses.field(default_factory=list)
 
     def count_pods(self, outcome: PodChangeKind, phase: PlannedPodPhase | None = None) -> int:
-        """Return the number of pods with an outcome, in one phase or in all."""
+        """Return the number of pods with an outcome, in one phase or in both."""
         return sum(each.outcome is outcome and phase in (None, each.phase) for each in self.pods)
 
     def add_node_differences(
@@ -201,7 +201,7 @@ def make_profile_change(
 ) -> PodChange:
     """Return the change of a pod whose profile was added or removed.
 
-    `served` is the fate under the side that has the profile.
+    `served` is the fate under the side that declares the profile.
     """
     name = pod.spec.scheduler_name
     without = PodFate(None, 0, f"no profile serves the schedulerName {name}")
@@ -227,7 +227,7 @@ def classify_pod_change(old: PodFate, new: PodFate, *, has_other_nodes: bool) ->
 
 
 def explain_leaving_node(node: str, said: deciding.PlannedDecision, snap: snapshot.Snapshot) -> str:
-    """Return the reason why a pod does not stay on a node."""
+    """Return the reason why a pod does not stay on its node."""
     row = snap.nodes.row_of.get(node)
     if row is None:
         return f"{node} no longer exists"

@@ -1,4 +1,4 @@
-"""Edits between the cluster policies of two profiles, like `profile_edits` for pods."""
+"""Finds edits between the cluster policies of two profiles; see `profile_edits` for pods."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from policysched.planning import sides
 
 _STATEMENTS = {"groups": "clusterGroup", "spread": "spreadConstraint", "division": "replicas"}
-"""Field of a `ClusterPlacement` -> the statement that sets it."""
+"""Maps a field of `ClusterPlacement` to the statement that sets it."""
 
 
 def find_cluster_policy_edits(
@@ -24,10 +24,9 @@ def find_cluster_policy_edits(
     new: checked.CheckedProfile,
     said: tuple[sides.PlanSide, sides.PlanSide],
 ) -> list[profile_edits.ProfileEdit]:
-    """Return the edits that turn the old cluster policies into the new ones, ordered by key.
+    """Return the edits from the old to the new cluster policies, ordered by key.
 
-    The edits apply to profiles as returned by `cluster_profile.treat_clusters_as_nodes`, on which
-    they can be undone.
+    The edits can be undone on profiles as returned by `cluster_profile.treat_clusters_as_nodes`.
     """
     rows = (
         cluster_profile.treat_clusters_as_nodes(old),
@@ -50,7 +49,7 @@ def _find_placement_edits(
     new: checked.CheckedPolicy | None,
     said: tuple[sides.PlanSide, sides.PlanSide],
 ) -> Iterator[profile_edits.ProfileEdit]:
-    """Yield the edits of groups, spread constraints and the division of a policy."""
+    """Yield the edits of the groups, the spread constraints and the division of a policy."""
     some = new or old
     assert some is not None  # noqa: S101 - the name comes from one of them
     nothing = checked_cluster.ClusterPlacement()
@@ -72,6 +71,8 @@ def _find_placement_edits(
 
 
 def _make_placement_undo(shell: checked.CheckedPolicy, field: str, old: Any) -> profile_edits.Undo:  # noqa: ANN401 - the value of any field
+    """Return a function that restores the old value of one placement field."""
+
     def undo(profile: checked.CheckedProfile) -> checked.CheckedProfile:
         def changed(policy: checked.CheckedPolicy) -> checked.CheckedPolicy:
             placement = policy.clusters or checked_cluster.ClusterPlacement()
@@ -94,5 +95,5 @@ def _get_span(value: Any) -> source.Span | None:  # noqa: ANN401 - as above
 
 
 def _format_statements(value: Any, side: sides.PlanSide) -> str:  # noqa: ANN401 - as above
-    """Return statements as written, on one line."""
+    """Return the source text of statements on one line."""
     return "; ".join(side.get_text(part.span) for part in _list_placement_parts(value))

@@ -1,4 +1,4 @@
-"""One decision for one pod, in the form that plans compare."""
+"""Decides one pod, in the form that plans compare."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from policysched.offline import simulating
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class PlannedDecision:
-    """The decision for a pod.
+    """The decision for a pod under one side.
 
     Attributes:
         node: the chosen node, or None.
-        feasible: the number of feasible nodes, after evictions if there are any.
+        feasible: the number of feasible nodes; after the evictions if there are any.
         message: the reason why no node is chosen, or "".
         ids: int16 (N,), the Filter result of each row as an index into `statuses`: 0 for a feasible
             node, -1 for a row without a node. It is the result before any evictions.
-        statuses: the statuses by index.
+        statuses: the statuses to which `ids` refers.
         evicted: the pods that preemption would evict.
     """
 
@@ -52,12 +52,12 @@ class PlannedDecision:
         return mask
 
     def get_row_status(self, row: int) -> status.Status:
-        """Return the status of a row."""
+        """Return the Filter status of the node in a row."""
         return self.statuses[max(int(self.ids[row]), 0)]
 
 
 class DecideFunction(Protocol):
-    """A function that decides a pod: `decide_pod`, or `decide_pod_with_preemption`."""
+    """A function that decides a pod: `decide_pod` or `decide_pod_with_preemption`."""
 
     def __call__(
         self,
@@ -66,7 +66,7 @@ class DecideFunction(Protocol):
         snap: snapshot.Snapshot,
         preferred: Iterable[str | None] = (),
     ) -> PlannedDecision:
-        """Decide a pod; of nodes with equal points, choose the first one in `preferred`."""
+        """Decide a pod; among nodes with equal points, choose the first one in `preferred`."""
         ...
 
 
@@ -76,9 +76,9 @@ def decide_pod(
     snap: snapshot.Snapshot,
     preferred: Iterable[str | None] = (),
 ) -> PlannedDecision:
-    """Decide a pod; of nodes with equal points, choose the first one in `preferred`.
+    """Decide a pod; among nodes with equal points, choose the first one in `preferred`.
 
-    Without a preferred node among them, the choice is that of `schedule_pod`.
+    If none of the best nodes is preferred, `schedule_pod` makes the choice.
     """
     return _make_decision(framework.schedule_pod(info, snap), snap, preferred)
 
@@ -120,6 +120,7 @@ def _decide_after_evictions(
     snap: snapshot.Snapshot,
     answer: interface.PostFilterResult,
 ) -> runtime.ScheduleResult:
+    """Decide the pod with the victims of preemption removed within the call."""
     node = answer.nominated_node_name or ""
     with what_if.WhatIf(snap) as supposed:
         supposed.remove_pods([(victim, snap.nodes.row_of[node]) for victim in answer.victims])
@@ -138,12 +139,13 @@ def _choose_node(
 def _make_decision(
     result: runtime.ScheduleResult, snap: snapshot.Snapshot, preferred: Iterable[str | None]
 ) -> PlannedDecision:
+    """Return the decision that plans compare, with its own copy of the Filter result."""
     node = _choose_node(result, snap, preferred)
     ids, statuses = result.filtered, result.statuses
     if ids is not None:
-        ids = ids.copy()  # the cached Filter result changes with later updates
+        ids = ids.copy()  # later updates change the cached Filter result
     else:
-        # PreFilter ended the cycle, or the pod went to its nominated node.
+        # PreFilter ended the cycle, or only the nominated node was tried.
         said = _get_pre_filter_status(result)
         ids = np.where(snap.is_alive, np.int16(said is not None), np.int16(-1)).astype(np.int16)
         statuses = (status.SUCCESS, said or status.SUCCESS)

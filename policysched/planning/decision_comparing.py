@@ -1,4 +1,4 @@
-"""Comparison of two decisions for one pod in the same cluster, with the edits that cause it."""
+"""Compares two decisions for one pod and finds the edits that cause a difference."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from policysched.planning import causes, changes, deciding, two_sided_cluster
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class DecisionDifference:
-    """The difference between two decisions for a pod.
+    """The difference between the decisions of the two sides for a pod.
 
     Attributes:
         lost: the number of nodes that are feasible under the old side only.
         gained: the number of nodes that are feasible under the new side only.
-        cause: None if both decisions have the same outcome.
+        cause: the cause of different outcomes; None if both decisions have the same outcome.
     """
 
     lost: int = 0
@@ -28,7 +28,7 @@ class DecisionDifference:
     def classify_fates(
         self, fates: tuple[changes.PodFate, changes.PodFate]
     ) -> changes.PodChangeKind:
-        """Return the kind of difference between two fates."""
+        """Return the kind of difference between two fates, including other feasible nodes."""
         return changes.classify_pod_change(*fates, has_other_nodes=bool(self.lost or self.gained))
 
 
@@ -82,7 +82,7 @@ class DecisionComparer:
         decided: tuple[deciding.PlannedDecision, deciding.PlannedDecision],
         pods: int = 1,
     ) -> DecisionDifference:
-        """Return the difference between two present decisions for `pods` equal pods."""
+        """Return the difference between two decisions in the present cluster for equal pods."""
         return self.compare_queued_decisions(pair, info, decided, decided[0].node, pods)
 
     def compare_queued_decisions(
@@ -93,7 +93,7 @@ class DecisionComparer:
         given: str | None,
         pods: int = 1,
     ) -> DecisionDifference:
-        """Return the difference for pods with the node `given` in the old side's own cluster."""
+        """Return the difference for pods that get the node `given` in the old side's cluster."""
         old, new = decided
         lost, gained = self._found.add_node_differences(old, new, pods)
         outcome = changes.classify_pod_change(
@@ -103,7 +103,7 @@ class DecisionComparer:
             return DecisionDifference(lost, gained)
         cause = self._find_cause(pair, info, old, new, outcome)
         if given is None:
-            # The old side may have room here that it did not have in its own cluster.
+            # The old side can have room here that its own cluster did not have.
             how = _describe_newly_allowed_node(old, new, self._world.take_snapshot())
             cause = dataclasses.replace(cause, how=how)
         return DecisionDifference(lost, gained, cause)
@@ -116,6 +116,7 @@ class DecisionComparer:
         new: deciding.PlannedDecision,
         outcome: changes.PodChangeKind,
     ) -> changes.ChangeCause:
+        """Return the cause of a different outcome, with a text about the old node."""
         how = self._explain_difference(pair, info, old, new)
         row = self._world.cache.nodes.row_of.get(old.node or "")
         alike = None if row is None else new.get_row_status(row)
@@ -130,7 +131,7 @@ class DecisionComparer:
         old: deciding.PlannedDecision,
         new: deciding.PlannedDecision,
     ) -> str:
-        """Return the reason why the new policies do not lead to the old decision."""
+        """Return the reason why the new policies do not lead to the old decision, or ""."""
         snap = self._world.take_snapshot()
         if old.node is None or not old.evicted:
             return "" if old.node is None else changes.explain_leaving_node(old.node, new, snap)
@@ -142,14 +143,14 @@ class DecisionComparer:
             supposed.remove_pods([(each, row) for each in old.evicted])
             then = deciding.decide_pod(framework, simulating.replace_nominated_node(info, ""), snap)
         if then.get_row_status(row).is_success:
-            return ""  # the profile selects other victims, or has no preemption
+            return ""  # the profile selects other victims or has no preemption
         return f"after the evictions {changes.explain_leaving_node(old.node, then, snap)}"
 
 
 def _describe_newly_allowed_node(
     old: deciding.PlannedDecision, new: deciding.PlannedDecision, snap: snapshot.Snapshot
 ) -> str:
-    """Return a text if the old policies rejected the new node of a pod, else ""."""
+    """Return a text about a new node that the old policies rejected; "" for any other new node."""
     row = snap.nodes.row_of.get(new.node or "")
     if row is None or old.get_row_status(row).is_success or not new.get_row_status(row).is_success:
         return ""
@@ -161,7 +162,7 @@ def _make_old_outcome_test(
     old: deciding.PlannedDecision,
     where: two_sided_cluster.TwoSidedCluster,
 ) -> causes.IsOld:
-    """Return a predicate for decisions with the old outcome."""
+    """Return a predicate that is true for decisions with the old outcome."""
     if outcome is changes.PodChangeKind.UNSCHEDULABLE:
         return lambda said: said.node is not None
     if outcome is changes.PodChangeKind.SCHEDULABLE:
@@ -175,5 +176,5 @@ def _make_old_outcome_test(
 
 
 def make_pod_fate(decision: deciding.PlannedDecision) -> changes.PodFate:
-    """Return the fate of a pod under a decision."""
+    """Return the parts of a decision that plans report."""
     return changes.PodFate(decision.node, decision.feasible, decision.message, decision.victims)

@@ -1,4 +1,4 @@
-"""Notes on edits: reasons why a rule with unchanged text has another meaning."""
+"""Explains why a rule with unchanged text has a different meaning."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ def describe_changed_params_and_lets(
     new: checked.CheckedProfile,
     said: tuple[wording.SourceWording, wording.SourceWording],
 ) -> str:
-    """Return the changed params and lets on which a rule with unchanged text depends, or ""."""
+    """Return the changed params and lets that a rule with unchanged text uses, or ""."""
     names = wording.collect_names_in_rule(rule.head.text, *said)
     before = {each.name: each.promql for each in old.params}
     after = {each.name: each.promql for each in new.params}

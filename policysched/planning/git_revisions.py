@@ -1,8 +1,8 @@
-"""Policies in a revision of a git repository, read by git itself.
+"""Reads policies in a revision of a git repository by running git.
 
-The module runs only plumbing commands, with argument lists, and on object names once these are
-known. Names of branches, folders and files are never part of a command, an option or a pattern.
-Nothing that a repository configures (filters, attributes, hooks) is run.
+The module runs only plumbing commands with argument lists. Once the names of objects are known, it
+uses only these. Names of branches, folders and files are never part of a command, an option or a
+pattern. Filters, attributes and hooks that the repository configures are not run.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def read_policies_at_revision(revision: str, path: str) -> list[source.SourceTex
 
 
 def is_git_revision(name: str) -> bool:
-    """Return whether git finds a revision of this name in the current folder; False without git."""
+    """Return whether the name is a git revision in the current folder; False without git."""
     try:
         _find_git_object(f"{name}^{{commit}}", name, "")
     except errors.InputError:
@@ -53,6 +53,7 @@ def is_git_revision(name: str) -> bool:
 
 
 def _read_git_folder(tree: str, where: str) -> list[source.SourceText]:
+    """Return the policies in a tree object, without its subfolders."""
     texts: list[source.SourceText] = []
     for entry in _run_git(["ls-tree", "-z", "--full-tree", tree], where).split(b"\0"):
         head, _, name = entry.partition(b"\t")
@@ -72,6 +73,7 @@ def _read_git_folder(tree: str, where: str) -> list[source.SourceText]:
 
 
 def _read_git_content(blob: str, where: str) -> bytes:
+    """Return the content of a blob; refuse blobs that exceed the size limit."""
     size = int(_run_git(["cat-file", "-s", blob], where))
     if size > _MAX_BYTES:
         raise errors.InputError(where, f"has {size:,} bytes, more than the limit of policies")
@@ -85,7 +87,7 @@ def _find_git_object(name: str, where: str, problem: str) -> str:
 
 
 def _make_git_path(path: str, where: str) -> str:
-    """Return a path relative to the current folder, in the syntax of `REVISION:PATH`."""
+    """Return a path relative to the current folder in the syntax of `REVISION:PATH`."""
     try:
         relative = os.path.relpath(path or os.curdir)
     except ValueError as error:
@@ -97,7 +99,11 @@ def _make_git_path(path: str, where: str) -> str:
 
 
 def _run_git(arguments: list[str], where: str, problem: str = "") -> bytes:
-    """Return the standard output of git."""
+    """Return the standard output of git.
+
+    Raises:
+        InputError: git is not installed, fails or does not finish in time.
+    """
     if any("\0" in argument for argument in arguments):
         raise errors.InputError(where, "contains a NUL character")
     try:

@@ -1,4 +1,4 @@
-"""Separate keys for metrics that both sides of a plan define differently."""
+"""Separates the keys of metrics that both sides of a plan define differently."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _SUFFIX = "@from"
 
 
 def separate_metric_keys(old: policies.PolicySet, new: policies.PolicySet) -> policies.PolicySet:
-    """Return the old policies, with new keys for metrics that the new ones define differently."""
+    """Return the old policies with new keys for metrics that the new side defines differently."""
     known = {metric.key: _remove_missing_value_rules(metric) for metric in new.all_metrics}
     keys = {
         metric.key: metric.key + _SUFFIX
@@ -33,7 +33,7 @@ def _remove_missing_value_rules(metric: checked.CheckedMetric) -> checked.Checke
 
 
 def _replace_metric_keys(node: _T, keys: Mapping[str, str]) -> _T:
-    """Return a part of a program with replaced metric keys, or the same object without a change."""
+    """Return a part of a program with replaced metric keys; the same object if nothing changes."""
     changed: object = node
     if isinstance(node, tuple):
         parts = tuple(_replace_metric_keys(each, keys) for each in node)

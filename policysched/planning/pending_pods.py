@@ -1,8 +1,8 @@
-"""Comparison of pending pods, which are scheduled in queue order under each side.
+"""Compares pending pods, which are scheduled in queue order under each side.
 
-The old side has its own cluster, as in `simulate`. On the new side, each pod is decided by both
-sides in the same state: after the placements of earlier pods by the new policies. This separates
-edits that affect the pod itself from edits that affected earlier pods.
+The old side has its own cluster, as in `simulate`. On the new side, both sides decide each pod in
+the same state, in which the new policies have placed the earlier pods. This separates edits that
+affect the pod itself from edits that affected earlier pods.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ def compare_pending_pods(
     found: changes.PodChanges,
     advance: Callable[[int], None] = lambda _: None,
 ) -> None:
-    """Add the changes of pending pods to `found`; every placement changes both clusters."""
+    """Add the changes of pending pods to `found`; placements change the clusters of both sides."""
     before: dict[str, simulating.SimulatedPlacement] = {}
     for placement in old.simulate_placements():
         before[placement.pod] = placement
@@ -37,7 +37,7 @@ def compare_pending_pods(
 
 
 class _PendingPodComparer:
-    """Schedules pods on the new side and compares the decisions."""
+    """Schedules pods on the new side and compares the decisions with those of the old side."""
 
     def __init__(
         self,
@@ -45,6 +45,7 @@ class _PendingPodComparer:
         before: Mapping[str, simulating.SimulatedPlacement],
         found: changes.PodChanges,
     ) -> None:
+        """Start a simulation on the new side; `before` contains the placements of the old side."""
         self._world = where
         self._before = before
         self._found = found
@@ -54,7 +55,7 @@ class _PendingPodComparer:
         )
 
     def schedule_pod(self, info: pod_shape.PodInfo) -> None:
-        """Place a pod that the new side serves."""
+        """Place a pod that the new side serves and record its change."""
         self._found.considered[changes.PlannedPodPhase.PENDING] += 1
         pair = self._world.find_profiles(info)
         framework = self._world.new.get_framework(pair.new or "")
@@ -91,6 +92,7 @@ class _PendingPodComparer:
         served: simulating.SimulatedPlacement,
         outcome: changes.PodChangeKind,
     ) -> None:
+        """Record the change of a pod whose profile only one side declares."""
         phase = changes.PlannedPodPhase.PENDING
         self._found.pods.append(
             changes.make_profile_change(info.pod, phase, _make_fate(served), outcome)
@@ -102,14 +104,14 @@ class _PendingPodComparer:
         fates: tuple[changes.PodFate, changes.PodFate],
         compared: decision_comparing.DecisionDifference | None,
     ) -> None:
-        """Record the difference of two fates; `compared` is None if no edit concerns the pod."""
+        """Record the difference between the fates; `compared` is None if no edit concerns it."""
         is_concerned = compared is not None
         compared = compared or decision_comparing.DecisionDifference()
         outcome = compared.classify_fates(fates)
         if outcome is changes.PodChangeKind.SAME:
             return
         if outcome is changes.PodChangeKind.REASON and not is_concerned:
-            return  # another order of rules may lead to another message
+            return  # a different order of rules can change the message
         cause = compared.cause or changes.ChangeCause(changes.CauseKind.EARLIER_PODS)
         self._found.pods.append(
             changes.PodChange(

@@ -1,4 +1,4 @@
-"""The complete plan of a policy change for a cluster."""
+"""Makes the complete plan of a policy change for a cluster."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from policysched.planning import changes, pending_pods, running_pods, two_sided_
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class PolicyChangePlan:
-    """A plan.
+    """The differences that a policy change makes, and the cluster in which they were found.
 
     Attributes:
-        where: the final state of the cluster, with pending pods placed by the new side.
-        found: the differences.
+        where: the final state of the cluster, in which the new side has placed the pending pods.
+        found: the differences between the decisions of both sides.
     """
 
     where: two_sided_cluster.TwoSidedCluster
@@ -26,7 +26,7 @@ def read_plan_metrics(basis: two_sided_cluster.PlanInputs, path: str) -> metrics
     """Return the metrics of a file for both sides.
 
     Raises:
-        InputError: the file cannot be read, or contains a metric that neither side declares.
+        InputError: the file cannot be read, or it contains a metric that neither side declares.
     """
     declared = [*basis.new.policies.all_metrics, *basis.old.policies.all_metrics]
     return metrics_file.read_metrics_file(
@@ -42,8 +42,8 @@ def make_policy_change_plan(
 ) -> PolicyChangePlan:
     """Return the plan for a cluster; `where` is its name in errors.
 
-    `begin` is called with the name and size of each part of the work, and returns a function that
-    counts steps.
+    `begin` is called with the name and size of each part of the work. It returns a function that
+    counts finished steps.
 
     Raises:
         InputError: the cluster is invalid, or a profile cannot be built.

@@ -1,4 +1,4 @@
-"""A plan in the format of schemas/plan.schema.json."""
+"""Reports a plan in the format of schemas/plan.schema.json."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Report: TypeAlias = dict[str, Any]
 def as_json(
     plan: plan_making.PolicyChangePlan, basis: two_sided_cluster.PlanInputs, where: str
 ) -> Report:
-    """Return a plan for the cluster `where` in the format of the schema."""
+    """Return a plan in the format of the schema; `where` is the name of the cluster."""
     found, caused = plan.found, _count_causes(plan.found)
     names = plan.where.cache.nodes.names
     return {
@@ -62,7 +62,7 @@ def _count_causes(
 
 
 def render_edit_fields(edit: profile_edits.ProfileEdit) -> Report:
-    """Return the fields that edits have in all reports."""
+    """Return the fields of an edit that all reports contain."""
     return {
         "kind": edit.kind,
         "name": edit.name,
@@ -77,6 +77,7 @@ def _render_profile_edit(
     edit: profile_edits.ProfileEdit,
     caused: Counter[tuple[profile_edits.Key, changes.PodChangeKind]],
 ) -> Report:
+    """Return an edit with its profiles and the number of pods that it affects."""
     return render_edit_fields(edit) | {
         "profiles": sorted(name for name in edit.homes if name is not None),
         "pods": {
@@ -93,7 +94,7 @@ def _render_profile_edit(
 
 
 def locate_edit(edit: profile_edits.ProfileEdit, basis: two_sided_cluster.PlanInputs) -> str | None:
-    """Return the place of an edit in the new texts, or in the old ones for a removal."""
+    """Return `file:line:column` of an edit in the new texts; in the old texts for a removal."""
     if edit.span is None:
         return None
     first, second = (basis.new, basis.old) if edit.new else (basis.old, basis.new)
@@ -101,6 +102,7 @@ def locate_edit(edit: profile_edits.ProfileEdit, basis: two_sided_cluster.PlanIn
 
 
 def _render_rejection_difference(verdict: changes.RejectionDifference, names: list[str]) -> Report:
+    """Return a status as an entry of `rejects` or `admits`."""
     answer, rule = verdict.answer, verdict.answer.rule
     return {
         "plugin": answer.plugin,
@@ -114,6 +116,7 @@ def _render_rejection_difference(verdict: changes.RejectionDifference, names: li
 
 
 def _render_pod_change(change: changes.PodChange) -> Report:
+    """Return a changed pod as an entry of `changes`."""
     return {
         "pod": change.pod,
         "phase": change.phase.value,

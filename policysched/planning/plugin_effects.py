@@ -1,4 +1,4 @@
-"""Effective settings of plugins: a default that a profile writes explicitly is no difference."""
+"""Computes the effective settings of plugins, so that writing out a default is not a difference."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _ARGUMENTS: Final[Mapping[str, type[arguments.ArgumentStruct]]] = {
     names.POD_TOPOLOGY_SPREAD: spread_constraints.PodTopologySpreadArgs,
     names.VOLUME_BINDING: volume_binding.VolumeBindingArgs,
 }
-"""Plugin -> the type of its arguments; arguments of other plugins are compared as written."""
+"""Maps a plugin to the type of its arguments; other arguments are compared as written."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -38,8 +38,8 @@ class PluginEffect:
 
     Attributes:
         is_on: whether the plugin is enabled.
-        weight: the weight of its score, without `builtin weight`; None if it does not score.
-        args: the arguments with their defaults; None for a disabled plugin.
+        weight: the weight of its score before `builtin weight` applies; None if it does not score.
+        args: the arguments including defaults; None for a disabled plugin.
     """
 
     is_on: bool
@@ -64,6 +64,7 @@ def compute_plugin_effect(profile: checked.CheckedProfile, name: str) -> PluginE
 
 
 def _decode_plugin_arguments(name: str, args: arguments.Arguments) -> object:
+    """Return the arguments with defaults applied and resources in a comparable form."""
     kind = _ARGUMENTS.get(name)
     match arguments.decode_arguments(args, kind) if kind is not None else args:
         case resource_arguments.BalancedAllocationArgs(resources=resources):

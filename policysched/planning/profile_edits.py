@@ -1,4 +1,4 @@
-"""Edits between two profiles: the smallest parts that can be undone one by one."""
+"""Finds the edits between two profiles: the smallest parts that can be undone separately."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _PROFILE_FIELDS: dict[str, tuple[str, Callable[[Any], str]]] = {
     "builtin_weight": ("builtin weight", str),
     "on_outage": ("onOutage", str),
 }
-"""Field -> its name in reports, and a function that formats its value."""
+"""Maps a field to its name in reports and a function that formats its value."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -32,16 +32,16 @@ class ProfileEdit:
     """One difference between the old and the new profile.
 
     Attributes:
-        name: the name of the changed part: `POLICY/RULE`, a policy, a plugin, or a profile
+        name: the name of the changed part: `POLICY/RULE`, a policy, a plugin or a profile
             statement.
-        old: the old text, "" for an addition.
-        new: the new text, "" for a removal.
+        old: the old text; "" for an addition.
+        new: the new text; "" for a removal.
         note: additional information, such as the param that makes the difference.
-        span: the place in the new texts, or in the old ones for a removal.
+        span: the place in the new texts; in the old texts for a removal.
         undo: returns a profile without the edit. If the profile lacks the policy, it is added only
             to restore an old part.
-        scopes: the scopes of the affected policies; None if the edit may concern every pod.
-        homes: names of the profiles that contain the edit, the old name for a removed profile.
+        scopes: the scopes of the affected policies; None if the edit can concern every pod.
+        homes: the names of the profiles that contain the edit; the old name for a removed profile.
     """
 
     kind: Kind
@@ -59,12 +59,12 @@ class ProfileEdit:
 
     @property
     def key(self) -> Key:
-        """The identity of the edit among those between the same profiles; also the sort order."""
+        """A key that is unique among the edits between two profiles; also the sort key."""
         return self.kind, self.name, self.old, self.new
 
     @property
     def change(self) -> Literal["added", "removed", "changed"]:
-        """The kind of change."""
+        """Whether the part was added, removed or changed."""
         if not self.old:
             return "added"
         return "changed" if self.new else "removed"
@@ -72,7 +72,7 @@ class ProfileEdit:
     def concerns_pods_of_shape(
         self, shape: pod_shape.PodShape, namespaces: pod_counts.NamespaceLabels
     ) -> bool:
-        """Return whether the edit may affect decisions for pods of `shape`."""
+        """Return whether the edit can affect decisions for pods of `shape`."""
         if self.scopes is None:
             return True
         return any(each.selects(shape, namespaces) for each in self.scopes)
@@ -86,7 +86,7 @@ def find_profile_edits(
     """Return the edits that turn the old profile into the new one, in the order of the new text.
 
     A shadow policy decides nothing, so it counts as absent. `said` contains the wording of the old
-    and of the new side.
+    side and of the new side.
     """
     before, after = get_enforced_policies(old), get_enforced_policies(new)
     found: list[ProfileEdit] = []
@@ -104,21 +104,21 @@ def find_profile_edits(
 
 
 def select_repelling_edits(edits: Sequence[ProfileEdit]) -> list[ProfileEdit]:
-    """Return the edits that may concern pods of other profiles, because they repel every pod."""
+    """Return the edits that can concern pods of other profiles, because they repel every pod."""
     return [each for each in edits if each.scopes is None and each.kind in ("rule", "scope")]
 
 
 def undo_profile_edits(
     profile: checked.CheckedProfile, taken_back: Sequence[ProfileEdit]
 ) -> checked.CheckedProfile:
-    """Return a profile without some edits."""
+    """Return the profile with some edits undone."""
     for edit in taken_back:
         profile = edit.undo(profile)
     return profile
 
 
 def get_enforced_policies(profile: checked.CheckedProfile) -> dict[str, checked.CheckedPolicy]:
-    """Return the policies in mode `enforce`, by name."""
+    """Return the policies in mode `enforce`, keyed by name."""
     return {each.name: each for each in profile.policies if each.mode == "enforce"}
 
 
@@ -130,6 +130,10 @@ def _find_policy_edits(
     new: checked.CheckedPolicy | None,
     through: Callable[[checked.Rule], str],
 ) -> Iterator[ProfileEdit]:
+    """Yield the edits of the rules and `disable` statements of one policy.
+
+    `through` explains a rule whose text is unchanged.
+    """
     some = new or old
     assert some is not None  # noqa: S101 - the name comes from one of them
     scopes = collect_policy_scopes(old, new)
@@ -141,7 +145,7 @@ def _find_policy_edits(
 
 
 def make_empty_policy(policy: checked.CheckedPolicy) -> checked.CheckedPolicy:
-    """Return a policy with the same scope and without rules."""
+    """Return a policy with the same scope but without rules."""
     clusters = policy.clusters and checked_cluster.ClusterPlacement()
     return dataclasses.replace(policy, rules=(), disables=(), clusters=clusters)
 
@@ -149,7 +153,7 @@ def make_empty_policy(policy: checked.CheckedPolicy) -> checked.CheckedPolicy:
 def collect_policy_scopes(
     *policies: checked.CheckedPolicy | None,
 ) -> tuple[scope.PolicyScope, ...] | None:
-    """Return the scopes of policies, or None if one of their rules may concern every pod."""
+    """Return the scopes of policies; None if one of their rules can concern every pod."""
     present = [each for each in policies if each is not None]
     if any(_repels_every_pod(rule) for each in present for rule in each.rules):
         return None
@@ -157,7 +161,7 @@ def collect_policy_scopes(
 
 
 def _repels_every_pod(rule: checked.Rule) -> bool:
-    # A required anti-affinity also keeps later pods away, regardless of their policies.
+    # A required anti-affinity also repels later pods, whichever policies select them.
     return isinstance(rule, checked.PodAffinityRule) and rule.anti and rule.weight is None
 
 
@@ -185,7 +189,7 @@ def _pair_rules(
 
 
 def _find_predecessor(new: checked.Rule, left: Sequence[checked.Rule]) -> checked.Rule | None:
-    """Return the old rule that became an unnamed rule: an equal one, else the first of its kind."""
+    """Return the predecessor of an unnamed rule: an equal rule, or the first of its kind."""
     alike = [
         each for each in left if each.head.given_name is None and each.head.kind == new.head.kind
     ]
@@ -194,7 +198,7 @@ def _find_predecessor(new: checked.Rule, left: Sequence[checked.Rule]) -> checke
 
 
 def _remove_wording(rule: checked.Rule) -> checked.Rule:
-    """Return a rule without its wording, so that explicit and implicit defaults are equal."""
+    """Return a rule without its wording, so that explicit and implicit defaults compare equal."""
     head = dataclasses.replace(rule.head, text="", name=rule.head.given_name or "")
     return dataclasses.replace(rule, head=head)
 
@@ -206,6 +210,7 @@ def _make_rule_edit(
     scopes: tuple[scope.PolicyScope, ...] | None,
     through: Callable[[checked.Rule], str],
 ) -> ProfileEdit:
+    """Return the edit between two versions of a rule; None stands for an absent version."""
     some = new or old
     assert some is not None  # noqa: S101 - a pair has one of them
     is_same_text = old is not None and new is not None and old.head.text == new.head.text
@@ -237,6 +242,8 @@ def _make_scope_edit(
     new: checked.CheckedPolicy,
     said: tuple[str, str],
 ) -> ProfileEdit:
+    """Return the edit of a policy's scope; `said` contains the old and the new statement."""
+
     def undo(profile: checked.CheckedProfile) -> checked.CheckedProfile:
         return change_policy_in_profile(
             profile,
@@ -253,6 +260,7 @@ def _make_scope_edit(
 def _find_disable_edits(
     old: checked.CheckedPolicy | None, new: checked.CheckedPolicy | None
 ) -> Iterator[ProfileEdit]:
+    """Yield the edits of the `disable` statements of a policy."""
     before = {each.rule: each for each in old.disables} if old else {}
     after = {each.rule: each for each in new.disables} if new else {}
     some = old or new
@@ -271,6 +279,8 @@ def _find_disable_edits(
 def _make_disable_undo(
     shell: checked.CheckedPolicy, old: checked.DisabledRule | None, rule: str
 ) -> Undo:
+    """Return a function that restores the old `disable` statement of a rule, or removes it."""
+
     def undo(profile: checked.CheckedProfile) -> checked.CheckedProfile:
         def changed(policy: checked.CheckedPolicy) -> checked.CheckedPolicy:
             kept = tuple(each for each in policy.disables if each.rule != rule)
@@ -291,7 +301,7 @@ def change_policy_in_profile(
     """Return a profile with a changed policy.
 
     Args:
-        profile: the profile.
+        profile: the profile to change.
         shell: the policy to add if the profile does not contain it.
         change: returns the changed policy.
         is_needed: whether a missing policy is added; otherwise the profile is returned unchanged.
@@ -312,6 +322,7 @@ def change_policy_in_profile(
 def _find_plugin_edits(
     old: checked.CheckedProfile, new: checked.CheckedProfile
 ) -> Iterator[ProfileEdit]:
+    """Yield the edits of plugins whose effective settings differ."""
     for name in sorted(_collect_plugin_names(old) | _collect_plugin_names(new)):
         if _has_same_plugin_effect(name, old, new):
             continue
@@ -348,6 +359,7 @@ def _describe_plugin(
     is_off: bool,  # noqa: FBT001 - a part of a `_PluginState`
     is_score_off: bool,  # noqa: FBT001 - as above
 ) -> str:
+    """Return the settings of a plugin as a report shows them; "" for the default settings."""
     words = []
     if setting is not None:
         words.append("in use")
@@ -361,6 +373,7 @@ def _describe_plugin(
 
 
 def _make_plugin_undo(name: str, old: checked.CheckedProfile) -> Undo:
+    """Return a function that restores the old settings of a plugin."""
     setting, is_off, is_score_off = _get_plugin_state(old, name)
 
     def undo(profile: checked.CheckedProfile) -> checked.CheckedProfile:
@@ -399,8 +412,9 @@ def _find_differing_plugins(old: checked.CheckedProfile, new: checked.CheckedPro
 
 
 def _make_field_undo(field: str, old: checked.CheckedProfile, new: checked.CheckedProfile) -> Undo:
-    # A plugin may have the same effect on both sides only because of this field, so it is restored,
-    # too.
+    """Return a function that restores the old value of a profile field."""
+    # A plugin may have the same effect on both sides only because of this field, so its settings
+    # are restored as well.
     names = (
         _collect_plugin_names(old) | _collect_plugin_names(new) if field == _ALL_SCORES else set()
     )

@@ -1,8 +1,8 @@
-"""Comparison of running pods, each placed as if it were created again in the present cluster.
+"""Compares running pods, each decided as if it were created again in the present cluster.
 
-The pod is removed from its node, decided by both sides, and put back. No pod is preempted for it.
-Metrics are unchanged, so they include the load of the pod itself. Equal pods on one node are
-decided once; pods that no edit concerns are not decided.
+The pod is removed from its node, decided by both sides and put back. No other pod is preempted for
+it. Metrics are unchanged, so they include the load of the pod itself. Equal pods on one node are
+decided once. Pods that no edit concerns are not decided.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from policysched.cluster.pods import pod_shape
 from policysched.planning import changes, deciding, decision_comparing, two_sided_cluster
 
 _MIRROR = "kubernetes.io/config.mirror"
-"""Annotation of static pods, which the kubelet runs without a scheduler."""
+"""The annotation of static pods, which the kubelet runs without a scheduler."""
 
 
 def compare_running_pods(
@@ -23,7 +23,7 @@ def compare_running_pods(
     found: changes.PodChanges,
     advance: Callable[[int], None] = lambda _: None,
 ) -> None:
-    """Add the changes of running pods to `found`; call `advance` with numbers of compared pods."""
+    """Add the changes of running pods to `found`; call `advance` with the compared pods' count."""
     groups: dict[
         tuple[two_sided_cluster.DecidingProfileNames, int, str], list[pod_shape.PodInfo]
     ] = {}
@@ -50,7 +50,7 @@ def would_be_scheduled(info: pod_shape.PodInfo) -> bool:
 
 
 class _RunningPodComparer:
-    """Compares the fates of running pods, group by group."""
+    """Compares the fates of running pods, one group of equal pods at a time."""
 
     def __init__(self, where: two_sided_cluster.TwoSidedCluster, found: changes.PodChanges) -> None:
         self._world = where
@@ -63,7 +63,7 @@ class _RunningPodComparer:
         node: str,
         infos: Sequence[pod_shape.PodInfo],
     ) -> None:
-        """Compare equal pods on one node."""
+        """Compare equal pods on one node and record their changes."""
         snap = self._world.take_snapshot()
         row = self._world.cache.nodes.row_of[node]
         with what_if.WhatIf(snap) as supposed:
@@ -78,7 +78,7 @@ class _RunningPodComparer:
         node: str,
         infos: Sequence[pod_shape.PodInfo],
     ) -> changes.PodChange | None:
-        """Return the change of the first of equal pods, which is removed from its node."""
+        """Return the change of the first pod in `infos`, which the caller removed from its node."""
         info, snap = two_sided_cluster.make_pending_pod(infos[0]), self._world.take_snapshot()
         if None in (pair.old, pair.new):
             return self._find_profile_change(pair, node, info)

@@ -1,4 +1,4 @@
-"""The two sides of a plan: the old and the new policies."""
+"""Reads the two sides of a plan: the old and the new policies."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from policysched.planning import git_revisions, metric_keys, wording
 from policysched.profiles import named_profile, policies
 
 NONE = "none"
-"""The name of the side without policies; a folder of that name is given as `./none`."""
+"""The name of the side without policies; a folder with this name must be given as `./none`."""
 _GIT = "git:"
 _EMPTY = source.SourceText(NONE, "version 1\n")
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class SideOptions:
-    """The command line options about one side.
+    """The command line options for one side.
 
     Attributes:
-        option: the name of the option, for errors.
-        places: paths, `git:REVISION:PATH`, `git:REVISION`, or `none`.
-        params: values of params.
+        option: the name of the option, for error messages.
+        places: paths, `git:REVISION:PATH`, `git:REVISION` or `none`.
+        params: the values of params for this side only.
     """
 
     option: str
@@ -41,10 +41,10 @@ class PlanSide:
     """The policies of one side with their params.
 
     Attributes:
-        name: the name in reports.
+        name: the name of the side in reports.
         policies: the checked policies.
-        texts: the policy texts.
-        params: values of params from options.
+        texts: the source texts of the policies.
+        params: the values of params from options.
     """
 
     name: str
@@ -53,17 +53,17 @@ class PlanSide:
     params: Mapping[str, str] = dataclasses.field(default_factory=dict)
 
     def locate_span(self, span: source.Span) -> str | None:
-        """Return `file:line:column` of a span, also in manifests; None for spans of other texts."""
+        """Return `file:line:column` of a span, also in manifests; None if it is in another text."""
         text = next((each for each in self.texts if each.name == span.file), None)
         return None if text is None else ":".join(map(str, text.place(span.start)))
 
     def get_text(self, span: source.Span) -> str:
-        """Return the text of a span on one line, or "" for a span of other texts."""
+        """Return the text of a span on one line; "" for a span in another text."""
         text = next((each for each in self.texts if each.name == span.file), None)
         return "" if text is None else " ".join(text.slice(span).split())
 
     def list_metrics_read(self, scheduler_name: str | None) -> dict[str, str]:
-        """Return key -> name of the metrics that rules read, in one profile if it is named."""
+        """Return key → name of the metrics that rules read, in one profile or in all."""
         program = self.policies.program
         profiles = program.profiles if program else ()
         return {
@@ -75,7 +75,7 @@ class PlanSide:
 
     @property
     def profile_names(self) -> frozenset[str]:
-        """The profiles that `run` has: declared ones, or else the implied one; empty for `none`."""
+        """The declared profiles, or else the implied one, as in `run`; empty for `none`."""
         program = self.policies.program
         if program is None or self.name == NONE:
             return frozenset()
@@ -84,7 +84,7 @@ class PlanSide:
     def leaves_pods_undecided(self, other: PlanSide, scheduler_name: str) -> bool:
         """Return whether no profile of this side decides pods with a schedulerName.
 
-        If only `other` declares the profile, it was added or removed, so no fallback replaces it on
+        If only `other` declares the profile, it was added or removed. No fallback replaces it on
         this side, unless this side has no profiles at all. Pods with a name that neither side
         declares are decided only if both sides have a fallback.
         """
@@ -100,7 +100,7 @@ class PlanSide:
         return program is None or program.decides_all_pods
 
     def read_source_wording(self) -> wording.SourceWording:
-        """Return the wording of the texts."""
+        """Return the wording of the policy texts of this side."""
         return wording.read_source_wording(self.texts)
 
 
@@ -111,13 +111,13 @@ def read_plan_sides(
     scheduler_name: str | None,
     now: datetime.datetime,
 ) -> tuple[PlanSide, PlanSide]:
-    """Return both sides; each side gets those `shared_params` that it declares.
+    """Read the policies of both sides; each side gets the `shared_params` that it declares.
 
-    Metrics with one key but different definitions get different keys, so that one cluster can
+    Metrics with the same key but different definitions get different keys, so that one cluster can
     contain samples for both sides.
 
     Raises:
-        InputError: an input cannot be read, or is invalid.
+        InputError: an input cannot be read or is invalid.
         UsageError: an option is contradictory, or gives a revision without the path of its
             policies.
     """
@@ -155,6 +155,7 @@ def _list_declared_params(sources: Sequence[source.SourceText]) -> frozenset[str
 
 
 def _read_side_texts(named: SideOptions, other: SideOptions) -> list[source.SourceText]:
+    """Return the policy texts that the options of one side name."""
     if NONE in named.places:
         if len(named.places) > 1:
             raise errors.UsageError(f"--{named.option} is `none` or names policies, not both")
@@ -169,6 +170,7 @@ def _read_side_texts(named: SideOptions, other: SideOptions) -> list[source.Sour
 
 
 def _read_texts_at_path(place: str) -> list[source.SourceText]:
+    """Return the policy texts at a path; suggest `git:` if the path is the name of a revision."""
     try:
         return policy_sources.read_policy_texts([place])
     except errors.InputError as error:
@@ -181,6 +183,7 @@ def _read_texts_at_path(place: str) -> list[source.SourceText]:
 
 
 def _read_texts_at_revision(place: str, other: SideOptions) -> list[source.SourceText]:
+    """Return the texts at `git:REVISION[:PATH]`; without PATH, use the paths of the other side."""
     revision, colon, path = place.removeprefix(_GIT).partition(":")
     if not revision:
         raise errors.UsageError(f"`{place}` has no revision; write `git:REVISION:PATH`")
@@ -198,7 +201,7 @@ def _read_texts_at_revision(place: str, other: SideOptions) -> list[source.Sourc
 
 
 def _get_path_of_place(place: str) -> str:
-    """Return the path in a place of the other side, or "" if it contains none."""
+    """Return the path in a place of the other side; "" if the place contains none."""
     if place.startswith(_GIT):
         return place.removeprefix(_GIT).partition(":")[2]
     return "" if place in (NONE, policy_sources.STDIN) else place

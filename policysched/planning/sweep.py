@@ -1,4 +1,4 @@
-"""Simulations of one cluster with varied weights and params, one for each point of a sweep.
+"""Simulates one cluster with varied weights and params, once for each point of a sweep.
 
 Pods are placed again one by one in queue order: either the pending pods, or all pods that a
 scheduler can place. Metrics are constant, so a placement affects them only through the load that
@@ -23,11 +23,11 @@ _DAEMON_SET = "DaemonSet"
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class SweepSettings:
-    """Settings of a sweep.
+    """What a sweep places and measures.
 
     Attributes:
-        places_all: whether running pods are placed again, too.
-        hot: the requested share at which a node counts as hot.
+        places_all: whether running pods are placed again in addition to pending pods.
+        hot: the requested share from which a node counts as hot.
     """
 
     places_all: bool = True
@@ -36,14 +36,14 @@ class SweepSettings:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class SweepResult:
-    """The result of one point.
+    """The state of the cluster after the simulation of one point.
 
     Attributes:
         point: the values of the axes; None for the policies as written.
         balance: the balance of the final cluster.
         pending: the number of pods without a node in the final cluster.
         broken: the number of pods that now run on a node that filters reject.
-        moved: the number of pods with another node than under the policies as written.
+        moved: the number of pods on a different node than under the policies as written.
     """
 
     point: sweep_axes.Point | None
@@ -73,7 +73,7 @@ class SweepSimulation:
     def simulate_points(
         self, points: Sequence[sweep_axes.Point], advance: Callable[[int], None] = lambda _: None
     ) -> Iterator[SweepResult]:
-        """Yield the result of the policies as written, then of each point.
+        """Yield the result of the policies as written and then of each point.
 
         Raises:
             InputError: a param does not accept a value, or a rule does not exist.
@@ -95,7 +95,7 @@ class SweepSimulation:
         policy_set: policies.PolicySet,
         preferred: Mapping[str, str],
     ) -> tuple[SweepResult, dict[str, str]]:
-        """Return a result, and the node of each pod that was queued or evicted, "" for none."""
+        """Return the result of a point and the node of each queued or evicted pod, "" for none."""
         side = dataclasses.replace(self._basis.new, policies=policy_set)
         found = self._found
         now = self._basis.make_decider(side, found, self._where)
@@ -109,7 +109,7 @@ class SweepSimulation:
         return SweepResult(point, after, pending, broken), nodes
 
     def _make_policy_set_at_point(self, point: sweep_axes.Point) -> policies.PolicySet:
-        """Return the policies of the new side at a point."""
+        """Return the policies of the new side with the weights and params of a point."""
         params, weights = {}, {}
         for name, value in point.items():
             axis = sweep_axes.SweepAxis(name, (value,))
@@ -128,7 +128,7 @@ class SweepSimulation:
     def _count_rule_violations(
         self, now: sessions.PodDecider, policy_set: policies.PolicySet
     ) -> int:
-        """Return the number of pods on nodes that filters reject, cached for equal rules."""
+        """Return the number of pods on nodes that filters reject; cached by hard rules."""
         rules = _select_hard_rules(policy_set)
         for known, count in self._broken:
             if known == rules:
@@ -139,7 +139,7 @@ class SweepSimulation:
 
 
 def _select_hard_rules(policy_set: policies.PolicySet) -> object:
-    """Return the rules without scores, which determine the feasible nodes."""
+    """Return the profiles without scoring rules; these determine the feasible nodes."""
     program = policy_set.program
     return [
         dataclasses.replace(
@@ -160,7 +160,7 @@ def _is_score_rule(rule: checked.Rule) -> bool:
 
 
 def _check_each_running_pod_fits(now: sessions.PodDecider) -> Iterator[bool]:
-    """Yield for each running pod that a profile serves whether its node is feasible."""
+    """Yield, for each running pod that a profile serves, whether its node is feasible."""
     cache = now.cluster.cache
     known: dict[tuple[int, str], bool] = {}
     placed = sorted(now.cluster.placed.values(), key=lambda info: info.shape.index)
@@ -184,9 +184,9 @@ def _check_each_running_pod_fits(now: sessions.PodDecider) -> Iterator[bool]:
 def _unbind_pods(
     found: cluster_file.ClusterObjects, now: sessions.PodDecider
 ) -> cluster_file.ClusterObjects:
-    """Return a cluster whose pods are pending, except pods that depend on their node.
+    """Return the cluster with its pods pending, except pods that depend on their node.
 
-    Pods of DaemonSets, and pods that no profile decides, keep their nodes.
+    Pods of DaemonSets and pods that no profile decides keep their nodes.
     """
     freed = {
         info.key
@@ -209,7 +209,10 @@ def _is_daemon_set_pod(pod: objects.Pod) -> bool:
 
 
 def _place_pods(decider: sessions.PodDecider, preferred: Mapping[str, str]) -> dict[str, str]:
-    """Return the nodes of pods, "" for none; of nodes with equal points, take the preferred one."""
+    """Place the queued pods and return their nodes; "" for none.
+
+    Among nodes with equal points, the preferred node is chosen.
+    """
     simulation = simulating.SchedulingSimulation(decider.cluster.cache, {})
     nodes: dict[str, str] = {}
     for framework, info in simulating.list_pods_in_queue_order(decider.cluster, decider.choice):

@@ -1,4 +1,4 @@
-"""Axes of a sweep: weights of rules and params, each with a list of values."""
+"""Parses and applies the axes of a sweep: rule weights and params, each with a list of values."""
 
 from __future__ import annotations
 
@@ -31,21 +31,21 @@ class SweepAxis:
 
     @property
     def param(self) -> str | None:
-        """The name of the param, or None for a weight."""
+        """The name of the param; None for a weight."""
         return self.name.removeprefix(_PARAMS) if self.name.startswith(_PARAMS) else None
 
     @property
     def rule(self) -> str:
-        """The name of the rule whose weight is varied."""
+        """The name of the rule whose weight is varied, if `param` is None."""
         return self.name.removesuffix(f".{_WEIGHT}")
 
 
 Point = Mapping[str, str]
-"""The value of each axis, by the name of the axis."""
+"""Maps the name of each axis to its value."""
 
 
 def parse_sweep_axes(texts: Iterable[str]) -> list[SweepAxis]:
-    """Return the axes that options describe.
+    """Parse the axes in the values of `--sweep`.
 
     Raises:
         UsageError: an axis is invalid or occurs twice, or there are too many points.
@@ -64,6 +64,7 @@ def parse_sweep_axes(texts: Iterable[str]) -> list[SweepAxis]:
 
 
 def _parse_axis(text: str) -> SweepAxis:
+    """Parse `POLICY/RULE.weight=V,V` or `params.NAME=V,V`."""
     name, equals, listed = text.partition("=")
     values = tuple(dict.fromkeys(value.strip() for value in listed.split(",")))
     if not equals or not all(values):
@@ -97,10 +98,10 @@ def generate_sweep_points(axes: Sequence[SweepAxis]) -> Iterator[Point]:
 def set_rule_weights(
     policy_set: policies.PolicySet, weights: Mapping[str, int]
 ) -> policies.PolicySet:
-    """Return policies with other weights of rules, by full name; rules with weight 0 are removed.
+    """Return policies with other rule weights, keyed by full name; weight 0 removes a rule.
 
     Raises:
-        ConfigurationError: a rule does not exist, or has no weight.
+        ConfigurationError: a rule does not exist or has no weight.
     """
     program = policy_set.program
     if program is None or not weights:
@@ -118,6 +119,7 @@ def set_rule_weights(
 def _set_policy_weights(
     policy: checked.CheckedPolicy, weights: Mapping[str, int]
 ) -> checked.CheckedPolicy:
+    """Return a policy with the given weights; rules with weight 0 are removed."""
     rules = []
     for rule in policy.rules:
         weight = weights.get(rule.head.name)
@@ -135,6 +137,7 @@ def _set_weight(rule: checked.Rule, weight: int) -> checked.Rule:
 
 
 def _refuse_unknown_rules(program: checked.CheckedProgram, weights: Mapping[str, int]) -> None:
+    """Raise ConfigurationError for a rule that does not exist or has no weight."""
     rules = {
         rule.head.name: rule
         for profile in program.profiles

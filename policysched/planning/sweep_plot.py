@@ -1,4 +1,4 @@
-"""The results of a sweep as an SVG image: lines for one axis, or a grid of tiles for two axes."""
+"""Draws the results of a sweep as SVG: lines for one axis, a grid of tiles for two axes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _MAX_LABEL = 24
 
 
 def refuse_undrawable_axes(varied: Sequence[sweep_axes.SweepAxis]) -> None:
-    """Raise an error for axes that cannot be drawn.
+    """Refuse axes that cannot be drawn.
 
     Raises:
         UsageError: there are more than two axes.
@@ -30,7 +30,7 @@ def refuse_undrawable_axes(varied: Sequence[sweep_axes.SweepAxis]) -> None:
 
 
 def draw_sweep(varied: Sequence[sweep_axes.SweepAxis], results: Sequence[sweep.SweepResult]) -> str:
-    """Return the image of a sweep over one or two axes."""
+    """Return an SVG image of a sweep over one or two axes."""
     points = [each for each in results if each.point is not None]
     body = _draw_lines(varied[0], points) if len(varied) == 1 else _draw_tiles(varied, points)
     names = ", ".join(axis.name for axis in varied)
@@ -81,7 +81,7 @@ def _draw_lines(axis: sweep_axes.SweepAxis, results: Sequence[sweep.SweepResult]
 def _draw_tiles(
     varied: Sequence[sweep_axes.SweepAxis], results: Sequence[sweep.SweepResult]
 ) -> Iterable[str]:
-    """Yield a tile for each point, darker for a cluster that is less balanced."""
+    """Yield a tile for each point; tiles of less balanced clusters are darker."""
     across, down = varied
     means = [
         sum(_get_coefficients_of_variation(each).values()) / len(balance.RESOURCES)
@@ -116,7 +116,7 @@ def _get_coefficients_of_variation(result: sweep.SweepResult) -> dict[str, float
 
 
 def _compute_middle(number: int, count: int, low: float, high: float) -> float:
-    """Return the middle of one of `count` equal parts."""
+    """Return the middle of the part `number` if low..high is divided into `count` equal parts."""
     return low + (number + 0.5) * (high - low) / count
 
 
@@ -134,6 +134,7 @@ def _draw_text(
     colour: str = "#222222",
     weight: str = "normal",
 ) -> str:
+    """Return an SVG text element; `anchor` is its horizontal alignment."""
     return (
         f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" fill="{colour}" '
         f'font-weight="{weight}">{_escape_for_xml(words, _MAX_LABEL * 3)}</text>'
@@ -141,6 +142,6 @@ def _draw_text(
 
 
 def _escape_for_xml(words: str, most: int) -> str:
-    """Return text for XML, without characters that XML does not permit."""
+    """Escape text for XML; truncate it to `most` characters and drop unprintable characters."""
     shown = "".join(each for each in words[:most] if each.isprintable())
     return saxutils.escape(shown)

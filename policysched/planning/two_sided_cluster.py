@@ -1,8 +1,7 @@
-"""One cluster with everything that decides its pods.
+"""Holds one cluster whose pods both sides of a plan decide.
 
-Its pods are decided by the old policies, the new policies, and the new policies without some of the
-edits. All of them use the same cache, so a difference between two decisions is due to the policies
-alone.
+The old policies, the new policies, and the new policies with some edits undone decide its pods. All
+of them use the same cache, so a difference between two decisions is due to the policies alone.
 """
 
 from __future__ import annotations
@@ -38,8 +37,8 @@ class PlanInputs:
         old: the old policies.
         new: the new policies.
         now: the time of all decisions.
-        samples: samples of metrics, by the keys of both sides.
-        scheduler_name: the profile that decides all pods; None for the profile of each pod.
+        samples: the samples of metrics, under the metric keys of both sides.
+        scheduler_name: the profile that decides all pods; None to use the profile of each pod.
     """
 
     old: sides.PlanSide
@@ -49,7 +48,7 @@ class PlanInputs:
     scheduler_name: str | None = None
 
     def find_metrics_without_samples(self) -> list[str]:
-        """Return the names of metrics that rules read, but for which no node has a sample."""
+        """Return the names of metrics that rules read but for which no node has a sample."""
         name = self.scheduler_name
         read = {**self.old.list_metrics_read(name), **self.new.list_metrics_read(name)}
         return sorted({name for key, name in read.items() if not self.samples.get(key)})
@@ -62,7 +61,7 @@ class PlanInputs:
     def make_decider(
         self, side: sides.PlanSide, found: cluster_file.ClusterObjects, where: str
     ) -> sessions.PodDecider:
-        """Return the decider of one side, with its own copy of the cluster; see `offline`."""
+        """Return the decider of one side, with its own copy of the cluster."""
         samples = {each.key: self.samples.get(each.key, {}) for each in side.policies.node_metrics}
         basis = sessions.DeciderFactory(
             side.policies, self.now, samples, self.scheduler_name, self.make_undecided_test(side)
@@ -72,11 +71,11 @@ class PlanInputs:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class DecidingProfileNames:
-    """The profiles that decide a pod on both sides.
+    """The names of the profiles that decide a pod on both sides.
 
     Attributes:
-        old: schedulerName of the old profile; None if no old profile serves the pod.
-        new: schedulerName of the new profile; None if no new profile serves the pod.
+        old: the schedulerName of the old profile; None if no old profile serves the pod.
+        new: the schedulerName of the new profile; None if no new profile serves the pod.
     """
 
     old: str | None
@@ -129,7 +128,7 @@ class TwoSidedCluster:
         return self.cache.snapshot()
 
     def find_profiles(self, info: pod_shape.PodInfo) -> DecidingProfileNames:
-        """Return the profiles that decide a pod."""
+        """Return the profiles of both sides that decide a pod."""
         return DecidingProfileNames(
             self.old.find_profile_name(info), self.new.find_profile_name(info)
         )
@@ -145,7 +144,7 @@ class TwoSidedCluster:
         return known
 
     def list_all_edits(self) -> list[profile_edits.ProfileEdit]:
-        """Return the edits between profiles that decide pods, or that have the same name.
+        """Return the edits between profiles that decide pods or that have the same name.
 
         `homes` is empty for an edit that all profiles contain. If one profile decides all pods,
         only the edits of this profile are returned.
@@ -173,7 +172,7 @@ class TwoSidedCluster:
     def get_relevant_edits(
         self, pair: DecidingProfileNames, shape: pod_shape.PodShape
     ) -> list[profile_edits.ProfileEdit]:
-        """Return the edits that may affect decisions for pods of a shape."""
+        """Return the edits that can affect decisions for pods of a shape."""
         key = (pair, shape.index)
         known = self._relevant.get(key)
         if known is None:
@@ -189,19 +188,20 @@ class TwoSidedCluster:
     def get_framework_without(
         self, pair: DecidingProfileNames, taken_back: Iterable[profile_edits.ProfileEdit]
     ) -> runtime.Framework:
-        """Return the framework of the new profile of a pair without some of its edits."""
+        """Return the framework of the new profile of a pair with some of its edits undone."""
         wanted = {each.key for each in taken_back}
         gone = [each for each in self.get_edits_of_pair(pair) if each.key in wanted]
         key = (pair, frozenset(wanted))
         known = self._variants.pop(key, None) or self._compile_variant(pair, gone)
         self._variants[key] = known
-        # A dict keeps the order of insertion, and a used variant is inserted again: the oldest is
-        # dropped.
+        # A dict keeps the order of insertion, and a used variant is inserted again, so the first
+        # variant is the least recently used one.
         if len(self._variants) > _VARIANTS_KEPT:
             self._variants.pop(next(iter(self._variants)))
         return known
 
     def _find_edits(self, pair: DecidingProfileNames) -> list[profile_edits.ProfileEdit]:
+        """Find the edits between two profiles; see `get_edits_of_pair`."""
         old, new = _get_programs(self._basis)
         implied = _get_implied_name(self._basis)
         before, after = _index_profiles(old, implied), _index_profiles(new, implied)
@@ -226,7 +226,7 @@ class TwoSidedCluster:
     def _compile_variant(
         self, pair: DecidingProfileNames, gone: list[profile_edits.ProfileEdit]
     ) -> runtime.Framework:
-        """Compile the new program without some edits in the profiles that contain them."""
+        """Compile the new program with some edits undone in the profiles that contain them."""
         side, program = self._basis.new.policies, _get_programs(self._basis)[1]
         names = [each.name or _get_implied_name(self._basis) for each in program.profiles]
         of_old = _index_metrics(_get_programs(self._basis)[0])
@@ -252,7 +252,7 @@ class TwoSidedCluster:
 
 
 class SideFrameworks:
-    """The frameworks of one side, found by the schedulerName of a pod.
+    """The frameworks of one side, which are found by the schedulerName of a pod.
 
     Attributes:
         choice: chooses the profile of a pod.
@@ -270,7 +270,7 @@ class SideFrameworks:
         self._names: dict[str, str | None] = {}
 
     def find_profile_name(self, info: pod_shape.PodInfo) -> str | None:
-        """Return the schedulerName of the profile that decides a pod, or None."""
+        """Return the schedulerName of the profile that decides a pod; None if no profile does."""
         asked = info.pod.spec.scheduler_name
         if asked not in self._names:
             framework = self.choice.choose_framework(info)
@@ -278,7 +278,7 @@ class SideFrameworks:
         return self._names[asked]
 
     def get_framework(self, name: str) -> runtime.Framework:
-        """Return the framework of a profile."""
+        """Return the framework of the profile with this name."""
         return self._frameworks[name]
 
 
@@ -307,7 +307,7 @@ NO_PROFILE: Final = checked.CheckedProfile(
     params=(),
     span=None,
 )
-"""A profile without policies and settings."""
+"""A profile without policies and settings, for a side that lacks a profile."""
 
 
 def _get_programs(basis: PlanInputs) -> tuple[checked.CheckedProgram, checked.CheckedProgram]:

@@ -1,4 +1,4 @@
-"""The wording of policy texts, which checked policies do not contain."""
+"""Extracts the wording of policy texts, which checked policies do not contain."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class SourceWording:
-    """The wording of the texts of one side.
+    """The wording of one side's policy texts.
 
     Attributes:
-        scopes: policy -> its scope statement.
-        lets: let -> its expression or selector.
-        metrics: metric -> its query.
+        scopes: policy → its scope statement.
+        lets: let → its expression or selector.
+        metrics: metric → its query.
     """
 
     scopes: Mapping[str, str] = dataclasses.field(default_factory=dict)
@@ -30,7 +30,7 @@ class SourceWording:
     metrics: Mapping[str, str] = dataclasses.field(default_factory=dict)
 
     def get_scope_statement(self, policy: checked.CheckedPolicy) -> str:
-        """Return the scope statement of a policy."""
+        """Return the scope statement of a policy; `for pods` if it is unknown."""
         return self.scopes.get(policy.name, _UNKNOWN_SCOPE)
 
 
@@ -59,7 +59,7 @@ def read_source_wording(texts: Iterable[source.SourceText]) -> SourceWording:
 
 
 def collect_names_in_rule(rule: str, *sides: SourceWording) -> set[str]:
-    """Return all names in the text of a rule, and in the definitions of these names."""
+    """Return all names in the text of a rule and in the definitions of these names."""
     found: set[str] = set()
     pending = [rule]
     while pending:
