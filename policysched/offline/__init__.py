@@ -1,1 +1,1 @@
-"""Offline operation without a scheduler: `explain`, `simulate`, and facts for `lint`."""
+"""Offline operation without a scheduler: `explain`, `simulate` and facts for `lint`."""

@@ -1,6 +1,6 @@
-"""`explain binding`: the target clusters of a binding, and the reasons.
+"""Makes the report of `explain binding`: the target clusters of a binding and the reasons.
 
-The report has the form of schemas/explain-binding.schema.json.
+The report follows schemas/explain-binding.schema.json.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ if TYPE_CHECKING:
 Report: TypeAlias = dict[str, Any]
 
 _MAX_NAMES_COMPARED = 2000
-"""The search for a misspelt name stops here: with more names it takes too long."""
+"""The maximum number of names to search for a similar one, which bounds the search time."""
 
 
 def find_binding(plane: karmada_file.KarmadaControlPlane, key: str) -> objects.Binding:
-    """Return the binding called `namespace/name`, or `name` for one without a namespace.
+    """Return the binding `namespace/name`, or the cluster-scoped binding `name`.
 
-    If no ClusterResourceBinding is called `name`, the binding of this name in the namespace
+    If no ClusterResourceBinding is called `name`, the binding with this name in the namespace
     `default` is returned.
 
     Raises:
@@ -87,7 +87,7 @@ def _render_targets(targets: objects.Targets) -> list[Report]:
 
 
 def _render_policy(policy: checked.CheckedPolicy, found: explanation.BindingExplanation) -> Report:
-    """Return the statements that this policy, and not another one, adds to the placement."""
+    """Return the statements that this policy, and no other policy, adds to the placement."""
     adds = [statement for statement, name in found.added.items() if name == policy.name]
     return {"policy": policy.name, "adds": adds}
 
@@ -100,6 +100,7 @@ def _render_attempt(
     made: explanation.ExplainedAttempt,
     clusters: snapshot.ControlPlaneSnapshot,
 ) -> Report:
+    """Return the report about one attempt to schedule a binding with one affinity."""
     policies = algorithm.policies
     seen = policies.make_binding_view(made.request.binding, clusters) if policies else None
     measured = None
@@ -138,6 +139,7 @@ def _render_verdict(
     row: int,
     measured: metric_evidence.PodMetricEvidence | None,
 ) -> Report:
+    """Return the verdict on one cluster, with every refusal; an accepted cluster has none."""
     first = refusals[0] if refusals else None
     return {
         "ok": first is None,
@@ -153,6 +155,7 @@ def _render_refusal(
     row: int,
     measured: metric_evidence.PodMetricEvidence | None,
 ) -> Report:
+    """Return one reason for refusing a cluster, with its rule and metric evidence."""
     ref = refusal.ref
     detail = measured.describe_rule_reading(ref, row) if measured else None
     return {
@@ -172,7 +175,7 @@ def _render_candidate(
     seen: cluster_view.BindingView | None,
     names: Sequence[str],
 ) -> Report:
-    """Return the entry of a feasible cluster in the ranking: its points and its free capacity."""
+    """Return the ranking entry of a feasible cluster: its points and its free capacity."""
     candidate = made.ranked[place]
     at = names.index(candidate.name)
     return {
@@ -223,6 +226,7 @@ def _render_selection(made: explanation.ExplainedAttempt) -> Report | None:
 
 
 def _render_division(made: explanation.ExplainedAttempt) -> Report | None:
+    """Return how replicas are divided among the clusters; None if they are not divided."""
     said = made.division
     if said is None:
         return None

@@ -1,4 +1,4 @@
-"""`karmada simulate`: the target clusters of all bindings, computed without a server."""
+"""Computes the target clusters of all bindings offline, for `karmada simulate`."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ if TYPE_CHECKING:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class SimulatedBinding:
-    """A binding and the decision about it."""
+    """A binding and its simulated decision."""
 
     binding: objects.Binding
     decision: binding_decision.BindingDecision
 
     @property
     def failure(self) -> errors.PlacementFailure | None:
-        """The reason for which the binding has no target clusters, if it has none."""
+        """The reason why the binding has no target clusters; None if it has some."""
         result = self.decision.result
         return result if isinstance(result, errors.PlacementFailure) else None
 
     @property
     def targets(self) -> objects.Targets:
-        """The target clusters of the binding."""
+        """The target clusters of the binding; empty if it has none."""
         result = self.decision.result
         return () if isinstance(result, errors.PlacementFailure) else result
 
@@ -52,10 +52,11 @@ class SimulatedBinding:
 def simulate_bindings(
     algorithm: algorithm.BindingAlgorithm, plane: karmada_file.KarmadaControlPlane
 ) -> Iterator[SimulatedBinding]:
-    """Yield the decision about each binding if it is scheduled now, in the order of the file.
+    """Yield the decision for each binding as if it were scheduled now, in the order of the file.
 
     Each binding is considered alone: capacities are those that member clusters reported, and no
-    decision changes them. If a plugin fails, only the one binding fails, as in a running scheduler.
+    decision changes them. If a plugin fails, only the affected binding fails, as in a running
+    scheduler.
     """
     clusters = snapshot.make_snapshot(plane.clusters, plane.bindings)
     for binding in plane.bindings:

@@ -1,4 +1,4 @@
-"""A cluster, from a file or a server, as facts for `policysched lint`."""
+"""Converts a cluster from a file or a server into facts for `policysched lint`."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ def read_cluster_facts(
         named: a file, `-` for standard input, or a running cluster.
         program: the policies to compare with the cluster.
         now: the time of the comparison.
-        told: receives each resource and the number of its objects from a running cluster.
+        told: is called with each resource of a running cluster and the number of its objects.
 
     Raises:
-        InputError: the file cannot be read, or is not a cluster file.
+        InputError: the file cannot be read or is not a cluster file.
         KubeError: the running cluster cannot be read.
     """
     where, found = _read_objects(named, told)
@@ -52,10 +52,10 @@ def make_cluster_facts(
     annotations: frozenset[str],
     now: datetime.datetime,
 ) -> cluster_facts.ClusterFacts:
-    """Return objects as facts; `annotations` are those of pods and bindings that policies read.
+    """Convert objects to facts; `annotations` are the pod annotation keys that policies read.
 
     Raises:
-        InputError: an object appears twice, or has an invalid quantity.
+        InputError: an object appears twice or has an invalid quantity.
     """
     cluster = offline_cluster.make_empty_cluster(now)
     own = found.cluster
@@ -78,7 +78,7 @@ def _convert_control_plane_to_facts(
     annotations: frozenset[str],
     now: datetime.datetime,
 ) -> cluster_facts.ClusterFacts:
-    """Return the member clusters of a control plane as nodes, and its bindings as pods."""
+    """Convert the member clusters of a control plane to nodes and its bindings to pods."""
     cache, shapes = caches.Cache(clocks.ManualClock(now)), pod_shape.PodShapeCache(annotations)
     nodes = tuple(cluster_rows.convert_cluster_to_node(each) for each in plane.clusters)
     for node in nodes:
@@ -91,6 +91,12 @@ def _convert_control_plane_to_facts(
 def _read_objects(
     named: str | live_cluster.LiveClusterReference, told: Callable[[str, int], None] | None
 ) -> tuple[str, dump_file.ObjectDump]:
+    """Return the name of the cluster and its objects.
+
+    Raises:
+        InputError: the input cannot be read or contains several clusters.
+        KubeError: the running cluster cannot be read.
+    """
     if isinstance(named, str):
         (only, *others) = dump_file.read_dumps(named).places
         if others:
@@ -105,7 +111,7 @@ def _read_objects(
 
 
 def list_annotation_keys_read(program: checked.CheckedProgram) -> frozenset[str]:
-    """Return the annotations of pods and bindings that policies read; others are not kept."""
+    """Return the annotation keys of pods and bindings that policies read; no others are kept."""
     return frozenset(
         each.key
         for policy in (*program.policies, *program.cluster_policies)

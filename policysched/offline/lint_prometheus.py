@@ -1,4 +1,4 @@
-"""Facts for `policysched lint` from a Prometheus server about the queries of policies."""
+"""Queries a Prometheus server for facts about the queries of policies, for `policysched lint`."""
 
 from __future__ import annotations
 
@@ -20,23 +20,23 @@ from policysched.promapi import answers, connection, failures, inspection, setti
 from policysched.promql import query_labels, query_text, query_tree
 
 LOOKBACK_DAYS = 7
-"""The age up to which series count as known: a metric of a weekly job is not misspelt."""
+"""Series of this age still count as known, so that the metric of a weekly job is not reported."""
 MAX_QUERIES = 200
 MAX_SECONDS = 120.0
 """Limits of the survey; `PrometheusSurvey.left_out` counts the queries beyond them."""
 
 _T = TypeVar("_T")
 _FAMILY_ENDS = ("_bucket", "_count", "_sum", "_total")
-"""Suffixes of series names that are absent from the name of the metric family in the metadata."""
+"""Suffixes of series names that the names of metric families in the metadata do not have."""
 _DAY_SECONDS = 86_400.0
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class PrometheusSurvey:
-    """The result of the queries to a Prometheus server.
+    """The result of querying a Prometheus server.
 
     Attributes:
-        facts: for the lint rules.
+        facts: the facts that the lint rules read.
         left_out: the number of distinct queries that were not evaluated.
     """
 
@@ -52,7 +52,7 @@ _OPTIONS = {
     "query-params": dict,
     "timeout-seconds": float,
 }
-"""The keys of the table `prometheus` in the settings of lint, with the types of their values."""
+"""The keys of the table `prometheus` in the settings of lint and the types of their values."""
 
 
 def make_prometheus_source(url: str, table: Mapping[str, Any]) -> settings.PrometheusSource:
@@ -60,7 +60,7 @@ def make_prometheus_source(url: str, table: Mapping[str, Any]) -> settings.Prome
 
     Args:
         url: the address of the server.
-        table: further settings, with the keys of `_OPTIONS`.
+        table: additional settings, with the keys of `_OPTIONS`.
 
     Raises:
         InputError: the address or a setting is invalid.
@@ -95,17 +95,18 @@ def survey_prometheus(
     told: Callable[[int, int], None],
     monotonic_seconds: Callable[[], float] = time.monotonic,
 ) -> PrometheusSurvey:
-    """Return the facts from a server about every query of the policies.
+    """Collect the facts from a server about every query of the policies.
 
     Args:
-        server: the source.
-        result: the policies.
-        now: the end of the interval for the search of series.
-        told: receives the number of finished queries and of all queries, at most MAX_QUERIES.
-        monotonic_seconds: the clock for the limit of the total time.
+        server: the Prometheus server.
+        result: the checked policies.
+        now: the end of the interval in which series are searched.
+        told: is called with the number of finished queries and the number of all queries, which is
+            at most MAX_QUERIES.
+        monotonic_seconds: the clock for the limit on the total time.
 
     Raises:
-        RemoteError: the server does not answer queries, or becomes unreachable.
+        RemoteError: the server does not answer queries or becomes unreachable.
     """
     if result.program is None:
         return PrometheusSurvey(prometheus_facts.PrometheusFacts(server.url), 0)
@@ -119,7 +120,7 @@ def survey_prometheus(
 
 
 class _PrometheusSurveyor:
-    """Sends one query after the other; facts that the server does not offer stay unknown."""
+    """Sends one query after another; facts that the server does not offer stay unknown."""
 
     def __init__(
         self, inspector: inspection.PrometheusInspector, name: str, now_seconds: float
@@ -143,7 +144,7 @@ class _PrometheusSurveyor:
         told: Callable[[int, int], None],
         monotonic_seconds: Callable[[], float],
     ) -> PrometheusSurvey:
-        """Return the facts about queries, up to the limits of time and number."""
+        """Return the facts about queries, up to the limits on time and number."""
         deadline = monotonic_seconds() + MAX_SECONDS
         found: dict[str, prometheus_facts.QueryFacts] = {}
         selectors: dict[str, tuple[prometheus_facts.SeriesSelectorFacts, ...]] = {}
@@ -165,7 +166,7 @@ class _PrometheusSurveyor:
         return PrometheusSurvey(facts, len({each.query.text for each in asked}) - len(found))
 
     def _ask_or_default(self, otherwise: _T, ask: Callable[[], _T]) -> _T:
-        """Return an answer, or `otherwise` if the server has none.
+        """Return the server's answer, or `otherwise` if the query fails.
 
         Raises:
             RemoteError: the server has become unreachable or refuses the credentials.
@@ -188,6 +189,7 @@ class _PrometheusSurveyor:
     def _survey_selector(
         self, part: promql_parser.VectorSelector
     ) -> prometheus_facts.SeriesSelectorFacts:
+        """Return the facts about a selector; equal selectors are queried once."""
         try:
             text = query_text.render_selector(part)
         except query_text.UnwritableQueryError:
@@ -202,6 +204,7 @@ class _PrometheusSurveyor:
     def _ask_about_series(
         self, part: promql_parser.VectorSelector, text: str
     ) -> prometheus_facts.SeriesSelectorFacts:
+        """Return whether series match a selector, and if not, which part of it is unknown."""
         ask, name = self._inspector, part.name or ""
         if ask.evaluate_query(f"count({text})").answer.series:
             jobs: list[str] = self._ask_or_default(
@@ -221,7 +224,7 @@ class _PrometheusSurveyor:
     def _find_unknown_series_label(
         self, part: promql_parser.VectorSelector, name: str
     ) -> prometheus_facts.SeriesSelectorFacts:
-        """Return the first label or value of the selector that no series of the name has."""
+        """Return the first label or value of the selector that no series with this name has."""
         labels = self._inspector.list_label_names(name, self._start, self._end)
         for label, value in query_labels.find_required_matchers(part):
             if label not in labels:
@@ -247,7 +250,7 @@ class _PrometheusSurveyor:
             return found
         end = next((end for end in _FAMILY_ENDS if name.endswith(end)), "")
         family = self._inspector.find_metric_type(name.removesuffix(end)) if end else ""
-        # The parts of histograms and summaries are counters, unlike the family as a whole.
+        # The series of histograms and summaries are counters, unlike the metric family.
         return "counter" if family in {"histogram", "summary"} else family
 
     def _list_recording_rules(self) -> Iterator[tuple[str, str]]:
@@ -258,7 +261,7 @@ class _PrometheusSurveyor:
             try:
                 yield query_tree.normalise_query(promql_parser.parse(query)), name
             except ValueError:
-                continue  # the parser does not know the syntax; it may be newer
+                continue  # the server can accept syntax that the parser does not know
 
 
 def _convert_to_query_sample(each: answers.InstantVectorSample) -> prometheus_facts.QuerySample:

@@ -1,7 +1,7 @@
-"""`explain`: the metric evidence of the rules that act on a pod, for each node.
+"""Collects the metric evidence of the rules that act on a pod, for `explain`.
 
-The form is that of schemas/explain.schema.json: each metric once, in the scale of its query, and
-the rules that read it.
+The form is defined in schemas/explain.schema.json: each metric appears once, in the scale of its
+query, with the rules that read it.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _KINDS = reject.Reject | score.ConditionScore | score.NumberScore
 
 
 class PodMetricEvidence:
-    """The evidence from the metrics that are relevant for one pod."""
+    """The metric evidence of the rules that apply to one pod."""
 
     def __init__(
         self,
@@ -32,7 +32,7 @@ class PodMetricEvidence:
     ) -> None:
         """Select the rules among `plugins` that act on pods of `shape` now.
 
-        `measured` names the kind of object that has samples, if it is not a node.
+        `measured` names the kind of object that has samples: `node` or `cluster`.
         """
         self._measured = measured
         self._snap = snap
@@ -56,11 +56,11 @@ class PodMetricEvidence:
         }
 
     def list_metric_readers(self) -> list[readings.MetricReader]:
-        """Return the readers of the metrics, one for each rule that reads a metric."""
+        """Return the metric readers of all rules, one per rule and metric."""
         return [reader for _, told in self._rules for reader in told.metrics]
 
     def describe_rule_reading(self, ref: status.RuleRef | None, row: int) -> str | None:
-        """Return the metric evidence of a rule that rejected a node; None if it reads none."""
+        """Return the metric evidence of a rule that rejected a node; None if it reads no metric."""
         known = None if ref is None else self._by_ref.get(ref)
         if known is None:
             return None
@@ -71,6 +71,7 @@ class PodMetricEvidence:
     def _render_rule(
         self, rule: outage_hold.MetricRule, told: evidence.RuleEvidence
     ) -> dict[str, object]:
+        """Return a rule with the metrics that it reads and the outage that disables it, if any."""
         ref = base.rule_ref(rule.head)
         lost = rule.outage(self._snap)
         return {
@@ -83,6 +84,7 @@ class PodMetricEvidence:
         }
 
     def _render_metric(self, reader: readings.MetricReader) -> dict[str, object]:
+        """Return a metric with its reading on every node."""
         snap = self._snap
         found = reader.read(snap.view_all_rows())
         return {
@@ -96,6 +98,7 @@ class PodMetricEvidence:
 
 
 def _render_reading(found: readings.Readings, row: int) -> dict[str, object]:
+    """Return the state, value, age and added load of a metric on one node."""
     is_known = bool(found.is_known[row])
     return {
         "state": found.state(row).value,

@@ -1,4 +1,4 @@
-"""Loads a cluster file into the scheduler's own state: a cache, and the pending pods."""
+"""Loads a cluster file into the scheduler's own state: a cache and the pending pods."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ class OfflineCluster:
 
     Attributes:
         cache: nodes, placed pods and all other objects except pending pods.
-        shapes: shapes of all its pods.
-        placed: pods on nodes, by `namespace/name`.
-        pending: pods that wait for a node, in the order of the file, which counts as the order of
-            arrival; pods that have ended or are being deleted do not wait. Pods are nominated as
-            their status says, as when the queue of a scheduler receives them.
-        passed_over: why other pods neither wait nor run, by `namespace/name`.
+        shapes: the shapes of all its pods.
+        placed: the pods on nodes, keyed by `namespace/name`.
+        pending: the pods that wait for a node, in the order of the file, which counts as the order
+            of arrival. Pods that have ended or are being deleted do not wait. Nominations in the
+            status of pods are in effect, as in a scheduler that has received the pods.
+        passed_over: why the other pods neither wait nor run, keyed by `namespace/name`.
     """
 
     cache: caches.Cache
@@ -36,7 +36,7 @@ class OfflineCluster:
 
 
 def make_empty_cluster(now: datetime.datetime) -> OfflineCluster:
-    """Return an empty cluster at the time `now`."""
+    """Return an empty cluster whose clock is stopped at `now`."""
     return OfflineCluster(caches.Cache(clocks.ManualClock(now)), pod_shape.PodShapeCache())
 
 
@@ -46,10 +46,10 @@ def add_cluster_objects(
     where: str,
     annotation_keys: frozenset[str] = frozenset(),
 ) -> None:
-    """Add the objects of a file; `annotation_keys` are the annotations of pods that policies read.
+    """Add the objects of a file; `annotation_keys` are the pod annotations that policies read.
 
     Raises:
-        InputError: an object appears twice, or has an invalid quantity.
+        InputError: an object appears twice or has an invalid quantity.
     """
     _refuse_duplicates(where, "Node", (node.name for node in found.nodes))
     _refuse_duplicates(where, "Pod", (pod.key for pod in found.pods))
@@ -92,6 +92,7 @@ def _refuse_duplicates(where: str, kind: str, names: Iterable[str]) -> None:
 def _add_stored_object(
     cluster: OfflineCluster, item: storage_objects.StorageObject, where: str
 ) -> None:
+    """Add a storage object, or raise InputError if one of its quantities is invalid."""
     kind = type(item)
     try:
         for text in storage_objects.list_quantities(item):
@@ -110,6 +111,7 @@ def _add_node(cluster: OfflineCluster, node: objects.Node, where: str) -> None:
 
 
 def _add_pod(cluster: OfflineCluster, pod: objects.Pod, where: str) -> None:
+    """Add a pod as placed, pending or passed over."""
     if pod.is_terminal:
         cluster.passed_over[pod.key] = f"has ended, its phase is {pod.status.phase}"
         return

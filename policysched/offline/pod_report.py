@@ -1,6 +1,6 @@
-"""`explain`: the decision about a pending pod, considered alone, and its reasons.
+"""Makes the report of `explain`: the decision for a pending pod, considered alone, and its reasons.
 
-The report has the form of schemas/explain.schema.json.
+The report follows schemas/explain.schema.json.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ from policysched.framework import (
 from policysched.offline import metric_evidence, offline_cluster
 
 OnNode: TypeAlias = Callable[[status.Status, str], tuple[str, ...]]
-"""Returns the evidence of each reason for rejecting a node, or no evidence if it is not needed."""
+"""Returns the evidence for each reason of a rejection; empty for nodes outside `evidence_of`."""
 _Detail: TypeAlias = tuple[str | None, tuple[str, ...]]
 _MAX_NAMES_COMPARED = 2000
-"""The search for a misspelt name stops here: with more names it takes too long."""
+"""The maximum number of names to search for a similar one, which bounds the search time."""
 
 
 def find_pod(cluster: offline_cluster.OfflineCluster, key: str) -> pod_shape.PodInfo:
-    """Return the pod called `namespace/name` (or `name` in `default`), as a pending one.
+    """Return the pod called `namespace/name` (or `name` in `default`) as a pending pod.
 
-    A pod that has a node is removed from it in the cache, so that it can be decided again.
+    A placed pod is removed from its node in the cache, so that it can be decided again.
 
     Raises:
         InputError: the pod does not exist, has ended or is being deleted.
@@ -56,6 +56,7 @@ def find_pod(cluster: offline_cluster.OfflineCluster, key: str) -> pod_shape.Pod
 def _make_unknown_pod_error(
     cluster: offline_cluster.OfflineCluster, name: str
 ) -> errors.InputError:
+    """Return the error for an unknown pod, which suggests pods with the same or a similar name."""
     known = [info.key for info in cluster.pending] + list(cluster.placed)
     namesakes = [key for key in known if key.endswith(f"/{name.rsplit('/', 1)[-1]}")]
     if namesakes:
@@ -76,8 +77,8 @@ def report_pod(
 ) -> dict[str, object]:
     """Return the report about one pod in the form of the schema, including metric evidence.
 
-    `candidates` are the shadow policies to evaluate. `evidence_of` are the nodes for which the
-    report contains the numbers and names behind each reason; None for all nodes.
+    `candidates` are the shadow policies to evaluate. The report contains the evidence behind each
+    reason for the nodes in `evidence_of`; None means all nodes.
     """
     return report_explanation(
         framework, framework.explain_pod(info, snap), snap, candidates, evidence_of
@@ -91,7 +92,7 @@ def report_explanation(
     candidates: Sequence[shadow.Candidate] = (),
     evidence_of: Collection[str] | None = (),
 ) -> dict[str, object]:
-    """Return the report for an explanation that the caller has; see `report_pod`."""
+    """Return the report for an existing explanation; see `report_pod` for the arguments."""
     info = found.pod
     measured = metric_evidence.PodMetricEvidence(framework.profile.plugins, info.shape, snap)
     evidence = collect_rejection_evidence(framework, info, snap)
@@ -151,7 +152,7 @@ def _render_nodes(
     measured: metric_evidence.PodMetricEvidence,
     evidence: OnNode,
 ) -> dict[str, object]:
-    """Return node → verdict; nodes with equal verdicts, which are most, share one object."""
+    """Return node → verdict; nodes with equal verdicts share one object."""
     made: dict[tuple[object, ...], object] = {}
     found: dict[str, object] = {}
     for verdict in verdicts:
@@ -180,13 +181,14 @@ def _render_verdict(
 
 
 def list_failures(verdict: explanation.NodeVerdict) -> tuple[status.Status, ...]:
-    """Return every failure on a node, including the one that decides."""
+    """Return every failure on a node, including the deciding one."""
     if verdict.first.is_success or verdict.first in verdict.all_failures:
         return verdict.all_failures
     return (verdict.first, *verdict.all_failures)
 
 
 def _render_failures(answer: status.Status, detail: _Detail) -> list[dict[str, object]]:
+    """Return an entry for each reason of a failure, with its rule and evidence."""
     rule = answer.rule
     measured = {} if detail[0] is None else {"measured": detail[0]}
     evidence = detail[1] or [""] * len(answer.reasons)
@@ -208,7 +210,7 @@ def _render_failures(answer: status.Status, detail: _Detail) -> list[dict[str, o
 def _render_scores(
     table: score_table.ScoreTable, names: list[str]
 ) -> dict[str, dict[str, int | float]]:
-    """Return node → plugin → weighted points, with `total`."""
+    """Return node → plugin → weighted points, with the key `total` for their sum."""
     columns = {name: points.tolist() for name, points in table.by_plugin.items()}
     totals = table.totals.tolist()
     return {

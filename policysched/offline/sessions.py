@@ -1,4 +1,4 @@
-"""`explain` and `simulate`: profiles decide pods of cluster files, or of a running cluster."""
+"""Decides the pods of cluster files or of a running cluster, for `explain` and `simulate`."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ class OfflineInputs:
 
     Attributes:
         cluster: a file, `-` for standard input, or a running cluster.
-        policies: see `policy_sources.read_policy_texts`.
-        params: values of params.
-        metrics: a file, see `metrics_file`.
+        policies: paths as in `policy_sources.read_policy_texts`.
+        params: the values of params.
+        metrics: the path of a metrics file; see `metrics_file`.
         now: the time of all decisions.
-        scheduler_name: the profile that decides all pods; None for each pod's own.
+        scheduler_name: the profile that decides all pods; None to use the profile of each pod.
     """
 
     cluster: str | live_cluster.LiveClusterReference
@@ -46,11 +46,11 @@ class DeciderFactory:
     """Makes deciders for clusters from the inputs that all clusters share.
 
     Attributes:
-        policies: the profiles.
+        policies: the source of the profiles.
         now: the time of all decisions.
-        samples: of metrics.
-        scheduler_name: the profile that decides all pods; None for each pod's own.
-        leaves_out: whether pods of a schedulerName are left to another scheduler.
+        samples: the samples of metrics, keyed by metric.
+        scheduler_name: the profile that decides all pods; None to use the profile of each pod.
+        leaves_out: returns whether pods with a schedulerName are left to another scheduler.
     """
 
     policies: policies.PolicySet
@@ -65,10 +65,10 @@ class DeciderFactory:
         where: str,
         rng: random.Random | None = None,
     ) -> PodDecider:
-        """Return the decider of the pods of a cluster; `rng` breaks ties.
+        """Return the decider for the pods of a cluster; `rng` breaks ties.
 
-        The decider has its own plugins, because plugins keep state. Errors name the cluster by
-        `where`.
+        The decider has its own plugins, because plugins keep state. `where` is the name of the
+        cluster in errors.
 
         Raises:
             InputError: the cluster is invalid, or the profile does not exist.
@@ -93,12 +93,12 @@ class DeciderFactory:
 
 
 class OfflineSession:
-    """Deciders for each cluster of the input, one after the other.
+    """Makes a decider for each cluster of the input, one after another.
 
     Attributes:
         is_lines: whether the input is JSON lines.
         warnings: findings about the policies that are not errors.
-        unmeasured: names of metrics that the policies read and that have no sample for any node.
+        unmeasured: the names of metrics that the policies read but for which no node has a sample.
         metrics: the metrics file; None without one.
     """
 
@@ -106,7 +106,7 @@ class OfflineSession:
         """Read everything except the clusters.
 
         Raises:
-            InputError: something cannot be read, or is invalid.
+            InputError: an input cannot be read or is invalid.
         """
         policy_set = policies.load_policy_set(
             inputs.policies,
@@ -139,8 +139,8 @@ class OfflineSession:
         with process.pause_garbage_collection():
             for where, found in self._clusters.places:
                 yield self._basis.make_decider(found, where, rng)
-                # Automatic collection is paused; collect the garbage of this cluster before the
-                # next one.
+                # Automatic collection is paused, so the garbage of this cluster is collected before
+                # the next cluster.
                 if self.is_lines:
                     gc.collect()
 
@@ -160,12 +160,12 @@ class PodDecider:
     """Decides the pods of one cluster.
 
     Attributes:
-        cluster: the cluster.
+        cluster: the cluster, with its pending and placed pods.
         choice: chooses the profile of each pod.
         shadows: the shadow policies to evaluate.
         policy_set: the source of the profiles.
-        profiles: the profiles.
-        handle: the handle with which their plugins were created.
+        profiles: the profiles that decide its pods.
+        handle: the handle that their plugins received.
     """
 
     cluster: offline_cluster.OfflineCluster
@@ -180,7 +180,7 @@ class PodDecider:
     ) -> Iterator[dict[str, Any]]:
         """Yield the report about each pending pod, considered alone, in the order of the file.
 
-        `evidence_of`: see `pod_report.report_pod`.
+        `evidence_of` has the same meaning as in `pod_report.report_pod`.
         """
         for info in self.cluster.pending:
             framework = self.choice.choose_framework(info)
@@ -188,7 +188,7 @@ class PodDecider:
                 yield self.report_pod(framework, info, evidence_of)
 
     def explain_pod(self, pod: str, evidence_of: Collection[str] | None = ()) -> dict[str, Any]:
-        """Return the report about one pod; see `pod_report.find_pod`.
+        """Return the report about one pod, which `pod_report.find_pod` finds.
 
         Raises:
             InputError: the pod does not exist, or no profile serves it.
@@ -197,7 +197,7 @@ class PodDecider:
         return self.report_pod(self.choice.require_framework(info), info, evidence_of)
 
     def simulate_placements(self) -> Iterator[simulating.SimulatedPlacement]:
-        """Yield the placement of each pending pod, in queue order."""
+        """Yield the placement of each pending pod in queue order."""
         return simulating.simulate_placements(self.cluster, self.choice, self.shadows)
 
     def list_allocations(self) -> list[simulating.ResourceAllocation]:
@@ -221,7 +221,7 @@ class PodDecider:
         found: explanation.Explanation,
         evidence_of: Collection[str] | None = (),
     ) -> dict[str, Any]:
-        """Return the report about a pod from the explanation by `framework`."""
+        """Return the report about a pod from an explanation that `framework` made."""
         candidates = self.shadows.get(framework.profile.scheduler_name, ())
         snap = self.cluster.cache.snapshot()
         return pod_report.report_explanation(framework, found, snap, candidates, evidence_of)

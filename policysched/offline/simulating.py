@@ -1,8 +1,8 @@
-"""`simulate`: all pending pods of a cluster file are scheduled one after the other.
+"""Schedules all pending pods of a cluster one after another, for `simulate`.
 
-Every pod is assumed on its node before the next one is decided, as in the scheduling cycle of
-`run`. Nothing is bound, so PreBind, Bind and PostBind plugins do not run, and a Permit plugin that
-delays a pod counts as an approval.
+Every pod is assumed on its node before the next pod is decided, as in the scheduling cycle of
+`run`. Nothing is bound, so PreBind, Bind and PostBind plugins do not run. A Permit plugin that
+delays a pod counts as approving it.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ from policysched.profiles import profile_choice
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class SimulatedPlacement:
-    """The simulated decision about one pod.
+    """The simulated decision for one pod.
 
     Attributes:
         pod: `namespace/name`.
-        node: None if the pod stays pending; then `message` has the reason.
-        feasible: number of feasible nodes.
-        best: names of the nodes with the highest total, sorted.
-        victims: pods that preemption removed for it.
+        node: the chosen node; None if the pod stays pending, with the reason in `message`.
+        feasible: the number of feasible nodes.
+        best: the names of the nodes with the highest total, sorted.
+        victims: the pods that preemption removed for it.
         nominated: the node from which they are evicted; None without victims.
         gate: the PreEnqueue rejection that keeps the pod out of the queue, if any.
-        reasons: the distinct reasons for which nodes reject the pod.
-        shadows: the decisions of shadow policies about the pod.
+        reasons: the distinct reasons why nodes reject the pod.
+        shadows: the decisions of shadow policies for the pod.
     """
 
     pod: str
@@ -50,7 +50,7 @@ class SimulatedPlacement:
 
 
 Shadows: TypeAlias = Mapping[str, Sequence[shadow.Candidate]]
-"""Shadow policies to evaluate, by schedulerName."""
+"""Maps a schedulerName to the shadow policies to evaluate."""
 
 
 def simulate_placements(
@@ -67,7 +67,7 @@ def simulate_placements(
 def list_pods_in_queue_order(
     cluster: offline_cluster.OfflineCluster, choice: profile_choice.ProfileChoice
 ) -> list[tuple[runtime.Framework, pod_shape.PodInfo]]:
-    """Return the pods in the order of QueueSort; they arrived in the order of the file."""
+    """Return the pods in the order of QueueSort; the order of the file is the arrival order."""
     waiting = []
     for sequence, info in enumerate(cluster.pending):
         framework = choice.choose_framework(info)
@@ -78,7 +78,7 @@ def list_pods_in_queue_order(
 
 
 class SchedulingSimulation:
-    """Scheduling cycles on a cache; all effects of one pod are applied before the next pod."""
+    """Runs scheduling cycles on a cache; each pod takes full effect before the next pod."""
 
     def __init__(self, cache: caches.Cache, shadows: Shadows) -> None:
         """Use `cache`, which changes with every placement."""
@@ -88,7 +88,7 @@ class SchedulingSimulation:
     def place_pod(
         self, framework: runtime.Framework, info: pod_shape.PodInfo, preferred: str | None = None
     ) -> SimulatedPlacement:
-        """Schedule a pod unless a gate holds it; of equally good nodes the `preferred` one wins."""
+        """Schedule a pod unless a gate holds it; among equally good nodes, `preferred` wins."""
         gate = framework.pre_enqueue(info)
         if gate.is_success:
             return self._schedule_pod(framework, info, preferred)
@@ -107,7 +107,8 @@ class SchedulingSimulation:
         )
         if result.node_name is None:
             made_room = self._run_preemption(framework, info, result)
-            # The victims are gone at once here, so the pod is decided again without a new attempt.
+            # The victims are removed immediately, so the pod is decided again within the same
+            # attempt.
             if made_room is not None:
                 info = replace_nominated_node(info, made_room.nominated_node_name or "")
                 placement = _add_victims(placement, made_room)
@@ -131,7 +132,7 @@ class SchedulingSimulation:
     def _decide_by_shadow_policies(
         self, framework: runtime.Framework, info: pod_shape.PodInfo, result: runtime.ScheduleResult
     ) -> list[shadow.Verdict]:
-        """Return the decisions of shadow policies, before any victim is removed."""
+        """Return the decisions of shadow policies before any victim is removed."""
         candidates = self._shadows.get(framework.profile.scheduler_name, ())
         return shadow.decide_all(candidates, info, self._cache.snapshot(), result)
 
@@ -140,7 +141,7 @@ class SchedulingSimulation:
     ) -> interface.PostFilterResult | None:
         """Run PostFilter plugins and evict the victims; return None if that does not help.
 
-        In that case the message stays the one from the filters, as in `explain`.
+        In that case, the message of the filters remains, as in `explain`.
         """
         diagnosis = result.diagnosis
         if diagnosis is None:
@@ -160,7 +161,7 @@ class SchedulingSimulation:
     def _carry_out_preemption(
         self, info: pod_shape.PodInfo, answer: interface.PostFilterResult
     ) -> None:
-        """Remove the victims, and nominations of lower priority (executor.go, prepareCandidate)."""
+        """Remove the victims and lower-priority nominations (executor.go, prepareCandidate)."""
         for victim in answer.victims:
             self._cache.remove_pod(victim)
         for other in self._cache.nominated.get_nominated_pods(answer.nominated_node_name or ""):
@@ -172,8 +173,8 @@ class SchedulingSimulation:
     ) -> int:
         """Return the number of feasible nodes, even if only the nominated node was tried.
 
-        The nominated node counts even if scoring the other nodes fails: the decision needs no
-        scores.
+        The nominated node counts even if scoring the other nodes fails, because the decision needs
+        no scores.
         """
         if result.node_name != info.pod.status.nominated_node_name:
             return result.feasible_count
@@ -236,7 +237,7 @@ def _list_best_node_names(result: runtime.ScheduleResult, cache: caches.Cache) -
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class ResourceAllocation:
-    """The total requests for a resource and its total capacity: milli-CPU, bytes or counts."""
+    """The total requests for a resource and its total capacity, in milli-CPU, bytes or counts."""
 
     resource: str
     requested: int
@@ -244,7 +245,7 @@ class ResourceAllocation:
 
 
 def list_allocations(cache: caches.Cache) -> list[ResourceAllocation]:
-    """Return the allocation of every resource that some node has, over all nodes."""
+    """Return the allocation, summed over all nodes, of every resource that some node has."""
     nodes = cache.nodes
     is_alive = nodes.is_alive[: nodes.size]
     requested = nodes.requested[: nodes.size][is_alive].sum(axis=0).tolist()
