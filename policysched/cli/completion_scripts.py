@@ -1,4 +1,4 @@
-"""Completion scripts for bash, zsh and fish."""
+"""Renders completion scripts for bash, zsh and fish."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class CompletionValues:
-    """The completions for one position; empty if none are known.
+    """The completions at one position; empty if none are known.
 
     Attributes:
         words: fixed words.
-        suffixes: suffixes of the files to complete; "" for any file.
-        has_folders: whether folders are completed, too.
+        suffixes: the suffixes of the files to complete; "" for any file.
+        has_folders: whether folders are also completed.
     """
 
     words: tuple[str, ...] = ()
@@ -27,8 +27,8 @@ class CompletionOption:
     """An option of a command.
 
     Attributes:
-        names: such as `-o` and `--output`.
-        about: its help text.
+        names: the names, such as `-o` and `--output`.
+        about: the help text.
         values: the completions of its value; None if it takes no value.
     """
 
@@ -39,12 +39,12 @@ class CompletionOption:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class CompletionCommand:
-    """A command, or a form of one.
+    """A command, or a form of a command such as `explain pod`.
 
     Attributes:
-        path: its words; empty for the program itself.
+        path: the words of the command; empty for the program itself.
         values: the completions of its positional arguments.
-        options: its options.
+        options: the options of the command, without those of its forms.
     """
 
     path: tuple[str, ...]
@@ -129,17 +129,17 @@ compdef _policysched policysched
 
 
 def render_bash_script(commands: Sequence[CompletionCommand]) -> str:
-    """Return the script for bash."""
+    """Render the script for bash."""
     return _BASH.format(**_render_case_arms(commands, "path"))
 
 
 def render_zsh_script(commands: Sequence[CompletionCommand]) -> str:
-    """Return the script for zsh."""
+    """Render the script for zsh."""
     return _ZSH.format(**_render_case_arms(commands, "path_"))
 
 
 def _render_case_arms(commands: Sequence[CompletionCommand], variable: str) -> dict[str, str]:
-    """Return the arms of all cases; the path of a command begins with a blank."""
+    """Return the arms of all `case` statements; the path of a command begins with a blank."""
     paths = [each.path for each in commands if each.path]
     steps = [
         f"'{_format_command_path(p[:-1])} {p[-1]}') {variable}='{_format_command_path(p)}' ;;"
@@ -169,7 +169,7 @@ def _render_case_arms(commands: Sequence[CompletionCommand], variable: str) -> d
 
 
 def _render_case_pattern(command: CompletionCommand, option: CompletionOption) -> str:
-    """Return the pattern of the words before a value of the option."""
+    """Return the pattern that matches the words before a value of the option."""
     path = _format_command_path(command.path)
     return "|".join(_quote_for_shell(f"{path} {name}") for name in option.names)
 
@@ -179,7 +179,7 @@ def _format_command_path(path: Iterable[str]) -> str:
 
 
 def list_option_names(command: CompletionCommand) -> Iterator[str]:
-    """Yield the names of the options of a command."""
+    """Yield the option names of a command."""
     for option in command.options:
         yield from option.names
     if not command.path:
@@ -207,7 +207,7 @@ def _indent(lines: Iterable[str], indent: str) -> str:
 
 
 def render_fish_script(commands: Sequence[CompletionCommand]) -> str:
-    """Return the script for fish."""
+    """Render the script for fish."""
     lines = [
         "# fish completion of policysched: policysched completion fish | source",
         "complete -c policysched -f",
@@ -224,6 +224,7 @@ def render_fish_script(commands: Sequence[CompletionCommand]) -> str:
 def _render_fish_command(
     command: CompletionCommand, commands: Sequence[CompletionCommand]
 ) -> Iterator[str]:
+    """Yield the `complete` lines of one command, which apply only after its words."""
     seen = "; and ".join(f"__fish_seen_subcommand_from {word}" for word in command.path)
     forms = [each.path[-1] for each in commands if each.path[:-1] == command.path and each.path]
     if forms:

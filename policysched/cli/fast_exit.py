@@ -1,7 +1,7 @@
 """Ends the process without freeing its objects one by one.
 
-Freeing a large cluster object by object takes a quarter of the time for reading and deciding it,
-while the operating system frees all memory at once.
+Freeing a large cluster object by object would take a quarter of the time needed to read and decide
+it. The operating system frees all memory at once.
 """
 
 from __future__ import annotations
@@ -14,19 +14,19 @@ _held: list[object] | None = None
 
 
 def enable_fast_exit() -> None:
-    """Declare that `exit_process` ends this process; without the call, nothing is kept."""
+    """Declare that `exit_process` ends this process; without this call, no object is kept."""
     global _held  # noqa: PLW0603 - there is one process, and it ends once
     _held = []
 
 
 def keep_until_exit(thing: object) -> None:
-    """Keep an object until the process ends."""
+    """Keep an object alive until the process ends."""
     if _held is not None:
         _held.append(thing)
 
 
 def exit_process(exit_code: int) -> NoReturn:
-    """End the process, immediately if an object is kept; the streams are flushed first."""
+    """Flush the streams and end the process, immediately if an object is kept."""
     if _held:
         sys.stdout.flush()
         sys.stderr.flush()

@@ -1,8 +1,8 @@
 """`kubectl_complete-policysched`: the completion of `kubectl policysched`.
 
 kubectl runs this program with the words after `policysched`; the last word is incomplete. The
-program prints one candidate a line and finally a colon with a number, the ShellCompDirective of
-cobra, the library of kubectl's command line. The number determines how the shell continues.
+program prints one candidate per line and finally a colon with a number, the ShellCompDirective of
+cobra, which is kubectl's command line library. The number determines how the shell continues.
 """
 
 from __future__ import annotations

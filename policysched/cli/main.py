@@ -1,6 +1,6 @@
 """The entry point: finds the command, imports only its module, and converts errors to exit codes.
 
-Exit codes: 0 fine, 1 findings, 2 unreadable or invalid input, 3 usage, 130 interrupted.
+Exit codes: 0 success, 1 findings, 2 unreadable or invalid input, 3 usage, 130 interrupted.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _HELP = {
 }
 _OWN_OPTIONS = ("-h", "--help", "--version", "--")
 _SERVERS = ("run", "webhook")
-"""Commands that use the last value of a repeated option: manifest overlays append flags."""
+"""Commands in which the last value of a repeated option wins: manifest overlays append flags."""
 _NAMESPACE = frozenset({"-n", "--namespace"})
 _NAMESPACE_HINT = "write the namespace in the name: `policysched explain NAMESPACE/NAME`"
 _CANNOT_WRITE = (errno.EBADF, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.ENOSPC)
@@ -51,7 +51,7 @@ _EXIT_BROKEN_PIPE = 141  # 128 + SIGPIPE: the shell's exit code for a closed pip
 
 
 class _Command(Protocol):
-    """The interface of a module of `commands`."""
+    """The interface of a module in `commands`."""
 
     def configure(self, parser: argparse.ArgumentParser) -> None:
         """Add the options and arguments of the command to its parser."""
@@ -73,7 +73,7 @@ class _StoreOnceAction(argparse.Action):
         """Store the value.
 
         Raises:
-            UsageError: the option was given before.
+            UsageError: the option is repeated, and the command is not a server.
         """
         given = cast("_Parser", parser).given
         is_server = parser.prog.rpartition(" ")[2] in _SERVERS
@@ -87,21 +87,21 @@ class _Parser(argparse.ArgumentParser):
     """An argument parser with errors on one line, exit code 3 and no abbreviations.
 
     Attributes:
-        given: the single-value options in the words parsed so far, by `dest`.
+        given: the `dest` of each single-value option in the words parsed so far.
     """
 
     def __init__(self, **settings: object) -> None:
-        super().__init__(**(settings | {"allow_abbrev": False}))  # type: ignore[arg-type]  # argparse's own keywords, handed through
+        super().__init__(**(settings | {"allow_abbrev": False}))  # type: ignore[arg-type]  # keywords passed on to argparse
         self.given: set[str] = set()
         for action in (None, "store"):
             self.register("action", action, _StoreOnceAction)
 
-    def parse_known_args(  # type: ignore[override]  # argparse takes namespaces of other types, too
+    def parse_known_args(  # type: ignore[override]  # argparse also accepts other namespace types
         self, args: Sequence[str] | None = None, namespace: argparse.Namespace | None = None
     ) -> tuple[argparse.Namespace, list[str]]:
-        """Parse the words and refuse unrecognised ones.
+        """Parse the arguments and refuse unrecognised words.
 
-        argparse would leave them to the outermost parser, whose name would be in the error.
+        argparse would leave them to the outermost parser, whose name would appear in the error.
         """
         self.given.clear()
         found, rest = super().parse_known_args(args, namespace)
@@ -111,7 +111,7 @@ class _Parser(argparse.ArgumentParser):
         return found, rest
 
     def format_help(self) -> str:
-        """Return the help text, whose commands start with the program name as it was called."""
+        """Return the help text, in which commands start with the program name as it was called."""
         self.description = program_name.replace_program_name(self.description or "")
         self.epilog = program_name.replace_program_name(self.epilog or "")
         for action in self._actions:
@@ -131,7 +131,7 @@ def _wrap_help(text: str) -> str:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command line `argv` (default: the process's own) and return the exit code."""
+    """Run the command line `argv` (default: `sys.argv[1:]`) and return the exit code."""
     _replace_closed_streams()
     _use_utf8(sys.stdout)
     try:
@@ -157,7 +157,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _replace_closed_streams() -> None:
     """Replace streams that the caller closed: stdin and stdout fail, stderr discards its text.
 
-    Python sets them to None, and the next opened file would get the file descriptor of the stream.
+    Python sets closed streams to None, and the next file to be opened would get their file
+    descriptors.
     """
     if sys.stdin is None:
         sys.stdin = os.fdopen(os.open(os.devnull, os.O_WRONLY), "r", encoding="utf-8")
@@ -168,7 +169,7 @@ def _replace_closed_streams() -> None:
 
 
 def _use_utf8(stream: TextIO) -> None:
-    """Write UTF-8 regardless of the locale, as kubectl does: policies and JSON are UTF-8.
+    """Write UTF-8 regardless of the locale, like kubectl: policies and JSON are UTF-8.
 
     File names that are not UTF-8 are written as their original bytes.
     """
@@ -182,16 +183,18 @@ def _redirect_to_null(stream: TextIO) -> None:
 
 
 def _print_problem(problem: object) -> None:
+    """Print an error on stderr without secrets."""
     from policysched.cli.render import output  # noqa: PLC0415 - as above
     from policysched.observability import logs  # noqa: PLC0415 - most commands end without a problem
 
     try:
         output.print_error(logs.SECRETS.remove_secrets(str(problem)))
-    except OSError:  # stderr cannot be written either
+    except OSError:  # stderr is not writable either
         _redirect_to_null(sys.stderr)
 
 
 def _run_command_line(argv: list[str]) -> int:
+    """Parse the command line, importing only the named command, and run it."""
     parser, subparsers = _build_parsers()
     name = next((argument for argument in argv if not argument.startswith("-")), None)
     _refuse_options_before_command(argv, subparsers)
@@ -202,7 +205,7 @@ def _run_command_line(argv: list[str]) -> int:
         command.configure(subparsers[name])
     try:
         args = parser.parse_args(argv)
-    except SystemExit as request:  # --help and --version have printed their text
+    except SystemExit as request:  # --help or --version has printed its text
         return int(request.code or 0)
     if command is None:
         parser.error("no command is given")
@@ -213,7 +216,7 @@ def _run_command_line(argv: list[str]) -> int:
 
 
 def _build_parsers() -> tuple[_Parser, dict[str, _Parser]]:
-    """Return the main parser, and the parsers of all commands by name, still without options."""
+    """Return the main parser and the parsers of all commands, keyed by name and without options."""
     parser = _Parser(prog=program_name.get_program_name(), description=policysched.__doc__)
     parser.add_argument(
         "--version", action="version", version=f"policysched {policysched.__version__}"
@@ -227,7 +230,7 @@ def _build_parsers() -> tuple[_Parser, dict[str, _Parser]]:
 
 
 def build_command_parsers(wanted: Collection[str] = _HELP) -> dict[str, argparse.ArgumentParser]:
-    """Return the parser of each command by its name; only the `wanted` commands are imported.
+    """Return the parser of each command, keyed by name; only `wanted` commands are imported.
 
     The parsers of the other commands have no options.
     """
@@ -244,7 +247,7 @@ def _load_command(name: str) -> _Command:
 
 
 def _refuse_options_before_command(argv: Sequence[str], known: Collection[str]) -> None:
-    """Refuse options before the command, the position of kubectl's own options.
+    """Refuse options before the command, where kubectl has its own options.
 
     Raises:
         UsageError: the first word is an option, and a later word is a command.

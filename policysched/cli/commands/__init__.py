@@ -1,1 +1,1 @@
-"""The commands: one module for each, with the name of the command."""
+"""The commands; each module is named after its command."""

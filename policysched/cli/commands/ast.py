@@ -1,4 +1,4 @@
-"""`policysched ast`: the syntax tree of policy files, and policy files of a syntax tree."""
+"""`policysched ast`: print the syntax tree of policy files, or the policy text of a syntax tree."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print trees, or policy texts."""
+    """Print trees or policy texts."""
     if args.from_json is None:
         if not args.paths:
             raise errors.UsageError("no policies are named; give a PATH, or --from-json FILE")
@@ -62,6 +62,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _print_trees(args: argparse.Namespace) -> int:
+    """Print the trees of all files as text or JSON; print only the errors if any file has some."""
     from policysched.lang.interchange import tree_text  # noqa: PLC0415 - `--help` does without Lark
 
     with progress.show_reading_progress("reading policies", args.paths):
@@ -85,6 +86,7 @@ def _print_trees(args: argparse.Namespace) -> int:
 
 
 def _print_problems(text: Any, encoded: tree_text.EncodedText) -> None:  # noqa: ANN401 - a source text, whose module is not loaded
+    """Print the errors that prevent a text from having a tree."""
     from policysched.lang.diagnostics import rendering  # noqa: PLC0415 - `--help` does without
 
     for finding in encoded.diagnostics:
@@ -96,13 +98,14 @@ def _print_problems(text: Any, encoded: tree_text.EncodedText) -> None:  # noqa:
 
 
 def _render_tree(document: dict[str, Any]) -> Iterator[str]:
-    """Yield the lines of a tree in text form: kinds, words, positions, indented by level."""
+    """Yield the lines of a tree as text: kinds, words and positions, indented by level."""
     yield document["name"]
     for item in document["items"]:
         yield from _render_tree_node(item, "", "  ")
 
 
 def _render_tree_node(node: dict[str, Any], field: str, indent: str) -> Iterator[str]:
+    """Yield the line of a node and the lines of its children."""
     inner = {name: value for name, value in node.items() if name not in _SHOWN_ELSEWHERE}
     words = {
         name: shown
@@ -130,7 +133,7 @@ def _render_value(value: object, field: str, indent: str) -> Iterator[str]:
 
 
 def _format_tree_scalar(value: object) -> str | None:
-    """Return a value that fits behind its name; None if it has parts of its own."""
+    """Format a value that is printed on the line of its node; None for a value with children."""
     if isinstance(value, dict) and value["kind"] in ("word", "numeral", "promql"):
         from policysched.lang.syntax import printing  # noqa: PLC0415 - `--help` does without
 
@@ -150,7 +153,7 @@ def _format_tree_scalar(value: object) -> str | None:
 
 
 def _read_texts_from_trees(path: str) -> Iterator[str]:
-    """Yield the policy texts of a file of trees.
+    """Yield the policy texts in a file of trees.
 
     Raises:
         InputError: the file has another form, or a tree has no policy text; the error contains the
@@ -167,6 +170,11 @@ def _read_texts_from_trees(path: str) -> Iterator[str]:
 
 
 def _parse_tree_document(path: str) -> object:
+    """Return the JSON document in a file or on stdin.
+
+    Raises:
+        InputError: the input is not JSON.
+    """
     import orjson  # noqa: PLC0415 - `--help` does without
 
     from policysched.inputs import object_lists  # noqa: PLC0415 - only this form needs it
@@ -181,6 +189,11 @@ def _parse_tree_document(path: str) -> object:
 
 
 def _extract_encoded_texts(document: object) -> list[object]:
+    """Return the trees in a document that `ast -o json` has printed.
+
+    Raises:
+        InvalidSyntaxTreeError: the document has another form or version.
+    """
     from policysched.lang.interchange import tree_json  # noqa: PLC0415 - as above
 
     if not isinstance(document, dict) or "texts" not in document:

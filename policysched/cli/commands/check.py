@@ -1,4 +1,4 @@
-"""`policysched check`: report every error in policy texts that belong together."""
+"""`policysched check`: report every error in policy texts that are loaded together."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _write_findings(result: checker.CheckResult, form: str) -> None:
-    """Print the errors and warnings in the format of `lint`."""
+    """Print the errors and warnings in the given format, as `lint` does."""
     from policysched.lint import linter  # noqa: PLC0415 - most runs do without
 
     report = linter.LintResult(result.diagnostics, result.texts, 0)
@@ -97,6 +97,7 @@ def _write_findings(result: checker.CheckResult, form: str) -> None:
 
 
 def _print_check_result(texts: Sequence[source.SourceText], result: checker.CheckResult) -> None:
+    """Print the findings on stderr, then the numbers of policies and profiles, and the hash."""
     from policysched.lang.diagnostics import rendering  # noqa: PLC0415 - `--help` does without
 
     for finding in result.diagnostics[:_MAX_SHOWN]:

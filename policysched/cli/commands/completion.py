@@ -1,6 +1,6 @@
-"""`policysched completion`: a script for the completion of commands, options and values in a shell.
+"""`policysched completion`: print a script that completes commands, options and values.
 
-The script is generated from the parsers of all commands, so it has the same options as they do.
+The script is generated from the parsers of all commands, so it completes exactly their options.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ def _describe_command(
 def _find_completion_values(
     action: argparse.Action, command: str
 ) -> completion_scripts.CompletionValues:
-    """Return the completions of the value of an argument; empty if none are known."""
+    """Return the completions for the value of an argument; empty if none are known."""
     if action.choices is not None:
         return completion_scripts.CompletionValues(words=tuple(map(str, action.choices)))
     kind = str(action.metavar)

@@ -1,8 +1,8 @@
 """`demo`: the shipped policies place pods on an embedded cluster, with explanations.
 
-The scheduler, its queue, cache and policies are those of `run`; only the API server is simulated.
-On a terminal, the demo is drawn and paced for viewers; otherwise it prints the same content as
-text.
+The scheduler, its queue, its cache and its policies are those of `run`; only the API server is
+simulated. On a terminal, the demo is drawn and paced for viewers. Otherwise, it prints the same
+content as text.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ def _play_as_text(stage: embedded_cluster.DemoCluster, speed: float | None) -> N
 
 
 def _parse_speed(text: str) -> float:
-    """Return a number above 0."""
+    """Parse a finite speed above 0."""
     speed = float(text)
     if not 0 < speed < math.inf:
         msg = f"`{text}` is not a number above 0"

@@ -1,4 +1,4 @@
-"""`explain`: why pods fit on nodes or not, and the meaning of diagnostic codes.
+"""`explain`: show why pods fit on nodes or not, and what diagnostic codes mean.
 
 policysched explain --cluster FILE --all
 policysched explain --cluster FILE [pod] NAMESPACE/NAME [--node NODE | --all-nodes]
@@ -53,7 +53,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_node_options(parser: argparse.ArgumentParser, *, is_again: bool = False) -> None:
-    """Add the options about nodes for one pod, before or after its name."""
+    """Add the options that select nodes for one pod; they can be given before or after its name."""
     parser.add_argument(
         "--node",
         metavar="NODE",
@@ -109,7 +109,7 @@ def _write_reports(
     as_json: bool,
     is_lines: bool,
 ) -> None:
-    """Print reports as they are made; a cluster that was one line of input gets one line."""
+    """Print reports as they are made; a cluster that is one line of input gets one output line."""
     if not as_json:
         _write_texts(reports, args)
         return
@@ -123,6 +123,11 @@ def _write_reports(
 def _make_reports(
     decider: sessions.PodDecider, args: argparse.Namespace, *, as_json: bool
 ) -> Iterator[explain_text.Report]:
+    """Yield the report about the named pod or about every pending pod.
+
+    Raises:
+        InputError: the pod or the node named by `--node` does not exist.
+    """
     evidence_of = _choose_evidence_nodes(args, as_json=as_json)
     if args.form != "pod":
         yield from decider.explain_pending_pods(evidence_of)
@@ -139,7 +144,7 @@ def _make_reports(
 
 
 def _choose_evidence_nodes(args: argparse.Namespace, *, as_json: bool) -> tuple[str, ...] | None:
-    """Return the nodes for which numbers and names are printed; None for all nodes."""
+    """Return the nodes for which evidence is printed; None means all nodes."""
     node = _get_node_argument(args)
     if node is not None:
         return (node,)
@@ -147,7 +152,7 @@ def _choose_evidence_nodes(args: argparse.Namespace, *, as_json: bool) -> tuple[
 
 
 def _limit_report_to_node(report: explain_text.Report, node: str | None) -> explain_text.Report:
-    """Return the part of the report about one node; the whole report for None."""
+    """Return the part of the report about one node; the whole report if `node` is None."""
     if node is None:
         return report
     nodes = {node: report["nodes"][node]}

@@ -1,4 +1,4 @@
-"""`policysched fmt`: policy files in canonical form."""
+"""`policysched fmt`: print policy files in canonical form."""
 
 from __future__ import annotations
 

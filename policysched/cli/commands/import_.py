@@ -75,7 +75,7 @@ def run(args: argparse.Namespace) -> int:
 def _read_import_sources(
     args: argparse.Namespace,
 ) -> tuple[list[source_detection.DetectedSource], findings.FindingCollector, str]:
-    """Return the sources to import, the collector of findings, and the name of the input."""
+    """Return the sources to import, the collector of findings and the name of the input."""
     from policysched.importing import input_files, source_detection  # noqa: PLC0415 - as above
     from policysched.importing.result import findings  # noqa: PLC0415 - as above
 
@@ -95,10 +95,10 @@ def _read_import_sources(
 
 
 def _write_files(imported: importer.ImportResult, where: str) -> None:
-    """Write the files into a folder without overwriting any.
+    """Write the files into a folder without overwriting any file.
 
     Raises:
-        InputError: a file exists, or cannot be written.
+        InputError: a file exists or cannot be written.
     """
     from policysched.importing import importer  # noqa: PLC0415 - `--help` does without Lark
 

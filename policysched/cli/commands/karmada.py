@@ -19,14 +19,14 @@ The scheduler of a Karmada control plane, chosen by `spec.schedulerName` of a Pr
 
 class _Command(Protocol):
     def configure(self, parser: argparse.ArgumentParser) -> None:
-        """Add the options and arguments of the command to its parser."""
+        """Add the options and arguments of the subcommand to its parser."""
 
     def run(self, args: argparse.Namespace) -> int:
         """Do the work and return the exit code."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Add the commands."""
+    """Add the subcommands."""
     parser.description = _DESCRIPTION
     commands = parser.add_subparsers(dest="karmada_command", metavar="COMMAND", required=True)
     for name, text in _HELP.items():
@@ -34,7 +34,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run the command."""
+    """Run the subcommand."""
     return _load_command(args.karmada_command).run(args)
 
 

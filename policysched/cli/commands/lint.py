@@ -1,4 +1,4 @@
-"""`policysched lint`: report constructs in policies that are surely or probably not intended."""
+"""`policysched lint`: report constructs in policies that are certainly or probably unintended."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 @dataclasses.dataclass(frozen=True)
 class _LintOptions:
-    """The values of the options."""
+    """The values of the options, with the settings files applied."""
 
     form: str
     chosen: settings.RuleSettings
@@ -98,7 +98,7 @@ class _LintOptions:
     prometheus: prom_settings.PrometheusSource | None
 
     def check_texts(self, texts: Sequence[source.SourceText]) -> checker.CheckResult:
-        """Return the checked texts, or their errors."""
+        """Check the texts with the params; the result contains the program or the errors."""
         from policysched.lang.checking import checker  # noqa: PLC0415 - `--help` does without Lark
 
         plugins = plugin_checks.find_installed_plugin_names(texts)
@@ -111,15 +111,15 @@ class _LintOptions:
 
 @dataclasses.dataclass(frozen=True)
 class _LintFacts:
-    """The facts to compare policies with."""
+    """The facts to compare with the policies; None for facts that are not requested."""
 
     cluster: cluster_facts.ClusterFacts | None
     prometheus: prometheus_facts.PrometheusFacts | None
 
 
 def run(args: argparse.Namespace) -> int:
-    """Lint the texts, and fix them if the options say so."""
-    gc.disable()  # collections of start-up objects take a tenth of a short run
+    """Lint the texts, and fix them if the options request it."""
+    gc.disable()  # collecting start-up objects takes a tenth of a short run
     try:
         asked = _read_options(args)
         with progress.show_reading_progress("reading policies", args.paths):
@@ -134,7 +134,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _read_options(args: argparse.Namespace) -> _LintOptions:
-    """Return the values of the options.
+    """Return the values of the options, with the settings files applied.
 
     Raises:
         UsageError: the options are inconsistent.
@@ -159,10 +159,10 @@ def _read_options(args: argparse.Namespace) -> _LintOptions:
 
 
 def _read_prometheus_source(args: argparse.Namespace) -> prom_settings.PrometheusSource | None:
-    """Return the Prometheus server to query, if one is named.
+    """Return the Prometheus server to query; None without `--prometheus`.
 
     Raises:
-        InputError: its address or the settings about it are invalid.
+        InputError: its address or its settings are invalid.
     """
     if args.prometheus is None:
         return None
@@ -182,7 +182,7 @@ def _does_write_fixes(args: argparse.Namespace) -> bool:
 def _read_cluster_facts(
     asked: _LintOptions, texts: Sequence[source.SourceText]
 ) -> cluster_facts.ClusterFacts | None:
-    """Return the cluster to compare with, if one is named and the texts have no errors."""
+    """Return the cluster to compare with; None if it is not named or the texts have errors."""
     if asked.cluster is None:
         return None
     from policysched.offline import lint_cluster  # noqa: PLC0415 - brings NumPy
@@ -201,7 +201,7 @@ def _read_cluster_facts(
 def _read_prometheus_facts(
     asked: _LintOptions, texts: Sequence[source.SourceText]
 ) -> prometheus_facts.PrometheusFacts | None:
-    """Return the facts of a Prometheus server about the queries, if one is named."""
+    """Return the facts of a Prometheus server about the queries; None without a server."""
     if asked.prometheus is None:
         return None
     from policysched.offline import lint_prometheus  # noqa: PLC0415 - brings HTTP
@@ -211,7 +211,9 @@ def _read_prometheus_facts(
         def tell(done: int, total: int) -> None:
             bar.done, bar.total = done, total
 
-        now = clocks.SystemClock().now()  # the server has data up to now, regardless of --now
+        now = (
+            clocks.SystemClock().now()
+        )  # the real time: the server has recent data, regardless of --now
         found = lint_prometheus.survey_prometheus(
             asked.prometheus, asked.check_texts(texts), now, tell
         )
@@ -253,7 +255,7 @@ def _fix_texts(
     known: _LintFacts,
     args: argparse.Namespace,
 ) -> int:
-    """Apply fixes, or show them, and lint the result; return the exit code."""
+    """Apply the fixes or show their diff, lint the result, and return the exit code."""
     from policysched.cli.subcommands import lint_fixes  # noqa: PLC0415 - most runs fix nothing
     from policysched.lint import fixing  # noqa: PLC0415 - as above
 
@@ -288,7 +290,7 @@ def _print_remaining_errors(asked: _LintOptions, texts: Sequence[source.SourceTe
 def _choose_lint_settings(
     args: argparse.Namespace,
 ) -> tuple[settings.RuleSettings, diagnostics.Severity]:
-    """Return the settings from the options and, for options that are not given, from the files."""
+    """Return the settings and the fail level; options override the settings files."""
     from policysched.inputs import lint_settings  # noqa: PLC0415 - `--help` does without
     from policysched.lang.diagnostics import diagnostics  # noqa: PLC0415 - as above
 
@@ -309,6 +311,11 @@ def _choose_lint_settings(
 
 
 def _parse_lint_codes(option: str | None, name: str) -> tuple[str, ...]:
+    """Parse the rule code prefixes in an option, separated by commas.
+
+    Raises:
+        UsageError: a prefix matches no rule.
+    """
     from policysched.inputs import lint_settings  # noqa: PLC0415 - `--help` does without
 
     if option is None:
@@ -317,11 +324,12 @@ def _parse_lint_codes(option: str | None, name: str) -> tuple[str, ...]:
         return lint_settings.parse_rule_code_prefixes(
             [code.strip() for code in option.split(",")], name
         )
-    except errors.InputError as error:  # it is an input error only in a settings file
+    except errors.InputError as error:  # only a settings file makes it an input error
         raise errors.UsageError(str(error)) from None
 
 
 def _write_summary(report: linter.LintResult, params: Mapping[str, str]) -> None:
+    """Print the numbers of findings, ignored findings and findings that `--fix` can fix."""
     from policysched.lang.diagnostics import rendering  # noqa: PLC0415 - `--help` does without
     from policysched.lint import fixing  # noqa: PLC0415 - as above
 

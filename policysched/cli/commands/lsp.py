@@ -1,4 +1,4 @@
-"""`policysched lsp`: serve an editor by the Language Server Protocol."""
+"""`policysched lsp`: serve an editor over the Language Server Protocol."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`policysched migrate`: policy files in the current version of the language."""
+"""`policysched migrate`: rewrite policy files in the current version of the language."""
 
 from __future__ import annotations
 

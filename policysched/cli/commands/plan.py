@@ -1,4 +1,4 @@
-"""`plan`: the effects of a change of policies on the pods of a cluster, and the rules behind them.
+"""`plan`: show the effects of a policy change on the pods of a cluster, and the rules behind them.
 
 policysched plan --cluster FILE --from OLD --to NEW
 policysched plan --cluster FILE --to NEW --sweep POLICY/RULE.weight=0,20,50
@@ -86,6 +86,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_policy_side_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options that name the policies and params of both sides."""
     group = parser.add_argument_group("policies to compare")
     group.add_argument(
         "--from", dest="old", metavar="OLD", action="append", help="the present policies"
@@ -105,6 +106,7 @@ def _add_policy_side_options(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_cluster_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options that name the cluster, its metrics, the time and the profile."""
     group = parser.add_argument_group("cluster")
     cluster_options.add_cluster_options(
         group,
@@ -118,7 +120,7 @@ def _add_cluster_options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print the plan, or the result of a sweep."""
+    """Print the plan or the result of a sweep."""
     varied = plan_sweep.read_sweep_axes(args)
     if varied:
         args.old = args.new
@@ -153,10 +155,10 @@ _PHASES = ("running", "pending")
 def _read_plan_inputs(
     args: argparse.Namespace,
 ) -> tuple[two_sided_cluster.PlanInputs, metrics_file.MetricsFile | None]:
-    """Return the inputs from the options about policies, and the file of --metrics.
+    """Return the inputs from the options about policies, and the file of `--metrics`, if any.
 
     Raises:
-        UsageError: a side is missing, or both are read from standard input.
+        UsageError: a side is missing, or several inputs are read from standard input.
     """
     import dataclasses  # noqa: PLC0415 - `--help` does without
 
@@ -187,7 +189,12 @@ def _read_plan_inputs(
 
 
 def _read_cluster(args: argparse.Namespace) -> tuple[str, dump_file.ObjectDump]:
-    """Return the name of the cluster and its objects."""
+    """Return the name of the cluster and its objects.
+
+    Raises:
+        UsageError: no cluster is named.
+        InputError: the input contains no cluster or several clusters.
+    """
     from policysched.inputs import dump_file  # noqa: PLC0415 - as above
 
     named = cluster_options.choose_cluster_source(args)
@@ -214,6 +221,7 @@ def _read_cluster(args: argparse.Namespace) -> tuple[str, dump_file.ObjectDump]:
 def _make_plan_report(
     basis: two_sided_cluster.PlanInputs, dump: dump_file.ObjectDump, where: str
 ) -> dict[str, Any]:
+    """Make the plan, including the bindings of a Karmada control plane, while showing progress."""
     from policysched import process  # noqa: PLC0415 - as above
     from policysched.planning import plan_making, plan_report  # noqa: PLC0415 - as above
 
@@ -235,6 +243,7 @@ def _make_bindings_report(
     dump: dump_file.ObjectDump,
     begin: Callable[[str, int], Callable[[int], None]],
 ) -> dict[str, Any]:
+    """Make the part of the plan about bindings; `begin` starts its progress."""
     from policysched.planning import binding_changes, bindings_report  # noqa: PLC0415 - as above
 
     advance = begin("bindings", len(dump.plane.bindings))

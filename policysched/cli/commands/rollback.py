@@ -1,4 +1,4 @@
-"""`rollback`: write a former version of the policies back into their ConfigMap."""
+"""`rollback`: write an earlier version of the policies back into their ConfigMap."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """List the versions, or roll back to one."""
+    """List the versions, or roll back to one of them."""
     import asyncio  # noqa: PLC0415 - `--help` does without
 
     for option in ("policy_configmap", "history"):
@@ -77,6 +77,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 async def _run_rollback(args: argparse.Namespace) -> None:
+    """Connect to the API server, then list the versions or roll back."""
     import random  # noqa: PLC0415 - `--help` does without these
 
     from policysched import clock as clocks  # noqa: PLC0415 - as above
@@ -98,6 +99,7 @@ async def _run_rollback(args: argparse.Namespace) -> None:
 
 
 def _print_policy_versions(kept: rollback.StoredVersions, args: argparse.Namespace) -> None:
+    """Print the stored versions; the version in use is marked."""
     if args.output == output.JSON:
         output.write_text(
             output.encode_json(
@@ -118,6 +120,7 @@ def _print_policy_versions(kept: rollback.StoredVersions, args: argparse.Namespa
 
 
 def _render_policy_version(version: rollback.Version, in_use: str) -> dict[str, object]:
+    """Return a stored version as JSON, with its policy texts."""
     key, former = version
     return {
         "hash": key.hash,
@@ -131,6 +134,7 @@ def _render_policy_version(version: rollback.Version, in_use: str) -> dict[str, 
 
 
 def _print_rollback_outcome(done: rollback.RollbackResult, args: argparse.Namespace) -> None:
+    """Print which version was written, or was already in use, and whether others are held back."""
     key, _ = done.version
     if args.output == output.JSON:
         said = {"hash": key.hash, "isWritten": done.is_written, "isFrozen": done.is_frozen}

@@ -1,8 +1,8 @@
-"""`simulate`: the placements of the pending pods of a cluster file.
+"""`simulate`: show the placements of the pending pods of a cluster file.
 
 policysched simulate --cluster FILE [--deterministic | --seed N]
 
-Pods are scheduled one after the other in queue order, with the earlier ones already placed.
+Pods are scheduled one after another in queue order; each is decided with the earlier pods placed.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _choose_tie_seed(args: argparse.Namespace) -> int | None:
-    """Return the seed for ties, a new one if none is given; None if names break ties."""
+    """Return the seed for breaking ties, by default a new one; None if node names break ties."""
     if args.deterministic:
         return None
     given: int | None = args.seed
@@ -74,11 +74,11 @@ def _choose_tie_seed(args: argparse.Namespace) -> int | None:
 
 @dataclasses.dataclass(frozen=True)
 class _SimulationProvenance:
-    """The policies and the seed behind the placements.
+    """The policies and the seed that led to the placements.
 
     Attributes:
-        seed: for ties; None if the smallest name wins.
-        files: the policies, as they are named on the command line.
+        seed: the seed for breaking ties; None if the smallest name wins.
+        files: the policies as named on the command line.
     """
 
     seed: int | None
@@ -95,7 +95,7 @@ class _SimulationProvenance:
         }
 
     def format_text(self) -> str:
-        """Return the provenance in one line."""
+        """Format the provenance on one line."""
         ties = (
             "by name" if self.seed is None else f"at random, --seed {self.seed} repeats the result"
         )
@@ -108,7 +108,7 @@ class _SimulationProvenance:
 def _format_placements(
     placements: list[simulating.SimulatedPlacement], deciding: _SimulationProvenance
 ) -> str:
-    """Return a line for each pod, the reasons of pending pods, and the allocation at the end."""
+    """Format a line for each pod, the reasons of pending pods, and the allocation at the end."""
     if not placements:
         return "no pods to schedule"
     allocated = [
@@ -127,7 +127,7 @@ def _format_placements(
 
 
 def _format_placement_table(placements: list[simulating.SimulatedPlacement]) -> str:
-    """Return a row for each pod, with a column of evicted pods if there are any."""
+    """Format a row for each pod; a column of evicted pods is present only if there are any."""
     columns = {
         "POD": [each.pod for each in placements],
         "NODE": [each.node or "-" for each in placements],
@@ -145,14 +145,14 @@ def _format_placement_table(placements: list[simulating.SimulatedPlacement]) -> 
 
 
 def _format_evicted_pods(placement: simulating.SimulatedPlacement) -> str:
-    """Return the pods that are evicted for the pod, and their node."""
+    """Return the pods that preemption evicts for a pod, and their node; "" for none."""
     if not placement.victims:
         return ""
     return f"{', '.join(placement.victims)} from {placement.nominated}"
 
 
 def _format_placement_summary(placements: list[simulating.SimulatedPlacement]) -> list[str]:
-    """Return the numbers of placed, evicted and pending pods, the latter by reason."""
+    """Format the numbers of placed and evicted pods, and the pending pods for each reason."""
     placed = sum(each.node is not None for each in placements)
     evicted = sum(len(each.victims) for each in placements)
     reasons = Counter(", ".join(each.reasons) for each in placements if each.node is None)
@@ -165,7 +165,7 @@ def _format_placement_summary(placements: list[simulating.SimulatedPlacement]) -
 
 
 def _format_shadow_policies(placements: list[simulating.SimulatedPlacement]) -> list[str]:
-    """Return the decisions that each shadow policy would have changed, with some of the pods."""
+    """Format the decisions that each shadow policy would have changed, with some of the pods."""
     verdicts: dict[str, list[tuple[str, Mapping[str, Any]]]] = {}
     for placement in placements:
         for each in placement.shadows:
@@ -197,7 +197,7 @@ def _format_allocation(each: simulating.ResourceAllocation) -> tuple[str, str, s
 
 
 def _format_resource_amount(resource: str, number: int) -> str:
-    """Return an amount as cores, Gi or a count."""
+    """Format milli-CPU as cores, bytes as Gi, and other amounts as counts."""
     if resource == "cpu":
         return f"{number / 1000:,.1f}"
     is_bytes = resource in _BYTES or resource.startswith("hugepages-")

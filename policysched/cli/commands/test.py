@@ -1,4 +1,4 @@
-"""`test`: policy tests, which are small clusters with the expected effects of policies.
+"""`test`: run policy tests, which are small clusters with the expected effects of policies.
 
 policysched test PATH... [--run REGEX] [--coverage --threshold N] [--update] [--watch]
 """
@@ -67,6 +67,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_coverage_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options that report the coverage of rules."""
     parser.add_argument("--coverage", action="store_true", help="report which rules were exercised")
     parser.add_argument(
         "--threshold",
@@ -126,7 +127,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _choose_format(args: argparse.Namespace) -> str:
-    """Return the format; `-o json` is `--format json`, other values of `-o` are text.
+    """Return the output format: `-o json` means `--format json`, other values of `-o` mean text.
 
     Raises:
         UsageError: the options contradict each other.
@@ -164,6 +165,7 @@ def _run_tests_once(args: argparse.Namespace) -> tuple[int, set[str]]:
 
 
 def _print_test_report(done: running.PolicyTestRun, args: argparse.Namespace) -> None:
+    """Print the results in the chosen format, with coverage if requested."""
     with_coverage = args.coverage or args.threshold is not None
     if args.format == _JSON:
         from policysched.policytests import reporting  # noqa: PLC0415 - only this form needs it
@@ -201,7 +203,7 @@ def _write_file(path: str, text: str) -> None:
 
 
 def _update_test_expectations(done: running.PolicyTestRun) -> list[str]:
-    """Write the actual results into the files; return the files that changed."""
+    """Write the actual results into the test files; return the files that changed."""
     from policysched.cli.policy_files import rewriting  # noqa: PLC0415 - only this option needs it
     from policysched.policytests import updating  # noqa: PLC0415 - as above
 
@@ -229,7 +231,7 @@ def rerun_on_changes(
 ) -> None:
     """Run the tests, and again whenever a file changes, until the user interrupts.
 
-    Files of earlier runs are watched, too: a file may be absent for a moment while it is saved.
+    Files of earlier runs are also watched, because a file can be absent briefly while it is saved.
     """
     listed = list(paths)
     inputs: set[str] = set()
@@ -242,7 +244,7 @@ def rerun_on_changes(
 
 
 def _read_modification_times(inputs: set[str], paths: list[str]) -> _Times:
-    """Return the modification time of each file, including tests that are new."""
+    """Return the modification time of each file, including new test files."""
     from policysched.policytests import suite  # noqa: PLC0415 - as in `_run_tests_once`
 
     try:
@@ -254,6 +256,6 @@ def _read_modification_times(inputs: set[str], paths: list[str]) -> _Times:
 
 def _read_modification_time(file: str) -> int:
     try:
-        return os.stat(file).st_mtime_ns  # noqa: PTH116 - it is asked often, of plain names
+        return os.stat(file).st_mtime_ns  # noqa: PTH116 - called often, with plain names
     except OSError:
         return 0

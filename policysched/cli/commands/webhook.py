@@ -1,4 +1,4 @@
-"""`webhook`: refuse ConfigMaps of broken policies when they are applied."""
+"""`webhook`: refuse ConfigMaps with broken policies when they are applied."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Serve until the process receives a signal to stop."""
+    """Serve until the process receives SIGTERM or SIGINT."""
     import asyncio  # noqa: PLC0415 - `--help` does without all of these
 
     from policysched import clock as clocks  # noqa: PLC0415 - as above

@@ -1,4 +1,4 @@
-"""The facts of one decision for the demo, extracted from the JSON form of `explain`."""
+"""Extracts the facts of one decision for the demo from the JSON form of `explain`."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from collections.abc import Mapping
 from typing import Any, TypeAlias
 
 Report: TypeAlias = Mapping[str, Any]
-"""One element of the form in schemas/explain.schema.json."""
+"""A report in the form of schemas/explain.schema.json."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class NodeExclusion:
-    """A reason, its plugin or rule, and the nodes that it excludes.
+    """A reason for rejection and the nodes that it excludes.
 
     Attributes:
-        rule: the policy rule, or the built-in plugin.
+        rule: the policy rule or the built-in plugin that rejects the nodes.
     """
 
     reason: str
@@ -26,7 +26,7 @@ class NodeExclusion:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class RulePoints:
-    """The weighted points of one rule for the chosen node and for the runner-up.
+    """The weighted points of one rule for the chosen node and the runner-up.
 
     `is_summary` is true if the row summarises several rules.
     """
@@ -39,17 +39,17 @@ class RulePoints:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class DecisionFacts:
-    """One decision.
+    """The facts that the demo shows about one decision.
 
     Attributes:
         pod: `namespace/name`.
         profile: the schedulerName.
-        node: None if no node is feasible; then `message` has the reason.
-        feasible, node_count: number of feasible nodes, and of all nodes.
-        runner_up: the next best node; None if only one node was feasible.
-        points: rules whose points differ between feasible nodes, the largest difference first.
-        same_points: the sum of the points of all other rules, equal for each of these nodes.
-        excluded: the exclusions, by number of nodes.
+        node: the chosen node; None if no node is feasible, with the reason in `message`.
+        feasible, node_count: the numbers of feasible nodes and of all nodes.
+        runner_up: the next best node; None if only one node is feasible.
+        points: the rules whose points differ between feasible nodes, the largest difference first.
+        same_points: the sum of the points of all other rules, which is the same for each node.
+        excluded: the exclusions, those with the most nodes first.
         before_edit: the node before the latest edit of a policy, "" for none; None if there was no
             edit.
     """
@@ -69,14 +69,14 @@ class DecisionFacts:
 
     @property
     def edit_effect(self) -> str:
-        """The effect of the latest edit of a policy on the decision; "" for none."""
+        """A text about the effect of the latest policy edit on the decision; "" for no effect."""
         if self.before_edit is None or self.before_edit == self.node:
             return ""
         return f"before the edit: {self.before_edit or 'nowhere'}"
 
 
 def extract_decision_facts(report: Report, profile: str, node: str | None) -> DecisionFacts:
-    """Return the facts of a report about a pod that was placed on `node`."""
+    """Extract the facts from a report about a pod that was placed on `node`."""
     scores: Mapping[str, Mapping[str, int | float]] = report["scores"]
     others = sorted((n for n in scores if n != node), key=lambda n: (-scores[n]["total"], n))
     runner_up = others[0] if others else None
@@ -102,7 +102,7 @@ def extract_decision_facts(report: Report, profile: str, node: str | None) -> De
 
 
 def select_rule_points_rows(found: DecisionFacts, lines: int) -> list[RulePoints]:
-    """Return the rows for `lines` lines of a points table: rules, the rest, the total."""
+    """Return the rows of a points table with `lines` lines: rules, remaining rules, the total."""
     rest = []
     if found.same_points:
         title = "rules that give all nodes the same points"
@@ -119,7 +119,7 @@ def select_rule_points_rows(found: DecisionFacts, lines: int) -> list[RulePoints
 
 
 def format_exclusions(found: DecisionFacts) -> str:
-    """Return the number of excluded nodes by rule: `2 TaintToleration, 1 web-tier/fast-disk`."""
+    """Format the number of excluded nodes by rule: `2 TaintToleration, 1 web-tier/fast-disk`."""
     count: Counter[str] = Counter()
     for excluded in found.excluded:
         count[excluded.rule] += len(excluded.nodes)
@@ -127,7 +127,7 @@ def format_exclusions(found: DecisionFacts) -> str:
 
 
 def _collect_exclusions(verdicts: Mapping[str, Any]) -> tuple[NodeExclusion, ...]:
-    """Return every reason that excludes a node, not only the first of each node."""
+    """Return every reason that excludes a node, not only the first reason for each node."""
     nodes: dict[tuple[str, str], list[str]] = {}
     for name, verdict in verdicts.items():
         for failure in verdict["all"]:

@@ -26,7 +26,7 @@ _SEED = 7
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class PolicyLineEdit:
-    """A change of one line of a shipped policy."""
+    """A change of one line in a shipped policy."""
 
     file: str
     before: str
@@ -63,7 +63,7 @@ class DemoCluster:
 
     @property
     def events(self) -> list[api_server.RecordedEvent]:
-        """Every Kubernetes event so far."""
+        """All Kubernetes events so far."""
         return self._server.events
 
     def list_nodes(self) -> list[node_state.NodeState]:
@@ -133,7 +133,7 @@ class DemoCluster:
             {
                 metric.key: self._samples[metric.name]
                 for metric in self._policies.node_metrics
-                if metric.name in self._samples  # metrics of other policies have no source here
+                if metric.name in self._samples  # other metrics have no source here
             }
         )
 
@@ -143,7 +143,7 @@ class DemoCluster:
         _result: runtime.ScheduleResult,
         snap: snapshot.Snapshot,
     ) -> None:
-        """Explain a decision while its snapshot is still valid."""
+        """Record the facts of a decision while its snapshot is still valid."""
         info = self._scheduler.events.pods.current(decision.uid)
         if info is None:
             return
@@ -157,6 +157,6 @@ class DemoCluster:
 
 
 def _diff_lines(old: str, new: str) -> list[str]:
-    """Return the changed lines with one line of context, without the header of a unified diff."""
+    """Return the changed lines with one line of context, without the headers of the diff."""
     lines = difflib.unified_diff(old.splitlines(), new.splitlines(), n=1, lineterm="")
     return [line for line in lines if line.strip() and not line.startswith(("---", "+++", "@@"))]

@@ -1,4 +1,4 @@
-"""The demo on a terminal: nodes and their load above, the latest decision below."""
+"""Draws the demo on a terminal: nodes and their load above, the latest decision below."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _MIN_WIDTH, _MIN_HEIGHT = 80, 24
 _WIDE = 120
 _LOG_LINES = 4
 _FRAME_LINES = 3
-"""The frame of a table of points: two lines above it and one below."""
+"""The number of lines that frame a points table: two above it and one below it."""
 _WARM, _HOT = 0.6, 0.85
 _FULL, _EMPTY = "█", "░"
 
@@ -31,10 +31,10 @@ def can_draw_on_screen(screen: console.Console) -> bool:
 
 
 class ScreenView:
-    """Draws on a terminal of at least 80 x 24; wide ones show the log beside the decision."""
+    """Draws on a terminal of at least 80 x 24; wide terminals show the log beside the decision."""
 
     def __init__(self, screen: console.Console, speed: float | None) -> None:
-        """Draw on `screen`; `speed` divides the pauses for viewers, None omits them."""
+        """Draw on `screen`; `speed` divides the pauses for viewers, and None omits them."""
         self._console = screen
         self._speed = speed
         self._title = text.Text()
@@ -112,6 +112,7 @@ class ScreenView:
             self._live.update(self._render_screen(), refresh=True)
 
     def _render_screen(self) -> layouts.Layout:
+        """Return the whole picture: the title, the nodes, the log and the latest decision."""
         lines = text.Text("\n", no_wrap=True, overflow="ellipsis")
         log = layouts.Layout(lines.join(self._log[-self._count_log_lines() :]), minimum_size=60)
         why = layouts.Layout(self._why, ratio=2)
@@ -135,13 +136,14 @@ class ScreenView:
 
     @property
     def _line_count_below(self) -> int:
-        """The number of lines below the nodes."""
+        """The number of lines below the table of nodes."""
         return max(_LOG_LINES, self._console.height - len(self._nodes) - 5)
 
     def _count_log_lines(self) -> int:
         return self._line_count_below if self._is_wide else _LOG_LINES - 1
 
     def _render_nodes(self) -> table.Table:
+        """Return the table of nodes with their load and pods, and a row of pending pods."""
         drawn = table.Table(box=None, padding=(0, 2, 0, 0), expand=True)
         for header in ("NODE", "ZONE", "CPU REQUESTED", "MEMORY", "GPU", "BUSY"):
             drawn.add_column(header, no_wrap=True)
@@ -185,6 +187,7 @@ class ScreenView:
         return line.append(f"  {found.edit_effect}", "bold yellow") if found.edit_effect else line
 
     def _render_points(self, found: decision_facts.DecisionFacts) -> console.RenderableType:
+        """Return the points of the chosen node and the runner-up, with the excluded nodes."""
         out = decision_facts.format_exclusions(found)
         if found.runner_up is None:
             return text.Text(f"{found.pod} fits only on {found.node}; rejected: {out}")
@@ -202,6 +205,7 @@ class ScreenView:
 
 
 def _render_exclusion_reasons(found: decision_facts.DecisionFacts) -> console.RenderableType:
+    """Return a table of the reasons that exclude nodes, for a pod that fits nowhere."""
     drawn = _make_plain_table("NODES", "right")
     for header in ("WHY NOT", "REJECTED BY"):
         drawn.add_column(header, no_wrap=True)

@@ -1,4 +1,4 @@
-"""The chapters of the demo, independent of their presentation."""
+"""The chapters of the demo, independent of how they are shown."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _PER_THOUGHT_SECONDS = 1.8
 
 
 class DemoView(Protocol):
-    """A presentation of the demo."""
+    """Shows the demo to viewers, on a screen or as text."""
 
     def show_chapter(self, number: int, title: str, text: str) -> None:
         """Begin a chapter."""
@@ -32,15 +32,15 @@ class DemoView(Protocol):
         """Show the edit of a policy."""
 
     async def pause(self, seconds: float) -> None:
-        """Pause, so that viewers can read."""
+        """Pause so that viewers can read."""
 
     def show_end(self, lines: Sequence[str]) -> None:
-        """Show the summary and suggestions of further commands."""
+        """Show the summary and suggest other commands."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Chapter:
-    """Pods that arrive one after the other, after an optional edit of a policy."""
+    """A chapter of the demo: pods that arrive one by one, after an optional policy edit."""
 
     title: str
     text: str
@@ -128,6 +128,7 @@ async def _show_decisions(
 
 
 def _format_demo_summary(stage: embedded_cluster.DemoCluster) -> list[str]:
+    """Return the closing lines: the numbers of bound pods and failures, and commands to try."""
     reasons = [event.reason for event in stage.events]
     bound = output.format_count(reasons.count("Scheduled"), "pod")
     failed = output.format_count(reasons.count("FailedScheduling"), "failed attempt")

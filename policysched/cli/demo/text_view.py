@@ -1,4 +1,4 @@
-"""The demo as plain text, for pipes, logs and small terminals."""
+"""Prints the demo as plain text, for pipes, logs and small terminals."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ class TextView:
     """Prints each step as it happens; nodes are printed once in each chapter."""
 
     def __init__(self, speed: float | None = None) -> None:
-        """Print with pauses for viewers, divided by `speed`; None omits them."""
+        """Print with pauses divided by `speed`; None omits the pauses."""
         self._speed = speed
         self._nodes: Sequence[node_state.NodeState] = ()
         self._pending: Sequence[str] = ()
         self._has_begun = False
 
     def show_chapter(self, number: int, title: str, text: str) -> None:
-        """Print the nodes at the end of the last chapter, and then the title."""
+        """Print the nodes at the end of the previous chapter, and then the title."""
         if self._has_begun:
             self._print_nodes()
         else:
@@ -50,7 +50,7 @@ class TextView:
         output.write_report("")
 
     def show_edit(self, file: str, diff: Sequence[str]) -> None:
-        """Print the diff."""
+        """Print the diff of a policy file."""
         output.write_report(
             "\n".join([f"  {file} is edited:", *(_INDENT + line for line in diff), ""])
         )
@@ -61,11 +61,12 @@ class TextView:
             await asyncio.sleep(seconds / self._speed)
 
     def show_end(self, lines: Sequence[str]) -> None:
-        """Print the nodes once more, and the closing lines."""
+        """Print the nodes once more, and then the closing lines."""
         self._print_nodes()
         output.write_report("\n".join(["", *lines]))
 
     def _print_nodes(self) -> None:
+        """Print a table of nodes with their load and pods, and the pending pods."""
         header = ("NODE", "ZONE", "CPU REQUESTED", "MEMORY", "GPU", "BUSY", "PODS")
         rows = [
             (
@@ -85,7 +86,7 @@ class TextView:
 
 
 def render_bar(share: float, width: int = _BAR_WIDTH, full: str = "#", empty: str = ".") -> str:
-    """Return a bar of `width` characters for a share of 0..1."""
+    """Return a bar of `width` characters for a share in 0..1."""
     count = min(width, round(share * width))
     return full * count + empty * (width - count)
 

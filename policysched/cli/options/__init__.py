@@ -1,1 +1,1 @@
-"""Options and arguments that commands share, or that fill a module of their own."""
+"""Options and arguments that several commands share or that need a module of their own."""

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 def add_cluster_options(
     group: argparse._ActionsContainer, file_help: str, default: str | None = None
 ) -> None:
-    """Add `--cluster`, with `file_help` as its help, and the options of a running cluster."""
+    """Add `--cluster`, with `file_help` as its help, and the options for a running cluster."""
     group.add_argument("--cluster", metavar="FILE", help=file_help, default=default)
     group.add_argument(
         "--live",
@@ -50,7 +50,7 @@ def choose_cluster_source(
         if getattr(args, name) == "":
             raise errors.UsageError(f"--{name} is empty")
     if not (args.live or args.kubeconfig or args.context):
-        return args.cluster  # type: ignore[no-any-return]  # argparse knows no types
+        return args.cluster  # type: ignore[no-any-return]  # argparse values are untyped
     if args.cluster is not None:
         raise errors.UsageError(
             "--cluster reads a file, --live a running cluster; give only one of them"

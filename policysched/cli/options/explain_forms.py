@@ -1,4 +1,4 @@
-"""The forms of `explain`; NAMESPACE/NAME alone is the form `pod`."""
+"""The forms of `explain`; NAMESPACE/NAME without a form means `pod`."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ else:
 
 _POD = "pod"
 _KINDS = {"po": _POD, "pod": _POD, "pods": _POD, "binding": "binding", "rule": "rule"}
-"""Words before a `/` that may be a kind, as in kubectl's TYPE/NAME, with their form."""
+"""Maps a word before `/` that can be a kind, as in kubectl's TYPE/NAME, to its form."""
 
 
 class AnyWordParsers(dict[str, Any]):
-    """Parsers by form; `in` is true for every word, so that `ExplainFormAction` sees all words."""
+    """Parsers by form; `in` is true for every word, so that `ExplainFormAction` gets all words."""
 
     def __contains__(self, word: object) -> bool:
         """Return True for every word."""
@@ -40,7 +40,7 @@ class ExplainFormAction(_SubParsersAction):
         """Parse the words after `explain`.
 
         Raises:
-            UsageError: the first word is neither a form nor NAMESPACE/NAME, or may be both.
+            UsageError: the first word is neither a form nor NAMESPACE/NAME, or could be both.
         """
         words = list(values or ())
         forms = list(self._name_parser_map)
@@ -51,6 +51,7 @@ class ExplainFormAction(_SubParsersAction):
 
 
 def _refuse_ambiguous_form(word: str, forms: Sequence[str]) -> None:
+    """Raise UsageError unless the word is an unambiguous NAMESPACE/NAME."""
     kind, slash, name = word.partition("/")
     near = difflib.get_close_matches(word, forms, n=1)
     if near and not slash:

@@ -1,4 +1,4 @@
-"""Options of Karmada's scheduler that change decisions, under the same names."""
+"""Options that change decisions and have the same names in karmada-scheduler."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def find_plugin_name_warnings(args: argparse.Namespace) -> list[str]:
     """Return warnings about names in `--plugins` that have no effect, as in Karmada.
 
     Raises:
-        ConfigurationError: a plugin of another package has the name of a built-in one.
+        ConfigurationError: a plugin of another package has the name of a built-in plugin.
     """
     from policysched.karmada.plugins import registry  # noqa: PLC0415 - `--help` does without
 
@@ -99,10 +99,10 @@ def _split_plugins(plugins: str) -> list[str]:
 
 
 def load_cluster_policies(args: argparse.Namespace) -> texts.LoadedClusterPolicies:
-    """Return the cluster policies from the options, at the time of `--now`.
+    """Load the cluster policies that the options name, as of the time in `--now`.
 
     Raises:
-        InputError: a policy or a value of a metric is invalid.
+        InputError: a policy or a metric value is invalid.
         UsageError: an option is invalid.
     """
     from policysched.profiles import cluster_policy_loading as texts  # noqa: PLC0415 - slow
@@ -135,7 +135,7 @@ def read_control_planes(
     args: argparse.Namespace,
     loaded: texts.LoadedClusterPolicies,
 ) -> Iterator[karmada_file.KarmadaControlPlane]:
-    """Yield each control plane; warn about unknown clusters in --metrics."""
+    """Yield each control plane; warn about unknown clusters in `--metrics`."""
     found = progress.iterate_with_progress(inputs.places, "reading the input", [args.cluster])
     return offline_options.iterate_warning_of_unknown_names(
         (plane for _, plane in found),

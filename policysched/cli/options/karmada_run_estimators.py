@@ -58,7 +58,7 @@ def read_estimator_options(args: argparse.Namespace) -> options.EstimatorOptions
 
     Raises:
         UsageError: an option is invalid.
-        InputError: the package for the estimators' protocol is not installed.
+        InputError: the package for the estimator protocol is not installed.
     """
     from policysched.karmada_loop import options  # noqa: PLC0415 - `--help` does without
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from policysched.config import config
 
 _FIELDS = ("policies", "params", "prometheus")
-"""The fields of a configuration for `karmada run`; others are about pods, or are options here."""
+"""The configuration fields that `karmada run` reads; others concern pods or are options here."""
 
 
 def add_policy_options(parser: argparse.ArgumentParser) -> None:
@@ -36,7 +36,7 @@ def add_policy_options(parser: argparse.ArgumentParser) -> None:
 
 
 def read_policy_configuration(args: argparse.Namespace) -> config.Config:
-    """Return the configuration of policies from the options and the file that they name.
+    """Return the policy configuration from the options and the file of `--config`.
 
     Raises:
         UsageError: an option is invalid.

@@ -34,7 +34,7 @@ profile, called `policysched` or N: kube-scheduler's default plugins and all pol
 
 
 def add_offline_options(parser: argparse.ArgumentParser, *, is_again: bool = False) -> None:
-    """Add the options; `is_again` is for a form of a command that already has them."""
+    """Add the options; `is_again` is true for a form of a command that already has them."""
     parser.epilog = _PROFILES
     group = parser.add_argument_group("cluster")
     default = argparse.SUPPRESS if is_again else None
@@ -82,7 +82,7 @@ def add_policy_options(
 
 
 def add_now_option(group: argparse._ActionsContainer, default: str | None = None) -> None:
-    """Add the option that replaces the clock."""
+    """Add `--now`, which replaces the clock."""
     group.add_argument(
         "--now",
         metavar="TIME",
@@ -123,7 +123,7 @@ def read_offline_inputs(args: argparse.Namespace) -> sessions.OfflineInputs:
 
 
 def refuse_empty_options(args: argparse.Namespace, *names: str) -> None:
-    """Refuse empty option values, which come from unset variables in scripts.
+    """Refuse empty option values, which unset variables in scripts cause.
 
     Raises:
         UsageError: one of the options is empty.
@@ -134,6 +134,7 @@ def refuse_empty_options(args: argparse.Namespace, *names: str) -> None:
 
 
 def _warn_about_large_yaml(cluster: str) -> None:
+    """Print a note if a YAML file is so large that JSON would be much faster."""
     path = pathlib.Path(cluster)
     if path.suffix in (".yaml", ".yml"):
         try:
@@ -158,12 +159,12 @@ def print_finding_warnings(warnings: Sequence[str]) -> None:
 
 
 def print_missing_samples_note(session: sessions.OfflineSession) -> None:
-    """Print a note about metrics without any value: rules over them act as in an outage."""
+    """Print a note about metrics without any sample: rules that read them act as in an outage."""
     print_unmeasured_metrics_note(session.unmeasured)
 
 
 def print_unmeasured_metrics_note(unmeasured: Sequence[str], what: str = "node") -> None:
-    """Print a note about metrics without any value, by name."""
+    """Print a note with the names of metrics that have no sample."""
     if unmeasured:
         names = ", ".join(f"`{name}`" for name in unmeasured)
         output.print_note_to_stderr(
@@ -180,9 +181,9 @@ def iterate_warning_of_unknown_names(
     *,
     are_lines: bool,
 ) -> Iterator[_ClusterT]:
-    """Yield clusters; warn about nodes in a metrics file that no cluster has.
+    """Yield clusters; warn about names in a metrics file that no cluster has.
 
-    For JSON lines, the warning follows after the last cluster.
+    For JSON lines, the warning is printed after the last cluster.
     """
     known: set[str] = set()
     for cluster in clusters:
@@ -197,7 +198,7 @@ def iterate_warning_of_unknown_names(
 def warn_about_unknown_names(
     metrics: metrics_file.MetricsFile | None, what: str, known: Collection[str]
 ) -> None:
-    """Warn about unknown nodes, or clusters, in a metrics file."""
+    """Warn about nodes or clusters in a metrics file that do not exist; `what` names their kind."""
     named = frozenset() if metrics is None else metrics.named.get(what, frozenset())
     unknown = sorted(named - set(known))
     if metrics is not None and unknown:
@@ -210,7 +211,7 @@ def warn_about_unknown_names(
 def iterate_pod_deciders(
     session: sessions.OfflineSession, args: argparse.Namespace, rng: random.Random | None = None
 ) -> Iterator[sessions.PodDecider]:
-    """Yield the decider of each cluster; warn about unknown nodes in --metrics."""
+    """Yield the decider of each cluster; warn about unknown nodes in `--metrics`."""
     found = progress.iterate_with_progress(
         session.make_deciders(rng), "reading the cluster", [args.cluster]
     )
@@ -244,10 +245,10 @@ def format_policies_in_force(
 
 
 def parse_param_values(given: list[str] | tuple[str, ...]) -> dict[str, str]:
-    """Return `name=value` texts as a mapping; one text may hold several, joined by commas.
+    """Parse `name=value` texts; a text can contain several of them, separated by commas.
 
     Raises:
-        UsageError: one of them has no `=`, or a name is given twice.
+        UsageError: a text has no `=`, or a name is given twice.
     """
     found: dict[str, str] = {}
     for text in (part for joined in given for part in _PARAMS.split(joined)):
@@ -261,7 +262,7 @@ def parse_param_values(given: list[str] | tuple[str, ...]) -> dict[str, str]:
 
 
 def _parse_now(text: str) -> datetime.datetime:
-    """Return an ISO time; without an offset it is UTC."""
+    """Parse an ISO 8601 time; without an offset it is UTC."""
     time = clocks.parse_time(text)
     if time is None:
         problem = f"`{text}` is not a time such as 2026-03-02T10:00:00+01:00"

@@ -1,4 +1,4 @@
-"""Options of `run` that override fields of the configuration, each with its field.
+"""Options of `run` that override fields of the configuration.
 
 Options that kube-scheduler also has mean the same there.
 """
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def parse_boolean(text: str) -> bool:
-    """Return the value of a boolean flag.
+    """Parse the value of a boolean flag.
 
     Raises:
         argparse.ArgumentTypeError: the text is not a boolean.
@@ -32,11 +32,11 @@ def parse_boolean(text: str) -> bool:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class ConfigurationOption:
-    """An option for one field.
+    """An option that overrides one field of the configuration.
 
     Attributes:
-        name: without dashes; an alias may follow after a blank.
-        path: of the field in a configuration.
+        name: the name without dashes; an alias can follow after a blank.
+        path: the path of the field in a configuration, separated by dots.
         help: the text in `--help`.
         parsing: the other arguments of `add_argument`.
     """
@@ -53,7 +53,7 @@ class ConfigurationOption:
 
     @property
     def flag_text(self) -> str:
-        """The option as users write it."""
+        """The option as users write it, without an alias."""
         return f"--{self.name.split()[0]}"
 
 
@@ -61,7 +61,7 @@ def _make_configuration_option(
     name: str,
     path: str,
     text: str,
-    **parsing: Any,  # noqa: ANN401 - whatever argparse takes
+    **parsing: Any,  # noqa: ANN401 - arguments of `add_argument`
 ) -> ConfigurationOption:
     return ConfigurationOption(name, path, text, parsing)
 
@@ -189,14 +189,14 @@ OPTIONS: dict[str, list[ConfigurationOption]] = {
         ),
     ],
 }
-"""The options by group of `--help`."""
+"""The options, keyed by their group in `--help`."""
 
 
 _OF_POLICIES = "policies"
 
 
 def add_run_options(parser: argparse.ArgumentParser) -> None:
-    """Add the options."""
+    """Add the options of `run` that override the configuration."""
     for title, options in OPTIONS.items():
         group = parser.add_argument_group(title)
         if title == _OF_POLICIES:
@@ -212,7 +212,7 @@ def add_run_options(parser: argparse.ArgumentParser) -> None:
 
 
 def add_policy_source_options(group: argparse._ActionsContainer) -> None:
-    """Add the options that select the policies and their treatment."""
+    """Add the options that select the policies and how invalid versions are treated."""
     offline_options.add_policy_options(group)
     _add_options(group, OPTIONS[_OF_POLICIES])
 
@@ -224,7 +224,7 @@ def _add_options(group: argparse._ActionsContainer, options: Iterable[Configurat
 
 
 def add_prometheus_option(group: argparse._ActionsContainer) -> None:
-    """Add the option that names the sources of metrics."""
+    """Add the option that names the Prometheus servers."""
     group.add_argument(
         "--prometheus",
         metavar="[NAME=]URL",
@@ -235,7 +235,7 @@ def add_prometheus_option(group: argparse._ActionsContainer) -> None:
 
 
 def read_run_flags(args: argparse.Namespace) -> list[config_reading.FieldOverride]:
-    """Return the overrides from the options.
+    """Return the overrides from the options of `run`.
 
     Raises:
         UsageError: an option is empty or invalid.
@@ -253,7 +253,7 @@ def read_run_flags(args: argparse.Namespace) -> list[config_reading.FieldOverrid
 
 
 def read_policy_flags(args: argparse.Namespace) -> list[config_reading.FieldOverride]:
-    """Return the overrides of policies, params and metrics; see `read_run_flags`."""
+    """Return the overrides of policies, params and Prometheus servers; see `read_run_flags`."""
     from policysched.config import config_reading  # noqa: PLC0415 - `--help` does without
     from policysched.promapi import settings  # noqa: PLC0415 - as above
 
@@ -270,6 +270,11 @@ def read_policy_flags(args: argparse.Namespace) -> list[config_reading.FieldOver
 def _read_options(
     args: argparse.Namespace, options: Iterable[ConfigurationOption]
 ) -> list[config_reading.FieldOverride]:
+    """Return the overrides from the given options.
+
+    Raises:
+        UsageError: an option is empty.
+    """
     from policysched.config import config_reading  # noqa: PLC0415 - `--help` does without
 
     found = []
@@ -284,10 +289,10 @@ def _read_options(
 
 
 def _split_feature_gates(given: Iterable[str]) -> Iterable[tuple[str, str]]:
-    """Yield the names and values in `--feature-gates` options: NAME=BOOL, joined by commas.
+    """Yield the names and values in `--feature-gates` options: NAME=BOOL, separated by commas.
 
     Raises:
-        UsageError: one has no value.
+        UsageError: a name has no value.
     """
     for text in (part for joined in given for part in joined.split(",")):
         name, equals, value = text.partition("=")
@@ -305,10 +310,10 @@ def _parse_feature_gate(name: str, text: str) -> bool:
 
 
 def _read_policy_source(args: argparse.Namespace) -> list[config_reading.FieldOverride]:
-    """Return the overrides that replace the policy source of the configuration file.
+    """Return the overrides that replace the policy source in the configuration file.
 
     Raises:
-        UsageError: two sources are given.
+        UsageError: two sources are given, or a path is empty.
     """
     from policysched.config import config_reading  # noqa: PLC0415 - `--help` does without
 

@@ -1,1 +1,1 @@
-"""Policy files named on the command line: read them, check their plugins, rewrite them."""
+"""Reads, checks and rewrites the policy files named on the command line."""

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def find_installed_plugin_names(texts: Sequence[source.SourceText]) -> Collection[str] | None:
-    """Return the names of installed plugins; None if no text can have a profile."""
+    """Return the names of installed plugins; None if no text can contain a profile."""
     if not any("profile" in text.text for text in texts):
         return None
     from policysched.plugins import registry  # noqa: PLC0415 - only profiles need the plugins
@@ -30,10 +30,10 @@ def check_plugin_arguments(
     params: Mapping[str, str],
     configuration: config.Config | None = None,
 ) -> checker.CheckResult:
-    """Return the result, without a program if a profile of the texts could not start.
+    """Return the result; if a profile in the texts could not start, without a program.
 
     Raises:
-        ConfigurationError: a profile could not start for another reason than the texts.
+        ConfigurationError: a profile could not start for a reason outside the texts.
     """
     if result.program is None:
         return result

@@ -1,4 +1,4 @@
-"""Policy files on the command line; the modules that read them are imported on first use."""
+"""Reads policy files named on the command line; the reading modules are imported on first use."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def read_policy_texts(paths: Iterable[str]) -> list[source.SourceText]:
     """Return the texts at `paths`; see `policy_sources.read_policy_texts`.
 
     Raises:
-        InputError: a path cannot be read, holds no policy text, or stdin is not UTF-8.
+        InputError: a path cannot be read or contains no policy text, or stdin is not UTF-8.
         UsageError: a path is empty.
     """
     from policysched.inputs import policy_sources  # noqa: PLC0415 - `--help` does without
@@ -36,7 +36,7 @@ def read_policy_texts(paths: Iterable[str]) -> list[source.SourceText]:
 
 
 def read_policy_files(paths: Iterable[str]) -> list[policy_sources.PolicySourceFile]:
-    """Return the files at `paths`; see `read_policy_texts`.
+    """Return the files at `paths`; the errors are those of `read_policy_texts`.
 
     Raises:
         InputError: see `read_policy_texts`.

@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 
 
 class RewriteResult(Protocol):
-    """The result of rewriting a text, or the reason for its failure."""
+    """The result of rewriting a text, or the reason why it failed."""
 
     @property
     def text(self) -> str | None:
-        """The new text; None if the text has errors, or the result could not be verified."""
+        """The new text; None if the text has errors or the result could not be verified."""
         ...
 
     @property
@@ -37,7 +37,7 @@ class RewriteResult(Protocol):
 
     @property
     def problem(self) -> str:
-        """A defect of the rewriter itself, or ""."""
+        """A description of a defect in the rewriter itself, or ""."""
         ...
 
 
@@ -46,10 +46,10 @@ class RewriteCommand:
     """A command that rewrites texts.
 
     Attributes:
-        command: its name.
+        command: the name of the command.
         done: the past participle for messages, such as `formatted`.
         rewrite: the function that rewrites a text.
-        is_in_place: whether files are changed; otherwise the result is printed, as for stdin.
+        is_in_place: whether files are changed; otherwise, and for stdin, the result is printed.
     """
 
     command: str
@@ -65,7 +65,7 @@ def add_comparison_options(mode: argparse._MutuallyExclusiveGroup) -> None:
 
 
 def rewrite_policy_files(rewriting: RewriteCommand, args: argparse.Namespace) -> int:
-    """Rewrite each file and return the highest exit code; a failure does not stop other files."""
+    """Rewrite each file and return the highest exit code; an error does not stop other files."""
     with progress.show_reading_progress("reading policies", args.paths):
         files = policy_texts.read_policy_files(args.paths)
     with progress.show_progress(f"{rewriting.command}: files", len(files)) as bar:
@@ -85,7 +85,7 @@ def rewrite_policy_files(rewriting: RewriteCommand, args: argparse.Namespace) ->
 def _print_rewrite_problems(
     file: policy_sources.PolicySourceFile, outcomes: Sequence[RewriteResult]
 ) -> int:
-    """Print the reasons for which texts are not rewritten; return the exit code."""
+    """Print the reasons why texts are not rewritten; return the exit code."""
     from policysched.lang.diagnostics import rendering  # noqa: PLC0415 - `--help` does without
 
     exit_code = errors.EXIT_OK
@@ -101,7 +101,7 @@ def _print_rewrite_problems(
 
 
 def print_unchanged_text_error(name: str, reason: str) -> None:
-    """Print the reason for which a text is not changed."""
+    """Print the reason why a text is not changed."""
     output.print_error(f"`{name}` is left unchanged: {reason}")
 
 
@@ -137,9 +137,10 @@ def _output_rewritten_file(
 def replace_policy_texts(
     file: policy_sources.PolicySourceFile, new: Mapping[str, str]
 ) -> tuple[str, bool]:
-    """Return a file with new texts, and whether it has all of them.
+    """Return the content of a file with new texts, and whether all texts could be replaced.
 
-    Texts in a manifest that are not literal blocks stay unchanged, with an error message for each.
+    Texts in a manifest that are not literal blocks stay unchanged, and an error is printed for
+    each.
     """
     try:
         return file.replace_texts(new), True
@@ -160,7 +161,7 @@ def replace_policy_texts(
 
 
 def make_unified_diff(file: policy_sources.PolicySourceFile, content: str, how: str) -> list[str]:
-    """Return the lines of a unified diff; `how` names the change, such as `fixed`."""
+    """Return the lines of a unified diff; `how` describes the new content, such as `fixed`."""
     import difflib  # noqa: PLC0415 - most runs do without
 
     lines = difflib.unified_diff(
@@ -174,12 +175,12 @@ def make_unified_diff(file: policy_sources.PolicySourceFile, content: str, how: 
 
 
 def replace_file_atomically(name: str, before: str, content: str) -> None:
-    """Replace a file atomically: a concurrent reader gets the old or the new text, complete.
+    """Replace a file atomically: a concurrent reader gets the complete old or new text.
 
     `before` is the text as it was read, without a byte order mark. A mark in the file is kept.
 
     Raises:
-        InputError: the file cannot be written, or has changed since it was read.
+        InputError: the file cannot be written, or it has changed since it was read.
     """
     import tempfile  # noqa: PLC0415 - most runs do without
 
@@ -190,7 +191,7 @@ def replace_file_atomically(name: str, before: str, content: str) -> None:
         try:
             _write_copying_owner_and_mode(descriptor, mark + content, target.stat())
             pathlib.Path(temporary).replace(target)
-        except BaseException:  # an interrupt must not leave the temporary file either
+        except BaseException:  # an interrupt must also remove the temporary file
             pathlib.Path(temporary).unlink()
             raise
     except OSError as error:
@@ -211,10 +212,10 @@ def _read_byte_order_mark(target: pathlib.Path, name: str, before: str) -> str:
 
 
 def _write_copying_owner_and_mode(descriptor: int, content: str, like: os.stat_result) -> None:
-    """Write a new file that has the owner and mode of the one it replaces.
+    """Write a new file with the owner and mode of the file that it replaces.
 
     Raises:
-        OSError: among others, if the process may not change the owner of the file.
+        OSError: the file cannot be written, or the process may not change its owner.
     """
     with os.fdopen(descriptor, "w", encoding="utf-8", newline="") as file:
         own = os.fstat(file.fileno())
@@ -223,4 +224,4 @@ def _write_copying_owner_and_mode(descriptor: int, content: str, like: os.stat_r
         os.fchmod(file.fileno(), stat.S_IMODE(like.st_mode))  # last: chown clears setuid bits
         file.write(content)
         file.flush()
-        os.fsync(file.fileno())  # after a machine crash, the file has the old or the new text
+        os.fsync(file.fileno())  # after a crash of the machine, either text is complete

@@ -1,1 +1,1 @@
-"""The output of commands: streams, styles, tables, folding, findings, progress."""
+"""The output of commands: streams, styles, tables, folding, findings and progress."""

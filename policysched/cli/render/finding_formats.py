@@ -1,4 +1,4 @@
-"""Findings in formats for users, editors and continuous integration."""
+"""Renders findings in formats for users, editors and continuous integration."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def add_format_option(parser: argparse.ArgumentParser) -> None:
 
 
 def choose_finding_format(args: argparse.Namespace) -> str:
-    """Return the format; `-o json` is `--format json`, `-o human` the default.
+    """Return the format: `-o json` means `--format json`, `-o human` means the default.
 
     Raises:
         UsageError: the options contradict each other.
@@ -47,7 +47,7 @@ def choose_finding_format(args: argparse.Namespace) -> str:
 
 
 def render_finding_report(report: linter.LintResult, form: str) -> str:
-    """Return a report in one of the formats."""
+    """Render a report in one of `FORMATS`."""
     name = "json_" if form == JSON else form
     module = importlib.import_module(f"policysched.lint.formats.{name}")
     if hasattr(module, "as_json"):

@@ -1,4 +1,4 @@
-"""Styles of rendered findings, see `lang.diagnostics.rendering` and `lint.formats.concise`."""
+"""Styles rendered findings; see `lang.diagnostics.rendering` and `lint.formats.concise`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _MARKED = re.compile(r"(?<= \| )(\s*)(\^+.*|-+.*)$")
 
 
 def apply_finding_styles(text: str) -> str:
-    """Return the text with the styles of findings; other lines stay unchanged."""
+    """Return the text with styled findings; other lines stay unchanged."""
     lines = []
     severity = styles.BAD
     for line in text.split("\n"):

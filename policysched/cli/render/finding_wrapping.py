@@ -1,4 +1,4 @@
-"""Folds rendered findings for a narrow terminal, with the marks still below their source."""
+"""Folds rendered findings for a narrow terminal and keeps the marks below their source."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _MARK = re.compile(r"(?P<signs> *(?:\^+|-+))(?: (?P<label>.*))?")
 
 
 def wrap_findings(text: str, room: int) -> str:
-    """Return rendered findings whose lines take no more than `room` columns."""
+    """Return rendered findings folded to lines of at most `room` columns."""
     folded: list[str] = []
     lines = text.split("\n")
     while lines:
@@ -29,7 +29,7 @@ def _wrap_finding_line(line: str, room: int) -> list[str]:
 
 
 def _count_snippet_lines(lines: Sequence[str]) -> int:
-    """Return the number of lines of a leading source line and its marks; 0 if there is none."""
+    """Return the number of leading lines that are a source line and its marks; 0 without one."""
     gutter = _GUTTER.match(lines[0])
     if gutter is None or not gutter[0].strip(" |"):
         return 0
@@ -44,7 +44,7 @@ def _erase_line_number(gutter: str) -> str:
 
 
 def _wrap_snippet(lines: Sequence[str], room: int) -> list[str]:
-    """Return a source line and its marks, both cut at the same columns."""
+    """Return a source line and its marks, cut at the same columns."""
     shown = [line.expandtabs() for line in lines]
     if all(wrapping.count_text_columns(line) <= room for line in shown):
         return list(lines)
@@ -69,7 +69,7 @@ def _wrap_snippet(lines: Sequence[str], room: int) -> list[str]:
 
 
 def _render_mark_lines(mark: re.Match[str], start: int, end: int, width: int) -> list[str]:
-    """Return the signs of a mark between two columns, with the label after the last of them."""
+    """Return the part of a mark between two columns; the label follows the last part."""
     signs = mark["signs"][start:end]
     if not signs.strip():
         return []

@@ -22,9 +22,9 @@ _indent_columns = 0
 
 
 def add_output_option(parser: argparse.ArgumentParser, *, is_again: bool = False) -> None:
-    """Add `-o`; the default is None, so that a command can choose by its input.
+    """Add `-o`; the default is None, so that a command can choose a format for its input.
 
-    `is_again` is for a form of a command that already has the option.
+    `is_again` is true for a form of a command that already has the option.
     """
     parser.add_argument(
         "-o",
@@ -43,9 +43,9 @@ def set_report_width(form: str | None) -> None:
 
 
 def write_text(text: str, stream: TextIO | None = None) -> None:
-    """Print a text and flush it: a reader may wait for each line.
+    """Print a text and flush the stream, because a reader can be waiting for each line.
 
-    Control characters are escaped as in JSON; styles become colours on a terminal.
+    Control characters are escaped as in JSON. Styles become colours on a terminal.
     """
     stream = stream or sys.stdout
     text = control_characters.escape_control_characters(text)
@@ -58,7 +58,7 @@ def write_text(text: str, stream: TextIO | None = None) -> None:
 
 
 def write_report(text: str, stream: TextIO | None = None) -> None:
-    """Print a text for users, with its lines folded to the terminal's width."""
+    """Print a text for users, folded to the terminal's width."""
     room = _find_width_limit(stream)
     write_text(text if room is None else wrapping.wrap_text(text, room), stream)
 
@@ -66,7 +66,7 @@ def write_report(text: str, stream: TextIO | None = None) -> None:
 def write_findings(text: str, stream: TextIO | None = None) -> None:
     """Print rendered findings, folded to the terminal's width.
 
-    The severity, the place and the marks under the source are coloured.
+    The severity, the place and the marks under the source are coloured on a terminal.
     """
     room = _find_width_limit(stream)
     if room is not None:
@@ -81,7 +81,7 @@ def write_findings(text: str, stream: TextIO | None = None) -> None:
 
 
 def write_text_exactly(text: str) -> None:
-    """Print the text of a file without an added line end.
+    """Print the text of a file without adding a line end.
 
     Pipes and files get the exact text, for programs such as `patch`. On a terminal, control
     characters are escaped.
@@ -109,7 +109,7 @@ def write_diff(lines: Sequence[str]) -> None:
 
 
 def print_error(text: str) -> None:
-    """Print an error on stderr, after the name of the program."""
+    """Print an error on stderr, prefixed with the name of the program."""
     head = styles.mark_text_style(f"{program_name.get_program_name()}:", styles.BAD)
     write_findings(f"{head} {program_name.replace_program_name(text)}", sys.stderr)
 
@@ -130,7 +130,7 @@ def _write_to_stderr(kind: str, text: str) -> None:
 
 
 def encode_json(value: object) -> str:
-    """Return a value as one line of JSON; a file name that is not UTF-8 gets `?` characters."""
+    """Encode a value as one line of JSON; invalid bytes in file names become `?` characters."""
     import orjson  # noqa: PLC0415 - `--help` does without
 
     try:
@@ -158,7 +158,7 @@ def format_table(
     indent: str = "",
     styles_of_rows: Sequence[str] = (),
 ) -> str:
-    """Return aligned columns, folded to the terminal's width; an empty header gets no line.
+    """Format aligned columns, folded to the terminal's width; an empty header gets no line.
 
     Columns that contain only numbers and empty cells are aligned to the right.
     """
@@ -167,7 +167,7 @@ def format_table(
 
 @contextlib.contextmanager
 def reserve_table_indent(indent: str) -> Iterator[None]:
-    """Reserve room for an indent before the tables that are made within the context."""
+    """Reserve room for an indent before the tables that are formatted within the context."""
     global _indent_columns  # noqa: PLW0603 - as in `set_report_width`
     _indent_columns += len(indent)
     try:
@@ -177,16 +177,16 @@ def reserve_table_indent(indent: str) -> Iterator[None]:
 
 
 def _find_width_limit(stream: TextIO | None = None) -> int | None:
-    """Return the number of columns for reports; None for no limit."""
+    """Return the maximum width of reports in columns; None for no limit."""
     columns = None if _is_wide else terminal.get_terminal_width(stream or sys.stdout)
     return None if columns is None else max(columns - _indent_columns, 1)
 
 
 def join_names_briefly(listed: Sequence[str]) -> str:
-    """Return names joined by commas, shortened if there are many."""
+    """Join names with commas; long lists are shortened."""
     return spelling.join_some_names(listed, _MAX_NAMES)
 
 
 def format_count(number: int, noun: str) -> str:
-    """Return `1 pod`, `2 pods`."""
+    """Format a number with a noun: `1 pod`, `2 pods`."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"

@@ -1,11 +1,10 @@
-"""Progress of work that takes longer than a second, on a terminal; it is erased at the end.
+"""Shows the progress of work that takes longer than a second; erases it at the end.
 
 with progress.show_progress("scheduling pods", total=len(pods)) as bar:
     placements = [place(pod) for pod in bar.track_items(pods)]
 
-The bar is on stderr. Print other output before or after the bar: while the bar is shown, nothing
-else may go to stderr. There is no bar if stderr is not a terminal, or is one that cannot erase a
-line (TERM=dumb).
+The bar is on stderr. While it is shown, nothing else may be printed to stderr. There is no bar if
+stderr is not a terminal, or if the terminal cannot erase a line (TERM=dumb).
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ DELAY_SECONDS = 1.0
 
 
 class ProgressBar:
-    """The state of some work; a thread reads it, so that the work never waits for a terminal.
+    """The state of some work; a thread draws it, so that the work never waits for a terminal.
 
     Attributes:
         what: the current work, such as "scheduling pods".
@@ -42,11 +41,11 @@ class ProgressBar:
         self.done += steps
 
     def begin_part(self, what: str, total: int | None = None) -> None:
-        """Begin another part of the work."""
+        """Begin another part of the work and reset the count of steps."""
         self.what, self.total, self.done = what, total, 0
 
     def track_items(self, items: Iterable[_Item]) -> Iterator[_Item]:
-        """Yield the items, and count each one when the next one is requested."""
+        """Yield the items; count each item when the next item is requested."""
         for item in items:
             yield item
             self.advance()
@@ -56,10 +55,10 @@ class ProgressBar:
 def show_progress(
     what: str, total: int | None = None, *, unless_printing: bool = False
 ) -> Iterator[ProgressBar]:
-    """Show a bar after the first second until the block ends, also by an exception.
+    """Show a bar from the first second until the block ends, also if it raises.
 
-    `unless_printing` is for blocks that print to stdout continually: if stdout is a terminal, there
-    is no bar, since the output itself shows the progress.
+    `unless_printing` is for blocks that print to stdout continually. If stdout is a terminal, there
+    is no bar, because the output itself shows the progress.
     """
     bar = ProgressBar(what, total)
     if not can_show_progress() or (unless_printing and sys.stdout.isatty()):
@@ -78,7 +77,7 @@ def show_progress(
 def show_reading_progress(
     what: str, paths: Iterable[str] = ()
 ) -> contextlib.AbstractContextManager[ProgressBar]:
-    """Show that input is being read, unless the user types it at the same terminal."""
+    """Show that input is being read, unless the user types it on the same terminal."""
     if can_show_progress() and "-" in paths and sys.stdin.isatty():
         return contextlib.nullcontext(ProgressBar(what))
     return show_progress(what)
@@ -87,7 +86,7 @@ def show_reading_progress(
 def iterate_with_progress(
     items: Iterable[_Item], what: str, paths: Iterable[str] = ()
 ) -> Iterator[_Item]:
-    """Yield items; show progress only while an item is awaited."""
+    """Yield items; show progress only while waiting for an item."""
     listed = tuple(paths)
     iterator = iter(items)
     while True:

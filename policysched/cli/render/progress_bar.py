@@ -1,4 +1,4 @@
-"""The progress bar: the current work, a bar, the finished and all steps, the elapsed time."""
+"""Draws the progress bar: current work, bar, finished and total steps, elapsed time."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _REDRAW_SECONDS = 0.1
 
 
 class ProgressState(Protocol):
-    """The state to draw; see `policysched.cli.render.progress.ProgressBar`."""
+    """The state to draw, such as a `policysched.cli.render.progress.ProgressBar`."""
 
     what: str
     total: int | None
@@ -20,7 +20,7 @@ class ProgressState(Protocol):
 
 
 class _CursorKeepingConsole(console.Console):
-    """A console that does not hide the cursor: a killed process could not restore it."""
+    """A console that does not hide the cursor, because a killed process could not restore it."""
 
     def show_cursor(self, show: bool = True) -> bool:  # noqa: FBT001, FBT002 - the signature is rich's
         return False
@@ -36,7 +36,7 @@ class _ProgressBarColumn(progress.BarColumn):
 
 
 class _StepCountColumn(progress.ProgressColumn):
-    """`120/3,000`, or `120` if the total is unknown; in that case empty before the first step."""
+    """`120/3,000`; if the total is unknown, `120`, or nothing before the first step."""
 
     def render(self, task: progress.Task) -> str:
         if task.total is None:
@@ -58,6 +58,7 @@ def draw_progress_bar(work: ProgressState, over: threading.Event) -> None:
 
 
 def _make_rich_progress() -> progress.Progress:
+    """Return rich's progress display on stderr, which is redrawn only on request."""
     return progress.Progress(
         progress.TextColumn("{task.description}", markup=False),
         _ProgressBarColumn(bar_width=30),

@@ -1,8 +1,8 @@
 """Styles of texts: marks in a text that become colours when it is printed.
 
-Marks are noncharacters of Unicode, which no exchanged text contains. A text can therefore be built,
-folded and aligned before its destination is known; `output.write_text` converts or removes the
-marks.
+Marks are Unicode noncharacters, which are not intended for text interchange. A text can therefore
+be built, folded and aligned before its destination is known. `output.write_text` converts or
+removes the marks.
 """
 
 from __future__ import annotations
@@ -28,20 +28,20 @@ _MARKS = re.compile(f"[{''.join(_CODES)}]")
 
 
 def mark_text_style(text: str, style: str) -> str:
-    """Return a text in a style, "" for none."""
+    """Return a text in a style; "" is no style."""
     return f"{style}{text}{_END}" if text and style else text
 
 
 def remove_style_marks(text: str) -> str:
-    """Return a text without styles."""
+    """Return the text without its style marks."""
     return text if text.isascii() else _MARKS.sub("", text)
 
 
 def convert_styles_to_colours(text: str) -> str:
-    """Return a text with the colours of its styles, for a terminal."""
+    """Return the text with its style marks converted to terminal colours."""
     return text if text.isascii() else _MARKS.sub(lambda mark: _CODES[mark[0]], text)
 
 
 def escape_style_marks(text: str) -> str:
-    """Return an equivalent JSON text in which no character can be taken for a mark."""
+    """Return an equivalent JSON text in which no character can be mistaken for a mark."""
     return text if text.isascii() else _MARKS.sub(lambda mark: f"\\u{ord(mark[0]):04x}", text)

@@ -1,4 +1,4 @@
-"""Tables for users: aligned columns, folded if they are wider than the terminal."""
+"""Formats tables for users: aligned columns, folded if they are wider than the terminal."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from policysched.cli.render import styles, wrapping
 _GAP = "  "
 _NUMBER = re.compile(r"[-+]?[\d,]+(\.\d+)?(%|Gi)?")
 _LEAST_COLUMNS = (10, 8)
-"""The minimum widths to which a column may be folded, in the order of preference."""
+"""The minimum widths to which a column can be folded, the preferred width first."""
 
 
 def format_table(
@@ -21,9 +21,9 @@ def format_table(
     room: int | None,
     styles_of_rows: Sequence[str],
 ) -> str:
-    """Return a table of at most `room` columns, or of any width for None.
+    """Format a table of at most `room` columns; None means any width.
 
-    Cells that are too long are folded, so that nothing is lost. If the columns would be too narrow
+    Cells that are too long are folded, so that no text is lost. If the columns would be too narrow
     to read, each row becomes a block of lines `HEADER: cell`.
     """
     cells = [[control_characters.escape_to_one_line(str(cell)) for cell in row] for row in rows]
@@ -41,11 +41,11 @@ def format_table(
 
 
 class _TableColumn:
-    """A column, and its possible widths.
+    """A column and its possible widths.
 
     Attributes:
-        is_number: whether all its cells are numbers or empty, and not all empty.
-        natural: the width of the longest cell or of the title.
+        is_number: whether its cells are only numbers and empty cells, with at least one number.
+        natural: the width of the longest cell or of the title, whichever is larger.
     """
 
     def __init__(self, title: str, cells: Sequence[str]) -> None:
@@ -55,7 +55,7 @@ class _TableColumn:
         self.natural = max(wrapping.count_text_columns(title), self._longest_cell)
 
     def compute_narrow_width(self, limit: int) -> int:
-        """Return the smallest width, which exceeds `limit` only for numbers."""
+        """Return the smallest width; it exceeds `limit` only for numbers."""
         if not self.is_number:
             return min(self.natural, limit)
         return max(
@@ -82,7 +82,7 @@ def _compute_widths(columns: Sequence[_TableColumn], room: int | None) -> list[i
 
 
 def _distribute_spare_width(widths: list[int], natural: Sequence[int], spare: int) -> list[int]:
-    """Distribute spare columns one by one, always to the narrowest column that needs one."""
+    """Distribute spare width one column at a time, always to the narrowest cell that needs it."""
     for _ in range(spare):
         needy = [at for at, width in enumerate(widths) if width < natural[at]]
         if not needy:
@@ -124,7 +124,7 @@ def _pad_cell(cell: str, width: int, column: _TableColumn) -> str:
 def _format_rows_as_blocks(
     header: Sequence[str], cells: Sequence[Sequence[str]], indent: str, room: int
 ) -> str:
-    """Return the rows as blocks separated by empty lines; empty cells are omitted."""
+    """Format rows as blocks separated by empty lines; empty cells are omitted."""
     blocks = []
     for row in cells:
         named = [(title, cell) for title, cell in zip(header, row, strict=True) if cell]

@@ -1,4 +1,4 @@
-"""Colours and width of the terminal behind a stream."""
+"""Detects the colours and width of the terminal behind a stream."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ def is_plain_terminal() -> bool:
 def supports_colours(stream: TextIO) -> bool:
     """Return whether to write colours to a stream.
 
-    NO_COLOR disables them. FORCE_COLOR and CLICOLOR_FORCE enable them for every stream. Otherwise a
-    terminal gets them, unless CLICOLOR is 0.
+    NO_COLOR disables them. FORCE_COLOR and CLICOLOR_FORCE enable them for every stream. Otherwise,
+    terminals that support colours get them, unless CLICOLOR is 0.
     """
     variable = os.environ.get
     if variable("NO_COLOR"):
@@ -30,7 +30,7 @@ def supports_colours(stream: TextIO) -> bool:
 
 
 def get_terminal_width(stream: TextIO) -> int | None:
-    """Return the width of the terminal; None for a pipe, a file and a terminal of unknown width.
+    """Return the width of the terminal in columns; None if it is unknown or for a pipe or a file.
 
     COLUMNS takes precedence, as in other programs.
     """

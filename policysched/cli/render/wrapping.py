@@ -1,4 +1,4 @@
-"""Folds long lines at blanks, and long words at punctuation marks within them."""
+"""Folds long lines at blanks, and long words at punctuation marks."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def count_text_columns(text: str) -> int:
 
 
 def wrap_text(text: str, room: int) -> str:
-    """Return a text with lines of at most `room` columns; continuation lines are indented."""
+    """Fold a text to lines of at most `room` columns; continuation lines are indented."""
     return "\n".join(line for long in text.split("\n") for line in _wrap_line(long, room))
 
 
@@ -34,7 +34,7 @@ def _wrap_line(line: str, room: int) -> list[str]:
 
 
 def wrap_into_lines(text: str, room: int) -> list[str]:
-    """Return a text as lines of at most `room` columns; only blanks are lost."""
+    """Split a text into lines of at most `room` columns; only blanks are lost."""
     lines: list[str] = []
     line = ""
     for word in text.split(" "):
@@ -50,7 +50,7 @@ def wrap_into_lines(text: str, room: int) -> list[str]:
 
 
 def _break_word(word: str, room: int) -> list[str]:
-    """Return a word in parts that fit, preferably split after punctuation or at capitals."""
+    """Split a word into parts that fit, preferably after punctuation or before capitals."""
     parts = [""]
     for piece in _split_word(word, room):
         if count_text_columns(parts[-1] + piece) <= room:
@@ -66,7 +66,7 @@ def _split_word(word: str, room: int) -> Iterator[str]:
 
 
 def split_at_columns(text: str, room: int) -> Iterator[str]:
-    """Yield a text in parts of at most `room` columns, each but the last as long as possible."""
+    """Yield a text in parts of at most `room` columns, each except the last as long as possible."""
     while count_text_columns(text) > room:
         count = max(_count_fitting_characters(text, room), 1)
         yield text[:count]
@@ -85,6 +85,6 @@ def _count_fitting_characters(text: str, room: int) -> int:
 
 
 def measure_longest_unbreakable_part(text: str) -> int:
-    """Return the columns of the longest part of a text that folding does not split."""
+    """Return the width in columns of the longest part of a text that folding does not split."""
     pieces = (piece for word in text.split(" ") for piece in _PIECE.findall(word))
     return max(map(count_text_columns, pieces), default=0)

@@ -1,1 +1,1 @@
-"""Reports of `explain`, `plan` and `test` as text, Markdown and JUnit XML."""
+"""Formats the reports of `explain`, `plan` and `test` as text, Markdown and JUnit XML."""

@@ -1,6 +1,6 @@
-"""Decisions of a running scheduler, as text.
+"""Formats decisions of a running scheduler as text.
 
-The text is made from the JSON form only (schemas/decisions.schema.json).
+The text is made only from the JSON form (schemas/decisions.schema.json).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _HASH_LENGTH = 8
 
 
 def format_decision(decision: Decision) -> str:
-    """Return the node of a pod and the reasons, or why it was not scheduled."""
+    """Format the node of a pod and the reasons, or why it was not scheduled."""
     parts = [
         _format_decision_head(decision),
         _INDENT + _format_provenance(decision),
@@ -71,13 +71,14 @@ def _format_decision_times(decision: Decision) -> str:
 
 
 def _format_duration(seconds: float) -> str:
-    """Return seconds in a unit in which the number is short."""
+    """Format a duration in s, ms or µs."""
     if seconds >= 1:
         return f"{seconds:,.1f}s"
     return f"{seconds * 1e3:.1f}ms" if seconds >= 1e-3 else f"{seconds * 1e6:.0f}µs"  # noqa: PLR2004 - units
 
 
 def _format_rejections(decision: Decision) -> str:
+    """Format a table of the reasons why nodes reject the pod."""
     rows = [
         (
             f"{each['nodes']:,}",
@@ -98,7 +99,7 @@ def _format_rejected_nodes(rejection: Mapping[str, Any]) -> str:
 
 
 def _format_winner_and_runner_up(decision: Decision) -> list[str]:
-    """Return lines about the chosen node and the runner-up."""
+    """Format a line about the chosen node and a line about the runner-up, if any."""
     chosen, *others = decision["best"]
     scores = decision["scores"]
     lines = [f"{_INDENT}chosen: {chosen} with {scores[chosen]['total']} points"]

@@ -1,6 +1,6 @@
-"""The report of `explain binding`, as text.
+"""Formats the report of `explain binding` as text.
 
-The text is made from the JSON form only (schemas/explain-binding.schema.json), so the two agree.
+The text is made only from the JSON form (schemas/explain-binding.schema.json), so the two agree.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ Report: TypeAlias = dict[str, Any]
 
 _INDENT = "  "
 _SHOWN_CLUSTERS = 5
-"""The maximum number of columns of the table of points, for the best clusters."""
+"""The maximum number of columns in the table of points; the best clusters are shown."""
 _UNITS = {str(unit): unit for unit in units.NAMES}
 _NO_LIMIT = 2**31 - 1
 _ADDED = {
@@ -29,7 +29,7 @@ _ADDED = {
 
 
 def format_binding_report(report: Report) -> str:
-    """Return the target clusters of a binding, the verdict on every cluster, and the steps."""
+    """Format the target clusters of a binding, the verdict on every cluster, and the steps."""
     parts = [
         *_format_placement_result(report),
         *_format_current_clusters(report),
@@ -52,7 +52,7 @@ def _format_placement_result(report: Report) -> list[str]:
 
 
 def format_target_clusters(found: Sequence[Mapping[str, Any]]) -> str:
-    """Return clusters with their replicas."""
+    """Format clusters with their replicas, as `NAME:REPLICAS`."""
     return ", ".join(
         f"{each['name']}:{each['replicas']:,}" if each["replicas"] else each["name"]
         for each in found
@@ -66,7 +66,7 @@ def _format_current_clusters(report: Report) -> list[str]:
 
 
 def _format_selecting_policies(report: Report) -> list[str]:
-    """Return a line about each policy that applies to the binding."""
+    """Format a line about each policy that applies to the binding."""
     lines = []
     for policy in report["policies"]:
         adds = [_ADDED[statement] for statement in policy["adds"]]
@@ -79,6 +79,7 @@ def _format_selecting_policies(report: Report) -> list[str]:
 
 
 def _format_attempt(attempt: Report, *, is_one_of_many: bool) -> list[str]:
+    """Format one attempt: its refusals, its points, its steps and the metrics behind them."""
     verdicts: Mapping[str, Any] = attempt["verdicts"]
     parts = [""]
     if is_one_of_many:
@@ -99,6 +100,7 @@ def _format_attempt(attempt: Report, *, is_one_of_many: bool) -> list[str]:
 
 
 def _format_refusal_reasons(rejected: Mapping[str, Any]) -> str:
+    """Format a table of the refusal reasons; the most frequent reasons come first."""
     which: dict[tuple[str, str, str], list[str]] = {}
     for name, verdict in rejected.items():
         for refusal in verdict["all"]:
@@ -123,7 +125,7 @@ def _format_refusal_reasons(rejected: Mapping[str, Any]) -> str:
 
 
 def _format_cluster_points(ranking: Sequence[Report]) -> str:
-    """Return the points by rule and the free capacity; clusters are columns, the best first."""
+    """Format the points by rule and the free capacity; clusters are columns, the best first."""
     shown = ranking[:_SHOWN_CLUSTERS]
     rows: list[Sequence[object]] = []
     for at, rule in enumerate(shown[0]["rules"]):
@@ -146,7 +148,7 @@ def _format_cluster_points(ranking: Sequence[Report]) -> str:
 
 
 def _format_rule_points(rule: Report) -> str:
-    """Return the weighted points of a rule, and the number behind them."""
+    """Format the weighted points of a rule and the number behind them."""
     told = f"{rule['weighted']:,}"
     if "unit" not in rule:
         return told
@@ -165,6 +167,7 @@ def _format_available_replicas(room: int) -> str:
 
 
 def _format_scheduling_steps(attempt: Report) -> list[str]:
+    """Format the selection of clusters, the division of replicas and the result."""
     lines = []
     selection, division = attempt["selection"], attempt["division"]
     if selection is not None:

@@ -1,4 +1,4 @@
-"""The part of the text of `explain` about measured values."""
+"""Formats the measured values in the text of `explain`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _OK = "ok"
 
 
 def format_metric_table(report: Report) -> list[str]:
-    """Return each metric over all nodes, and the rules that an outage disables."""
+    """Format each metric over all nodes, and the rules that an outage affects."""
     metrics = report.get("metrics", {})
     if not metrics:
         return []
@@ -38,7 +38,7 @@ def format_metric_table(report: Report) -> list[str]:
 
 
 def format_node_metrics(report: Report, node: str) -> list[str]:
-    """Return each metric on one node."""
+    """Format each metric on one node."""
     metrics = report.get("metrics", {})
     if not metrics:
         return []
@@ -50,7 +50,7 @@ def format_node_metrics(report: Report, node: str) -> list[str]:
 
 
 def _format_rules_in_outage(report: Report) -> list[str]:
-    """Return a line for each rule that an outage disables, or that keeps the pod pending."""
+    """Format a line for each rule that an outage disables or that keeps the pod pending."""
     waits = report["prefilter"] is not None
     return [
         f"{_INDENT}{'waiting' if waits else 'skipped'}: "
@@ -76,6 +76,7 @@ def _list_valid_readings(metric: Report) -> list[Reading]:
 
 
 def _format_value_range(metric: Report) -> str:
+    """Format the minimum and maximum of a metric over the nodes with valid readings."""
     unit = _UNITS[metric["unit"]]
     return _join_range_ends(
         [
@@ -102,7 +103,7 @@ def _format_added_load(metric: Report) -> str:
 
 
 def _format_recent_placements(readings: Sequence[Reading], unit: units.Unit) -> str:
-    """Return the largest load that recent placements add to a node, and their number."""
+    """Format the largest load that recent placements add to a node, and count their pods."""
     pods = sum(each["addedPods"] for each in readings)
     if not pods:
         return "-"

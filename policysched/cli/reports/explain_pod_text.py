@@ -1,6 +1,6 @@
-"""The report of `explain pod`, as text: the one of `explain --all`, with advice.
+"""Formats the report of `explain pod` as text: the report of `explain --all` with advice.
 
-The text is made from the JSON form only (schemas/explain.schema.json), so the two agree.
+The text is made only from the JSON form (schemas/explain.schema.json), so the two agree.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ _UNITS = {str(unit): unit for unit in units.NAMES}
 
 
 def format_pod_explanation(report: Report, *, all_nodes: bool = False) -> str:
-    """Return why each node fits or not, why the best one wins, and changes of that result.
+    """Format why each node fits or not, why the best node wins, and what would change the result.
 
-    The length is about a page, regardless of the size of the cluster; `all_nodes` adds a line about
-    each node.
+    The text is about a page long, regardless of the size of the cluster. `all_nodes` adds a line
+    about each node.
     """
     nodes: Mapping[str, Any] = report["nodes"]
     parts = [explain_text.format_feasible_count(report)]
@@ -61,7 +61,7 @@ def format_pod_explanation(report: Report, *, all_nodes: bool = False) -> str:
 
 
 def format_node_explanation(report: Report, node: str) -> str:
-    """Return everything about one pod on one node, and the edits with which it fits there."""
+    """Format the report about one pod on one node, with the edits that make it fit there."""
     parts = [explain_text.format_node_report(report, node), *_format_current_node(report)]
     if not report["nodes"][node]["ok"]:
         parts += _format_suggested_edits(report, f"on {node}")
@@ -69,7 +69,7 @@ def format_node_explanation(report: Report, node: str) -> str:
 
 
 def _format_current_node(report: Report) -> list[str]:
-    """Return the node of a placed pod, and whether the pod would be placed there again.
+    """Format the node of a placed pod and whether the pod would be placed there again.
 
     The pod's own requests on that node do not count.
     """
@@ -101,7 +101,7 @@ def _format_node_rejection_reasons(report: Report, node: str) -> str:
 
 
 def _format_points_comparison(ranking: Sequence[Report]) -> str:
-    """Return the points of the winner and the runner-up by rule, side by side."""
+    """Format the points of the winner and the runner-up by rule, side by side."""
     header = ["RULE", "WEIGHT"]
     for each in ranking:
         header += [f"{each['node']}: RAW", "NORMALISED", "POINTS"]
@@ -132,7 +132,7 @@ def _format_raw_score(rule: Report) -> str:
 
 
 def _format_winner_flips(report: Report) -> list[str]:
-    """Return the smallest changes with which other nodes win."""
+    """Format the smallest changes that make other nodes win."""
     if len(report["scores"]) == len(report["best"]):
         return []
     flips = report["flips"]
@@ -159,7 +159,7 @@ def _choose_no_flip_phrase(report: Report) -> str:
 
 
 def _format_suggested_edits(report: Report, where: str = "") -> list[str]:
-    """Return the edits with which the pod fits, or the obstacles if there are none."""
+    """Format the edits that make the pod fit; without any, the obstacles on the nearest nodes."""
     parts: list[str] = []
     edits = report.get("edits", [])
     place = f" {where}" if where else ""
@@ -200,7 +200,7 @@ def _format_suggested_edits(report: Report, where: str = "") -> list[str]:
 
 
 def _format_least_rejected_nodes(nearest: Report) -> str:
-    """Return the node with the fewest obstacles, and nodes with the same ones."""
+    """Format the node with the fewest obstacles, and other nodes with the same obstacles."""
     named = ", ".join([nearest["node"], *nearest["alike"]])
     return f"{named}, and {nearest['more']:,} more like it" if nearest["more"] else named
 
@@ -222,7 +222,7 @@ def _format_suggested_edit(edit: Report) -> str:
 
 
 def _format_every_node(report: Report) -> str:
-    """Return a line about each node: its points, or everything that rejects it."""
+    """Format a line about each node: its points, or everything that rejects it."""
     scores: Mapping[str, Any] = report["scores"]
     rows = [
         (name, scores[name]["total"] if name in scores else "", _format_node_verdict(verdict))

@@ -1,6 +1,6 @@
-"""The report of `explain` about one pod, as text.
+"""Formats the report of `explain` about one pod as text.
 
-The text is made from the JSON form only (schemas/explain.schema.json), so the two agree.
+The text is made only from the JSON form (schemas/explain.schema.json), so the two agree.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ Report: TypeAlias = Mapping[str, Any]
 Points: TypeAlias = Mapping[str, int | float]
 
 _SHOWN_NODES = 5
-"""The maximum number of columns of the score table, for the best nodes."""
+"""The maximum number of columns in the score table; the best nodes are shown."""
 _INDENT = "  "
 
 
 def format_pod_report(report: Report) -> str:
-    """Return why each node fits or not, and the points of the best ones."""
+    """Format why each node fits or not, and the points of the best nodes."""
     nodes: Mapping[str, Any] = report["nodes"]
     parts = [format_feasible_count(report)]
     parts += format_scheduling_gate(report)
@@ -42,13 +42,13 @@ def format_pod_report(report: Report) -> str:
 
 
 def format_feasible_count(report: Report) -> str:
-    """Return the number of nodes on which a pod fits."""
+    """Format the number of nodes on which a pod fits."""
     text = f"{report['pod']} fits on {report['feasible']:,} of {len(report['nodes']):,} nodes"
     return styles.mark_text_style(text, styles.GOOD if report["feasible"] else styles.BAD)
 
 
 def format_node_report(report: Report, node: str) -> str:
-    """Return everything about one pod on one node."""
+    """Format the verdict, the points and the metrics of one pod on one node."""
     verdict = report["nodes"][node]
     if verdict["ok"] and not report["scores"]:
         head = styles.mark_text_style(
@@ -78,13 +78,13 @@ def format_node_report(report: Report, node: str) -> str:
 
 
 def format_rejection_reason(failure: Mapping[str, Any]) -> str:
-    """Return the reason with the numbers and names behind it."""
+    """Format a rejection reason with the numbers and names behind it."""
     evidence = failure.get("evidence") or failure.get("measured")
     return f"{failure['reason']}: {evidence}" if evidence else failure["reason"]
 
 
 def format_shadow_policies(report: Report) -> list[str]:
-    """Return a line about each shadow policy that applies to the pod."""
+    """Format a line about each shadow policy that applies to the pod."""
     lines = [
         f"{_INDENT}shadow policy {each['policy']}: {format_shadow_verdict(each)}"
         for each in report.get("shadow", ())
@@ -93,7 +93,7 @@ def format_shadow_policies(report: Report) -> list[str]:
 
 
 def format_shadow_verdict(verdict: Mapping[str, Any]) -> str:
-    """Return the decision of a shadow policy about a pod."""
+    """Format the decision of a shadow policy for a pod."""
     node, message = verdict["node"], verdict["message"]
     return {
         "sameNode": "the same node",
@@ -106,7 +106,7 @@ def format_shadow_verdict(verdict: Mapping[str, Any]) -> str:
 
 
 def format_scheduling_gate(report: Report) -> list[str]:
-    """Return the scheduling gate of a pod, if it has one."""
+    """Format the scheduling gate of a pod, if it has one."""
     gate = report.get("gated")
     if gate is None:
         return []
@@ -118,9 +118,9 @@ def format_scheduling_gate(report: Report) -> list[str]:
 
 
 def format_rejection_table(rejected: Mapping[str, Any], most: int | None = None) -> str:
-    """Return a table of every reason and the nodes that it excludes, the most frequent first.
+    """Format a table of every reason and the nodes that it excludes, the most frequent first.
 
-    With `most`, the table has no more than this number of rows.
+    `most` limits the number of rows.
     """
     which: dict[tuple[str, str], list[str]] = {}
     for name, verdict in rejected.items():
@@ -152,7 +152,7 @@ def _rank_nodes(report: Report) -> list[str]:
 
 
 def format_best_nodes(report: Report) -> list[str]:
-    """Return lines about the best nodes, the runner-up and the difference between them."""
+    """Format lines about the best nodes, the runner-up and the difference between them."""
     best: Sequence[str] = report["best"]
     scores: Mapping[str, Points] = report["scores"]
     total = scores[best[0]]["total"]
@@ -171,14 +171,14 @@ def format_best_nodes(report: Report) -> list[str]:
 
 
 def format_points_difference(winner: Points, other: Points) -> str:
-    """Return the differences of points by rule for another node, the largest first."""
+    """Format the differences of points by rule for another node, the largest difference first."""
     differences = {rule: round(other[rule] - winner[rule], 2) for rule in winner if rule != "total"}
     ordered = sorted(differences.items(), key=lambda item: (-abs(item[1]), item[0]))
     return ", ".join(f"{rule} {points:+,}" for rule, points in ordered if points)
 
 
 def format_score_table(scores: Mapping[str, Points], ranking: Sequence[str]) -> str:
-    """Return the weighted points rule by rule; nodes are columns, in the order of `ranking`."""
+    """Format the weighted points rule by rule; nodes are columns, in the order of `ranking`."""
     shown = ranking[:_SHOWN_NODES]
     rules = sorted(rule for rule in scores[shown[0]] if rule != "total")
     rows = [(rule, *(scores[name][rule] for name in shown)) for rule in [*rules, "total"]]

@@ -1,4 +1,4 @@
-"""The part of a plan about bindings, as text and as Markdown."""
+"""Formats the part of a plan about bindings as text; plans in Markdown share some functions."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ HEADER = ("BINDING", "NOW", "FROM", "TO", "CAUSE")
 
 
 def format_binding_changes(bindings: Report) -> list[str]:
-    """Return the blocks of a text about bindings, without the summary."""
+    """Format the blocks about bindings, without the summary."""
     parts = []
     if bindings["edits"]:
         rows = [
@@ -48,7 +48,7 @@ def format_binding_changes(bindings: Report) -> list[str]:
 
 
 def format_binding_counts(bindings: Report) -> str:
-    """Return the summary of the changes of bindings, in numbers."""
+    """Summarise the changes of bindings in numbers."""
     counts = bindings["summary"]
     said = [format_binding_outcome_count(each, counts[each]) for each in _HEADS if counts[each]]
     said = said or ["nothing changes for any binding"]
@@ -60,14 +60,14 @@ def format_binding_counts(bindings: Report) -> str:
 
 
 def group_bindings_by_outcome(bindings: Report) -> list[tuple[str, list[Report]]]:
-    """Return the changes by outcome, the most severe first."""
+    """Group the changes by outcome, the most severe outcome first."""
     changes = bindings["changes"]
     found = ((each, [c for c in changes if c["outcome"] == each]) for each in _HEADS)
     return [(outcome, changed) for outcome, changed in found if changed]
 
 
 def format_binding_outcome_count(outcome: str, number: int) -> str:
-    """Return the number of bindings with an outcome, in words."""
+    """Format the number of bindings with an outcome in words."""
     return f"{number:,} {_HEADS[outcome][number != 1]}"
 
 
@@ -80,7 +80,7 @@ def _format_binding_row(change: Report) -> tuple[str, ...]:
 
 
 def format_binding_cells(change: Report) -> tuple[str, str, str]:
-    """Return the clusters of a binding: now, with the old and with the new policies."""
+    """Format the clusters of a binding: now, with the old policies and with the new policies."""
     places = (change["present"], change["from"]["clusters"], change["to"]["clusters"])
     now, old, new = (explain_binding_text.format_target_clusters(each) or "-" for each in places)
     return now, old, new

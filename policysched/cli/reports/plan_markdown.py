@@ -1,4 +1,4 @@
-"""A plan as Markdown, short enough for a comment on a GitHub pull request."""
+"""Formats a plan as Markdown, short enough for a comment on a GitHub pull request."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ _COUNTED = {
     "nodes": "other nodes",
     "reason": "other reason",
 }
-"""Outcome → its column; columns of profiles are omitted if no pod has the outcome."""
+"""Maps an outcome to its column; columns of profiles are omitted if no pod has the outcome."""
 _FENCES = re.compile("`+")
 _MAX_CELL = 200
 
 
 def format_plan_markdown(report: Report) -> str:
-    """Return a plan as Markdown; the lists of pods are folded, and truncated if they are long."""
+    """Format a plan as Markdown; lists of pods are collapsed, and truncated if they are long."""
     counts = report["summary"]
     sides = f"{_format_inline_code(report['from'])} → {_format_inline_code(report['to'])}"
     numbers = ". ".join(plan_text.format_pod_and_binding_counts(report))
@@ -54,6 +54,7 @@ def format_plan_markdown(report: Report) -> str:
 
 
 def _format_binding_changes(bindings: Report) -> list[str]:
+    """Format the blocks about the bindings of a Karmada control plane."""
     blocks = []
     if bindings["edits"]:
         rows = [
@@ -81,7 +82,7 @@ def _format_binding_change(change: Report) -> tuple[str, ...]:
 
 
 def _limit_comment_length(blocks: list[str]) -> str:
-    """Return the blocks that fit into a comment, and the number of omitted ones."""
+    """Return the blocks that fit into a comment, and the number of omitted blocks."""
     shown: list[str] = []
     length = 0
     for block in blocks:
@@ -95,6 +96,7 @@ def _limit_comment_length(blocks: list[str]) -> str:
 
 
 def _format_outcome_table(counts: Report) -> str:
+    """Format the number of pods for each phase and outcome."""
     phases = ("running", "pending")
     names = {
         head: name
@@ -109,6 +111,7 @@ def _format_outcome_table(counts: Report) -> str:
 
 
 def _format_profile_edits(edits: list[Report]) -> str:
+    """Format a table of the edits with the numbers of pods that they affect."""
     rows = [
         (
             each["change"],
@@ -123,6 +126,7 @@ def _format_profile_edits(edits: list[Report]) -> str:
 
 
 def _format_rejection_differences(verdicts: list[Report], head: str) -> str:
+    """Format a table of the rules whose rejections of nodes differ."""
     rows = [
         (
             _format_inline_code(plan_text.format_rejecting_plugin(each)),
@@ -138,6 +142,7 @@ def _format_rejection_differences(verdicts: list[Report], head: str) -> str:
 
 
 def _format_pod_changes(outcome: str, changed: list[Report]) -> str:
+    """Format a collapsed table of the pods with one outcome."""
     rows = [
         (
             _format_inline_code(each["pod"]),
@@ -165,13 +170,13 @@ def _format_node_name(name: str | None, otherwise: str = "–") -> str:
 
 
 def _format_pod_fate(fate: Report) -> str:
-    """Return the node of a pod, and the pods that are evicted for it."""
+    """Format the node of a pod and the pods that are evicted for it."""
     evicted = ", ".join(_format_inline_code(name) for name in fate["victims"])
     return _format_node_name(fate["node"]) + (f", evicts {evicted}" if evicted else "")
 
 
 def _format_change_cause(cause: Report | None) -> str:
-    """Return a cause, with the text about a node on a separate line."""
+    """Format a cause; the text about a node is on a separate line."""
     if cause is None:
         return ""
     said = _format_inline_code(plan_words.describe_change_cause({**cause, "how": ""}))
@@ -179,7 +184,7 @@ def _format_change_cause(cause: Report | None) -> str:
 
 
 def _format_inline_code(words: str) -> str:
-    """Return text as code, without links, mentions and tags, also within a table."""
+    """Format text as code, without links, mentions and tags, also within a table."""
     shown = plan_words.shorten_line(" ".join(words.split()), _MAX_CELL).replace("|", "\\|")
     longest = max((len(run) for run in _FENCES.findall(shown)), default=0)
     fence = "`" * (longest + 1)

@@ -1,4 +1,4 @@
-"""A plan as text."""
+"""Formats a plan as text."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ LISTED = (
     "victims",
     "reason",
 )
-"""Outcomes whose pods are listed."""
+"""The outcomes whose pods are listed."""
 
 
 def format_plan_text(report: Report) -> str:
-    """Return a plan as text."""
+    """Format the summary, the edits, the changed rejections and the changed pods and bindings."""
     parts = [format_plan_summary(report)]
     if report["edits"]:
         rows = [
@@ -57,12 +57,12 @@ _VERDICTS = (("rejects", "newly keeps pods off"), ("admits", "no longer keeps po
 
 
 def format_plan_summary(report: Report) -> str:
-    """Return one sentence about both sides."""
+    """Format one sentence with both sides and the numbers of changes."""
     return f"{report['from']} → {report['to']}, {'. '.join(format_pod_and_binding_counts(report))}"
 
 
 def format_pod_and_binding_counts(report: Report) -> list[str]:
-    """Return the summaries of pods, and of bindings if the cluster is a Karmada control plane."""
+    """Format the summaries of pods, and of bindings if the cluster is a Karmada control plane."""
     counts, bindings = report["summary"], report.get("bindings")
     has_pods = counts["running"]["pods"] or counts["pending"]["pods"] or counts["unserved"]
     said = [format_pod_counts(report)] if has_pods or bindings is None else []
@@ -70,7 +70,7 @@ def format_pod_and_binding_counts(report: Report) -> list[str]:
 
 
 def format_pod_counts(report: Report) -> str:
-    """Return the summary of the changes of pods, in numbers."""
+    """Summarise the changes of pods in numbers."""
     counts = report["summary"]
     looked_at = (
         f"{output.format_count(counts['running']['pods'], 'running pod')} and "
@@ -94,7 +94,7 @@ def format_pod_counts(report: Report) -> str:
 
 
 def describe_pod_outcome(outcome: str, number: int) -> str:
-    """Return the name of an outcome for a number of pods."""
+    """Return the phrase for an outcome; `number` selects singular or plural."""
     return _HEADS[outcome][number != 1]
 
 
@@ -106,7 +106,7 @@ def _count_pods_by_outcome(counts: Report) -> Iterable[tuple[str, int]]:
 
 
 def format_rejecting_plugin(verdict: Report) -> str:
-    """Return the plugin or rule of a verdict."""
+    """Return the plugin or rule of a rejection."""
     if verdict["rule"] is not None:
         return f"{verdict['policy']}/{verdict['rule']}"
     return str(verdict["plugin"]) or "scheduler"
@@ -122,6 +122,7 @@ def _format_rejection_differences(verdicts: list[Report], head: str) -> str:
 
 
 def _format_pod_changes(outcome: str, changed: list[Report]) -> str:
+    """Format a table of the pods with one outcome."""
     rows = [
         (
             each["pod"],

@@ -1,4 +1,4 @@
-"""Descriptions of edits and causes that all formats of plans share."""
+"""Describes edits and causes for all formats of plans."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from policysched.cli.render import styles
 Report: TypeAlias = dict[str, Any]
 
 SHOWN = 10
-"""The maximum number of rows of a list."""
+"""The maximum number of rows in a list."""
 WIDTH = 78
 STYLES = {
     "unschedulable": styles.BAD,
@@ -18,20 +18,20 @@ STYLES = {
     "victims": styles.WARNING,
     "schedulable": styles.GOOD,
 }
-"""Outcome → the style of its heading."""
+"""Maps an outcome to the style of its heading."""
 _ARROW = " → "
 _CONTEXT = 2
-"""The number of words to show before those that differ."""
+"""The number of words shown before the words that differ."""
 
 
 def describe_profile_edit(edit: Report, width: int) -> str:
-    """Return the change of an edit, and its profiles; long texts are truncated."""
+    """Describe an edit and its profiles; long texts are truncated."""
     profiles = shorten_line(_describe_profiles(edit.get("profiles", ())), width // 2)
     return _describe_edit_change(edit, width - len(profiles)) + profiles
 
 
 def _describe_edit_change(edit: Report, width: int) -> str:
-    """Return the change of an edit; a long one is reduced to the words that differ."""
+    """Describe the change of an edit; a long text is reduced to the words that differ."""
     if edit["note"]:
         note = shorten_line(f"({edit['note']})", width)
         rule = edit["new"] or edit["old"]
@@ -51,7 +51,7 @@ def _describe_edit_change(edit: Report, width: int) -> str:
 
 
 def _describe_profiles(names: Sequence[str]) -> str:
-    """Return the profiles of an edit, if it was not made in all of them."""
+    """Format the profiles of an edit, if it was not made in all of them."""
     said = ", ".join(f"`{name}`" for name in names)
     return f" (profile{'s'[: len(names) - 1]} {said})" if names else ""
 
@@ -73,7 +73,7 @@ def _find_differing_words(old: str, new: str, context: int) -> tuple[str, str]:
 
 
 def describe_change_cause(cause: Report | None) -> str:
-    """Return a cause in a few words."""
+    """Describe a cause in a few words."""
     if cause is None:
         return ""
     names = ", ".join(cause["edits"])
@@ -94,15 +94,15 @@ def describe_change_cause(cause: Report | None) -> str:
 
 
 def describe_pod_fate(fate: Report) -> str:
-    """Return the node of a pod, a dash for none, and the pods that are evicted for it."""
+    """Format the node of a pod, or a dash for none, and the pods that are evicted for it."""
     return f"{fate['node'] or '-'}{describe_evictions(fate)}"
 
 
 def describe_evictions(fate: Report) -> str:
-    """Return the pods that are evicted for a pod; "" for none."""
+    """Format the pods that are evicted for a pod; "" for none."""
     return f", evicts {', '.join(fate['victims'])}" if fate["victims"] else ""
 
 
 def shorten_line(line: str, width: int = WIDTH) -> str:
-    """Return a line, truncated if it is too long."""
+    """Truncate a line that is longer than `width` characters."""
     return line if len(line) <= width else line[: width - 1] + "…"

@@ -1,4 +1,4 @@
-"""The report of `test` as JUnit XML, for CI servers."""
+"""Renders the report of `test` as JUnit XML, for CI servers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def render_junit_document(run: running.PolicyTestRun) -> str:
-    """Return a testsuite for each file; a file that could not be run is a test in error."""
+    """Render a testsuite for each file; a file that could not be run is a test in error."""
     root = ElementTree.Element("testsuites", _make_count_attributes(run.results, len(run.problems)))
     for file, grouped in itertools.groupby(run.results, key=lambda r: r.case.suite.path):
         results = list(grouped)
@@ -41,6 +41,7 @@ def render_junit_document(run: running.PolicyTestRun) -> str:
 def _make_count_attributes(
     results: list[running.CaseResult], further_errors: int = 0
 ) -> dict[str, str]:
+    """Return the counts that a testsuite has as attributes; `further_errors` are files not run."""
     statuses = [result.status for result in results]
     return {
         "tests": str(len(results) + further_errors),
@@ -51,6 +52,7 @@ def _make_count_attributes(
 
 
 def _add_junit_case(suite: ElementTree.Element, result: running.CaseResult) -> None:
+    """Add a testcase with its failure, error or skip reason."""
     each = result.case
     said = {
         "name": _remove_invalid_characters(each.name),

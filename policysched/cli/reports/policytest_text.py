@@ -1,4 +1,4 @@
-"""The report of `test` as text."""
+"""Formats the report of `test` as text."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _INDENT = "  "
 def format_test_run(
     run: running.PolicyTestRun, *, threshold: float | None, with_coverage: bool
 ) -> str:
-    """Return the failures and their reasons, the coverage, and the number of passed tests."""
+    """Format the failures and their reasons, the coverage, and the number of passed tests."""
     blocks = [
         format_failed_test(result) for result in run.results if result.status in ("fail", "error")
     ]
@@ -34,7 +34,7 @@ def format_test_run(
 
 
 def format_failed_test(result: running.CaseResult) -> str:
-    """Return everything about a test that does not pass."""
+    """Format the location and the details of a test that does not pass."""
     case = result.case
     status = styles.mark_text_style(result.status.upper(), styles.BAD)
     head = f"{status} {case.suite.path}:{case.find_line()}: {case.name}"
@@ -42,7 +42,7 @@ def format_failed_test(result: running.CaseResult) -> str:
 
 
 def format_test_details(result: running.CaseResult) -> Iterator[str]:
-    """Yield the difference between the expected and the actual result, and the evaluation."""
+    """Yield the differences between expected and actual results, and the pod's explanation."""
     if result.problem:
         yield from result.problem.splitlines()
     for each in result.mismatches:
@@ -68,6 +68,7 @@ def _format_coverage(found: coverage.PolicyCoverage, threshold: float | None) ->
 
 
 def _format_test_summary(run: running.PolicyTestRun) -> str:
+    """Format the numbers of passed, failed, erroneous and skipped tests and of files not run."""
     if not run.results and not run.problems:
         return "no tests found; name a file of tests, or a folder with files that end in _test.yaml"
     failed, wrong, skipped = (

@@ -17,7 +17,7 @@ def read_checked_configuration(path: str) -> config.Config:
     """Return the configuration in a file.
 
     Raises:
-        ConfigurationError: it has faults; all of them are reported.
+        ConfigurationError: the configuration has faults; all of them are reported.
     """
     from policysched.config import config_reading  # noqa: PLC0415 - `--help` does without
 
@@ -25,7 +25,7 @@ def read_checked_configuration(path: str) -> config.Config:
 
 
 def get_configured_params(configuration: config.Config) -> dict[str, str]:
-    """Return the params of policies in the configuration."""
+    """Return the values of policy params in the configuration."""
     return {name: str(value) for name, value in configuration.params.items()}
 
 
@@ -39,7 +39,7 @@ def apply_lint_gate(
 
 
 def check_configuration_alone(args: argparse.Namespace, configuration: config.Config | None) -> int:
-    """Check a configuration that names no policy files, and perhaps a ConfigMap.
+    """Check a configuration that names no policy files; it can name a ConfigMap.
 
     Raises:
         UsageError: there is nothing to check.
@@ -61,7 +61,7 @@ def check_configuration_alone(args: argparse.Namespace, configuration: config.Co
 
 
 def _remove_params(configuration: config.Config) -> config.Config:
-    """Return the configuration without params, whose policies are in the cluster."""
+    """Return the configuration without params; the policies that declare them are not read."""
     import msgspec  # noqa: PLC0415 - `--help` does without
 
     return msgspec.structs.replace(configuration, params={})

@@ -1,4 +1,4 @@
-"""`explain binding`: the target clusters of bindings of a Karmada control plane, with reasons.
+"""`explain binding`: show the target clusters of Karmada bindings, with the reasons.
 
 policysched explain binding [NAMESPACE/]NAME --cluster FILE|- [--policies PATH] [--metrics FILE]
 policysched explain binding [NAMESPACE/]NAME --kubeconfig FILE
@@ -93,7 +93,7 @@ def _read_control_planes(
 
     Raises:
         UsageError: no control plane is named.
-        InputError: the input contains none.
+        InputError: the input contains no control plane.
     """
     from policysched.inputs import karmada_file, object_lists  # noqa: PLC0415 - `--help` does without NumPy
 
@@ -112,7 +112,7 @@ def _read_control_planes(
 def _write_reports(
     reports: Iterator[explain_binding_text.Report], *, as_json: bool, is_lines: bool
 ) -> None:
-    """Print reports as they are made; a control plane that was one line of input gets one line."""
+    """Print reports as they are made; a control plane that is one line of input gets one line."""
     if as_json and is_lines:
         output.write_text(output.encode_json(list(reports)))
     elif as_json:

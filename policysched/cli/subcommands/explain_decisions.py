@@ -1,4 +1,4 @@
-"""`explain` for decisions that a running scheduler has made.
+"""`explain --decisions`: show decisions that a running scheduler has made.
 
 policysched explain --decisions URL|FILE --all
 policysched explain --decisions URL|FILE pod NAMESPACE/NAME
@@ -20,7 +20,7 @@ _OF_NODES = ("node", "all_nodes")
 
 
 def add_decision_options(parser: argparse.ArgumentParser, *, is_again: bool = False) -> None:
-    """Add the options; `is_again` is for a form of a command that already has them."""
+    """Add the options; `is_again` is true for a form of a command that already has them."""
     group = parser.add_argument_group("decisions of a running scheduler, instead of --cluster")
     default = argparse.SUPPRESS if is_again else None
     group.add_argument(
@@ -51,8 +51,8 @@ def run(args: argparse.Namespace) -> int:
     """Print the decisions.
 
     Raises:
-        UsageError: an option excludes --decisions.
-        InputError: the decisions cannot be read, or there is none about the pod.
+        UsageError: an option cannot be combined with `--decisions`.
+        InputError: the decisions cannot be read, or there is no decision about the pod.
     """
     from policysched.observability import decision_source  # noqa: PLC0415 - as for `explain`
 

@@ -40,7 +40,7 @@ policies name the scheduler in spec.schedulerName.
 _DEFAULT_NAME = "default-scheduler"
 _DEFAULT_LEASE = "karmada-scheduler"
 _OFF = "0"
-_ALL_OF_IPV4 = "0.0.0.0"  # noqa: S104 - what `:PORT` asks for; it is not the default
+_ALL_OF_IPV4 = "0.0.0.0"  # noqa: S104 - `:PORT` requests it; it is not the default
 
 _DEBUG_VERBOSITY = 4  # klog's convention
 _REMOVED = ("bind-address", "secure-port")
@@ -48,7 +48,7 @@ _REMOVED = ("bind-address", "secure-port")
 _OF_GO = ("enable-pprof", "profiling-bind-address")
 
 _NAME = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?")
-_MAX_NAME_CHARACTERS = 128  # of an event's source; every version of the API accepts this length
+_MAX_NAME_CHARACTERS = 128  # the source of an event; every version of the API accepts this length
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -93,6 +93,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_election_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of leader election, with the defaults of karmada-scheduler."""
     group = parser.add_argument_group("leader election")
     group.add_argument(
         "--leader-elect",
@@ -131,6 +132,7 @@ def _add_election_options(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_rate_limit_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options that limit requests, retries and concurrent writes."""
     group = parser.add_argument_group("limits")
     for name, kind, default, text in (
         ("kube-api-qps", float, 40.0, "requests per second; -1 for no limit"),
@@ -161,6 +163,7 @@ def _add_rate_limit_options(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_address_options(parser: argparse.ArgumentParser) -> None:
+    """Add the addresses of the metrics and health pages."""
     group = parser.add_argument_group(
         "pages", "addresses: HOST:PORT, :PORT for all IPv4 addresses, or 0 for none"
     )
@@ -180,7 +183,7 @@ def _add_ignored_options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Schedule until the process receives a signal to stop."""
+    """Schedule until the process receives SIGTERM or SIGINT."""
     import asyncio  # noqa: PLC0415 - `--help` does without all of these
 
     from policysched import clock as clocks  # noqa: PLC0415 - as above
@@ -248,6 +251,11 @@ def _is_server_url(address: str | None) -> bool:
 
 
 def _read_election_options(args: argparse.Namespace) -> election_config.LeaderElectionConfig:
+    """Return the leader election configuration.
+
+    Raises:
+        UsageError: the Lease has no name or namespace, or the durations are inconsistent.
+    """
     from policysched.config import election_config, election_faults  # noqa: PLC0415 - `--help` does without
 
     config = election_config.LeaderElectionConfig(
@@ -266,6 +274,11 @@ def _read_election_options(args: argparse.Namespace) -> election_config.LeaderEl
 
 
 def _read_retry_limits(args: argparse.Namespace) -> work_queue.RetryLimits:
+    """Return the limits for retrying failed bindings.
+
+    Raises:
+        UsageError: a limit is invalid.
+    """
     from policysched.config import durations  # noqa: PLC0415 - `--help` does without
     from policysched.karmada.scheduler import work_queue  # noqa: PLC0415 - as above
 
@@ -297,7 +310,7 @@ def _parse_listen_address(option: str, text: str) -> addresses.ListenAddress | N
 
 
 def find_ignored_option_warnings(args: argparse.Namespace) -> list[str]:
-    """Return warnings about options that have no effect, or an unexpected one."""
+    """Return warnings about options that have no effect, or an unexpected effect."""
     given = _find_given_options(args)
     said = [
         f"--{name} is ignored: karmada-scheduler removed it in v1.12"

@@ -1,4 +1,4 @@
-"""`karmada simulate`: the target clusters of the bindings of a control plane.
+"""`karmada simulate`: show the target clusters of the bindings of a control plane.
 
 policysched karmada simulate --cluster FILE|- [--policies PATH] [--metrics FILE] [-o json]
 """
@@ -75,7 +75,7 @@ def run(args: argparse.Namespace) -> int:
 def _format_binding_outcomes(
     outcomes: Sequence[binding_simulating.SimulatedBinding], decided: str
 ) -> str:
-    """Return a line for each binding, the number of placed ones, and the policies in force."""
+    """Format a line for each binding, the number of placed bindings, and the policies in force."""
     if not outcomes:
         return "no bindings to schedule"
     placed = sum(outcome.failure is None for outcome in outcomes)
@@ -87,7 +87,7 @@ def _format_binding_outcomes(
 
 
 def _format_outcome_table(outcomes: Sequence[binding_simulating.SimulatedBinding]) -> str:
-    """Return a row for each binding, with its term of clusterAffinities if any binding has one."""
+    """Format a row for each binding; its clusterAffinities term is shown if any binding has one."""
     terms = [each.decision.observed_affinity for each in outcomes]
     columns = {
         "BINDING": [each.binding.key for each in outcomes],

@@ -1,4 +1,4 @@
-"""`policysched lint --fix`: shows or writes the texts that fixes have changed."""
+"""`policysched lint --fix`: show or write the texts that fixes have changed."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _HOW = "fixed"
 def print_fix_diff(
     files: Iterable[policy_sources.PolicySourceFile], fixed: Mapping[str, str]
 ) -> int:
-    """Print the diff of the fixes; return the exit code, 2 if a text cannot be edited."""
+    """Print the diff of the fixes; return the exit code, which is 2 if a text cannot be edited."""
     exit_code = errors.EXIT_OK
     for file in files:
         content, is_whole = rewriting.replace_policy_texts(file, fixed)
@@ -37,7 +37,8 @@ def write_fixed_files(
 ) -> tuple[list[source.SourceText], int]:
     """Write the files that fixes have changed; return their new texts and the exit code.
 
-    Standard input is printed, changed or not. The exit code is 2 if a text cannot be edited.
+    Text from standard input is printed, even if it is unchanged. The exit code is 2 if a text
+    cannot be edited.
 
     Raises:
         InputError: a file cannot be written; earlier files have been written.
@@ -61,7 +62,7 @@ def write_fixed_files(
 def _parse_texts_again(
     file: policy_sources.PolicySourceFile, content: str
 ) -> tuple[source.SourceText, ...]:
-    """Return the texts of new content; their positions in a manifest may have changed."""
+    """Parse new content again, because the positions of texts in a manifest can have changed."""
     from policysched.inputs import policy_sources  # noqa: PLC0415 - `--help` does without
 
     return policy_sources.parse_policy_file(content, file.name).texts

@@ -1,4 +1,4 @@
-"""`plan --sweep`: a table of the effects on a cluster when weights and params are varied."""
+"""`plan --sweep`: show how a cluster changes when weights and params are varied."""
 
 from __future__ import annotations
 
@@ -52,10 +52,10 @@ def add_sweep_options(parser: argparse.ArgumentParser) -> None:
 
 
 def read_sweep_axes(args: argparse.Namespace) -> list[sweep_axes.SweepAxis]:
-    """Return the axes to vary, before any input is read; an empty list without --sweep.
+    """Return the axes to vary before any input is read; an empty list without `--sweep`.
 
     Raises:
-        UsageError: options exclude each other, or a --sweep is invalid.
+        UsageError: options exclude each other, or a `--sweep` is invalid.
     """
     from policysched.planning import sweep_axes, sweep_plot  # noqa: PLC0415 - `--help` does without NumPy
 
@@ -85,7 +85,7 @@ def run(
     objects: cluster_file.ClusterObjects,
     where: str,
 ) -> int:
-    """Print the table, and draw it if the options say so."""
+    """Print the table, and write the picture if `--plot` is given."""
     from policysched import process  # noqa: PLC0415 - `--help` does without NumPy
     from policysched.planning import sweep, sweep_axes, sweep_plot  # noqa: PLC0415 - as above
 
@@ -123,6 +123,7 @@ def _make_sweep_report(
     varied: list[sweep_axes.SweepAxis],
     results: list[sweep.SweepResult],
 ) -> dict[str, Any]:
+    """Return the JSON form of a sweep."""
     return {
         "to": basis.new.name,
         "cluster": where,
@@ -138,6 +139,7 @@ def _make_sweep_report(
 
 
 def _render_sweep_result(result: sweep.SweepResult) -> dict[str, Any]:
+    """Return the measurements at one point, with shares rounded to six decimals."""
     return {
         **{
             name: {
@@ -165,7 +167,7 @@ def _format_sweep_text(report: dict[str, Any]) -> str:
 
 
 def _make_sweep_table(report: dict[str, Any]) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
-    """Return the header, and a row for the policies as written and for each combination."""
+    """Return the header and the rows: the policies as written first, then each combination."""
     names = [axis["name"] for axis in report["axes"]]
     written = (_WRITTEN, *("" for _ in names[1:]))
     rows = [
@@ -193,7 +195,7 @@ def _format_sweep_cells(result: dict[str, Any]) -> tuple[str, ...]:
 
 
 def _parse_share_of_nodes(text: str) -> float:
-    """Return a share such as 80% or 0.8."""
+    """Parse a share such as 80% or 0.8."""
     try:
         number = float(text.removesuffix("%"))
     except ValueError:
