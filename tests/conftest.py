@@ -45,6 +45,13 @@ _UNTIMED: dict[str, Any] = {
     "suppress_health_check": [hypothesis.HealthCheck.too_slow],
 }
 hypothesis.settings.register_profile("policysched", derandomize=True, **_UNTIMED)
-hypothesis.settings.register_profile("quick", derandomize=True, max_examples=10, **_UNTIMED)
+hypothesis.settings.register_profile(
+    "quick",
+    derandomize=True,
+    max_examples=10,
+    # A failing example is not made smaller, which may take minutes; `make test` does.
+    phases=[phase for phase in hypothesis.Phase if phase is not hypothesis.Phase.shrink],
+    **_UNTIMED,
+)
 hypothesis.settings.register_profile("fuzz", print_blob=True, **_UNTIMED)
 hypothesis.settings.load_profile("policysched")

@@ -31,6 +31,10 @@ T = TypeVar("T")
 ERROR = status.Code.ERROR
 
 
+_MOST_ATTEMPTS = 20_000
+"""No test has so many pods."""
+
+
 class Sort:
     """Orders like PrioritySort."""
 
@@ -387,8 +391,10 @@ class World:
     async def settle(self) -> None:
         """Schedule what is ready and let all bindings go as far as they can."""
         self.scheduler.run_timers()
+        attempts = 0
         while self.scheduler.schedule_one():
-            pass
+            attempts += 1
+            assert attempts < _MOST_ATTEMPTS, "a pod is tried again and again"
         for _ in range(20):
             await asyncio.sleep(0)
 
