@@ -1,1 +1,1 @@
-"""The configuration file and the flags that override it: reading, checking, printing."""
+"""The configuration file and the flags that override it: reading, validation and printing."""

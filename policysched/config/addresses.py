@@ -12,7 +12,7 @@ _MAX_PORT = 65535
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class ListenAddress:
-    """The address of a server socket; port 0 lets the system choose one."""
+    """Address of a server socket; port 0 means that the operating system chooses one."""
 
     host: str
     port: int
@@ -23,10 +23,10 @@ class ListenAddress:
 
 
 def parse_listen_address(text: str) -> ListenAddress:
-    """Return the address `HOST:PORT`; the host is an IP address or `localhost`.
+    """Return the address in a text of the form `HOST:PORT`; HOST is an IP address or `localhost`.
 
     Raises:
-        UsageError: the text is not such an address.
+        UsageError: the text is not an address of this form.
     """
     host, colon, port = text.rpartition(":")
     host = host.removeprefix("[").removesuffix("]")
@@ -37,6 +37,7 @@ def parse_listen_address(text: str) -> ListenAddress:
 
 
 def _is_listen_host(text: str) -> bool:
+    """Return whether a server can listen on the host: an IP address or `localhost`."""
     if text == "localhost":
         return True
     try:

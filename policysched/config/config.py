@@ -1,7 +1,7 @@
-"""The fields of the configuration of `run`; schemas/config.schema.json is their schema.
+"""Define the fields of the configuration of `run`; their schema is schemas/config.schema.json.
 
-`config_reading` reads a configuration, `config_faults` finds its errors. The defaults are those of
-kube-scheduler for the fields that it has; docs/configuration.md lists them all.
+`config_reading` reads a configuration and `config_faults` finds its errors. Fields that
+kube-scheduler also has use its defaults; docs/configuration.md lists all defaults.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from policysched.promapi import settings
 
 
 class PluginConfig(msgspec.Struct, frozen=True, rename="camel"):
-    """A plugin that is enabled, weighted or given arguments."""
+    """A plugin to enable, with an optional weight and arguments; None leaves them unchanged."""
 
     name: str
     weight: int | None = None
@@ -36,7 +36,7 @@ class ClientConnection(msgspec.Struct, frozen=True, rename="camel"):
 
     Attributes:
         qps: requests a second; None for no limit in the client.
-        burst: requests that may be sent at once; None for twice `qps`.
+        burst: requests that can be sent at once; None for twice `qps`.
     """
 
     qps: float | None = None
@@ -44,18 +44,19 @@ class ClientConnection(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class PoliciesConfig(msgspec.Struct, frozen=True, rename="camel"):
-    """The source of the policies, and the treatment of their versions.
+    """The source of the policies and the handling of their versions.
 
     Attributes:
-        paths: files, folders and manifests, see `policy_sources.read_policy_texts`.
+        paths: files, folders and manifests, as `policy_sources.read_policy_texts` accepts them.
         config_map: `NAMESPACE/NAME` of the ConfigMap that holds the policies; "" for none.
-        on_bad_start: whether to `refuse` to start with a bad version, or use the `lastGood` one.
-        lint_errors: whether to `refuse` a version with lint errors, as if it did not compile, or to
-            `warn`.
-        history: `NAMESPACE/NAME` of the ConfigMap that keeps former good versions; "" for
-            `CONFIGMAP-history` beside `config_map`, and for no history if the policies are files.
-        keep: the number of former versions in the history.
-        check_every_seconds: the interval between checks of files for changes.
+        on_bad_start: `refuse` stops the start on a bad version; `lastGood` uses the last good one.
+        lint_errors: `refuse` rejects a version with lint errors, as if it did not compile; `warn`
+            only reports them.
+        history: `NAMESPACE/NAME` of the ConfigMap that keeps previous good versions. With "", it is
+            `CONFIGMAP-history` in the namespace of `config_map`, or there is no history if the
+            policies are files.
+        keep: number of previous versions in the history.
+        check_every_seconds: interval between checks of the policy files for changes.
     """
 
     paths: tuple[str, ...] = ()
@@ -68,21 +69,21 @@ class PoliciesConfig(msgspec.Struct, frozen=True, rename="camel"):
 
     @property
     def history_config_map(self) -> str:
-        """The ConfigMap of former versions, as `NAMESPACE/NAME`; "" if no versions are kept."""
+        """ConfigMap of previous versions, as `NAMESPACE/NAME`; "" if there are none."""
         return self.history or (f"{self.config_map}-history" if self.config_map else "")
 
 
 class AuthenticationConfig(msgspec.Struct, frozen=True, rename="camel"):
-    """Authentication of requests by the API server (TokenReview), and the cache time."""
+    """Whether the API server authenticates requests (TokenReview), and the cache time."""
 
     enabled: bool = True
     cache_seconds: float = 10.0
 
 
 class AuthorizationConfig(msgspec.Struct, frozen=True, rename="camel"):
-    """Authorization of requests by the API server (SubjectAccessReview), and the cache time.
+    """Whether the API server authorizes requests (SubjectAccessReview), and the cache time.
 
-    `always_allow_paths` need no authorization.
+    Requests for `always_allow_paths` need no authorization.
     """
 
     enabled: bool = True
@@ -91,12 +92,12 @@ class AuthorizationConfig(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class ServingConfig(msgspec.Struct, frozen=True, rename="camel"):
-    """The addresses on which the process serves metrics, health and debug pages.
+    """Addresses on which the process serves metrics, health checks and debug pages.
 
     Attributes:
         secure_address: `HOST:PORT` for TLS; "" to disable it.
-        cert_file: PEM certificates; without them, a self-signed one is made at the start.
-        key_file: the key of `cert_file`.
+        cert_file: PEM file of certificates; "" creates a self-signed certificate at startup.
+        key_file: PEM file of the private key of `cert_file`.
         metrics_address: `HOST:PORT` for metrics without TLS; "" to disable it.
     """
 
@@ -115,30 +116,30 @@ class DecisionsConfig(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class LoggingConfig(msgspec.Struct, frozen=True, rename="camel"):
-    """The format of logs, and the lowest level that is written."""
+    """The log format and the lowest level that is logged."""
 
     format: Literal["text", "json"] = "text"
     level: Literal["debug", "info", "warning", "error"] = "info"
 
 
 class TracingConfig(msgspec.Struct, frozen=True, rename="camel"):
-    """The collector of spans; "" disables tracing. Names are those of kube-apiserver's tracing."""
+    """Collector of spans; without an `endpoint`, tracing is off. Names are kube-apiserver's."""
 
     endpoint: str = ""
     sampling_rate_per_million: int = 0
 
 
 class FeatureGates(msgspec.Struct, frozen=True, rename="pascal"):
-    """Feature gates, named as those of kube-scheduler; all are on by default.
+    """Feature gates with the names that kube-scheduler uses; all are enabled by default.
 
-    None of them changes which nodes are feasible for a pod.
+    No gate changes which nodes are feasible for a pod.
 
     Attributes:
-        scheduler_pop_from_backoff_q: a pod in backoff is tried early if no other pod waits.
-        scheduler_queueing_hints: plugins inspect events that may help pods that they rejected;
-            otherwise each such event leads to another attempt.
-        opportunistic_batching: answers of plugins are cached for equal pods; otherwise all plugins
-            are called for all nodes for each pod.
+        scheduler_pop_from_backoff_q: a pod in backoff is retried early if no other pod is ready.
+        scheduler_queueing_hints: plugins decide which events can help a pod that they rejected; if
+            disabled, every event that they registered for retries the pod.
+        opportunistic_batching: plugin results are cached for pods with equal scheduling fields; if
+            disabled, every plugin runs for every node and pod.
     """
 
     scheduler_pop_from_backoff_q: bool = True
@@ -147,7 +148,7 @@ class FeatureGates(msgspec.Struct, frozen=True, rename="pascal"):
 
 
 class Config(msgspec.Struct, frozen=True, rename="camel"):
-    """A configuration; the defaults are those of kube-scheduler for the fields that it has."""
+    """The configuration of `run`; fields that kube-scheduler also has use its defaults."""
 
     policies: PoliciesConfig = PoliciesConfig()
     params: dict[str, str | int | float] = {}

@@ -1,4 +1,4 @@
-"""The errors of a configuration: violations of its schema, and semantic errors."""
+"""Find the errors of a configuration: schema violations and semantic errors."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from policysched.promapi import settings
 
 _MAX_CHARACTERS = 1000
 _EXACT_FLOATS = 2.0**53
-"""From here on every finite float is an integer."""
+"""From this value on, every finite float is an integer."""
 
 
 def find_config_faults(document: plain_yaml.YamlDocument) -> list[config_schema.ConfigFault]:
-    """Return every error of a configuration, by line.
+    """Return every error of a configuration, ordered by line.
 
-    Fields that violate the schema are excluded from the semantic checks, which would report the
-    same mistake again.
+    Semantic checks skip fields that violate the schema, because they would report the same mistake
+    again.
     """
     violations = config_schema.find_schema_violations(document.value)
     faults = [
@@ -35,15 +35,15 @@ def find_config_faults(document: plain_yaml.YamlDocument) -> list[config_schema.
 
 
 def convert_config(value: Mapping[str, Any]) -> config.Config:
-    """Return the configuration from a value that fits the schema.
+    """Convert a value that fits the schema into a configuration.
 
-    The conversion is not strict: in the schema, as in Kubernetes, `1.0` is an integer.
+    The conversion is not strict: the schema, like Kubernetes, accepts `1.0` as an integer.
     """
     return msgspec.convert(_convert_large_floats(value), config.Config, strict=False)
 
 
 def _convert_large_floats(value: Any) -> Any:  # noqa: ANN401 - a value of YAML
-    """Return the value with large floats as integers: msgspec converts only those below 2**53."""
+    """Replace large floats by integers, because msgspec converts only floats below 2**53."""
     if isinstance(value, Mapping):
         return {key: _convert_large_floats(each) for key, each in value.items()}
     if isinstance(value, list):
@@ -53,19 +53,19 @@ def _convert_large_floats(value: Any) -> Any:  # noqa: ANN401 - a value of YAML
 
 
 def _shorten_to_line(text: str) -> str:
-    """Return a text that is safe in one log line, truncated; keys may be any text."""
+    """Return the text escaped and truncated for one log line; a key can contain any characters."""
     plain = control_characters.escape_unprintable_to_one_line(text)
     return plain if len(plain) <= _MAX_CHARACTERS else f"{plain[:_MAX_CHARACTERS]}…"
 
 
 _Problems: TypeAlias = Iterable[tuple[plain_yaml.Path, str]]
-"""The path of each wrong value, with the problem."""
+"""The path of each invalid value and a description of its problem."""
 
 
 def _find_semantic_faults(
     document: plain_yaml.YamlDocument, faulty: set[str]
 ) -> Iterable[config_schema.ConfigFault]:
-    """Yield the errors that the schema cannot express, in the fields that fit it."""
+    """Yield the errors that the schema cannot express, except in fields that violate the schema."""
     said = {key: value for key, value in document.value.items() if key not in faulty}
     given = convert_config(said)
     for fields, check in _CHECKS.items():
@@ -86,6 +86,7 @@ def _find_profile_faults(given: config.Config) -> _Problems:
 
 
 def _find_backoff_faults(given: config.Config) -> _Problems:
+    """Yield a maximum backoff below the initial one, at the field that the file contains."""
     longest = given.pod_max_backoff_seconds
     if longest >= given.pod_initial_backoff_seconds:
         return
@@ -115,6 +116,7 @@ def _find_connection_faults(given: config.Config) -> _Problems:
 
 
 def _find_policy_faults(given: config.Config) -> _Problems:
+    """Yield contradictions between the source of the policies and their history."""
     policies = given.policies
     if policies.paths and policies.config_map:
         yield ("policies", "configMap"), "`policies` has `paths` or `configMap`, not both"
@@ -127,6 +129,7 @@ def _find_policy_faults(given: config.Config) -> _Problems:
 
 
 def _find_serving_faults(given: config.Config) -> _Problems:
+    """Yield a certificate without its key or the reverse, invalid addresses and equal addresses."""
     serving = given.serving
     if bool(serving.cert_file) != bool(serving.key_file):
         there, missing = ("certFile", "keyFile") if serving.cert_file else ("keyFile", "certFile")
@@ -163,4 +166,4 @@ _CHECKS: Mapping[tuple[str, ...], Callable[[config.Config], _Problems]] = {
     ("serving",): _find_serving_faults,
     ("tracing",): _find_tracing_faults,
 }
-"""Semantic checks, by the fields that each of them reads."""
+"""Semantic checks, keyed by the top-level fields that each check reads."""

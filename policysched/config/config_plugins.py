@@ -1,4 +1,4 @@
-"""Plugins that a configuration names: whether they exist and accept their arguments."""
+"""Check that the plugins named in a configuration exist and accept their arguments."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from policysched.plugins import registry
 def find_plugin_problems(
     profiles: tuple[config.ProfileConfig, ...],
 ) -> Iterator[tuple[plain_yaml.Path, str]]:
-    """Yield each problem, with the path of the plugin name or of its arguments.
+    """Yield each problem with the path of the plugin name or of its arguments.
 
-    Plugins of other packages are not created here: `run` reports their errors when it creates them.
+    Arguments of third-party plugins are not checked: `run` reports their errors at creation.
     """
     installed = registry.create_installed_registry()
     for path, name in _list_plugin_names(profiles):
@@ -42,6 +42,7 @@ def _make_built_in_plugin(
 def _list_plugin_names(
     profiles: tuple[config.ProfileConfig, ...],
 ) -> Iterator[tuple[plain_yaml.Path, str]]:
+    """Yield the plugin names in `plugins`, `disabled` and `disabledScores`, with their paths."""
     for index, profile in enumerate(profiles):
         for number, plugin in enumerate(profile.plugins):
             yield ("profiles", index, "plugins", number, "name"), plugin.name

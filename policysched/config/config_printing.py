@@ -1,4 +1,4 @@
-"""A configuration as a text that can be read again, without secrets."""
+"""Print a configuration as YAML that can be read again, without secrets."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ import yaml
 from policysched.config import config, config_reading
 
 HIDDEN = "(hidden)"
-"""The placeholder of a secret. It is a valid string, so the text still fits the schema."""
+"""Replaces a secret. It is a valid string, so the output still fits the schema."""
 
 _SECRET_TEXTS = ("bearerToken", "password")
 _SECRET_VALUES = ("headers", "queryParams")
-"""Mappings whose values may be secret: an API key is, X-Scope-OrgID is not."""
+"""Mappings whose values can be secret: an API key is secret, X-Scope-OrgID is not."""
 
 
 def format_config_yaml(given: config.Config) -> str:
-    """Return a YAML text of all fields that have a value, in the order of docs/configuration.md."""
+    """Return YAML of all fields that have a value, in the order of docs/configuration.md."""
     fields = config_reading.HEAD | _drop_none(msgspec.to_builtins(given))
     fields["prometheus"] = {
         name: _hide_secrets(server) for name, server in fields["prometheus"].items()

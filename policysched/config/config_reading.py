@@ -1,4 +1,4 @@
-"""Reads a configuration and validates it strictly against schemas/config.schema.json."""
+"""Read a configuration and validate it strictly against schemas/config.schema.json."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ HEAD = {"apiVersion": "policysched.io/v1alpha1", "kind": "PolicySchedulerConfigu
 
 
 class FieldOverride(NamedTuple):
-    """The value of a command-line option for a field of the configuration.
+    """A command-line option that overrides a field of the configuration.
 
     Attributes:
-        option: as it is written, such as `--log-level`.
-        path: of the field.
-        value: as in a file; None removes the value from the file.
+        option: the option as users write it, such as `--log-level`.
+        path: keys from the top level to the field.
+        value: the value in the form of a configuration file; None removes the field.
     """
 
     option: str
@@ -32,23 +32,23 @@ def read_config(path: str) -> config.Config:
     """Return the configuration in the file `path`.
 
     Raises:
-        ConfigurationError: it does not fit the schema; every error is reported with its line.
-        InputError: it cannot be read, or is not YAML.
+        ConfigurationError: the file does not fit the schema; the text has each error with its line.
+        InputError: the file cannot be read, or is not YAML.
     """
     return _convert_document(_load_checked_document(_read_config_text(path), path))
 
 
 def parse_config(text: str, where: str) -> config.Config:
-    """Return the configuration in a text; see `read_config`."""
+    """Return the configuration in a text; `where` names the text in errors, see `read_config`."""
     return _convert_document(_load_checked_document(text, where))
 
 
 def read_effective_config(path: str | None, flags: Sequence[FieldOverride] = ()) -> config.Config:
-    """Return the configuration in a file, if any, with the flags over it.
+    """Return the configuration of a file, if any, with the flags applied on top.
 
     Raises:
-        ConfigurationError, InputError: see `read_config`.
-        UsageError: the value of a flag is invalid, alone or together with the file.
+        ConfigurationError, InputError: the file is invalid; see `read_config`.
+        UsageError: a flag has an invalid value, or contradicts the file or another flag.
     """
     value = (
         dict(HEAD) if path is None else _load_checked_document(_read_config_text(path), path).value
@@ -87,6 +87,7 @@ def _make_config_error(
 
 
 def _merge_flags(value: dict[str, Any], flags: Sequence[FieldOverride]) -> dict[str, Any]:
+    """Return a copy of the value with the flags applied, in order."""
     merged = copy.deepcopy(value)
     for flag in flags:
         *groups, field = flag.path
@@ -101,7 +102,7 @@ def _merge_flags(value: dict[str, Any], flags: Sequence[FieldOverride]) -> dict[
 
 
 def _find_overriding_flag(path: plain_yaml.Path, flags: Sequence[FieldOverride]) -> str:
-    """Return the flags that set a field or a group around it, or else all flags of its section."""
+    """Return the flags that set the field or its group; otherwise all flags of its section."""
     about = [flag.option for flag in flags if flag.path == path[: len(flag.path)]]
     near = [flag.option for flag in flags if flag.path[:1] == path[:1]]
     return ", ".join(dict.fromkeys(about or near)) or "options"

@@ -1,4 +1,4 @@
-"""Violations of the configuration schema, in words for the author of the file."""
+"""Describe violations of the configuration schema in the terms of the file's author."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _FEW_NAMES = 10
 
 
 class ConfigFault(NamedTuple):
-    """An error on a line; `path` is that of the value, or of the mapping around it."""
+    """An error on a line; `path` leads to the invalid value, or to the mapping that contains it."""
 
     line: int
     problem: str
@@ -28,7 +28,7 @@ Violation = jsonschema.ValidationError
 
 @functools.cache
 def load_config_schema() -> dict[str, Any]:
-    """Return schemas/config.schema.json."""
+    """Return the parsed schemas/config.schema.json."""
     found: dict[str, Any] = orjson.loads(
         _resources.read_resource_text("schemas", "config.schema.json")
     )
@@ -36,12 +36,12 @@ def load_config_schema() -> dict[str, Any]:
 
 
 def find_schema_violations(value: plain_yaml.Value) -> list[Violation]:
-    """Return every violation of the schema in a configuration."""
+    """Return every schema violation of a configuration."""
     return list(jsonschema.Draft202012Validator(load_config_schema()).iter_errors(value))
 
 
 def find_faulty_fields(found: Iterable[Violation]) -> set[str]:
-    """Return the top-level fields that contain violations of the schema."""
+    """Return the top-level fields that contain schema violations."""
     faulty: set[str] = set()
     for error in found:
         if error.absolute_path:
@@ -129,7 +129,7 @@ _WORDS: Mapping[str, Callable[[Violation], str]] = {
     "maxLength": lambda error: f"has more than {error.validator_value} characters",
     "pattern": lambda error: f"must be {_get_violated_schema(error).get('title')}",
 }
-"""The text after the name of a field, by keyword of the schema; values may be secret."""
+"""The message after the name of a field, keyed by schema keyword; values can be secret."""
 
 
 def _format_field_path(path: plain_yaml.Path) -> str:

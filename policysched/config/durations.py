@@ -1,4 +1,4 @@
-"""Durations as Kubernetes configuration has them: `15s`, `1m30s`, `500ms` (metav1.Duration)."""
+"""Parse durations of Kubernetes configuration (metav1.Duration): `15s`, `1m30s`, `500ms`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _DURATION = re.compile(f"(?:{_PART})+", re.ASCII)
 
 
 def parse_duration_seconds(text: str) -> float | None:
-    """Return the seconds of a duration, or None if the text is not one."""
+    """Return a duration in seconds, or None if the text is not a duration."""
     if not _DURATION.fullmatch(text):
         return None
     return sum(float(number) * _UNIT_SECONDS[unit] for number, unit in re.findall(_PART, text))

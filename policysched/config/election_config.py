@@ -1,4 +1,4 @@
-"""`leaderElection` of the configuration; the election itself needs HTTP and credentials."""
+"""Define `leaderElection` of the configuration, without the dependencies of the election itself."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import msgspec
 
 
 class LeaderElectionConfig(msgspec.Struct, frozen=True, rename="camel"):
-    """Whether and how processes elect a leader; times have the form `15s`."""
+    """Whether processes elect a leader, and how; durations have the form `15s`."""
 
     leader_elect: bool = False
     lease_duration: str = "15s"
@@ -14,4 +14,4 @@ class LeaderElectionConfig(msgspec.Struct, frozen=True, rename="camel"):
     retry_period: str = "2s"
     resource_name: str = "policysched"
     resource_namespace: str = ""
-    """`""` for the namespace of this process's pod, or else `election.DEFAULT_NAMESPACE`."""
+    """`""` means the namespace of this pod, or `election.DEFAULT_NAMESPACE`."""

@@ -1,4 +1,4 @@
-"""Invalid times of `leaderElection`; the limits are those of client-go.
+"""Find invalid durations of `leaderElection`, with the limits of client-go.
 
 Source: `tools/leaderelection`, NewLeaderElector.
 """
@@ -16,7 +16,7 @@ _SHORTEST_LEASE_SECONDS = 1.0  # `leaseDurationSeconds` is an integer and must n
 def find_election_problems(
     config: election_config.LeaderElectionConfig,
 ) -> Iterable[tuple[str, str]]:
-    """Yield each problem: (field as it is written in a file, description of the problem)."""
+    """Yield each problem as (field name in the file, description)."""
     by_field = {
         "leaseDuration": durations.parse_duration_seconds(config.lease_duration),
         "renewDeadline": durations.parse_duration_seconds(config.renew_deadline),

@@ -7,14 +7,15 @@ import dataclasses
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class RunOptions:
-    """Command-line options that no configuration file has.
+    """Command-line options that have no field in the configuration file.
 
     Attributes:
-        kubeconfig: a path; None for the default locations.
+        kubeconfig: path of a kubeconfig; None for the default locations.
         context: a context of the kubeconfig; None for the current one.
-        scheduler_name: name of the profile if the policies declare none.
-        metrics_file: see `metrics_source.MetricsFileSource`; it replaces all Prometheus sources.
-        dry_run: decide pods of another scheduler, compare with its decisions, and write nothing.
+        scheduler_name: name of the profile if the policies do not declare one.
+        metrics_file: file that replaces all Prometheus sources; see
+            `metrics_source.MetricsFileSource`.
+        dry_run: compare decisions with those of another scheduler, and write nothing.
     """
 
     kubeconfig: str | None = None

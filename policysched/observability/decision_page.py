@@ -1,6 +1,6 @@
-"""The page /debug/decisions: the latest decisions with the verdicts of all rules, as JSON.
+"""Serve /debug/decisions: the latest decisions with the verdicts of all rules, as JSON.
 
-schemas/decisions.schema.json defines the form. `policysched explain --decisions` reads it.
+schemas/decisions.schema.json is the schema. `policysched explain --decisions` reads the page.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ _RESULTS = tuple(result.value for result in counters.AttemptResult)
 
 
 class DecisionPage:
-    """Makes the page from a log of decisions."""
+    """Makes the page from a decision log."""
 
     def __init__(self, log: decisions.DecisionLog, limit: int) -> None:
-        """Show the decisions of `log`, which keeps `limit` of them."""
+        """Show the decisions of `log`, which keeps the latest `limit` decisions."""
         self._log = log
         self._limit = limit
 
     def make_page(self, query: http_server.QueryParameters) -> http_server.HttpPage:
-        """Return the newest decisions first.
+        """Return the page, newest decision first, or status 400 for an invalid query.
 
-        Parameters: `pod=NAMESPACE/NAME`, `result=scheduled|unschedulable|error`, and `limit=N` with
-        the default 100.
+        Query parameters: `pod=NAMESPACE/NAME`, `result=scheduled|unschedulable|error`, `limit=N`
+        (default 100).
         """
         problem = _find_query_problem(query)
         if problem:
@@ -68,7 +68,7 @@ def _find_query_problem(query: http_server.QueryParameters) -> str:
 
 
 def make_decision_document(decision: decisions.SchedulingDecision) -> dict[str, object]:
-    """Return a decision in the form of schemas/decisions.schema.json."""
+    """Return a decision as an item of schemas/decisions.schema.json."""
     ended = decision.ended_seconds
     return {
         "pod": decision.pod,
@@ -102,12 +102,12 @@ def make_decision_document(decision: decisions.SchedulingDecision) -> dict[str, 
 
 
 def _round_to_microseconds(seconds: float) -> float:
-    """Return seconds rounded to microseconds: more digits would be noise."""
+    """Round seconds to microseconds; further digits are noise."""
     return round(seconds, 6)
 
 
 def _list_extension_points(decision: decisions.SchedulingDecision) -> list[dict[str, object]]:
-    """Return the extension points in order, with seconds since the start of the attempt."""
+    """Return the extension points in order, with start times relative to the attempt."""
     began = decision.started_seconds
     return [
         {
@@ -137,13 +137,14 @@ def _make_rejection_document(rejection: standings.Rejection) -> dict[str, object
 
 
 def _list_best_nodes(decision: decisions.SchedulingDecision) -> Sequence[str]:
-    """Return the chosen node and the next best ones; the second one is the runner-up."""
+    """Return the chosen node and the next best nodes, in order of their scores."""
     if decision.standing is not None:
         return decision.standing.nodes
     return () if decision.node_name is None else (decision.node_name,)
 
 
 def _make_scores(standing: standings.Standing) -> dict[str, dict[str, int | float]]:
+    """Return node → score name → points, with the sum as `total`."""
     found: dict[str, dict[str, int | float]] = {}
     by_node = zip(standing.nodes, standing.weighted.T, standing.totals, strict=True)
     for name, weighted, total in by_node:

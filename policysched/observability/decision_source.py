@@ -1,4 +1,4 @@
-"""Reads the content of the page /debug/decisions from a running scheduler or from a file."""
+"""Read the content of /debug/decisions from a running scheduler or a file."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ _ADVICE = {
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class DecisionServerCredentials:
-    """Credentials and trust for a server.
+    """Credentials for a server, and how to verify its certificate.
 
     Attributes:
-        token_file: contains a bearer token.
-        ca_file: certificates of authorities that replace those of the system.
-        is_unverified: whether the server's certificate is accepted without verification.
+        token_file: path of a file with a bearer token.
+        ca_file: path of CA certificates, which replace those of the system.
+        is_unverified: accept any certificate of the server.
     """
 
     token_file: str | None = None
@@ -42,16 +42,16 @@ class DecisionServerCredentials:
 def read_decisions(
     where: str, pod: str | None, access: DecisionServerCredentials
 ) -> list[dict[str, Any]]:
-    """Return decisions in the form of schemas/decisions.schema.json, the newest first.
+    """Return decisions as items of schemas/decisions.schema.json, newest first.
 
     Args:
         where: a URL, the path of a file, or `-` for stdin.
-        pod: return only decisions about this pod, `NAMESPACE/NAME`; None for all.
-        access: the credentials for a URL.
+        pod: pod as `NAMESPACE/NAME`, to return only its decisions; None for all pods.
+        access: credentials, used only if `where` is a URL.
 
     Raises:
-        InputError: the input cannot be read, or has another form.
-        RemoteError: the server did not answer.
+        InputError: the input cannot be read or does not fit the schema, or the server refused.
+        RemoteError: the server could not be reached.
     """
     is_url = where.startswith(("http://", "https://"))
     body = _fetch_decision_page(where, pod, access) if is_url else _read_decision_file(where)
@@ -81,11 +81,12 @@ def _read_decision_file(where: str) -> bytes:
         return sys.stdin.buffer.read() if where == "-" else pathlib.Path(where).read_bytes()
     except OSError as error:
         raise errors.InputError(where, f"cannot be read: {error.strerror}") from error
-    except ValueError as error:  # a character that no path has
+    except ValueError as error:  # a character that paths cannot contain, such as NUL
         raise errors.InputError(server_urls.quote_url(where), "is not a file path") from error
 
 
 def _fetch_decision_page(where: str, pod: str | None, access: DecisionServerCredentials) -> bytes:
+    """Fetch the page; the token is sent only to this server, never to a redirect target."""
     import requests  # noqa: PLC0415 - files do without
 
     url = _make_page_url(where)
@@ -118,7 +119,7 @@ def _fetch_decision_page(where: str, pod: str | None, access: DecisionServerCred
 
 
 def _make_page_url(where: str) -> str:
-    """Return the URL to fetch; if `where` names only a server, add the path of the page."""
+    """Return the URL to fetch; a URL without a path gets the path of the page."""
     parts = server_urls.split_server_url(where)
     if parts is None:
         advice = "write https://HOST:PORT, or the path of a file"

@@ -1,4 +1,4 @@
-"""Reports the results of `run --dry-run` as log, metrics and page."""
+"""Report the results of `run --dry-run` in the log, as metrics and as a page."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _log = logging.getLogger("policysched")
 
 PATH = "/debug/dry-run"
 _LINES = 10
-"""Maximum number of lines about single pods between two summaries."""
+"""Maximum number of logged differences for each summary."""
 _SHOWN = 100
 
 
@@ -31,7 +31,7 @@ class DryRunReport:
         self._last_told: dry_run.SchedulerComparison | None = None
 
     def log_new_differences(self) -> None:
-        """Log a summary and the latest differences, if there are new results."""
+        """Log the latest differences and a summary, if the summary has changed."""
         line = self.format_summary()
         if line == self._told:
             return
@@ -41,7 +41,7 @@ class DryRunReport:
         _log.info("dry run: %s", line)
 
     def _list_new_differences(self) -> list[dry_run.SchedulerComparison]:
-        """Return the latest differences that have not been logged yet."""
+        """Return the latest differences that have not been logged yet, oldest first."""
         news: list[dry_run.SchedulerComparison] = []
         for each in reversed(self._compared.differences):
             if each is self._last_told or len(news) == _LINES:
@@ -52,7 +52,7 @@ class DryRunReport:
         return news[::-1]
 
     def format_summary(self) -> str:
-        """Return a line with all counts."""
+        """Return all counts on one line."""
         placed = self._compared.placed
         total = placed.total()
         agreed = sum(n for (_, outcome), n in placed.items() if outcome in dry_run.AGREEMENT)
@@ -67,7 +67,7 @@ class DryRunReport:
         return ", ".join(parts)
 
     def collect_metrics(self) -> Iterator[core.Metric]:
-        """Yield counters of placed pods and gauges of pending pods."""
+        """Yield counters of placed pods, gauges of pending pods and the duration of decisions."""
         compared = self._compared
         pods = core.CounterMetricFamily(
             "policysched_dry_run_pods",
@@ -91,7 +91,7 @@ class DryRunReport:
         yield from (pods, pending, seconds)
 
     def make_page(self) -> http_server.HttpPage:
-        """Return all results, in the form of schemas/debug-dry-run.schema.json."""
+        """Return the counts and the latest differences; the schema is debug-dry-run.schema.json."""
         compared = self._compared
         latest = list(reversed(compared.differences))[:_SHOWN]
         waiting = Counter(each.outcome.value for each in compared.waiting.values())

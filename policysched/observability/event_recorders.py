@@ -1,4 +1,4 @@
-"""The recorder of events about objects other than pods."""
+"""Define the recorder of events about objects other than pods."""
 
 from __future__ import annotations
 
@@ -25,5 +25,5 @@ class ObjectEventRecorder(Protocol):
     def record_event_without_object(
         self, event_type: str, reason: str, action: str, note: str, /
     ) -> None:
-        """Queue an event about the cluster."""
+        """Queue an event that is about no object of the cluster."""
         ...

@@ -1,7 +1,7 @@
-"""The metrics of `run` in Prometheus' exposition format (listed in docs/metrics.md).
+"""Export the metrics of `run` in Prometheus' exposition format; docs/metrics.md lists them.
 
-Each scrape reads the values from their owners: no value is kept twice, metrics cost nothing between
-scrapes, and series of removed objects disappear.
+Each scrape reads the values from the objects that own them. Metrics are not stored twice, cost
+nothing between scrapes, and disappear with their objects.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ Families = Iterator[core.Metric]
 
 
 class MetricsExporter:
-    """A separate registry, so that several schedulers in one process do not conflict."""
+    """A registry for one scheduler, so that several schedulers in one process do not conflict."""
 
     def __init__(self) -> None:
-        """Start with the metrics that depend on no other part."""
+        """Start with the metrics of the process, the garbage collector and the build."""
         self.registry = prometheus_client.CollectorRegistry()
         prometheus_client.ProcessCollector(registry=self.registry)
         prometheus_client.GCCollector(registry=self.registry)
@@ -41,7 +41,7 @@ class MetricsExporter:
         info.labels(policysched.__version__).set(1)
 
     def add_collector(self, collect: Callable[[], Iterable[core.Metric]]) -> None:
-        """Call `collect` at each scrape."""
+        """Call `collect` at each scrape and export the metrics that it yields."""
         self.registry.register(_Collector(collect))
 
     def add_scheduler_metrics(
@@ -50,7 +50,7 @@ class MetricsExporter:
         readers: Callable[[], Iterable[readings.MetricReader]],
         source: metrics_source.MetricsSource | None,
     ) -> None:
-        """Export a scheduler, the metrics that its rules read, and their source."""
+        """Export the metrics of a scheduler, of the samples that rules read, and of `source`."""
         self.add_collector(lambda: scheduler_metrics.collect_scheduler_metrics(scheduler))
         self.add_collector(lambda: collect_sample_metrics(readers(), scheduler.cache.snapshot()))
         if source is not None:
@@ -58,7 +58,7 @@ class MetricsExporter:
             self.add_collector(lambda: collect_query_metrics(source.get_metric_stats()))
 
     def make_page(self, _query: http_server.QueryParameters | None = None) -> http_server.HttpPage:
-        """Return all metrics."""
+        """Return all metrics as a page."""
         body = exposition.generate_latest(self.registry)
         return http_server.HttpPage(body, exposition.CONTENT_TYPE_PLAIN_0_0_4)
 
@@ -72,7 +72,7 @@ class _Collector(registry.Collector):
 
 
 def collect_source_metrics(health: Iterable[status.SourceHealth]) -> Families:
-    """Yield whether each source is up."""
+    """Yield a gauge of whether each metric source is up."""
     up = core.GaugeMetricFamily(
         "policysched_metrics_source_up",
         "1 if the source answered the last queries, 0 while it is down.",
@@ -84,7 +84,7 @@ def collect_source_metrics(health: Iterable[status.SourceHealth]) -> Families:
 
 
 def collect_query_metrics(stats: Iterable[status.MetricStats]) -> Families:
-    """Yield the outcomes of the queries of each metric."""
+    """Yield the number, duration and results of the queries for each metric."""
     labels = ("metric", "source")
     queries = core.CounterMetricFamily(
         "policysched_metric_queries", "Queries that were sent.", labels=labels
@@ -120,7 +120,7 @@ def collect_query_metrics(stats: Iterable[status.MetricStats]) -> Families:
 def collect_sample_metrics(
     readers: Iterable[readings.MetricReader], snap: snapshot.Snapshot
 ) -> Families:
-    """Yield the current values of each metric for rules on the nodes, even if no query is sent."""
+    """Yield the current sample metrics of each metric that rules read for nodes."""
     own = _select_reader_per_metric(readers)
     yield from collect_sample_age_metrics(own, snap, "nodes")
     added = _make_gauge(
@@ -139,12 +139,12 @@ def collect_sample_metrics(
 def collect_sample_age_metrics(
     readers: Iterable[readings.MetricReader], snap: snapshot.Snapshot, objects: str
 ) -> Families:
-    """Yield which rows have a value of each metric, and how old the samples are.
+    """Yield the number of rows with a value of each metric, and the age of the samples.
 
     Args:
-        readers: readers of the metrics.
-        snap: the rows.
-        objects: the kind of the rows, `nodes` or `clusters`.
+        readers: metrics to export; of several readers of one metric, only the first is used.
+        snap: snapshot of the nodes or clusters.
+        objects: kind of the rows in metric names and help texts: `nodes` or `clusters`.
     """
     counted = _make_gauge(
         f"policysched_metric_{objects}",
@@ -181,7 +181,7 @@ def _make_gauge(name: str, text: str, *labels: str) -> core.GaugeMetricFamily:
 def _select_reader_per_metric(
     readers: Iterable[readings.MetricReader],
 ) -> list[readings.MetricReader]:
-    """Return one reader for each metric: windows have the same ages and nodes."""
+    """Return the first reader of each metric; windows of a metric have the same ages and nodes."""
     found: dict[str, readings.MetricReader] = {}
     for reader in readers:
         found.setdefault(reader.metric.key, reader)

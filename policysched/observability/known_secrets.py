@@ -1,4 +1,4 @@
-"""The secrets of a running scheduler, which logs must not contain."""
+"""List the secrets of a running scheduler, which logs must not contain."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from policysched.observability import redaction
 from policysched.promapi import settings
 
 _MIN_VALUE_CHARACTERS = 16
-"""Shorter values of headers and parameters are names and switches, which logs contain anyway."""
+"""Shorter values of headers and parameters are names and switches, which are not secret."""
 
 
 def make_process_secret_source(
     credentials: kube_credentials.Credentials, sources: Mapping[str, settings.PrometheusSource]
 ) -> redaction.KnownSecrets:
-    """Return a function that yields the secrets for the API server and for sources of metrics."""
+    """Return a function that yields the credentials for the API server and the metric sources."""
 
     def known() -> Iterable[str]:
         yield credentials.authorization

@@ -1,4 +1,4 @@
-"""Logs: one line per event on stderr, as text or as JSON, without secrets.
+"""Configure logging: one line per event on stderr, as text or JSON, without secrets.
 
 text: `2026-01-05T12:00:00.000Z INFO policysched: synced nodes=3 pods=40`
 json: `{"time":"…","level":"info","logger":"policysched","message":"synced","fields":{"nodes":3,…}}`
@@ -29,17 +29,17 @@ _LIBRARIES = (
     "requests",
     "urllib3",
 )
-"""At level debug these libraries log requests with headers and bodies, which may be secret."""
+"""At level debug, these libraries log requests with headers and bodies, which can be secret."""
 
 SECRETS = redaction.Redactor()
-"""The redactor of this process; code that reads a secret adds it."""
+"""The redactor of this process; code that reads a secret registers it here."""
 
 
 class LogFields(str):
-    """`key=value` pairs as text that keeps the values.
+    """`key=value` pairs as text, for `%s` in a log message; the JSON form keeps the values.
 
     Attributes:
-        values: by name.
+        values: the fields, keyed by name.
     """
 
     __slots__ = ("values",)
@@ -47,7 +47,7 @@ class LogFields(str):
 
 
 def format_log_fields(**values: object) -> LogFields:
-    """Return `key=value` pairs as an argument for `%s`; quote values with blanks, `"` or `=`."""
+    """Return the `key=value` pairs; values that are empty or have blanks, `"` or `=` are quoted."""
     made = LogFields(
         " ".join(f"{key}={_quote_field_value(str(value))}" for key, value in values.items())
     )
@@ -70,7 +70,7 @@ class _LogFormatter(logging.Formatter):
 
 
 class _TextFormatter(_LogFormatter):
-    """Formats a record on one line, even with line breaks in it; indents a traceback below it."""
+    """Formats a record on one line and indents a traceback below it."""
 
     def format(self, record: logging.LogRecord) -> str:
         message = control_characters.escape_to_one_line(record.getMessage())
@@ -81,13 +81,13 @@ class _TextFormatter(_LogFormatter):
 
 
 def _indent_traceback(trace: str) -> str:
-    """Indent a traceback, so that no line of it looks like a record."""
+    """Indent a traceback, so that none of its lines looks like a record."""
     lines = (control_characters.escape_to_one_line(line) for line in trace.split("\n"))
     return "\n".join(f"  {line}" for line in lines)
 
 
 class _JsonFormatter(_LogFormatter):
-    """Formats a record as one JSON object on one line, with the traceback as `error`."""
+    """Formats a record as a JSON object on one line, with the traceback in the field `error`."""
 
     def format(self, record: logging.LogRecord) -> str:
         arguments = record.args if isinstance(record.args, tuple) else ()
@@ -107,6 +107,7 @@ class _JsonFormatter(_LogFormatter):
 
 
 def _get_message_without_fields(record: logging.LogRecord) -> str:
+    """Return the message without `LogFields`, which the JSON form has in its field `fields`."""
     if not isinstance(record.args, tuple):
         return record.getMessage()
     rest = tuple("" if isinstance(each, LogFields) else each for each in record.args)
@@ -121,9 +122,9 @@ def _convert_to_json_value(value: object) -> object:
 def configure_logging(
     clock: clocks.Clock, level: str = "info", stream: TextIO | None = None, form: Form = "text"
 ) -> None:
-    """Send logs of this level and above, and uncaught errors, to `stream` (default: stderr).
+    """Log records of `level` and above, and uncaught errors, to `stream` (default: stderr).
 
-    Logs of libraries below warnings are dropped.
+    Records of third-party libraries below WARNING are dropped.
     """
     handler = logging.StreamHandler(stream or sys.stderr)
     handler.setFormatter(_JsonFormatter(clock) if form == "json" else _TextFormatter(clock))
@@ -136,5 +137,5 @@ def configure_logging(
 def _log_uncaught(
     kind: type[BaseException], error: BaseException, trace: types.TracebackType | None
 ) -> None:
-    """Log the error that ends the process: Python's own hook would print secrets."""
+    """Log the error that ends the process, because Python's own hook would print secrets."""
     logging.getLogger("policysched").critical("uncaught", exc_info=(kind, error, trace))

@@ -1,8 +1,8 @@
-"""Reports metric sources that go down and recover, in events of the cluster.
+"""Record events when metric sources go down and recover.
 
-A source is not an object of the cluster, and neither is a scheduler outside it. Therefore the
-events are about the namespace of the cluster components, and `kubectl get events -n kube-system`
-shows them. The log has the same messages (`promapi.query_source`).
+Neither a metric source nor a scheduler outside the cluster is an object of the cluster. The events
+are therefore about the namespace of the cluster components, so `kubectl get events -n kube-system`
+shows them. `promapi.query_source` logs the same changes.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ _ACTION = "QueryingMetrics"
 
 
 class MetricsSourceEventWriter:
-    """An observer of sources that records events as soon as it has a recorder."""
+    """An observer of metric sources that records events once `recorder` is set."""
 
     def __init__(self) -> None:
-        """Record nothing until there is a recorder."""
+        """Start without a recorder; changes until then have no events."""
         self.recorder: event_recorders.ObjectEventRecorder | None = None
 
     def source_changed(self, health: status.SourceHealth) -> None:
-        """Record an event."""
+        """Record an event that a source went down or recovered."""
         if self.recorder is None:
             return
         if health.is_up:
@@ -34,4 +34,4 @@ class MetricsSourceEventWriter:
             self.recorder.record_event_without_object("Warning", DOWN, _ACTION, note)
 
     def metric_asked(self, stats: status.MetricStats) -> None:
-        """Do nothing: the exporter reads the outcomes of queries directly."""
+        """Do nothing: the exporter reads query results from the source."""

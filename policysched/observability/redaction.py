@@ -1,8 +1,8 @@
-"""Removes secrets from texts for humans: logs and error messages, from any source.
+"""Remove secrets from texts for humans, such as logs and error messages.
 
-Such texts should contain no secrets in the first place. This is the second line of defence:
-messages of servers and libraries about a request may contain parts of the request. Known secrets
-are removed at every position, others are recognised by the text around them.
+Texts should contain no secrets in the first place; this is the second line of defence, because
+messages of servers and libraries can quote a request. Known secrets are removed wherever they
+occur. Other secrets are recognised by the text around them.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from typing import TypeAlias
 HIDDEN = "(hidden)"
 
 KnownSecrets: TypeAlias = Callable[[], Iterable[str]]
-"""Returns the current secrets, because tokens are renewed."""
+"""Returns the secrets that are valid now; tokens are renewed."""
 
 _MIN_CHARACTERS = 6
-"""Shorter values occur in other words by chance; such a short secret protects nothing."""
+"""Shorter values occur in ordinary words by chance, and offer no protection as secrets."""
 
 _NAMES = r"(?:(?:access_|id_|refresh_|bearer_?)?token|password|passwd|secret|api[-_]?key)"
 
@@ -33,7 +33,7 @@ _PATTERNS: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r"(\w://)[^/\s@'\"]+@"), rf"\1{HIDDEN}@"),
     (re.compile(rf"\b({_NAMES}['\"]?\s*=\s*['\"]?)[^\s&'\",;]+", re.IGNORECASE), rf"\1{HIDDEN}"),
     (re.compile(rf"\b({_NAMES}['\"]\s*:\s*['\"])[^'\"]+", re.IGNORECASE), rf"\1{HIDDEN}"),
-    # Without quotes, ordinary words may follow: `/run/token: cannot be read`.
+    # Without quotes, an ordinary word can follow: `/run/token: cannot be read`.
     (
         re.compile(rf"\b({_NAMES}:\s*)(?=[^\s\d'\",;]{{0,256}}\d)[^\s'\",;]{{6,}}", re.IGNORECASE),
         rf"\1{HIDDEN}",
@@ -42,18 +42,18 @@ _PATTERNS: tuple[tuple[re.Pattern[str], str], ...] = (
 
 
 class Redactor:
-    """Removes known and recognisable secrets."""
+    """Removes known secrets and texts that look like secrets."""
 
     def __init__(self) -> None:
-        """Start with patterns only."""
+        """Start without known secrets; only patterns are removed."""
         self._known: list[KnownSecrets] = []
 
     def add_secret_source(self, known: KnownSecrets) -> None:
-        """Also remove the values that `known` returns at the time; keep the scheme of a header."""
+        """Also remove the values that `known` returns, but keep the scheme of a header."""
         self._known.append(known)
 
     def remove_secrets(self, text: str) -> str:
-        """Return a text without secrets."""
+        """Return the text with HIDDEN in place of each secret."""
         values = {
             part
             for known in self._known
@@ -66,14 +66,14 @@ class Redactor:
 
 
 def mask_secret_patterns(text: str) -> str:
-    """Return a text without parts that look like a secret."""
+    """Replace the parts of a text that look like secrets by HIDDEN."""
     for pattern, replacement in _PATTERNS:
         text = pattern.sub(replacement, text)
     return text
 
 
 def _split_secret_parts(value: str) -> Iterable[str]:
-    """Yield the secret parts of a value, which may be an Authorization header."""
+    """Yield the secret part of a value, which can be an Authorization header."""
     scheme, _, rest = value.partition(" ")
     secret = rest if scheme in ("Bearer", "Basic") else value
     if len(secret) >= _MIN_CHARACTERS:

@@ -1,4 +1,4 @@
-"""Metrics of requests to the API server, under client-go's names, labels and buckets."""
+"""Export metrics of requests to the API server, with client-go's names, labels and buckets."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from policysched.observability import scheduler_metrics
 def collect_request_metrics(
     stats: request_stats.RequestStats, host: str
 ) -> scheduler_metrics.Families:
-    """Yield the outcomes of the requests to `host`, `HOST:PORT`."""
+    """Yield the number and duration of requests; `host` is the label value, `HOST:PORT`."""
     requests = core.CounterMetricFamily(
         "rest_client_requests",
         "Requests to the API server; each attempt counts.",

@@ -1,7 +1,7 @@
-"""Metrics of the loop under kube-scheduler's names, labels and buckets.
+"""Export metrics of the scheduling loop with kube-scheduler's names, labels and buckets.
 
-A metric of `pkg/scheduler/metrics/metrics.go` is missing if its subject does not exist here: there
-are no goroutines, no batches of hints and no queue of API calls.
+Metrics of `pkg/scheduler/metrics/metrics.go` are missing if their subject does not exist here:
+there are no goroutines, batches of hints or queues of API calls.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Families: TypeAlias = Iterator[core.Metric]
 
 
 def collect_scheduler_metrics(scheduler: schedulers.Scheduler) -> Families:
-    """Yield all metrics about the current state of a scheduler."""
+    """Yield all metrics of a scheduler, read from its current state."""
     yield from _collect_attempts(scheduler)
     yield from _collect_durations(scheduler)
     yield from _collect_preemption(scheduler)
@@ -120,7 +120,7 @@ def _collect_queue(scheduler: schedulers.Scheduler) -> Families:
 
 
 def _count_rejected_pods(scheduler: schedulers.Scheduler) -> Counter[tuple[str, str]]:
-    """Return the number of waiting pods that each plugin rejected, by (plugin, profile)."""
+    """Return the number of waiting pods that each plugin rejected, keyed by (plugin, profile)."""
     counts: Counter[tuple[str, str]] = Counter()
     for queued in scheduler.queue.list_waiting_pods():
         profile = queued.info.pod.spec.scheduler_name
@@ -167,7 +167,7 @@ def _collect_own_metrics(scheduler: schedulers.Scheduler) -> Families:
 
 
 def make_histograms(name: str, text: str, measured: histogram.LabelledHistograms) -> core.Metric:
-    """Return histograms by label in the form of the exposition."""
+    """Return one histogram family with a series for each combination of labels."""
     family = core.HistogramMetricFamily(name, text, labels=measured.labels)
     for values, made in measured:
         family.add_metric(values, count_cumulative_buckets(made), made.total)
@@ -182,6 +182,6 @@ def make_single_histogram(name: str, text: str, made: histogram.Histogram) -> co
 
 
 def count_cumulative_buckets(made: histogram.Histogram) -> list[tuple[str, int]]:
-    """Return the cumulative count of each bucket, as the exposition format requires."""
+    """Return the (upper bound, cumulative count) pairs that the exposition format requires."""
     bounds = (*(repr(bound).removesuffix(".0") for bound in made.bounds), "+Inf")  # as in Go
     return list(zip(bounds, itertools.accumulate(made.counts), strict=True))

@@ -1,6 +1,6 @@
-"""Reports the decisions that shadow policies would have changed: metrics, a page, periodic events.
+"""Report the decisions that shadow policies would have changed: metrics, a page and events.
 
-An event is about the ConfigMap of the policies, if there is one; the log always has the same text.
+The events are about the ConfigMap of the policies, if there is one. Each is also logged.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _log = logging.getLogger("policysched")
 
 PATH = "/debug/shadow"
 REPORT_SECONDS = 600.0
-"""Interval of events, while there are new decisions."""
+"""Interval between reports of a policy that has new decisions."""
 REASON = "ShadowPolicyReport"
 _ACTION = "DecidingBeside"
 _SHOWN_CHANGES = 20
@@ -39,7 +39,7 @@ def attach_shadow_decisions(
     clock: clocks.Clock,
     current: Callable[[], shadow_decisions.Candidates],
 ) -> shadow_decisions.ShadowDecisions:
-    """Also decide by the candidates of shadow policies, in the cycles of a scheduler."""
+    """Attach shadow decisions to a scheduler, so that its cycles also run the shadow candidates."""
     decided = shadow_decisions.ShadowDecisions(
         current, scheduler.events.pods, clock, scheduler.queue.has_ready_pod
     )
@@ -50,7 +50,7 @@ def attach_shadow_decisions(
 def record_report_event(
     recorder: event_recorders.ObjectEventRecorder, about: event_series.InvolvedObject, note: str
 ) -> None:
-    """Record an event with a line of the report."""
+    """Record one line of the report as an event about `about`."""
     recorder.record_object_event(about, "Normal", REASON, _ACTION, note)
 
 
@@ -58,13 +58,13 @@ class ShadowPolicyReport:
     """Reports the tallies of shadow policies."""
 
     def __init__(self, decided: shadow_decisions.ShadowDecisions, tell: Tell) -> None:
-        """Report the tallies of `decided`; `tell` periodically receives a line for each policy."""
+        """Report the tallies of `decided`; `tell` receives a line for each reported policy."""
         self._decided = decided
         self._tell = tell
         self._told: dict[tuple[str, str], tuple[datetime.datetime, int]] = {}
 
     async def run(self) -> NoReturn:
-        """Report periodically, and once more when cancelled."""
+        """Report every REPORT_SECONDS, and once more when cancelled."""
         try:
             while True:
                 await asyncio.sleep(REPORT_SECONDS)
@@ -73,7 +73,7 @@ class ShadowPolicyReport:
             self.report_new_tallies()
 
     def report_new_tallies(self) -> None:
-        """Report each policy with new decisions since the last report."""
+        """Log and report each policy that has new decisions since its last report."""
         tallies = self._decided.tallies
         self._told = {key: told for key, told in self._told.items() if key in tallies}
         for (profile, policy), tally in tallies.items():
@@ -86,7 +86,7 @@ class ShadowPolicyReport:
             self._tell(line)
 
     def collect_metrics(self) -> Iterator[core.Metric]:
-        """Yield the counters."""
+        """Yield counters of shadow decisions, of skipped ones and of their duration."""
         self._decided.refresh_candidates()
         labels = ("profile", "policy")
         decisions = core.CounterMetricFamily(
@@ -112,14 +112,14 @@ class ShadowPolicyReport:
         yield from (decisions, skipped, seconds)
 
     def make_page(self) -> http_server.HttpPage:
-        """Return the tallies of all policies, in the form of schemas/debug-shadow.schema.json."""
+        """Return the tallies of all policies; the schema is debug-shadow.schema.json."""
         self._decided.refresh_candidates()
         found = [_make_tally_document(*key, tally) for key, tally in self._decided.tallies.items()]
         return http_server.make_json_page(found)
 
 
 def format_summary(profile: str, policy: str, tally: shadow_decisions.ShadowPolicyTally) -> str:
-    """Return a line about a policy: the changes that it would make, with one pod as an example."""
+    """Return one line about a policy: the changes that it would have made, with an example."""
     counts = tally.outcomes
     head = (
         f"shadow policy {policy} of profile {profile}: {tally.changed:,} of {tally.decided:,} "
@@ -143,7 +143,7 @@ def format_summary(profile: str, policy: str, tally: shadow_decisions.ShadowPoli
 
 
 def _format_example_change(changes: shadow_decisions.Changes) -> str:
-    """Return the latest pod that would stay pending, else the latest change."""
+    """Format the latest pod that would stay pending, or otherwise the latest change."""
     pending = shadow.Outcome.NEWLY_UNSCHEDULABLE
     found = next((c for c in reversed(changes) if c.verdict.outcome is pending), changes[-1])
     went = found.verdict.node_name or f"nowhere: {found.verdict.message[:_MAX_MESSAGE_CHARACTERS]}"

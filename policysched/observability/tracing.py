@@ -1,14 +1,14 @@
-"""Spans of scheduling attempts, sent by OTLP over HTTP; off without `tracing.endpoint`.
+"""Send spans of scheduling attempts by OTLP over HTTP; off without `tracing.endpoint`.
 
 scheduling attempt
 ├─ queue
 ├─ cycle      PreFilter, Filter, Score, PostFilter, Reserve, Permit
 └─ binding    PreBindPreFlight, WaitOnPermit, PreBind, Bind
 
-Each attempt is a separate trace. Its spans are made from its record after it has ended, so that an
-attempt outside the sample costs one random number. The SDK sends them from its own thread and drops
-them if the receiver does not accept them. Only this module imports the SDK, and only when tracing
-is on.
+Each attempt is a separate trace. Its spans are made from its record after it ends, so an attempt
+outside the sample costs only one random number. The SDK sends spans from its own thread, and drops
+them if the receiver does not accept them. Only this module imports the SDK, and only if tracing is
+on.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _BINDING_POINTS = frozenset(("PreBindPreFlight", measurements.PERMIT_WAIT, "PreB
 def make_tracer(
     configured: config.TracingConfig, clock: clocks.Clock, rng: random.Random
 ) -> AttemptTracer | None:
-    """Return a tracer of attempts, None if tracing is off.
+    """Return a tracer of attempts, or None if tracing is off.
 
     Raises:
         ConfigurationError: the endpoint is not a URL, or the extra `tracing` is not installed.
@@ -61,10 +61,10 @@ def make_tracer(
 
 
 def _make_traces_url(endpoint: str) -> str:
-    """Return the URL for spans; an endpoint without a path gets the usual path.
+    """Return the URL for spans, with OTLP's default path if the endpoint has no path.
 
     Raises:
-        ConfigurationError: it is not an HTTP URL.
+        ConfigurationError: the endpoint is not an HTTP URL.
     """
     parts = server_urls.split_server_url(endpoint)
     if parts is None:
@@ -76,7 +76,7 @@ def _make_traces_url(endpoint: str) -> str:
 
 
 class AttemptTracer:
-    """Makes spans of a sample of the attempts that have ended."""
+    """Makes spans from the records of a sample of the ended attempts."""
 
     def __init__(
         self,
@@ -85,7 +85,7 @@ class AttemptTracer:
         clock: clocks.Clock,
         rng: random.Random,
     ) -> None:
-        """Send spans of this many in a million attempts, chosen by `rng`, through `exporter`."""
+        """Send spans of `rate_per_million` of a million attempts, drawn with `rng`."""
         from opentelemetry.sdk import resources  # noqa: PLC0415 - see above
         from opentelemetry.sdk import trace as sdk  # noqa: PLC0415 - as above
         from opentelemetry.sdk.trace import export as exports  # noqa: PLC0415 - as above
@@ -105,7 +105,7 @@ class AttemptTracer:
         self._tracer = self._provider.get_tracer("policysched", policysched.__version__)
 
     async def run(self) -> NoReturn:
-        """Wait until cancelled, then send the remaining spans; the SDK has its own threads."""
+        """Wait until cancelled, then flush and stop the SDK, which has its own threads."""
         try:
             await asyncio.Event().wait()
         finally:
@@ -113,12 +113,12 @@ class AttemptTracer:
         raise AssertionError  # the event is never set
 
     def trace_ended_attempt(self, decision: decisions.SchedulingDecision) -> None:
-        """Make the spans of an attempt, if it is in the sample."""
+        """Make the spans of an ended attempt if it is drawn for the sample."""
         if self._rng.random() * _MILLION < self._rate_per_million:
             self._make_attempt_spans(decision)
 
     def _make_attempt_spans(self, decision: decisions.SchedulingDecision) -> None:
-        """Make spans from a record, whose times are of a monotonic clock."""
+        """Make spans from a record, and convert its monotonic times to wall-clock times."""
         from opentelemetry import context, trace  # noqa: PLC0415 - see above
 
         now_seconds = self._clock.monotonic_seconds()
@@ -159,7 +159,7 @@ class AttemptTracer:
 def _group_points_by_phase(
     decision: decisions.SchedulingDecision,
 ) -> dict[str, list[point_times.PointTime]]:
-    """Return the extension points of the cycle, and those of the binding."""
+    """Return the extension points grouped by phase: `cycle` and `binding`."""
     found: dict[str, list[point_times.PointTime]] = {}
     for each in decision.times.taken:
         phase = "binding" if each.point in _BINDING_POINTS else "cycle"
@@ -170,7 +170,7 @@ def _group_points_by_phase(
 def _make_span_attributes(
     decision: decisions.SchedulingDecision,
 ) -> dict[str, str | int | tuple[str, ...]]:
-    """Return the attributes of the attempt, by OpenTelemetry's names if these exist."""
+    """Return the attributes of the attempt's span, with OpenTelemetry's names where they exist."""
     namespace, _, name = decision.pod.partition("/")
     return {
         "k8s.namespace.name": namespace,
@@ -188,7 +188,7 @@ def _make_span_attributes(
 
 
 def _make_span_status(decision: decisions.SchedulingDecision) -> trace.Status | trace.StatusCode:
-    """Return an error status for errors only; an unschedulable pod is not an error."""
+    """Return an error status only for errors; an unschedulable pod is not an error."""
     from opentelemetry import trace  # noqa: PLC0415 - see above
 
     if decision.result is counters.AttemptResult.ERROR:

@@ -1,8 +1,8 @@
-"""Reports pods that no scheduler serves: no profile does, and no other scheduler seems to.
+"""Report pods that no scheduler seems to serve.
 
-Beside kube-scheduler, pods with other scheduler names wait normally, for a moment or for resources.
-Therefore the gauge counts all of them, and the log names only those that no scheduler has handled
-for some time: their schedulerName is misspelt, or its scheduler was removed.
+Beside kube-scheduler, pods with other scheduler names wait normally, either briefly or for
+resources. The gauge therefore counts all of them, and the log warns only about pods that no
+scheduler has handled for some time: their schedulerName is misspelt, or its scheduler was removed.
 """
 
 from __future__ import annotations
@@ -21,22 +21,22 @@ from policysched.scheduler import unserved_pods
 _log = logging.getLogger("policysched")
 
 PATIENCE_SECONDS = 30.0
-"""How long a pod must wait without a reaction of any scheduler before it is reported."""
+"""How long a pod must wait without a condition from any scheduler before it is reported."""
 LOOK_SECONDS = 60.0
 """Minimum interval between warnings."""
 AGAIN_SECONDS = 3600.0
-"""Interval after which a name is reported again."""
+"""Interval after which the same name is reported again."""
 MAX_NAMES = 20
-"""Maximum number of names in one warning, and in labels of the gauge."""
+"""Maximum number of names in one warning and in the labels of the gauge."""
 OTHERS = "(others)"
-"""The label value for all names beyond MAX_NAMES."""
+"""Label value for all names beyond MAX_NAMES."""
 
 _STANDBY_SECONDS = 5.0
 _MAX_NAME_CHARACTERS = 63
 
 
 class UnservedPodReporter:
-    """Checks unserved pods periodically."""
+    """Warns periodically about unserved pods."""
 
     def __init__(
         self,
@@ -46,13 +46,13 @@ class UnservedPodReporter:
         *,
         speaks: Callable[[], bool] = lambda: True,
     ) -> None:
-        """Report `pods`.
+        """Report the pods in `pods`.
 
         Args:
-            pods: the unserved pods.
-            clock: provides the time.
-            served: returns the names of our profiles.
-            speaks: returns whether this process should warn; only one of several replicas should.
+            pods: tracks the unserved pods.
+            clock: the clock for pod ages and intervals.
+            served: returns the names of our profiles, for the warning.
+            speaks: returns whether this process warns; only one of several replicas should.
         """
         self._pods = pods
         self._clock = clock
@@ -61,7 +61,7 @@ class UnservedPodReporter:
         self._told_seconds: dict[str, float] = {}
 
     async def run(self, synced: asyncio.Event) -> None:
-        """Check after pods have been listed, and then periodically until cancelled."""
+        """Check periodically once pods have been listed (`synced`), until cancelled."""
         await synced.wait()
         while True:
             if self._speaks():
@@ -71,7 +71,7 @@ class UnservedPodReporter:
                 await asyncio.sleep(_STANDBY_SECONDS)
 
     def warn_of_unserved_pods(self) -> None:
-        """Warn about names that were not reported recently."""
+        """Log a warning about names that have not been reported within AGAIN_SECONDS."""
         now_seconds = self._clock.monotonic_seconds()
         self._told_seconds = {
             name: told
@@ -102,7 +102,7 @@ class UnservedPodReporter:
         )
 
     def collect_metrics(self) -> Iterator[core.Metric]:
-        """Yield the number of pods that wait for other schedulers, by schedulerName."""
+        """Yield the number of pods that no profile serves, keyed by schedulerName."""
         gauge = core.GaugeMetricFamily(
             "policysched_unserved_pods",
             "Pods without a node whose schedulerName no profile has.",
@@ -117,6 +117,6 @@ class UnservedPodReporter:
 
 
 def _shorten_scheduler_name(name: str) -> str:
-    """Return a name in one short line: the API server accepts any text as a schedulerName."""
+    """Return a name escaped and shortened, because the API server accepts any text as a name."""
     plain = name.encode("unicode_escape").decode("ascii")
     return plain if len(plain) <= _MAX_NAME_CHARACTERS else f"{plain[:_MAX_NAME_CHARACTERS]}…"

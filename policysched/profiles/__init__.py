@@ -1,1 +1,1 @@
-"""Makes profiles from policies and configuration: plugin sets, needed kinds, choice for a pod."""
+"""Make profiles from policies and configuration: plugin sets, needed resources, profile choice."""

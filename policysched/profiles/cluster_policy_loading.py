@@ -1,4 +1,4 @@
-"""Loads the cluster policies in force from policy texts."""
+"""Load the cluster policies of a profile from policy texts."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class ClusterPolicyInputs:
-    """The inputs of `load_cluster_policies`.
+    """Inputs of `load_cluster_policies`.
 
     Attributes:
-        paths: see `policy_sources.read_policy_texts`.
-        now: the time of all decisions.
-        params: values of params.
-        metrics: a file, see `metrics_file`; None for no samples.
-        scheduler_name: the profile whose policies are in force; None for the only one.
+        paths: policy paths, as `policy_sources.read_policy_texts` accepts them.
+        now: time at which rules and samples are evaluated.
+        params: param name → value, as text.
+        metrics: path of a metrics file, see `metrics_file`; None for no samples.
+        scheduler_name: profile to load; None for the only profile with cluster policies.
     """
 
     paths: tuple[str, ...]
@@ -41,14 +41,14 @@ class ClusterPolicyInputs:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class LoadedClusterPolicies:
-    """The cluster policies of the inputs, with the findings about them.
+    """The loaded cluster policies and the findings of loading them.
 
     Attributes:
-        policies: None if the texts have no cluster policy in force.
+        policies: the cluster policies; None if the texts declare none.
         warnings: rendered findings that are not errors.
-        unmeasured: names of metrics without a sample for any cluster.
-        metrics: the metrics file; None without one.
-        content_hash: of the texts; "" without any.
+        unmeasured: names of metrics that have no sample for any cluster, sorted.
+        metrics: the parsed metrics file, or None.
+        content_hash: hash of the policies and params; "" without policies.
     """
 
     policies: cluster_policies.ClusterPolicies | None
@@ -59,11 +59,11 @@ class LoadedClusterPolicies:
 
 
 def load_cluster_policies(inputs: ClusterPolicyInputs) -> LoadedClusterPolicies:
-    """Return the cluster policies at the time of the inputs, with the samples of their metrics.
+    """Return the cluster policies at `inputs.now`, with the samples of their metrics.
 
     Raises:
-        InputError: a text or a file has errors, or cannot be read.
-        ConfigurationError: the profile is ambiguous, or none has the given name.
+        InputError: a policy text or the metrics file is invalid or cannot be read.
+        ConfigurationError: the profile is ambiguous, or there is no profile with the given name.
     """
     policy_set = policy_sets.load_policy_set(
         inputs.paths,
@@ -94,13 +94,13 @@ def make_cluster_policies(
     clock: clocks.Clock,
     rows: cluster_rows.ClusterRows | None = None,
 ) -> cluster_policies.ClusterPolicies | None:
-    """Return the cluster policies of a profile, ready to receive samples; None without any.
+    """Return the cluster policies of a profile without samples; None if it has none.
 
     Args:
-        policy_set: the policies.
-        scheduler_name: the profile; None for the only one with cluster policies.
-        clock: the clock of the policies.
-        rows: rows that former policies may share; see `ClusterPolicies`.
+        policy_set: policies to take them from.
+        scheduler_name: name of the profile; None for the only one with cluster policies.
+        clock: source of the evaluation time.
+        rows: rows shared with earlier policies; see `ClusterPolicies`.
 
     Raises:
         ConfigurationError: several profiles have cluster policies, and no name selects one.
@@ -115,10 +115,10 @@ def make_cluster_policies(
 def refuse_ambiguous_cluster_profile(
     program: checked.CheckedProgram, scheduler_name: str | None
 ) -> None:
-    """Refuse a program whose profile is ambiguous.
+    """Reject a program with several candidate profiles for cluster policies.
 
     Raises:
-        ConfigurationError: several profiles have cluster policies, and no name selects one.
+        ConfigurationError: several profiles have cluster policies, and `scheduler_name` is None.
     """
     profiles = [each for each in program.profiles if each.cluster_policies]
     if scheduler_name is None and len(profiles) > 1:

@@ -1,8 +1,8 @@
-"""The lint gate: refuses versions of the policies that compile and are surely not intended.
+"""Reject policy versions that compile but contain lint errors.
 
-Only rules with severity error run, and only those that need nothing but the texts: the validity of
-a version must not depend on the momentary state of the cluster. Comments suppress them as in
-`policysched lint`. Settings files are not read, since no version contains one.
+Only error rules that work offline run: the validity of a version must not depend on the current
+state of the cluster. Comments suppress findings as in `policysched lint`. Lint settings files are
+not read, because a policy version does not contain them.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Judge: TypeAlias = Callable[[checker.CheckResult], checker.CheckResult]
 
 
 def refuse_lint_errors(result: checker.CheckResult) -> checker.CheckResult:
-    """Return the result with lint errors added; with any, it has no program."""
+    """Return the result with the lint errors added, and without its program if there are any."""
     found = _list_lint_errors(result)
     if not found:
         return result
@@ -34,7 +34,7 @@ def refuse_lint_errors(result: checker.CheckResult) -> checker.CheckResult:
 
 
 def downgrade_lint_errors(result: checker.CheckResult) -> checker.CheckResult:
-    """Return the result with lint errors added as warnings."""
+    """Return the result with the lint errors added as warnings."""
     lowered = tuple(
         dataclasses.replace(each, severity=diagnostics.Severity.WARNING)
         for each in _list_lint_errors(result)
@@ -43,7 +43,7 @@ def downgrade_lint_errors(result: checker.CheckResult) -> checker.CheckResult:
 
 
 def choose_lint_judge(mode: str) -> Judge:
-    """Return the function for a value of `policies.lintErrors` in the configuration."""
+    """Return the function for `policies.lintErrors` in the configuration: `refuse` or `warn`."""
     return {"refuse": refuse_lint_errors, "warn": downgrade_lint_errors}[mode]
 
 

@@ -1,4 +1,4 @@
-"""Warnings and metrics of the one profile that `--scheduler-name` selects for all pods."""
+"""Restrict warnings and metrics to the profile that `--scheduler-name` selects for all pods."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 def make_other_profile_finding_dropper(
     scheduler_name: str | None,
 ) -> Callable[[checker.CheckResult], checker.CheckResult]:
-    """Return a filter that drops warnings about other profiles; with None it drops no warning."""
+    """Return a filter that drops warnings about other profiles; with None it drops nothing."""
     return functools.partial(_drop_findings_of_other_profiles, scheduler_name=scheduler_name)
 
 
 def list_profile_node_metrics(
     policy_set: policies.PolicySet, scheduler_name: str | None
 ) -> list[checked.CheckedMetric]:
-    """Return the node metrics that the named profile reads; all of them without a profile."""
+    """Return the node metrics that the named profile reads; all of them without one."""
     profile = _find_declared_profile(policy_set.program, scheduler_name)
     return policy_set.node_metrics if profile is None else list(profile.metrics)
 
@@ -36,7 +36,7 @@ def list_profile_node_metrics(
 def _find_declared_profile(
     program: checked.CheckedProgram | None, scheduler_name: str | None
 ) -> checked.CheckedProfile | None:
-    """Return the declared profile of a name; None without a name, and for the implied profile."""
+    """Return the declared profile with this name; None without a name or for an implied profile."""
     profiles = program.profiles if program is not None and scheduler_name is not None else ()
     return next((each for each in profiles if each.name == scheduler_name), None)
 
@@ -61,7 +61,7 @@ def _drop_findings_of_other_profiles(
 def _is_finding_not_about_others(
     finding: diagnostics.Diagnostic, names: set[str], parsed: Iterable[parser.ParseResult]
 ) -> bool:
-    """Return whether a finding is outside all policies and metrics, or in a named one."""
+    """Return whether a finding is in a policy or metric of `names`, or outside all of them."""
     for text in parsed:
         for item in text.file.items:
             if isinstance(item, syntax.Policy | syntax.Metric) and _contains_span(

@@ -1,9 +1,9 @@
-"""The kinds of objects that the plugins of a profile read.
+"""Map the plugins of a profile to the Kubernetes resources that they read.
 
-A kind that no plugin reads need not be listed: no decision depends on it. A kind that a plugin
-reads must be listed, because an empty collection is not the same as an unknown one. An empty one
-means that a claim does not exist, that no volume is attached, or that no budget restricts an
-eviction.
+A resource that no plugin reads need not be listed, because no decision depends on it. A resource
+that a plugin reads must be listed: an empty collection is not the same as an unknown one. An empty
+collection means that a claim does not exist, that no volume is attached, or that no budget
+restricts an eviction.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ BY_PLUGIN: Mapping[str, frozenset[str]] = {
     names.VOLUME_BINDING: _CLAIMED | {"csinodes", "csidrivers", "csistoragecapacities"},
     names.DEFAULT_PREEMPTION: frozenset({"poddisruptionbudgets"}),
 }
-"""The resources that built-in plugins read besides nodes, pods and namespaces.
+"""Resources that each built-in plugin reads besides nodes, pods and namespaces.
 
-Plugins that are not in it read no others. The resources are named as in an RBAC rule.
+Plugins without an entry read no others. Resources have their plural names, as in RBAC rules.
 """
 
 _OF_OTHERS = frozenset().union(*BY_PLUGIN.values())
@@ -36,9 +36,9 @@ _BUILT_IN = frozenset({plugin.name for plugin in defaults.DEFAULT_PLUGINS}) | {b
 
 
 def find_plugins_by_resource(profiles: Iterable[profile.Profile]) -> dict[str, list[str]]:
-    """Return the plugins that read each resource, by its name, without resources that are unread.
+    """Return the plugins that read each resource, keyed by resource name; omit unread resources.
 
-    A plugin of another package counts as a reader of every resource.
+    Third-party plugins count as readers of every resource.
     """
     found = {resource: [watch_sync.EVERYBODY] for resource in _ALWAYS}
     plugins = {plugin.name for each in profiles for plugin in each.plugins}

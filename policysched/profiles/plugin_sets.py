@@ -1,7 +1,6 @@
-"""The plugins of a profile: kube-scheduler's defaults, changed by policies and configuration.
+"""Assemble the plugins of a profile: kube-scheduler's defaults with changes by policies and config.
 
-Changes are applied in layers: first those of the profile in the policy text, then those of the
-configuration file.
+Changes apply in layers: first the profile in the policy text, then the configuration file.
 """
 
 from __future__ import annotations
@@ -28,12 +27,12 @@ EXTENSION_POINTS = {
     "bind": "Bind",
     "post_bind": "PostBind",
 }
-"""Method of a plugin → its extension point, in the order of a pod's attempt."""
+"""Method of a plugin → its extension point, in the order in which an attempt runs them."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class PluginEntry:
-    """A plugin that is enabled, weighted or given arguments; None leaves a value unchanged."""
+    """A plugin to enable; None for the weight or the arguments keeps the current value."""
 
     name: str
     where: str
@@ -43,15 +42,16 @@ class PluginEntry:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class PluginLayer:
-    """The changes to the plugins of a profile from one source.
+    """Changes to the plugins of a profile from one source.
 
     Attributes:
-        where: names the source in errors.
+        where: name of the source, for errors.
         settings: plugins to enable.
         disabled: plugins to disable.
-        disabled_scores: plugins that filter but do not score.
-        disable_all_scores: disable the built-in scores, except those of `settings` with a weight.
-        builtin_weight: multiplies the weight of every built-in score.
+        disabled_scores: plugins that keep filtering but no longer score.
+        disable_all_scores: disable all built-in scores, except those that `settings` gives a
+            weight.
+        builtin_weight: factor for the weights of all built-in scores.
     """
 
     where: str
@@ -64,7 +64,7 @@ class PluginLayer:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class PluginSetFault:
-    """The reason for which a plugin set cannot be made."""
+    """The reason why a plugin set cannot be made."""
 
     where: str
     problem: str
@@ -77,7 +77,7 @@ class PluginSetFault:
 
 @dataclasses.dataclass(slots=True)
 class PluginSet:
-    """The plugins of a profile, in order, and the weights of their scores."""
+    """The plugins of a profile in execution order, and the weights of their scores."""
 
     plugins: list[interface.Plugin] = dataclasses.field(default_factory=list)
     weights: dict[str, int] = dataclasses.field(default_factory=dict)
@@ -85,7 +85,7 @@ class PluginSet:
 
 @dataclasses.dataclass(slots=True)
 class _PluginChoiceState:
-    """The choice for one plugin after the layers so far."""
+    """Settings of one plugin after the layers so far."""
 
     where: str
     weight: int = 1
@@ -97,7 +97,7 @@ class _PluginChoiceState:
 def assemble_plugin_set(
     layers: Sequence[PluginLayer], plugins: registry.PluginRegistry, handle: handles.Handle
 ) -> PluginSet | list[PluginSetFault]:
-    """Return the plugins that the layers select, or every fault."""
+    """Return the plugins that the layers select, or a list of all faults."""
     faults = [fault for layer in layers for fault in _find_unknown_plugin_faults(layer, plugins)]
     choices = {p.name: _PluginChoiceState("default", p.weight) for p in defaults.DEFAULT_PLUGINS}
     for layer in layers:
@@ -153,7 +153,7 @@ def _find_unknown_plugin_faults(
 def _find_required_plugin_faults(
     found: PluginSet, layers: Sequence[PluginLayer]
 ) -> list[PluginSetFault]:
-    """Return faults for extension points that every profile needs: QueueSort and Bind."""
+    """Return faults of required extension points: one QueueSort, at least one Bind."""
     where = layers[-1].where if layers else "default"
     faults = []
     sorting = [plugin.name for plugin in found.plugins if hasattr(plugin, "sort_key")]

@@ -1,4 +1,4 @@
-"""Makes profiles from policies, configuration and plugins."""
+"""Make profiles from policies, configuration and plugins."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _log = logging.getLogger(__name__)
 
 
 class PolicyError(errors.InputError):
-    """Policy texts with errors; the exception text shows all of them, as `check` does."""
+    """Policy texts have errors; the exception text shows all of them, like `check`."""
 
     def __init__(self, result: checker.CheckResult) -> None:
         self.result = result
@@ -40,12 +40,12 @@ class PolicyError(errors.InputError):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class ProfileSpec:
-    """One profile before its plugins are created.
+    """A profile before its plugins are created.
 
     Attributes:
-        name: its schedulerName.
-        number: its index among the profiles of the policies; None if the policies do not name it.
-        layers: changes to its plugins.
+        name: the schedulerName.
+        number: index among the profiles of the policies; None if the policies do not declare it.
+        layers: changes to its plugins, in the order in which they apply.
     """
 
     name: str
@@ -55,14 +55,14 @@ class ProfileSpec:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class PolicySet:
-    """The profiles and policies, independent of any cluster.
+    """Profiles and policies, independent of any cluster.
 
     Attributes:
-        program: the checked policies; None without policies.
-        specs: the profiles, in the order of the text.
+        program: the checked policies; None if there are none.
+        specs: profiles in the order of the policy texts, then those of the configuration.
         plugins: the registry that creates the plugins.
-        warnings: rendered findings that are not errors.
-        findings: the same findings as data.
+        warnings: rendered findings of the check that are not errors.
+        findings: the same findings, unrendered.
     """
 
     program: checked.CheckedProgram | None
@@ -73,17 +73,17 @@ class PolicySet:
 
     @property
     def content_hash(self) -> str:
-        """The identity of the policies and params; "" without policies."""
+        """Hash of the policies and params; "" without policies."""
         return self.program.content_hash if self.program else ""
 
     @property
     def node_metrics(self) -> list[checked.CheckedMetric]:
-        """The node metrics that policies declare or that a profile reads, one for each key."""
+        """Node metrics that policies declare or profiles read, one for each key."""
         return [metric for metric in self.all_metrics if metric.target == "node"]
 
     @property
     def all_metrics(self) -> list[checked.CheckedMetric]:
-        """The metrics of nodes and those of clusters."""
+        """Node and cluster metrics that policies declare or profiles read, one for each key."""
         if self.program is None:
             return []
         found = {metric.key: metric for metric in self.program.metrics}
@@ -93,7 +93,7 @@ class PolicySet:
 
     @property
     def metric_source_names(self) -> tuple[str, ...]:
-        """Names of the metric sources that metrics select by `source NAME`."""
+        """Names of the metric sources that metrics select with `source NAME`."""
         return self.program.sources if self.program else ()
 
 
@@ -108,17 +108,18 @@ def load_policy_set(
     """Return the profiles that policy files and a configuration describe.
 
     Args:
-        paths: see `policy_sources.read_policy_texts`; none means kube-scheduler's default profile.
-        params: values of params; they override those of the configuration.
-        scheduler_name: name of the profile if the texts declare none.
-        configuration: further profiles, and plugins of the profiles.
-        now: warn about rules that have expired at this time; None for no such warning.
-        judge: see `make_policy_set_from_texts`.
+        paths: see `policy_sources.read_policy_texts`; without any, kube-scheduler's default
+            profile.
+        params: values of params, which override those of the configuration.
+        scheduler_name: name of the profile if the texts do not declare one.
+        configuration: additional profiles, and plugins of the profiles.
+        now: time for warnings about expired rules; None for no warnings.
+        judge: changes the result of the check; see `make_policy_set_from_texts`.
 
     Raises:
         PolicyError: a text has errors.
         InputError: a path cannot be read.
-        ConfigurationError: there are params but no policies.
+        ConfigurationError: params without policies, or an unknown `scheduler_name`.
     """
     configuration = configuration or config.Config()
     given = convert_params(configuration) | dict(params)
@@ -137,7 +138,7 @@ def load_policy_set(
 
 
 def convert_params(configuration: config.Config) -> dict[str, str]:
-    """Return the params of a configuration in the form that the checker accepts."""
+    """Return the params of a configuration as texts, which the checker expects."""
     return {name: str(value) for name, value in configuration.params.items()}
 
 
@@ -151,11 +152,11 @@ def make_policy_set_from_texts(
 ) -> PolicySet:
     """Return the profiles that policy texts describe; see `load_policy_set`.
 
-    `judge` may change the result of the check, as `lint_gate.refuse_lint_errors` does.
+    `judge` can change the result of the check, such as `lint_gate.refuse_lint_errors`.
 
     Raises:
         PolicyError: a text has errors.
-        ConfigurationError: the texts declare profiles, but none called `scheduler_name`.
+        ConfigurationError: the texts and the configuration have no profile called `scheduler_name`.
     """
     plugins = registry.create_installed_registry()
     seconds = now.timestamp() if now else None
@@ -179,11 +180,12 @@ def make_policy_set_from_texts(
 
 
 def make_profile_specs(program: checked.CheckedProgram, implied_name: str) -> list[ProfileSpec]:
-    """Return the profiles of a program; an implied profile is called `implied_name`."""
+    """Return the profiles of a program; a profile without a name is called `implied_name`."""
     return [_make_profile_spec(n, each, implied_name) for n, each in enumerate(program.profiles)]
 
 
 def _make_profile_spec(number: int, each: checked.CheckedProfile, implied_name: str) -> ProfileSpec:
+    """Return the spec of one profile of the policies, with its plugin changes as one layer."""
     settings = tuple(
         plugin_sets.PluginEntry(plugin.name, str(plugin.span), plugin.weight, plugin.args)
         for plugin in each.plugins
@@ -202,7 +204,7 @@ def _make_profile_spec(number: int, each: checked.CheckedProfile, implied_name: 
 def _add_configured_plugins(
     specs: Iterable[ProfileSpec], configuration: config.Config
 ) -> list[ProfileSpec]:
-    """Return the profiles with their layers from the configuration, and its additional profiles."""
+    """Return the profiles with layers from the configuration, and the profiles that it adds."""
     by_name = {spec.name: spec for spec in specs}
     for each in configuration.profiles:
         where = f"profile `{each.scheduler_name}` of the configuration"
@@ -229,13 +231,13 @@ class Profiles:
 
     Attributes:
         by_name: schedulerName → profile.
-        annotation_keys: annotations of pods that some policy reads.
-        next_change: returns the time at which a rule next begins or ceases to act; None for never.
-        next_metric_change: returns the time at which verdicts may next change because samples
-            become stale or recent placements cease to count; None for never.
-        metric_needs: the samples of metrics to keep.
-        metric_readers: report the metrics that rules read.
-        shadows: schedulerName → the candidates that shadow its real decisions.
+        annotation_keys: pod annotations that policies read.
+        next_change: returns when a rule next takes or loses effect by time; None for never.
+        next_metric_change: returns when verdicts can next change because samples become stale or
+            recent placements expire; None for never.
+        metric_needs: metric samples that the cache must keep.
+        metric_readers: readers of the metrics that rules use, for the exporter.
+        shadows: schedulerName → shadow candidates of the profile.
     """
 
     by_name: Mapping[str, profile.Profile]
@@ -248,10 +250,7 @@ class Profiles:
 
 
 def compile_policy_set(policy_set: PolicySet) -> compiler.CompiledProgram | None:
-    """Return the compiled rules of all profiles, or None without policies.
-
-    It may run in any thread.
-    """
+    """Return the compiled rules of all profiles, or None without policies; thread-safe."""
     return compiler.compile_program(policy_set.program) if policy_set.program else None
 
 
@@ -260,9 +259,9 @@ def make_profiles(
     handle: handles.Handle,
     compiled: compiler.CompiledProgram | None = None,
 ) -> Profiles | list[plugin_sets.PluginSetFault]:
-    """Return the profiles with new plugins, or every fault.
+    """Return the profiles with new plugins, or a list of all faults.
 
-    `compiled` is the result of `compile_policy_set` for this set, if the caller has it.
+    `compiled` is the result of `compile_policy_set` for this policy set, if available.
     """
     compiled = compiled or compile_policy_set(policy_set)
     faults: list[plugin_sets.PluginSetFault] = []
@@ -307,6 +306,7 @@ def _find_compiled_policies(
 def _make_profile(
     spec: ProfileSpec, found: plugin_sets.PluginSet, of_text: compiler.CompiledPolicies | None
 ) -> profile.Profile:
+    """Return a profile with its plugins and, if the policies have any, its compiled rules."""
     if of_text is None:
         return profile.Profile(
             spec.name,
@@ -331,7 +331,7 @@ def _make_shadow_candidates(
     plugins: registry.PluginRegistry,
     handle: handles.Handle,
 ) -> tuple[shadow.Candidate, ...]:
-    """Return the shadow candidates of a profile; their plugins are isolated from real ones."""
+    """Return the shadow candidates of a profile; their plugins share no state with real ones."""
     apart = dataclasses.replace(
         handle,
         preemptions=preemptions.PreemptionsInProgress(),
@@ -340,7 +340,7 @@ def _make_shadow_candidates(
     )
     found = plugin_sets.assemble_plugin_set(spec.layers, plugins, apart)
     if isinstance(found, list):
-        # A plugin that can be created only once serves the real decisions.
+        # A plugin that allows only one instance is already in use by the real decisions.
         _log.warning("shadow policies of profile %s are not tried: %s", spec.name, found[0])
         return ()
     return tuple(
@@ -363,7 +363,7 @@ def _find_next_rule_change(
 def _find_queue_order_conflicts(
     made: Mapping[str, profile.Profile],
 ) -> list[plugin_sets.PluginSetFault]:
-    """Return a fault if profiles order their shared queue by different plugins."""
+    """Return a fault if profiles order their shared queue with different plugins."""
     sorting = {name: _get_queue_sort_name(each) for name, each in made.items()}
     if len(set(sorting.values())) == 1:
         return []
@@ -377,7 +377,7 @@ def _get_queue_sort_name(each: profile.Profile) -> str:
 
 
 def require_profiles(made: Profiles | list[plugin_sets.PluginSetFault]) -> Profiles:
-    """Return the profiles.
+    """Return the profiles, or raise if there are faults.
 
     Raises:
         ConfigurationError: there are faults; the text lists all of them.
@@ -391,16 +391,16 @@ def require_profiles(made: Profiles | list[plugin_sets.PluginSetFault]) -> Profi
 
 
 def check_profiles(policy_set: PolicySet) -> None:
-    """Create the profiles once, to verify that this is possible.
+    """Verify that the profiles can be created, by creating them once.
 
     Raises:
-        ConfigurationError: a profile could not start.
+        ConfigurationError: a profile cannot be created.
     """
     require_profiles(make_profiles(policy_set, handles.Handle()))
 
 
 def describe_profiles(profiles: Profiles) -> Iterator[str]:
-    """Yield lines about each profile: its policies, its plugins and rules with their weights."""
+    """Yield lines about each profile: its policies, plugins and rules, with weights."""
     for name, each in profiles.by_name.items():
         if each.policies:
             yield f"profile={name} policies={','.join(each.policies)} hash={each.policy_hash}"
@@ -410,7 +410,7 @@ def describe_profiles(profiles: Profiles) -> Iterator[str]:
             if isinstance(plugin, base.PolicyRule):
                 said = f"rule={plugin.head.name}"
             elif plugin.name == base.PLUGIN_NAME:
-                continue  # it represents the rules when pods are requeued
+                continue  # This plugin only represents the rules when pods are requeued.
             else:
                 said = f"plugin={plugin.name}"
             weight = each.weights.get(scorers.score_name(plugin))

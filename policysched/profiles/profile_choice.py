@@ -1,4 +1,4 @@
-"""The choice of the profile for each pod of a cluster file."""
+"""Choose the profile for each pod of a cluster file."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ DEFAULT_SCHEDULER_NAME = checked.DEFAULT_SCHEDULER_NAME
 
 
 class ProfileChoice:
-    """Chooses the profile of each pod.
+    """Chooses the profile for each pod.
 
-    A pod belongs to the profile with its schedulerName. If no profile has that name, the only
-    profile decides the pod, or the one called `policysched`: the reader of a cluster file asks for
-    the decision of policysched. Otherwise the pod is left out, as `run` leaves it to another
-    scheduler. A forced profile decides all pods.
+    A pod belongs to the profile with its schedulerName. If there is none, the only profile decides
+    the pod, or the profile called `policysched`: a user who passes a cluster file wants the
+    decision of policysched. Otherwise the pod is left out, as `run` leaves it to another scheduler.
+    A forced profile decides all pods.
 
     Attributes:
-        left_out: number of pods that were left out, by schedulerName.
+        left_out: number of pods that were left out, keyed by schedulerName.
     """
 
     def __init__(
@@ -31,12 +31,12 @@ class ProfileChoice:
         forced: str | None = None,
         leaves_out: Callable[[str], bool] = lambda _: False,
     ) -> None:
-        """Choose among `frameworks` by schedulerName, or always `forced` if it is given.
+        """Choose among `frameworks` by schedulerName, or always use the profile `forced`.
 
-        `leaves_out` returns whether the pods of a schedulerName have no profile.
+        `leaves_out` returns whether to leave out the pods of a schedulerName.
 
         Raises:
-            ConfigurationError: the profile does not exist.
+            ConfigurationError: there is no profile `forced`.
         """
         if forced is not None and forced not in frameworks:
             known = ", ".join(f"`{name}`" for name in frameworks)
@@ -52,22 +52,22 @@ class ProfileChoice:
 
     @property
     def policies(self) -> list[str]:
-        """Names of the policies in force in the profiles that may decide, sorted."""
+        """Names of the policies of all profiles that can decide a pod, sorted."""
         forced = self._forced
         frameworks = self._frameworks.values() if forced is None else [forced]
         return sorted({name for each in frameworks for name in each.profile.policies})
 
     def choose_framework(self, info: pod_shape.PodInfo) -> runtime.Framework | None:
-        """Return the framework that decides a pod; None if no profile serves the pod."""
+        """Return the framework that decides a pod, or None after counting the pod in `left_out`."""
         found = self._find_framework(info)
         if found is None:
             self.left_out[info.pod.spec.scheduler_name] += 1
         return found
 
     def would_be_queued(self, info: pod_shape.PodInfo) -> bool:
-        """Return whether a scheduler would queue the pod: it has a profile, and no gate.
+        """Return whether a scheduler would queue the pod: it has a profile and no gate.
 
-        A pod without a profile is not added to `left_out` here.
+        Does not count the pod in `left_out`.
         """
         framework = self._find_framework(info)
         return framework is not None and framework.pre_enqueue(info).is_success
@@ -79,7 +79,7 @@ class ProfileChoice:
         return None if self._leaves_out(name) else self._frameworks.get(name, self._fallback)
 
     def require_framework(self, info: pod_shape.PodInfo) -> runtime.Framework:
-        """Return the framework that decides a pod.
+        """Return the framework that decides a pod, or raise if there is none.
 
         Raises:
             ConfigurationError: no profile serves the pod.
