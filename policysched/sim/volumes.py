@@ -1,8 +1,8 @@
-"""Volumes of a simulated cluster: the writes of the scheduler and the controllers behind them.
+"""Simulate volumes: the scheduler's writes and the controllers that react to them.
 
 The controllers implement the part of a real cluster that affects scheduling. The PersistentVolume
-controller completes the binding of volumes to claims (`pkg/controller/volume/persistentvolume`). A
-provisioner creates volumes for claims with a selected node, or gives up and removes the selected
+controller completes the binding of volumes to claims (`pkg/controller/volume/persistentvolume`).
+The provisioner creates volumes for claims with a selected node, or fails and removes the selected
 node (sig-storage-lib-external-provisioner, `controller.go`).
 """
 
@@ -28,13 +28,13 @@ ObjectT = TypeVar(
 
 @dataclasses.dataclass(slots=True)
 class VolumeFaults:
-    """Delays and failures of the controllers; by default, everything succeeds immediately.
+    """Delays and failures of the controllers; by default, every operation succeeds immediately.
 
     Attributes:
-        bind_seconds: duration until a volume is bound to its claim.
-        provision_seconds: duration of provisioning.
-        give_up_next: number of upcoming volumes that cannot be provisioned.
-        refuse_next: number of upcoming writes of the scheduler that fail with a conflict.
+        bind_seconds: delay until a volume is bound to its claim.
+        provision_seconds: delay of provisioning.
+        give_up_next: number of next volumes that the provisioner fails to create.
+        refuse_next: number of next writes by the scheduler that fail with a conflict.
     """
 
     bind_seconds: float = 0.0
@@ -44,10 +44,10 @@ class VolumeFaults:
 
 
 class SimulatedVolumes:
-    """The writes of VolumeBinding (`handles.VolumeWriter`) and the controllers behind them.
+    """The writes of VolumeBinding (`handles.VolumeWriter`) and the controllers that react to them.
 
     Attributes:
-        faults: may be changed at any time.
+        faults: delays and failures; can be changed at any time.
     """
 
     def __init__(
@@ -69,13 +69,13 @@ class SimulatedVolumes:
     async def write_volume(
         self, volume: storage_objects.PersistentVolume
     ) -> storage_objects.PersistentVolume | handles.WriteError:
-        """Write a volume; return an error if it has changed since the given version."""
+        """Write a volume; return an error if it has changed since the version of `volume`."""
         return self._write_object(self._volumes, volume)
 
     async def write_claim(
         self, claim: storage_objects.PersistentVolumeClaim
     ) -> storage_objects.PersistentVolumeClaim | handles.WriteError:
-        """Write a claim; return an error if it has changed since the given version."""
+        """Write a claim; return an error if it has changed since the version of `claim`."""
         return self._write_object(self._claims, claim)
 
     def _write_object(
@@ -102,7 +102,7 @@ class SimulatedVolumes:
             self._begin_work(f"make {meta.uid}", self._provision_volume(meta.name, meta.namespace))
 
     def _begin_work(self, key: str, work: Coroutine[None, None, None]) -> None:
-        """Start the work unless it is running already; needs a running event loop."""
+        """Start the task `key` unless it is already running; needs a running event loop."""
         if key in self._tasks:
             work.close()
             return
@@ -112,7 +112,7 @@ class SimulatedVolumes:
     def _find_promised_claim(
         self, volume: storage_objects.PersistentVolume
     ) -> storage_objects.PersistentVolumeClaim | None:
-        """Return the unbound claim that the volume's claimRef names, or None."""
+        """Return the unbound claim that the claimRef of the volume names, or None."""
         reference = volume.spec.claim_ref
         if reference is None:
             return None
@@ -122,6 +122,7 @@ class SimulatedVolumes:
         return claim
 
     async def _bind_volume(self, volume_name: str) -> None:
+        """Complete the binding of a volume and its claim, if the claim is still unbound."""
         await self._sleep(self.faults.bind_seconds)
         volume = self._volumes.find(volume_name)
         claim = None if volume is None else self._find_promised_claim(volume)
@@ -147,6 +148,7 @@ class SimulatedVolumes:
         return not waits or storage_objects.SELECTED_NODE in claim.metadata.annotations
 
     async def _provision_volume(self, name: str, namespace: str) -> None:
+        """Create a volume for a claim, or remove its selected node if provisioning fails."""
         await self._sleep(self.faults.provision_seconds)
         claim = self._claims.find(name, namespace)
         if claim is None or claim.spec.volume_name or not self._needs_provisioning(claim):
@@ -160,18 +162,18 @@ class SimulatedVolumes:
 
 
 class _ObjectCallbackSink(Generic[ObjectT]):
-    """Calls a function for every new or changed object."""
+    """Calls a function for every listed, new or changed object."""
 
     def __init__(self, saw: Callable[[ObjectT], None]) -> None:
         self._saw: Callable[[ObjectT], None] = saw
 
     def replace(self, items: Iterable[ObjectT]) -> None:
-        """Call it for all objects."""
+        """Call the function for each object."""
         for item in items:
             self._saw(item)
 
     def upsert(self, item: ObjectT) -> None:
-        """Call it for the object."""
+        """Call the function for the object."""
         self._saw(item)
 
     def delete(self, item: ObjectT) -> None:
@@ -190,7 +192,7 @@ def _drop_selected_node(
 def _make_volume_for_claim(
     claim: storage_objects.PersistentVolumeClaim, node: objects.Node | None
 ) -> storage_objects.PersistentVolume:
-    """Return a volume of the requested size, which only `node`, if given, can access."""
+    """Return a volume of the requested size; only `node` can access it, or every node if None."""
     meta = claim.metadata
     reference = storage_objects.ObjectReference(
         api_version="v1",

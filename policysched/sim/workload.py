@@ -1,7 +1,7 @@
-"""Nodes and pods of synthetic clusters, reproducible by seed.
+"""Create nodes and pods of synthetic clusters; the same seed gives the same pods.
 
-`make_node_fleet` creates nodes of a few instance types over zones. `SimulatedWorkload` creates pods
-of the kinds that clusters typically run together; each kind exercises another part of the
+`make_node_fleet` creates nodes of a few instance types in several zones. `SimulatedWorkload`
+creates pods of kinds that typically share a cluster; each kind exercises a different part of the
 scheduler.
 """
 
@@ -23,12 +23,12 @@ GPU = "nvidia.com/gpu"
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class InstanceType:
-    """A machine type as cloud providers offer it.
+    """A machine type such as those of cloud providers.
 
     Attributes:
-        resources: allocatable amounts by resource name.
-        labels: additional labels of such nodes, besides zone, host name and instance type.
-        taints: taints of such nodes.
+        resources: resource name → allocatable amount.
+        labels: labels besides zone, host name and instance type.
+        taints: taints of nodes of this type.
     """
 
     name: str
@@ -49,7 +49,7 @@ INSTANCE_TYPES = (GENERAL_8, MEMORY_16, GPU_32)
 
 
 def make_node(name: str, zone: str, instance_type: InstanceType) -> objects.Node:
-    """Return a Ready node of an instance type in a zone."""
+    """Return a Ready node with the resources, labels and taints of its instance type."""
     labels = {HOSTNAME: name, ZONE: zone, INSTANCE_TYPE: instance_type.name}
     resources: objects.ResourceList = {
         "ephemeral-storage": "100Gi",
@@ -68,7 +68,7 @@ def make_node(name: str, zone: str, instance_type: InstanceType) -> objects.Node
 
 
 def make_node_fleet(count: int, zones: tuple[str, ...] = ("a", "b", "c")) -> list[objects.Node]:
-    """Return `count` nodes over zones in turn, with every instance type in every zone."""
+    """Return `count` nodes, distributed over zones so that each zone has every instance type."""
     return [
         make_node(
             f"node-{number}",
@@ -88,7 +88,7 @@ def make_pod(
     spec: objects.PodSpec | None = None,
     scheduler_name: str = "policysched",
 ) -> objects.Pod:
-    """Return a pending pod with one container; `spec` contains all other fields."""
+    """Return a pending pod with one container; `spec` holds all other fields of the pod spec."""
     container = objects.Container(
         name="main", resources=objects.ResourceRequirements(requests=dict(requests or {}))
     )
@@ -100,7 +100,7 @@ def make_pod(
 
 
 class SimulatedWorkload:
-    """An endless mixture of pods, with the proportions of `mix`."""
+    """An endless sequence of pods of random kinds."""
 
     def __init__(
         self,
@@ -108,7 +108,7 @@ class SimulatedWorkload:
         mix: Mapping[str, int] | None = None,
         scheduler_name: str = "policysched",
     ) -> None:
-        """Draw kinds with the weights of `mix` (kind of `KINDS` → weight; default: all equal)."""
+        """Draw kinds with the weights of `mix` (key of `KINDS` → weight; None for equal ones)."""
         self._rng = rng
         self._weights = dict.fromkeys(KINDS, 1) if mix is None else dict(mix)
         self._scheduler_name = scheduler_name
@@ -137,12 +137,12 @@ class SimulatedWorkload:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class PodKind:
-    """A kind of pods.
+    """A kind of pods that the workload creates.
 
     Attributes:
-        cpu, memory: the requests from which one is drawn.
-        devices: extended resources.
-        spec: affinity, spread constraints, tolerations.
+        cpu, memory: requests to draw from.
+        devices: requests of extended resources.
+        spec: affinity, spread constraints and tolerations.
     """
 
     cpu: tuple[str, ...] = ("100m", "250m", "500m")
@@ -205,4 +205,4 @@ KINDS: Mapping[str, PodKind] = {
         ),
     ),
 }
-"""The kinds that `SimulatedWorkload` mixes, by the value of their label `app`."""
+"""Kinds of pods that `SimulatedWorkload` mixes, keyed by the value of their label `app`."""
