@@ -1,1 +1,1 @@
-"""The scheduling loop, which reaches the outside only through `ports`."""
+"""The scheduling loop; all its output goes through `ports`."""

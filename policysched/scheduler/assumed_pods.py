@@ -1,7 +1,8 @@
-"""Assumed pods that are not being bound yet: preemption requeues them instead of deleting them.
+"""Track assumed pods that are not being bound yet, so that preemption requeues them.
 
-Such a pod waits for Permit, or its PreBind plugins run. Both can be stopped, and the pod returns to
-the queue (`framework/runtime/waiting_pods_map.go`, `pods_in_prebind_map.go`).
+Such a pod waits for Permit or runs its PreBind plugins. Preemption stops either and returns the pod
+to the queue instead of deleting it (`framework/runtime/waiting_pods_map.go`,
+`pods_in_prebind_map.go`).
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ class _PreBindRun:
 
 
 class PodsInPreBind:
-    """Running PreBind plugins, by the uid of their pod."""
+    """Running PreBind plugins, keyed by the uid of their pod."""
 
     def __init__(self) -> None:
         """Start without running plugins."""
@@ -30,7 +31,7 @@ class PodsInPreBind:
     async def run_plugins(
         self, uid: str, plugins: Coroutine[Any, Any, status.Status]
     ) -> status.Status:
-        """Return the status of the plugins, or ERROR if they were stopped."""
+        """Run the plugins; return their status, or ERROR if they were stopped."""
         work = self._works[uid] = _PreBindRun(asyncio.get_running_loop().create_task(plugins))
         try:
             answer = await work.task
@@ -40,11 +41,11 @@ class PodsInPreBind:
             return status.Status(status.Code.ERROR, (work.stopped_for,))
         finally:
             del self._works[uid]
-        # A plugin may swallow its cancellation and succeed; the pod is preempted nevertheless.
+        # A plugin can swallow its cancellation and succeed; the pod is preempted nevertheless.
         return status.Status(status.Code.ERROR, (work.stopped_for,)) if work.stopped_for else answer
 
     def stop_plugins(self, uid: str, reason: str) -> bool:
-        """Stop the plugins of a pod; return False if none run, so that the pod may be bound."""
+        """Stop the PreBind plugins of a pod; return False if none are running."""
         work = self._works.get(uid)
         if work is None or work.task.done():
             return False
@@ -61,7 +62,7 @@ class UnboundAssumedPods:
     pre_binding: PodsInPreBind = dataclasses.field(default_factory=PodsInPreBind)
 
     def preempt_pod(self, uid: str, plugin: str) -> bool:
-        """Send a pod back to the queue for `plugin`; return False if it is not one of them."""
+        """Return a pod to the queue for `plugin`; return False if it is in neither state."""
         if self.waiting.get(uid) is not None:
             return self.waiting.preempt(uid, plugin, "preempted")
         return self.pre_binding.stop_plugins(uid, f"preempted by {plugin}")

@@ -1,4 +1,4 @@
-"""The binding cycle: from an assumed pod to a bound one; asynchronous, many pods at a time.
+"""Bind assumed pods; asynchronous, many pods at a time.
 
 prepare → wait for Permit → PreBind → Bind → PostBind
        └─────────┴────────────┴────────┴─ failed ▶ unreserve, forget, wake others, handle failure
@@ -30,7 +30,7 @@ _log = logging.getLogger(__name__)
 
 SCHEDULED = "Scheduled"
 BINDING = "Binding"
-"""Reason and action of the event (`schedule_one.go`, finishBinding)."""
+"""Reason and action of the event about a bound pod (`schedule_one.go`, finishBinding)."""
 
 
 class BindingCycle:
@@ -47,7 +47,7 @@ class BindingCycle:
         *,
         log: decisions.DecisionLog,
     ) -> None:
-        """Remove assumed pods from `cache` on failure, and pass failed pods to `failures`."""
+        """Remove assumed pods from `cache` on failure, and pass them to `failures`."""
         self._cache = cache
         self._queue = queue
         self._waiting = on_their_way.waiting
@@ -59,11 +59,11 @@ class BindingCycle:
         self._log = log
 
     def prepare_binding(self, assumed: scheduling_cycle.AssumedPod) -> bool:
-        """Return whether the binding can continue; otherwise undo the assumed pod.
+        """Run PreBindPreFlight; return whether to continue, otherwise undo the assumed pod.
 
-        If the pod waits for Permit or runs PreBind plugins, the binding takes time. Its node is
-        then published as a nomination first, so that components that add and remove nodes can see
-        it (KEP-5278; `schedule_one.go`, bindingCycle).
+        If the pod waits for Permit or has PreBind work, its node is published as a nomination
+        first. Components that add and remove nodes can then see where the pod will run (KEP-5278;
+        `schedule_one.go`, bindingCycle).
         """
         info, node_name = assumed.info, assumed.node_name
         assumed.decision.times.begin()
@@ -90,7 +90,7 @@ class BindingCycle:
         return False
 
     async def wait_on_permit(self, assumed: scheduling_cycle.AssumedPod) -> bool:
-        """Wait for Permit; return whether the pod was allowed, otherwise undo the assumed pod."""
+        """Wait for Permit; return whether the pod was permitted, otherwise undo the assumed pod."""
         assumed.decision.times.begin()
         try:
             answer = await self._waiting.wait(assumed.info.uid)
@@ -121,7 +121,7 @@ class BindingCycle:
         return self._undo_unless_successful(assumed, "PreBind", answer)
 
     async def run(self, assumed: scheduling_cycle.AssumedPod) -> None:
-        """Bind a permitted pod; on return it is bound or undone."""
+        """Bind a permitted pod; on return, it is bound or undone."""
         assumed.decision.times.begin()
         binding = assumed.framework.binding.bind(assumed.state, assumed.info, assumed.node_name)
         answer = await self._run_plugins(assumed, binding)
@@ -133,7 +133,7 @@ class BindingCycle:
         assumed: scheduling_cycle.AssumedPod,
         work: Coroutine[Any, Any, status.Status],
     ) -> status.Status | failure.AttemptFailure:
-        """Return the plugins' status, or the failure if they raised; undo the pod if cancelled."""
+        """Return the plugins' status, or a failure if they raised; undo the pod if cancelled."""
         try:
             return await work
         except asyncio.CancelledError:
@@ -149,6 +149,7 @@ class BindingCycle:
         point: str,
         answer: status.Status | failure.AttemptFailure,
     ) -> bool:
+        """Return whether an extension point succeeded; otherwise undo the assumed pod."""
         if isinstance(answer, status.Status):
             assumed.decision.times.end(point, answer.code)
             if answer.is_success:
@@ -158,6 +159,7 @@ class BindingCycle:
         return False
 
     async def _finish_binding(self, assumed: scheduling_cycle.AssumedPod) -> None:
+        """Count and report a bound pod, and run its PostBind plugins."""
         prof = assumed.framework.profile
         self._cache.finish_binding(assumed.info)
         self._counters.attempts[prof.scheduler_name, counts.AttemptResult.SCHEDULED] += 1
@@ -180,6 +182,7 @@ class BindingCycle:
             _log.exception("a plugin failed after %s was bound", assumed.info.key)
 
     def _note_bound(self, assumed: scheduling_cycle.AssumedPod) -> None:
+        """Complete the decision of a bound pod and observe its durations."""
         decision, queued = assumed.decision, assumed.queued
         self._log.end_decision(decision, counts.AttemptResult.SCHEDULED)
         first_seconds = queued.initial_attempt_seconds
@@ -190,10 +193,10 @@ class BindingCycle:
     def _undo_assumed_pod(
         self, assumed: scheduling_cycle.AssumedPod, failed: failure.AttemptFailure
     ) -> None:
-        """Release everything taken for the pod, then requeue or drop it.
+        """Release the resources that the pod reserved, then requeue or drop it.
 
-        The freed resources may help other pods. If the pod itself was rejected, this event must not
-        wake it, so the event is sent after the pod is back in the queue, and excludes it.
+        The released resources can help other pods. If a plugin rejected the pod, this event must
+        not wake the pod itself, so the event follows the requeueing and excludes the pod.
         """
         info = assumed.info
         assumed.framework.binding.unreserve(assumed.state, info, assumed.node_name)

@@ -1,4 +1,4 @@
-"""Counters of the scheduling loop as plain numbers, which the exposition reads."""
+"""Count attempts and failures of the scheduling loop; the metrics read these numbers."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections import Counter
 
 
 class AttemptResult(enum.StrEnum):
-    """The result of an attempt: the `result` label of `scheduler_schedule_attempts_total`."""
+    """The result of an attempt; the label `result` of `scheduler_schedule_attempts_total`."""
 
     SCHEDULED = "scheduled"
     UNSCHEDULABLE = "unschedulable"
@@ -20,11 +20,11 @@ class SchedulingCounters:
     """Totals since the start of the process.
 
     Attributes:
-        attempts: by (profile, result).
-        undone: assumed pods that were given up before or during their binding, by profile.
-        victims: pods that were evicted, or sent back to the queue before binding, by the profile of
-            the preemptor.
-        failed_evictions: victims that could not be evicted.
+        attempts: number of attempts, keyed by (profile, result).
+        undone: assumed pods that were undone before or during their binding, keyed by profile.
+        victims: pods that were evicted, or returned to the queue before binding, keyed by the
+            profile of the preemptor.
+        failed_evictions: number of evictions that failed.
         gone: pods that were deleted, or bound by another scheduler, before their attempt failed.
     """
 

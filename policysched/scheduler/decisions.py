@@ -1,10 +1,10 @@
-"""The log of the latest decisions, for humans: the node of each pod, or the reason for none.
+"""Keep the latest decisions for humans: the node of each pod, or the reason for none.
 
 A record is made at the end of the scheduling cycle, from data that is valid only then. It is
-completed when the attempt ends: the pod is bound, or the assumed pod is undone. A record refers to
-no objects of the cluster, so a thousand records need a few MiB in any cluster: at most 64
-rejections and the points of four nodes each (`framework/standings.py`). Texts are cut, because a
-pod that requests thousands of resources has thousands of reasons.
+completed when the pod is bound or the assumed pod is undone. Records do not refer to objects of the
+cluster, and hold at most 64 rejections and the scores of four nodes (`framework/standings.py`). A
+thousand records therefore need a few MiB in any cluster. Texts are truncated, because a pod that
+requests thousands of resources has thousands of reasons.
 """
 
 from __future__ import annotations
@@ -34,33 +34,34 @@ from policysched.scheduler import measurements
 _log = logging.getLogger(__name__)
 
 _NODES_WITH_POINTS = 4
-"""The chosen node and the next best ones."""
+"""The chosen node and the next best nodes."""
 MAX_MESSAGE_CHARACTERS = 4096
-"""Limit of a message in the log; the condition of the pod contains more of it."""
+"""Limit of a message in the log; the condition of the pod has a higher limit."""
 
 
 class SchedulingDecision(msgspec.Struct, gc=False):
-    """The outcome of one scheduling attempt.
+    """The result of one scheduling attempt.
 
     Attributes:
-        pod, uid: the pod, as `namespace/name`, and its uid.
-        scheduler_name: the profile; `policies` and `policy_hash` are its policies at that time.
-        result: the result of the attempt; while the pod is being bound, the result so far.
-        node_name: the chosen node, None if no node fits; `message` then gives the reason. If the
-            pod was not bound despite a chosen node, `message` gives that reason.
-        feasible_count, node_count: number of feasible nodes, and of all nodes.
-        attempt: 1 for the first.
-        decided_at: time of the snapshot.
+        pod, uid: the pod as `namespace/name`, and its uid.
+        scheduler_name: the profile; `policies` and `policy_hash` are those at the time of the
+            attempt.
+        result: result of the attempt; while the pod is being bound, the result so far.
+        node_name: the chosen node, or None if no node fits. `message` gives the reason for None, or
+            for a failed binding to the chosen node.
+        feasible_count, node_count: number of feasible nodes and of all nodes.
+        attempt: number of the attempt, from 1.
+        decided_at: wall-clock time of the snapshot.
         started_seconds: start of the cycle (monotonic clock).
-        waited_seconds: time in the queues since the previous attempt.
-        duration_seconds: duration of the cycle up to the choice.
-        times: times of the extension points.
-        ended_seconds: time at which the pod was bound or given up, None until then.
-        pre_filter: the PreFilter status that ended the cycle for all nodes.
-        rejections: the statuses that rejected single nodes.
-        standing: points of the best nodes, None if no scores were computed.
-        nominated_node_name: the node on which room is made by evicting `victims`.
-        evidence: the metric evidence of the rules.
+        waited_seconds: time that the pod spent in the queues since its last attempt.
+        duration_seconds: duration of the cycle until the node was chosen.
+        times: start and end of each extension point (monotonic clock).
+        ended_seconds: when the pod was bound or the attempt failed (monotonic clock), or None.
+        pre_filter: PreFilter status that rejected all nodes, or None.
+        rejections: Filter statuses that rejected nodes, with node counts and examples.
+        standing: scores of the best nodes; None if no scores were computed.
+        nominated_node_name: the node on which the eviction of `victims` makes room.
+        evidence: metric evidence of the rules.
     """
 
     pod: str
@@ -91,25 +92,25 @@ class SchedulingDecision(msgspec.Struct, gc=False):
 Listener: TypeAlias = Callable[
     [SchedulingDecision, runtime.ScheduleResult, snapshot.Snapshot], None
 ]
-"""Called inside the cycle, while result and snapshot are valid; must return quickly."""
+"""Called within the cycle, while result and snapshot are valid; must return quickly."""
 
 EndListener: TypeAlias = Callable[[SchedulingDecision], None]
 """Called when an attempt has ended; must return quickly."""
 
 
 class DecisionLog:
-    """A ring buffer of decisions, which the loop fills and /debug/decisions shows.
+    """A ring buffer of decisions that the loop fills and /debug/decisions serves.
 
     Attributes:
-        measured: the histograms of durations.
-        listeners: called with each decision when it is made.
-        end_listeners: called with each decision when it is final.
+        measured: histograms of durations.
+        listeners: called with each new decision, within its cycle.
+        end_listeners: called with each decision when its attempt has ended.
     """
 
     def __init__(
         self, limit: int, clock: clocks.Clock, measured: measurements.SchedulingHistograms
     ) -> None:
-        """Keep the latest `limit` decisions, and measure all of them."""
+        """Keep the latest `limit` decisions, and observe the durations of all decisions."""
         self._ring: deque[SchedulingDecision] = deque(maxlen=limit)
         self._clock = clock
         self.measured = measured
@@ -129,7 +130,7 @@ class DecisionLog:
         return len(self._ring)
 
     def find_latest(self, pod_key: str) -> SchedulingDecision | None:
-        """Return the newest decision about a pod, given as `namespace/name`."""
+        """Return the newest kept decision about a pod (`namespace/name`), or None."""
         return next((d for d in reversed(self._ring) if d.pod == pod_key), None)
 
     def record_decision(
@@ -140,7 +141,7 @@ class DecisionLog:
         snap: snapshot.Snapshot,
         started_seconds: float,
     ) -> SchedulingDecision:
-        """Record the decision about a pod; called in the cycle that has just made it."""
+        """Record the decision about a pod; called in the cycle that made it."""
         outcome = (
             _get_attempt_result(result),
             result.node_name,
@@ -168,7 +169,7 @@ class DecisionLog:
         message: str,
         started_seconds: float,
     ) -> SchedulingDecision:
-        """Record that a plugin raised, so that there is no decision about the pod."""
+        """Record an attempt without a decision, because a plugin raised an exception."""
         outcome = (counts.AttemptResult.ERROR, None, _cut_message(message), 0, 0)
         now, times = self._clock.now(), point_times.PointTimes()
         decision = self._add_decision(queued, prof, outcome, now, started_seconds, times)
@@ -204,7 +205,7 @@ class DecisionLog:
     def end_decision(
         self, decision: SchedulingDecision, result: counts.AttemptResult, message: str | None = None
     ) -> None:
-        """Record the end of an attempt, with the message of the failure if it failed."""
+        """Record the end of an attempt, with the message of its failure, if any."""
         decision.result = result
         decision.message = decision.message if message is None else _cut_message(message)
         decision.ended_seconds = self._clock.monotonic_seconds()
@@ -223,7 +224,7 @@ def note_post_filter(
     answer: interface.PostFilterResult | None,
     evidence: tuple[str, ...],
 ) -> None:
-    """Record the answer of PostFilter, and the evidence of the rules."""
+    """Record the result of PostFilter and the metric evidence of the rules."""
     decision.evidence = evidence
     if answer is not None and answer.status.is_success:
         decision.nominated_node_name = answer.nominated_node_name or ""
@@ -244,7 +245,7 @@ def _cut_message(message: str) -> str:
 def _condense_arrays(
     decision: SchedulingDecision, result: runtime.ScheduleResult, snap: snapshot.Snapshot
 ) -> None:
-    """Copy a summary of the long arrays, which the next cycle overwrites."""
+    """Copy a summary of the arrays over all nodes, which the next cycle overwrites."""
     names = snap.nodes.names
     if result.diagnosis is not None:
         ended_by = result.diagnosis.pre_filter

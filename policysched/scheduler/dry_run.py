@@ -1,9 +1,9 @@
-"""Decides the pods of another scheduler and compares; assumes, queues and writes nothing.
+"""Compare the decisions of another scheduler with our own; never assume, queue or write.
 
-A pod is decided when the watch shows its binding by the other scheduler, immediately before the
-cache counts it. Each decision is therefore made for the cluster as the other scheduler left it, and
-no earlier decision of this process affects a later one. Pending pods are decided periodically,
-after the other scheduler has rejected them or PATIENCE_SECONDS have passed.
+A pod is decided when the watch shows that the other scheduler bound it, immediately before the
+cache counts it. Each decision therefore uses the cluster as the other scheduler left it, and our
+decisions do not affect each other. Pending pods are decided periodically, once the other scheduler
+has rejected them or PATIENCE_SECONDS have passed.
 """
 
 from __future__ import annotations
@@ -28,22 +28,22 @@ from policysched.framework import explanation, runtime, score_table, shadow
 _log = logging.getLogger(__name__)
 
 PATIENCE_SECONDS = 60.0
-"""Age at which a pod that the other scheduler has not rejected counts as left pending."""
+"""Age at which a pod counts as left pending, even if the other scheduler did not reject it."""
 NEAR_SHARE = 0.02
-"""A node is near if its points differ from the best by at most this share.
+"""A node counts as near if its score is below the best by at most this share.
 
-One more counted pod moves points by about this much, and pods that the other scheduler binds
-together are seen one after the other.
+One more pod on a node changes scores by about this much, and the watch shows pods that the other
+scheduler bound together one after the other.
 """
 _EXPLAIN_SECONDS = 1.0
-"""Minimum interval between explanations of differences: one costs more than a decision."""
+"""Minimum interval between explanations of differences; one costs more than a decision."""
 
 
 class ComparisonOutcome(enum.Enum):
-    """The outcome of a pod compared with the other scheduler.
+    """The result of the comparison for one pod.
 
-    BOTH_PENDING and WOULD_PLACE are for pods that it left pending, FAILED is for any pod, and the
-    others are for pods that it placed.
+    BOTH_PENDING and WOULD_PLACE apply to pods that the other scheduler left pending, FAILED to any
+    pod, and the rest to pods that it placed.
     """
 
     SAME_NODE = "sameNode"
@@ -75,10 +75,10 @@ class SchedulerComparison:
     """The decisions of both schedulers about one pod.
 
     Attributes:
-        pod: `namespace/name`.
-        their_node: node of the other scheduler, None while the pod is pending.
-        our_node: node that this process would choose, None if no node fits.
-        why: the reason for the difference; "" if there is none.
+        pod: `namespace/name` of the pod.
+        their_node: node that the other scheduler chose; None while the pod is pending.
+        our_node: node that this process would choose; None if no node fits.
+        why: reason for the difference; "" if there is none.
     """
 
     pod: str
@@ -98,11 +98,11 @@ class DryRunComparer:
     """Compares the decisions of another scheduler with those of this process.
 
     Attributes:
-        placed: outcomes of bound pods, by schedulerName.
-        waiting: the latest comparison of each pending pod, by uid.
-        differences: the latest pods on which the schedulers disagree.
-        seconds: total time of all comparisons.
-        is_on: whether bound pods are compared; False until everything has been listed.
+        placed: number of bound pods, keyed by (schedulerName, outcome).
+        waiting: latest comparison of each pending pod, keyed by uid.
+        differences: latest comparisons with different decisions, oldest first.
+        seconds: total duration of all comparisons.
+        is_on: whether bound pods are compared; False until the initial lists are complete.
     """
 
     def __init__(
@@ -112,7 +112,7 @@ class DryRunComparer:
         clock: clocks.Clock,
         kept: int = 1000,
     ) -> None:
-        """Decide on the state of `cache` by the profile of each pod; keep `kept` differences."""
+        """Decide on the state of `cache` with the profile of each pod; keep `kept` differences."""
         self.placed: Counter[tuple[str, ComparisonOutcome]] = Counter()
         self.waiting: dict[str, SchedulerComparison] = {}
         self.differences: deque[SchedulerComparison] = deque(maxlen=kept)
@@ -127,7 +127,7 @@ class DryRunComparer:
     # --- pods that the other scheduler placed -----------------------------------------------------
 
     def compare_bound(self, pending: pod_shape.PodInfo, node_name: str) -> None:
-        """Compare a pod whose binding was just seen, before the cache counts it; never raises."""
+        """Compare a pod just bound, before the cache counts it; plugin errors become FAILED."""
         name = pending.pod.spec.scheduler_name
         framework = self._framework_of(name)
         if not self.is_on or framework is None:
@@ -141,7 +141,7 @@ class DryRunComparer:
     # --- pending pods -----------------------------------------------------------------------------
 
     def compare_waiting(self, pods: Iterable[pod_shape.PodInfo]) -> Iterable[None]:
-        """Compare the pending pods, one with each step; drop pods that are no longer pending."""
+        """Compare the pending pods, one for each step; forget pods that are no longer pending."""
         waiting = {info.uid: info for info in pods}
         for gone in self.waiting.keys() - waiting.keys():
             del self.waiting[gone]
@@ -163,7 +163,7 @@ class DryRunComparer:
             yield
 
     def _has_other_scheduler_given_up(self, info: pod_shape.PodInfo) -> bool:
-        """Return whether the other scheduler rejected a pod, or PATIENCE_SECONDS have passed."""
+        """Return whether the other scheduler rejected the pod, or PATIENCE_SECONDS have passed."""
         if _is_marked_unschedulable(info.pod):
             return True
         created_at = info.pod.metadata.creation_timestamp
@@ -184,7 +184,7 @@ class DryRunComparer:
         try:
             result = framework.schedule_pod(info, snap)
         except Exception as error:  # noqa: BLE001 - plugins are third parties' code
-            # The watch handler that calls this must continue; log only the first failure.
+            # The calling watch handler must continue; only the first failure is logged.
             if not self._has_told_failure:
                 _log.exception("deciding %s failed", info.key)
                 self._has_told_failure = True
@@ -219,9 +219,10 @@ class DryRunComparer:
         result: runtime.ScheduleResult,
         their_node: str | None,
     ) -> str:
-        """Return the disadvantage of the other scheduler's node.
+        """Return why the other scheduler's node is worse than ours.
 
-        Without such a node, or shortly after another explanation, return the message of the cycle.
+        Without a node of theirs, or within _EXPLAIN_SECONDS of the last explanation, return the
+        message of the cycle.
         """
         if their_node is None or not shadow.is_decision(result):
             return result.message
@@ -239,6 +240,7 @@ class DryRunComparer:
 def _classify_outcome(
     result: runtime.ScheduleResult, their_node: str | None, snap: snapshot.Snapshot
 ) -> ComparisonOutcome:
+    """Classify a decision against that of the other scheduler, by node and by score."""
     if not shadow.is_decision(result):
         return ComparisonOutcome.FAILED
     if their_node is None:
@@ -274,7 +276,7 @@ def _is_their_total_close(
 def _explain_against_their_node(
     found: explanation.Explanation, snap: snapshot.Snapshot, their_node: str, our_node: str | None
 ) -> str:
-    """Return why their node was rejected, or the difference in points to our node."""
+    """Return why their node was rejected, or the difference in score from our node."""
     verdict = next((v for v in found.verdicts if v.name == their_node), None)
     if verdict is None:
         return f"{their_node} is unknown here"
@@ -292,16 +294,16 @@ def _explain_against_their_node(
 
 
 def _list_leading_scores(table: score_table.ScoreTable, ours: int, theirs: int) -> str:
-    """Return the scores with the largest differences between the two nodes."""
+    """Return the three scores with the largest differences between the two nodes."""
     leads = {name: int(points[ours] - points[theirs]) for name, points in table.by_plugin.items()}
     differing = sorted((name for name in leads if leads[name]), key=lambda n: (-abs(leads[n]), n))
     return ", ".join(f"{n} {score_table.points(leads[n]):+}" for n in differing[:3])
 
 
 def _drop_own_nomination(info: pod_shape.PodInfo) -> pod_shape.PodInfo:
-    """Return a pod without the nomination that a scheduler writes just before it binds.
+    """Return the pod without a nomination that a scheduler writes immediately before it binds.
 
-    A nomination that follows a rejection is kept: preemption made room on that node.
+    A nomination after a rejection stays: preemption made room on that node.
     """
     if not info.pod.status.nominated_node_name or _is_marked_unschedulable(info.pod):
         return info

@@ -1,8 +1,8 @@
-"""Sinks that pass changes of the cluster to the cache and the queue.
+"""Pass changes of the cluster to the cache and the queue.
 
-A reflector (`kube`) or the embedded cluster (`sim`) calls the sinks in watch order: `replace` with
+A reflector (`kube`) or the simulated cluster (`sim`) calls the sinks in watch order: `replace` with
 all objects after a list, `upsert` and `delete` for single changes. Each sink compares an object
-with its previous version and derives precise cluster events (`pkg/scheduler/eventhandlers.go`).
+with its previous version and derives specific cluster events (`pkg/scheduler/eventhandlers.go`).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from policysched.scheduler import object_changes, pod_sink, storage_sinks
 
 
 class NodeSink:
-    """The sink of nodes."""
+    """Applies changes of nodes."""
 
     def __init__(self, cache: caches.Cache, queue: scheduling_queue.SchedulingQueue) -> None:
         """Start without nodes."""
@@ -29,7 +29,7 @@ class NodeSink:
         self._names: set[str] = set()
 
     def replace(self, nodes: Iterable[objects.Node]) -> None:
-        """Apply a complete list: remove nodes that are not in it."""
+        """Apply a complete list; nodes that are not in it are removed."""
         listed = {node.name: node for node in nodes}
         for name in self._names - listed.keys():
             self._remove_node(name)
@@ -63,7 +63,7 @@ class NodeSink:
 
 
 class NamespaceSink:
-    """The sink of namespaces; only their labels matter."""
+    """Applies changes of namespace labels."""
 
     def __init__(self, cache: caches.Cache, queue: scheduling_queue.SchedulingQueue) -> None:
         """Start without namespaces."""
@@ -72,7 +72,7 @@ class NamespaceSink:
         self._known: dict[str, objects.Namespace] = {}
 
     def replace(self, namespaces: Iterable[objects.Namespace]) -> None:
-        """Apply a complete list: remove namespaces that are not in it."""
+        """Apply a complete list; namespaces that are not in it are removed."""
         listed = {namespace.metadata.name: namespace for namespace in namespaces}
         for gone in [known for name, known in self._known.items() if name not in listed]:
             self.delete(gone)
@@ -102,9 +102,9 @@ Owner: TypeAlias = owner_objects.Service | owner_objects.Workload
 
 
 class OwnerSink:
-    """The sink of services or of controllers of one kind; only their pod selectors matter.
+    """Applies changes of the pod selectors of services, or of controllers of one kind.
 
-    Changes of these objects wake no pod: they affect only default constraints of Score plugins.
+    These changes wake no pods: they affect only default constraints of Score plugins.
     """
 
     def __init__(self, cache: caches.Cache, kind: owner_selectors.OwnerKind) -> None:
@@ -114,7 +114,7 @@ class OwnerSink:
         self._known: set[tuple[str, str]] = set()
 
     def replace(self, owners: Iterable[Owner]) -> None:
-        """Apply a complete list: remove objects that are not in it."""
+        """Apply a complete list; objects that are not in it are removed."""
         listed = {(owner.metadata.namespace, owner.metadata.name): owner for owner in owners}
         for namespace, name in self._known - listed.keys():
             self._forget_selector(namespace, name)
@@ -137,14 +137,14 @@ class OwnerSink:
 
 
 class ClusterEventHandlers:
-    """All sinks of one scheduler.
+    """The sinks of one scheduler, one for each kind of object.
 
     Attributes:
-        pods, nodes, namespaces: each fed by one reflector.
-        owners: services and controllers, by kind; if they are not fed, default spread constraints
-            have no effect.
-        storage: volumes, claims and other storage objects, by type.
-        budgets: PodDisruptionBudgets.
+        pods, nodes, namespaces: each fed by its own reflector.
+        owners: sinks of services and controllers, keyed by kind. If they are not fed, default
+            spread constraints have no effect.
+        storage: sinks of storage objects, keyed by type.
+        budgets: sink of PodDisruptionBudgets.
     """
 
     def __init__(
@@ -155,7 +155,7 @@ class ClusterEventHandlers:
         shapes: pod_shape.PodShapeCache,
         serves: Callable[[str], bool],
     ) -> None:
-        """Feed `cache` and `queue`; see `pod_sink.PodSink` for the other arguments."""
+        """Feed `cache` and `queue`; `pod_sink.PodSink` documents the other arguments."""
         self._cache = cache
         self._queue = queue
         self.pods = pod_sink.PodSink(cache, queue, waiting, shapes, serves)
@@ -166,18 +166,18 @@ class ClusterEventHandlers:
         self.budgets = storage_sinks.BudgetSink(cache.budgets)
 
     def refresh_metrics(self, samples: Mapping[str, Mapping[str, metric_table.Sample]]) -> None:
-        """Replace all samples of some metrics: metric → node → sample."""
+        """Replace all samples of the given metrics (metric → node → sample) and retry pods."""
         for metric, by_node in samples.items():
             self._cache.metrics.refresh(metric, by_node)
         self._queue.move_all_to_active_or_backoff(object_changes.METRIC_UPDATE, None, None)
 
     def backfill_metrics(self, history: Mapping[str, metric_windows.OlderSamples]) -> None:
-        """Add older samples, by metric; windows use them."""
+        """Add older samples of the given metrics for windows, and retry pods."""
         for metric, older in history.items():
             self._cache.metrics.backfill(metric, older)
         self._queue.move_all_to_active_or_backoff(object_changes.METRIC_UPDATE, None, None)
 
     def expire_samples(self) -> None:
-        """Expire samples and placements by the clock, and retry pods that this may help."""
+        """Expire samples and recent placements by the clock, and retry pods that this can help."""
         self._cache.expire_samples()
         self._queue.move_all_to_active_or_backoff(object_changes.METRIC_UPDATE, None, None)

@@ -1,11 +1,11 @@
-"""Texts of Kubernetes events, with the profile and the policies that decided."""
+"""Format texts of Kubernetes events, with the profile and policies behind the decision."""
 
 from __future__ import annotations
 
 from policysched.framework import profile
 
 NOTE_LIMIT_BYTES = 1024
-"""Longest note that the API server accepts, in bytes (apis/core/validation, NoteLengthLimit)."""
+"""Maximum length of a note in bytes (apis/core/validation, NoteLengthLimit)."""
 
 _MAX_POLICIES = 4
 _HASH_LENGTH = 8
@@ -13,9 +13,9 @@ _ELLIPSIS = " ..."
 
 
 def format_policy_provenance(prof: profile.Profile) -> str:
-    """Return ` (NAME: policies; hash)`.
+    """Return ` (NAME: policies; hash)` for the end of a note.
 
-    The result is empty without policies, so that notes equal kube-scheduler's.
+    Without policies, the result is empty, so that notes equal kube-scheduler's.
     """
     if not prof.policies:
         return ""
@@ -26,12 +26,12 @@ def format_policy_provenance(prof: profile.Profile) -> str:
 
 
 def compute_max_note_text_bytes(prof: profile.Profile) -> int:
-    """Return the bytes of a note that remain for its text beside the provenance."""
+    """Return the number of bytes that the provenance leaves for the text of a note."""
     return NOTE_LIMIT_BYTES - len(_format_provenance_suffix(prof).encode())
 
 
 def format_note(text: str, prof: profile.Profile) -> str:
-    """Return `text` with its provenance; `text` is cut if both together are too long."""
+    """Return `text` followed by its provenance, and truncate `text` to the length limit."""
     return _cut_to_bytes(text, compute_max_note_text_bytes(prof)) + _format_provenance_suffix(prof)
 
 

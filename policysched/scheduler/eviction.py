@@ -1,21 +1,21 @@
-"""Carries out preemptions: evicts the victims that PostFilter chose, outside the loop.
+"""Execute preemptions: evict the victims that PostFilter chose, outside the loop.
 
 gate preemptor → withdraw lower nominations on the node → evict victims → open the gate
 
 Sources: `framework/preemption/executor.go`, KEP-4832. All victims except the last are evicted in
-parallel. When the eviction of the last one starts, the watch determines the state of the gate: the
-deletion of a victim wakes the preemptor. If an eviction fails, no further victims are evicted and
-the preemptor is retried, because no other event would wake it.
+parallel. Once the eviction of the last victim starts, the watch decides when the gate opens, and
+the deletion of a victim wakes the preemptor. If an eviction fails, no further victims are evicted,
+and the preemptor is retried, because no other event would wake it.
 
-Differences from kube-scheduler, which has gaps here:
+Differences from kube-scheduler, each of which closes a gap:
 
-- No pod is evicted if the preemptor is gone or has a node by then, and no pod is evicted twice.
-- The gate stays closed until the watch has shown that all victims are terminating, not only the
-  last one. Otherwise the preemptor could be retried too early and choose other victims. The wait is
-  limited: if the watch still shows a victim running after a minute, the watch is trusted and the
-  victim can be evicted again.
-- After a failure the preemptor backs off, so that an API server that refuses evictions does not
-  receive them in a loop.
+- No pod is evicted if the preemptor is gone or already has a node, and no pod is evicted twice.
+- The gate stays closed until the watch shows that all victims are terminating, not only the
+last one. Otherwise the preemptor could be retried too early and choose other victims. The
+wait is limited: a victim that the watch still shows running after a minute counts as running
+and can be evicted again.
+- After a failure the preemptor backs off, so that it does not send evictions in a loop to an
+API server that rejects them.
 - A preemptor whose victims all disappeared while it was gated is retried.
 """
 
@@ -42,16 +42,16 @@ MAX_PARALLEL_EVICTIONS = 16
 MAX_ALL_EVICTIONS = 64
 """Maximum number of parallel evictions for all preemptors: half of the connections.
 
-Preemptors queue for these, each with at most its own limit, so that a preemptor whose evictions
-hang does not delay the others.
+Each preemptor also has its own limit, so that a preemptor whose evictions hang does not delay the
+others.
 """
 
 SHOWN_WITHIN_SECONDS = 60.0
-"""Maximum delay of the watch: a victim that it still shows running after that was not deleted."""
+"""Maximum delay of the watch; a victim that it shows running after that was not deleted."""
 
 PREEMPTED = "Preempted"
 PREEMPTING = "Preempting"
-"""Reason and action of the event on a victim."""
+"""Reason and action of the event about a victim."""
 
 PREEMPTION_BY_SCHEDULER = "PreemptionByScheduler"
 """Reason of the DisruptionTarget condition (core/v1/types.go)."""
@@ -59,16 +59,16 @@ PREEMPTION_BY_SCHEDULER = "PreemptionByScheduler"
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class PodPreemption:
-    """The preemption by one pod.
+    """The evictions that one pod needs.
 
     Attributes:
-        preemptor: the pod that needs room.
-        node_name: the node on which it will fit.
-        victims: the pods to evict from that node, the most important first.
-        plugin: the PostFilter plugin that chose them.
-        profile: the profile of the preemptor.
+        preemptor: pod that needs room.
+        node_name: node on which the preemptor fits without the victims.
+        victims: pods to evict from the node, most important first.
+        plugin: PostFilter plugin that chose the victims.
+        profile: profile of the preemptor.
         turned_away: uids of victims that were not bound yet and returned to the queue instead of
-            being deleted.
+            being evicted.
     """
 
     preemptor: pod_shape.PodInfo
@@ -80,10 +80,10 @@ class PodPreemption:
 
 
 class PreemptionExecutor:
-    """Carries out all preemptions.
+    """Executes the preemptions of all pods.
 
     Attributes:
-        in_progress: the running preemptions, which gate their preemptors.
+        in_progress: running preemptions, which gate their preemptors.
     """
 
     def __init__(  # noqa: PLR0913 - the parts of the loop that a preemption touches
@@ -108,14 +108,14 @@ class PreemptionExecutor:
         self._counters = counters
         self._clock = clock
         self._start_task = start_task
-        # Times (monotonic) of deletions by uid; the watch shows these pods running a little longer.
+        # uid → monotonic time of the deletion; the watch shows the pod running a little longer.
         self._deleted_at_seconds: dict[str, float] = {}
         self._limit = asyncio.Semaphore(MAX_ALL_EVICTIONS)
 
     def start_preemption(self, preemption: PodPreemption) -> None:
-        """Start the evictions; call this before the preemptor returns to the queue.
+        """Start the evictions; must be called before the preemptor returns to the queue.
 
-        Victims that are terminating already are skipped. If all of them are, no preemption starts.
+        Victims that are already terminating are skipped. If none remain, no preemption starts.
         """
         self._forget_finished_preemptions()
         staying = tuple(v for v in preemption.victims if not self._is_victim_leaving(v))
@@ -126,7 +126,7 @@ class PreemptionExecutor:
             )
 
     def _forget_finished_preemptions(self) -> None:
-        """Keep recent deletions whose effect the watch has not shown yet."""
+        """Forget deletions that the watch has shown, or should have shown by now."""
         earliest_seconds = self._clock.monotonic_seconds() - SHOWN_WITHIN_SECONDS
         self._deleted_at_seconds = {
             uid: at_seconds
@@ -135,6 +135,7 @@ class PreemptionExecutor:
         }
 
     async def _carry_out_preemption(self, preemption: PodPreemption) -> None:
+        """Run one preemption to its end, and wake or retry the preemptor if no event will."""
         uid = preemption.preemptor.uid
         is_done = False
         try:
@@ -153,18 +154,18 @@ class PreemptionExecutor:
             self._queue.activate([uid])
 
     def _withdraw_nominations(self, preemption: PodPreemption) -> None:
-        """Withdraw lower-priority nominations to the node, which is too small for all."""
+        """Withdraw nominations of lower priority to the node, which has no room for them."""
         for info in self._queue.nominator.get_nominated_pods(preemption.node_name):
             if info.shape.priority < preemption.preemptor.shape.priority:
                 nominations.end_nomination(self._queue, info)
                 self._status_writer.nominate(self._pods.current(info.uid) or info, "")
 
     async def _evict_in_order(self, preemption: PodPreemption) -> bool:
-        """Evict all victims; return False if an eviction failed."""
+        """Evict all victims, the last one alone; return False if an eviction failed."""
         *others, last = preemption.victims
         if not await self._evict_several(preemption, others):
             return False
-        # Before the last eviction, because the watch may show it before the call returns.
+        # Set before the last eviction: the watch can show its effect before the call returns.
         self.in_progress.wait_until(
             preemption.preemptor.uid, lambda: self._are_all_victims_leaving(preemption)
         )
@@ -184,7 +185,7 @@ class PreemptionExecutor:
     async def _evict_several(
         self, preemption: PodPreemption, victims: Sequence[pod_shape.PodInfo]
     ) -> bool:
-        """Evict victims in parallel; after a failure start no further eviction."""
+        """Evict victims in parallel; after a failure, start no further evictions."""
         own_limit = asyncio.Semaphore(MAX_PARALLEL_EVICTIONS)
         is_failed = False
 
@@ -224,10 +225,10 @@ class PreemptionExecutor:
     def _record_eviction_event(
         self, preemption: PodPreemption, victim: pod_shape.PodInfo, note: str
     ) -> None:
-        """Count a victim and write an event about it.
+        """Count a victim and record an event about it.
 
-        The event has no `related` object: kube-scheduler 1.36 writes none for a preemptor that is a
-        pod, because the `Obj` of its wrapper has no kind that its scheme knows.
+        The event has no `related` object: kube-scheduler 1.36 sets none for a preemptor that is a
+        pod, because the `Obj` of its wrapper has no kind in the scheme.
         """
         prof = preemption.profile
         self._counters.victims[prof.scheduler_name] += 1
@@ -243,7 +244,7 @@ class PreemptionExecutor:
     # --- current state of preemptor and victims ---------------------------------------------------
 
     def _is_preemption_wanted(self, preemption: PodPreemption) -> bool:
-        """Return whether the preemptor still needs room."""
+        """Return whether the preemptor still exists, is not terminating and has no node."""
         preemptor = self._pods.current(preemption.preemptor.uid)
         return preemptor is not None and not (
             preemptor.pod.spec.node_name or preemptor.is_terminating
@@ -254,16 +255,16 @@ class PreemptionExecutor:
         return current is None or current.is_terminating
 
     def _are_all_victims_leaving(self, preemption: PodPreemption) -> bool:
-        """Return whether the watch has shown that all victims are terminating."""
+        """Return whether the watch shows all victims terminating, except requeued ones."""
         kept = preemption.turned_away
-        # In reverse order: the last victim terminates last, and every event of every pod calls
-        # this.
+        # Every event of every pod calls this, and the last victim terminates last, so checking it
+        # first is fastest.
         return all(
             v.uid in kept or self._is_victim_leaving(v) for v in reversed(preemption.victims)
         )
 
     def _was_woken_in_vain(self, preemption: PodPreemption) -> bool:
-        """Return whether no victim is left whose deletion would wake the gated preemptor."""
+        """Return whether the preemptor is still gated and no event about a victim will wake it."""
         queued = self._queue.get(preemption.preemptor.uid)
         kept = preemption.turned_away
         if queued is None or not queued.is_gated or preemption.victims[-1].uid in kept:

@@ -1,4 +1,4 @@
-"""Handles pods whose attempt failed (`schedule_one.go`, handleSchedulingFailure)."""
+"""Handle failed attempts: requeue the pod and report the reason (handleSchedulingFailure)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _log = logging.getLogger(__name__)
 MAX_CONDITION_CHARACTERS = 32_768 - 4
 """Limit of the message of a condition, as in metav1.Condition.
 
-etcd accepts no pod of more than 1.5 MiB.
+etcd rejects objects of more than 1.5 MiB.
 """
 
 POD_SCHEDULED = "PodScheduled"
@@ -25,25 +25,24 @@ UNSCHEDULABLE = "Unschedulable"
 SCHEDULER_ERROR = "SchedulerError"
 FAILED_SCHEDULING = "FailedScheduling"
 SCHEDULING = "Scheduling"
-"""Condition type, reasons and actions that users know (core/v1/types.go)."""
+"""Condition type, reasons and action that users know (core/v1/types.go)."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class AttemptFailure:
-    """The reason for which an attempt ended without a bound pod.
+    """The reason why an attempt ended without a bound pod.
 
     Attributes:
-        message: for the condition and the event.
-        is_rejection: the pod does not fit, as opposed to an error.
-        unschedulable_plugins, pending_plugins: the plugins that rejected it; they determine the
-            events that may help. If both are empty, the pod is retried after backoff.
-        nominated_node_name: the node on which preemption makes room; "" withdraws an existing
-            nomination, None keeps it.
-        made_room: the answer of PostFilter, with the victims to evict.
-        is_told: whether an event and a condition report the failure to the owner of the pod.
-        evidence: the values behind the failure; only in the event, because they change with each
-            attempt.
-        brief: a shorter message for the event if `message` is too long; "" for `message` itself.
+        message: text for the condition and the event.
+        is_rejection: True if the pod does not fit, False for an error.
+        unschedulable_plugins, pending_plugins: plugins that rejected the pod; they determine which
+            events retry it. If both are empty, the pod is retried after backoff.
+        nominated_node_name: node on which preemption makes room; "" withdraws a nomination, None
+            keeps it.
+        made_room: result of PostFilter, with the victims to evict; None if it did not run.
+        is_told: whether to report the failure in an event and a condition.
+        evidence: metric evidence, only for the event, because it differs in each attempt.
+        brief: shorter message for the event if `message` is too long; "" to use `message`.
     """
 
     message: str
@@ -58,7 +57,7 @@ class AttemptFailure:
 
 
 CANCELLED = AttemptFailure("the scheduler is stopping", is_rejection=False, is_told=False)
-"""For pods whose binding had not ended when the scheduler had to stop at once."""
+"""For pods that were still being bound when the scheduler had to stop immediately."""
 
 
 def make_reserve_or_permit_failure(point: str, answer: status.Status) -> AttemptFailure:
@@ -77,14 +76,14 @@ def make_reserve_or_permit_failure(point: str, answer: status.Status) -> Attempt
 
 
 def make_plugin_failure(point: str, answer: status.Status) -> AttemptFailure:
-    """Return the failure of a plugin that returned an error at an extension point."""
+    """Return the failure of a pod for which a plugin returned an error at `point`."""
     reasons = ", ".join(answer.reasons)
     message = f'running {point} plugin "{answer.plugin}": {reasons}' if answer.plugin else reasons
     return AttemptFailure(message, is_rejection=answer.is_rejection)
 
 
 def make_internal_failure(error: Exception) -> AttemptFailure:
-    """Return the failure of a plugin that raised an exception."""
+    """Return the failure of a pod for which a plugin raised an exception."""
     if isinstance(error, errors.PluginFailure):
         return AttemptFailure(str(error), is_rejection=False)
     return AttemptFailure(f"internal error: {type(error).__name__}: {error}", is_rejection=False)
@@ -95,7 +94,7 @@ def make_fit_failure(
     diagnosis: interface.Diagnosis,
     made_room: interface.PostFilterResult | None,
 ) -> AttemptFailure:
-    """Return the failure of a pod that fits on no node."""
+    """Return the failure of a pod that fits on no node, with the result of PostFilter."""
     nominated = "" if made_room is None else made_room.nominated_node_name
     return AttemptFailure(
         message,
@@ -108,7 +107,7 @@ def make_fit_failure(
 
 
 class FailureHandler:
-    """Requeues failed pods, evicts victims for them, and reports the failure to their owners."""
+    """Requeues pods whose attempt failed, starts their evictions, and reports the failure."""
 
     def __init__(
         self,
@@ -119,7 +118,7 @@ class FailureHandler:
         counters: counts.SchedulingCounters,
         log: decisions.DecisionLog,
     ) -> None:
-        """Requeue pods into `queue`, in their newest version from `pods`."""
+        """Requeue pods into `queue` in their newest version, which `pods` returns."""
         self._queue = queue
         self._pods = pods
         self._evictions = evictions
@@ -135,9 +134,9 @@ class FailureHandler:
         failure: AttemptFailure,
         decision: decisions.SchedulingDecision,
     ) -> None:
-        """Requeue the pod, start the evictions that it needs, and write its condition and an event.
+        """Requeue the pod, start its evictions, and report the failure in a condition and an event.
 
-        A pod that was deleted, or was bound by another scheduler, is dropped without a report.
+        A pod that was deleted, or bound by another scheduler, is dropped without a report.
         """
         rejected = counts.AttemptResult.UNSCHEDULABLE
         result = rejected if failure.is_rejection else counts.AttemptResult.ERROR
@@ -153,7 +152,7 @@ class FailureHandler:
         queued.info = newest
         queued.unschedulable_plugins = set(failure.unschedulable_plugins)
         queued.pending_plugins = set(failure.pending_plugins)
-        # Before the pod is requeued, so that the gate is closed when the queue asks PreEnqueue.
+        # Before the pod is requeued, so that the gate is closed when the queue runs PreEnqueue.
         self._evict_for_pod(newest, prof, failure)
         self._queue.add_unschedulable(queued)
         nominations.update_nomination_after_failure(
@@ -181,6 +180,7 @@ class FailureHandler:
     def _publish_failure(
         self, queued: queued_pod.QueuedPodInfo, prof: profile.Profile, failure: AttemptFailure
     ) -> None:
+        """Record an event, and write the condition and nomination unless both are unchanged."""
         brief = failure.brief or failure.message
         self._recorder.record(
             queued.info,
@@ -207,7 +207,7 @@ class FailureHandler:
     def _is_condition_known(
         self, queued: queued_pod.QueuedPodInfo, condition: ports.PodCondition
     ) -> bool:
-        """Return whether the pod has the condition already, or its write was queued last."""
+        """Return whether the pod has this condition, or the last queued write contains it."""
         if queued.reported == (condition.reason, condition.message):
             return True
         return any(
@@ -220,7 +220,7 @@ class FailureHandler:
 def record_skipped_deleting_pod(
     info: pod_shape.PodInfo, prof: profile.Profile, recorder: ports.EventRecorder
 ) -> None:
-    """Record an event that a pod is not scheduled because it is being deleted."""
+    """Record an event that a pod was not scheduled because it is being deleted."""
     recorder.record(
         info,
         ports.EventType.WARNING,

@@ -1,7 +1,7 @@
-"""Durations, and numbers of attempts and victims, in the buckets of kube-scheduler.
+"""Measure durations, attempts and victims in the buckets of kube-scheduler.
 
-Names, labels and buckets are those of `pkg/scheduler/metrics/metrics.go`; the places of measurement
-are those of `schedule_one.go` and `runtime/framework.go`.
+Names, labels and buckets are those of `pkg/scheduler/metrics/metrics.go`; they are measured at the
+same points as in `schedule_one.go` and `runtime/framework.go`.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from policysched import histogram
 from policysched.framework import point_times
 
 PERMIT_WAIT = "WaitOnPermit"
-"""Name of the wait for Permit among the points; kube-scheduler has a separate metric for it."""
+"""Extension point of the wait for Permit; kube-scheduler has a separate metric for it."""
 
 _ATTEMPT_BOUNDS = histogram.make_exponential_buckets(0.001, 2, 15)
 _MOST_ATTEMPTS = 15
@@ -21,15 +21,16 @@ class SchedulingHistograms:
     """Histograms since the start of the process; durations are in seconds.
 
     Attributes:
-        attempts: from the start of a cycle to the end of the binding, or to the failure.
-        algorithm: cycles, up to the choice of a node or the answer of PostFilter.
-        pods: from the first admission of a pod to the queue until it was bound.
-        attempts_of_pods: number of attempts of bound pods.
-        points: extension points.
-        plugins: single plugins, in a sample of the cycles.
-        permit_waits: waits for Permit, by their result.
+        attempts: duration from the start of the cycle until the pod was bound or the attempt
+            failed.
+        algorithm: duration of cycles until a node was chosen or PostFilter returned.
+        pods: duration from the first admission of a pod to the queue until it was bound.
+        attempts_of_pods: number of attempts that bound pods needed.
+        points: duration of extension points.
+        plugins: duration of single plugins, in a sample of the cycles.
+        permit_waits: duration of waits for Permit, by result.
         victims: number of victims of each preemption.
-        preemption_attempts: number of PostFilter runs with an answer.
+        preemption_attempts: number of PostFilter runs that returned a result.
     """
 
     def __init__(self) -> None:
@@ -50,7 +51,7 @@ class SchedulingHistograms:
         self.preemption_attempts = 0
 
     def observe_extension_points(self, times: point_times.PointTimes, profile: str) -> None:
-        """Observe the runs of extension points, and waits for Permit."""
+        """Observe the durations of an attempt's extension points and its wait for Permit."""
         for point, code, started_seconds, ended_seconds in times.laps:
             seconds = ended_seconds - started_seconds
             if point == PERMIT_WAIT:

@@ -1,12 +1,11 @@
-"""Wakes pods when a nomination that kept room from them changes or ends.
+"""Wake pods when a nomination that blocked room for them changes or ends.
 
-Filters count a nominated pod as if it ran on its node, for pods of equal or lower priority. If it
-is placed on another node, or its nomination ends, the effect on those pods is that of a deleted pod
-(`pkg/scheduler/eventhandlers.go`, hasNominatedNodeNameChanged and deletePodFromSchedulingQueue).
-
-kube-scheduler wakes them when the API server shows the change. This is late, and never happens if a
-nomination was replaced before it was written. This module wakes them for changes that only this
-process knows.
+Filters count a nominated pod as running on its node, for pods of equal or lower priority. When the
+pod is placed on another node or its nomination ends, the effect on those pods is that of a deleted
+pod (`pkg/scheduler/eventhandlers.go`, hasNominatedNodeNameChanged and
+deletePodFromSchedulingQueue). kube-scheduler wakes them when the API server shows the change. This
+is late, and never happens if a nomination was replaced before it was written. This module also
+wakes them for changes that only this process has seen.
 """
 
 from __future__ import annotations
@@ -24,10 +23,10 @@ from policysched.scheduler import object_changes
 def update_nomination_after_failure(
     queue: scheduling_queue.SchedulingQueue, info: pod_shape.PodInfo, node_name: str | None
 ) -> None:
-    """Nominate a pod that was just requeued; "" for no node, None to keep its nomination.
+    """Nominate a pod that was just requeued; "" removes its nomination, None keeps it.
 
-    If the API server shows the former nomination, the other pods are woken when the watch shows the
-    change. This pod is then not retried because of its own change: otherwise two pods whose victims
+    If the API server has the previous nomination, other pods are woken when the watch shows the
+    change. The pod is not retried because of its own change; otherwise two pods whose victims
     terminate slowly could wake each other endlessly.
     """
     before = queue.nominator.get_nominated_node(info.uid)
@@ -41,9 +40,9 @@ def update_nomination_after_failure(
 def end_nomination(
     queue: scheduling_queue.SchedulingQueue, info: pod_shape.PodInfo, node_name: str = ""
 ) -> None:
-    """End the nomination of a pod that was placed on `node_name`, lost its nomination or is gone.
+    """End the nomination of a pod that was placed on `node_name`, was deleted or lost it.
 
-    The pod itself is woken too, if it waits.
+    The pod itself is also woken if it waits.
     """
     before = queue.nominator.remove_nomination(info.uid)
     if before and before != node_name:
@@ -73,7 +72,7 @@ def _wake_lower_priority_pods(
     node_name: str,
     but_for: str = "",
 ) -> None:
-    """Wake pods of equal or lower priority, from which Filters withheld room on the node."""
+    """Wake pods of equal or lower priority, for which Filters withheld room on the node."""
     told = msgspec.structs.replace(info.pod.status, nominated_node_name=node_name)
     nominated = pod_shape.PodInfo(msgspec.structs.replace(info.pod, status=told), info.shape)
     queue.move_all_to_active_or_backoff(

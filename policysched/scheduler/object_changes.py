@@ -1,8 +1,8 @@
-"""The changes between two versions of an object that can help a waiting pod.
+"""Derive cluster events from two versions of an object.
 
 Source: `pkg/scheduler/framework/events.go` (PodSchedulingPropertiesChange,
-NodeSchedulingPropertiesChange). Each kind of change has its own event, so that metrics can
-distinguish them.
+NodeSchedulingPropertiesChange). Each kind of change has its own event, so that queueing hints and
+metrics can distinguish them.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ METRIC_UPDATE = events.ClusterEvent(_Resource.METRIC, _Action.UPDATE_OTHER)
 
 
 def is_same_version(old: objects.ObjectMeta, new: objects.ObjectMeta) -> bool:
-    """Return whether both have the same resourceVersion; objects without one never match."""
+    """Return whether both have the same resourceVersion; an empty one never matches."""
     return bool(new.resource_version) and old.resource_version == new.resource_version
 
 
 def list_pod_events(old: pod_shape.PodInfo, new: pod_shape.PodInfo) -> list[events.ClusterEvent]:
-    """Return the events of an updated pod.
+    """Return the events for an updated pod.
 
-    The resource depends on whether the pod has a node. A change without an event of its own is
+    The resource of the events depends on whether the pod has a node. A change of any other field is
     UPDATE_OTHER.
     """
     is_placed = bool(new.pod.spec.node_name)
@@ -51,7 +51,7 @@ def _list_pod_actions(old: pod_shape.PodShape, new: pod_shape.PodShape) -> list[
     if old.spec.scheduling_gates and not new.spec.scheduling_gates:
         actions.append(_Action.UPDATE_POD_SCHEDULING_GATES_ELIMINATED)
     if len(old.spec.tolerations) != len(new.spec.tolerations):
-        # The API server permits only additions of tolerations, so the length suffices.
+        # The API server only allows adding tolerations, so comparing the length suffices.
         actions.append(_Action.UPDATE_POD_TOLERATION)
     return actions
 
@@ -65,7 +65,7 @@ def _has_scaled_down(
 
 
 def list_node_events(old: objects.Node, new: objects.Node) -> list[events.ClusterEvent]:
-    """Return the events of an updated node; none if only its heartbeat changed."""
+    """Return the events for an updated node; an empty list if only its heartbeat changed."""
     actions = []
     if old.spec.unschedulable and not new.spec.unschedulable:
         actions.append(_Action.UPDATE_NODE_TAINT)
@@ -89,6 +89,6 @@ def _get_condition_states(node: objects.Node) -> dict[str, str]:
 
 
 def copy_pod_with_node(info: pod_shape.PodInfo, node_name: str) -> pod_shape.PodInfo:
-    """Return a copy of a pod as bound to a node, with the same shape."""
+    """Return a copy of the pod that is bound to the node and shares its shape."""
     spec = msgspec.structs.replace(info.pod.spec, node_name=node_name)
     return pod_shape.PodInfo(msgspec.structs.replace(info.pod, spec=spec), info.shape)

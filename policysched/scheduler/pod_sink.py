@@ -1,7 +1,7 @@
-"""The sink of pods: passes pods with a node to the cache, and waiting pods to the queue.
+"""Apply changes of pods: pods with a node to the cache, waiting pods to the queue.
 
-Waiting pods of other schedulers are counted as unserved, and pods that have ended count as deleted.
-A pod may be deleted, or bound by another scheduler, while it waits or is assumed here.
+Waiting pods of other schedulers count as unserved, and terminated pods as deleted. A pod can be
+deleted, or bound by another scheduler, while it waits or is assumed here.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from policysched.scheduler import nominations, object_changes, unserved_pods
 
 
 class PodSink:
-    """The sink of pods, which also keeps the newest version of each for `ports.PodLookup`.
+    """The sink of pods; as `ports.PodLookup`, it also keeps the newest version of each pod.
 
     Attributes:
         unserved: pods that wait for other schedulers.
-        before_placed: called with a waiting pod and its node when the watch shows that it was
-            bound, before the cache is updated; used by the dry run.
+        before_placed: called with a waiting pod and its node when the watch shows the binding,
+            before the cache is updated; the dry run sets it.
     """
 
     def __init__(
@@ -33,7 +33,7 @@ class PodSink:
         shapes: pod_shape.PodShapeCache,
         serves: Callable[[str], bool],
     ) -> None:
-        """Start without pods; `serves` returns whether a profile has a schedulerName."""
+        """Start without pods; `serves` returns whether a profile has the given schedulerName."""
         self._cache = cache
         self._queue = queue
         self._waiting = waiting
@@ -44,13 +44,13 @@ class PodSink:
         self.before_placed: Callable[[pod_shape.PodInfo, str], None] | None = None
 
     def current(self, uid: str) -> pod_shape.PodInfo | None:
-        """Return the pod as last seen by the watch, None if it is gone or has ended."""
+        """Return the newest version of a pod from the watch; None if it is gone or terminated."""
         return self._known.get(uid)
 
     # --- updates from the watch -------------------------------------------------------------------
 
     def replace(self, pods: Iterable[objects.Pod]) -> None:
-        """Apply a complete list: remove pods that are not in it."""
+        """Apply a complete list; pods that are not in it are removed."""
         listed = {_get_uid(pod): pod for pod in pods}
         for info in [info for uid, info in self._known.items() if uid not in listed]:
             self._remove_pod(info)
@@ -83,6 +83,7 @@ class PodSink:
     # --- pods with a node -------------------------------------------------------------------------
 
     def _follow_placed_pod(self, old: pod_shape.PodInfo | None, new: pod_shape.PodInfo) -> None:
+        """Apply a pod with a node; if it was queued or waited here, drop it there."""
         if self.before_placed and old is not None and not old.pod.spec.node_name:
             self.before_placed(old, new.pod.spec.node_name)
         self._cache.update_pod(new)
@@ -90,7 +91,7 @@ class PodSink:
             for change in object_changes.list_pod_events(old, new):
                 self._queue.move_all_to_active_or_backoff(change, old, new)
             return
-        # Bound by us, or by another scheduler while the pod was queued or waited for Permit.
+        # Bound by this process, or by another scheduler while it was queued or waited for Permit.
         nominations.end_nomination(self._queue, new, new.pod.spec.node_name)
         self._queue.delete(new.uid)
         self._waiting.reject(new.uid, "", f"pod was bound to {new.pod.spec.node_name}")
@@ -109,6 +110,7 @@ class PodSink:
     # --- pods without a node ----------------------------------------------------------------------
 
     def _follow_waiting_pod(self, old: pod_shape.PodInfo | None, new: pod_shape.PodInfo) -> None:
+        """Queue or update a pod without a node, or undo it if it is assumed and being deleted."""
         if self._cache.is_assumed(new):
             if old is not None and new.is_terminating and not old.is_terminating:
                 self._undo_assumed_pod(new)
@@ -123,8 +125,8 @@ class PodSink:
     def _undo_assumed_pod(self, info: pod_shape.PodInfo) -> None:
         """Release the resources of an assumed pod that is being deleted.
 
-        A pod that waits for Permit is rejected, and its own binding cycle undoes it. For any other
-        pod, the API server will refuse the binding.
+        A pod that waits for Permit is rejected, and its own binding cycle undoes it. The binding of
+        any other pod will fail at the API server.
         """
         placed = object_changes.copy_pod_with_node(
             info, self._cache.get_node_of_pod(info.uid) or ""
@@ -150,7 +152,7 @@ class PodSink:
                 self._queue.add(info)
 
     def set_annotation_keys(self, keys: frozenset[str]) -> None:
-        """Rebuild the pods that are affected by a change of the annotations that policies read."""
+        """Rebuild the pods whose annotations policies newly read or no longer read."""
         changed = self._shapes.set_annotation_keys(keys)
         for uid, old in self._known.items() if changed else ():
             if changed.isdisjoint(old.pod.metadata.annotations):

@@ -1,7 +1,7 @@
-"""Protocols through which the loop writes; `kube` and `sim` implement them.
+"""Define the protocols through which the loop writes to the cluster.
 
-`kube` is for real clusters, `sim` for the embedded cluster. Changes in the cluster arrive through
-calls of `scheduler.event_handlers.ClusterEventHandlers`, in watch order.
+`kube` implements them for real clusters, `sim` for the simulated cluster. Changes in the cluster
+arrive through `scheduler.event_handlers.ClusterEventHandlers`, in watch order.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Binder = handles.Binder
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class PodCondition:
-    """A condition to write: `PodScheduled`, or `DisruptionTarget` of a victim."""
+    """A pod condition to write: `PodScheduled`, or `DisruptionTarget` for a victim."""
 
     status: str
     reason: str
@@ -28,7 +28,7 @@ class PodCondition:
 
 
 class PodStatusWriter(Protocol):
-    """Writes pod status; never blocks the scheduling cycle; retries or logs failures."""
+    """Writes pod status in the background; retries or logs failures."""
 
     def set_condition(
         self,
@@ -36,9 +36,9 @@ class PodStatusWriter(Protocol):
         condition: PodCondition,
         nominated_node_name: str | None = None,
     ) -> None:
-        """Queue a status patch; the newest patch of a pod replaces older ones.
+        """Queue a status patch; it replaces an older one of the same pod that is still queued.
 
-        `nominated_node_name` None does not change the nomination.
+        With `nominated_node_name` None, the nomination is not changed.
         """
         ...
 
@@ -48,16 +48,16 @@ class PodStatusWriter(Protocol):
 
 
 class Evictor(Protocol):
-    """Deletes victims of preemption; any number of calls may be in flight."""
+    """Evicts victims of preemption; any number of calls can be in progress."""
 
     async def evict(self, victim: pod_shape.PodInfo, condition: PodCondition) -> bool:
-        """Write the victim's `DisruptionTarget` condition and start its graceful deletion.
+        """Write the `DisruptionTarget` condition of the victim and start its graceful deletion.
 
         Returns:
-            False if the pod with this uid was gone already.
+            False if the pod with this uid no longer existed.
 
         Raises:
-            RemoteError: retries failed for a while; the pod may still exist.
+            RemoteError: all retries failed; the pod may still exist.
         """
         ...
 
@@ -70,9 +70,9 @@ class EventType(enum.Enum):
 
 
 class EventRecorder(Protocol):
-    """Writes Kubernetes events (events.k8s.io/v1) in the background, from a bounded queue.
+    """Records Kubernetes events (events.k8s.io/v1) in the background, from a bounded queue.
 
-    The events of one pod are written in order.
+    The events of each pod are written in order.
     """
 
     def record(  # noqa: PLR0913 - the fields of an event
@@ -86,25 +86,25 @@ class EventRecorder(Protocol):
         *,
         equal_by: str | None = None,
     ) -> None:
-        """Queue one event about `pod`; if too many events wait, drop and count it.
+        """Queue an event about `pod`; if the queue is full, drop and count it.
 
-        Equal events become one event with a count and the note of the first. `equal_by` is compared
-        instead of the note if the note has details that differ each time.
+        Equal events are merged into one with a count and the note of the first. If the note has
+        details that differ each time, `equal_by` is compared instead of it.
         """
         ...
 
 
 class PodLookup(Protocol):
-    """Returns the newest known state of a pod, to detect changes during its scheduling."""
+    """Returns the newest version of a pod, to detect changes during its scheduling."""
 
     def current(self, uid: str) -> pod_shape.PodInfo | None:
-        """Return the pod as last seen by the watch, None if it is gone."""
+        """Return the newest version from the watch, or None if the pod is gone."""
         ...
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class SchedulerPorts:
-    """All outputs of the loop, except for binding, which the DefaultBinder plugin does.
+    """All outputs of the loop except bindings, which the DefaultBinder plugin writes.
 
     `sleep` waits on the clock of the scheduler.
     """

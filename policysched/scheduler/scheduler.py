@@ -1,8 +1,8 @@
-"""The scheduling loop: schedules one pod after another while earlier ones are being bound.
+"""Run the scheduling loop: schedule one pod at a time while earlier pods are being bound.
 
 `run` is a thin shell around `schedule_one`. The loop, the event handlers and the binding cycles
-share one thread and one asyncio event loop. Between two awaits, no other code changes the state, so
-there are no locks.
+share one thread and one asyncio event loop. State changes only between awaits, so there are no
+locks.
 """
 
 from __future__ import annotations
@@ -34,13 +34,14 @@ from policysched.scheduler import counters as counts
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class SchedulerSettings:
-    """Settings of the loop.
+    """Settings of the scheduling loop.
 
     Attributes:
         queue: settings of the queues.
-        max_bindings_in_flight: limit of pods that are being bound; at the limit the loop assumes no
-            further pod. Pods that wait for Permit or PreBind, possibly for minutes, do not count.
-        max_burst_seconds: how long the loop schedules pods before it lets I/O proceed.
+        max_bindings_in_flight: maximum number of pods that are being bound; at the limit, the loop
+            assumes no more pods. Pods that wait for Permit or PreBind, which can take minutes, do
+            not count.
+        max_burst_seconds: how long the loop schedules pods before it yields to I/O.
         decisions_kept: length of the decision log.
     """
 
@@ -53,13 +54,13 @@ class SchedulerSettings:
 
 
 class Scheduler:
-    """The scheduler with all its parts; its only outputs are the ports.
+    """The scheduler with all its components; its only outputs are the ports.
 
     Attributes:
-        cache, queue, waiting_pods: the state.
-        preemptions: the running preemptions, for the plugin that gates preemptors.
-        events: the receiver of all changes in the cluster.
-        decisions, counters, measurements: the record of the work done.
+        cache, queue, waiting_pods: state of the cluster, of the queues and of pods in Permit.
+        preemptions: running preemptions, for the plugin that gates preemptors.
+        events: sinks for all changes in the cluster.
+        decisions, counters, measurements: the decision log, counts and histograms.
     """
 
     def __init__(
@@ -72,9 +73,9 @@ class Scheduler:
         annotation_keys: frozenset[str] = frozenset(),
         settings: SchedulerSettings | None = None,
     ) -> None:
-        """Schedule pods by `frameworks`, keyed by schedulerName.
+        """Schedule pods with the frameworks in `frameworks`, keyed by schedulerName.
 
-        `waiting` is the same object that Permit plugins received, if there are any;
+        `waiting` must be the object that Permit plugins received, if there are any.
         `annotation_keys` are the pod annotations that policies read.
         """
         self._clock = clock
@@ -148,11 +149,11 @@ class Scheduler:
     # --- profiles ---------------------------------------------------------------------------------
 
     def serves_scheduler_name(self, scheduler_name: str) -> bool:
-        """Return whether a profile has this scheduler name."""
+        """Return whether a profile has this schedulerName."""
         return scheduler_name in self._frameworks
 
     def get_framework(self, scheduler_name: str) -> runtime.Framework | None:
-        """Return the framework of a schedulerName, None if no profile has this name."""
+        """Return the framework of a schedulerName, or None if no profile has this name."""
         return self._frameworks.get(scheduler_name)
 
     def set_profiles(
@@ -161,7 +162,7 @@ class Scheduler:
         annotation_keys: frozenset[str] = frozenset(),
         metrics: metric_needs.MetricNeeds | None = None,
     ) -> None:
-        """Use other profiles, policies and metrics from the next pod on.
+        """Replace profiles, policies and metric needs, starting with the next pod.
 
         Waiting pods are retried; pods that are being bound keep their decision.
         """
@@ -176,21 +177,21 @@ class Scheduler:
             self.events.pods.add_newly_served_pods()
 
     def pause(self) -> None:
-        """Stop taking pods from the queue until each `pause` has its `resume`.
+        """Stop taking pods from the queue until every `pause` has its `resume`.
 
-        Bindings that have begun continue.
+        Bindings in progress continue.
         """
         self._pauses += 1
 
     def resume(self) -> None:
-        """End one pause; after the last one, take pods again."""
+        """End one pause; after the last one, the loop takes pods again."""
         self._pauses -= 1
         self._awake.set()
 
     # --- one step ---------------------------------------------------------------------------------
 
     def schedule_one(self) -> bool:
-        """Schedule the next pod and start its binding; return False if none is ready, or if paused.
+        """Schedule the next pod and start its binding; return False if paused or none is ready.
 
         Needs a running event loop.
         """
@@ -207,19 +208,20 @@ class Scheduler:
         return True
 
     def run_timers(self) -> None:
-        """Run all due timers: ends of backoff, flushes, Permit deadlines."""
+        """Run the timers that are due: ends of backoff, queue flushes and Permit deadlines."""
         self.queue.run_timers()
         if len(self.waiting_pods):
             self.waiting_pods.expire()
 
     def next_timer_seconds(self) -> float | None:
-        """Return when `run_timers` is next due (monotonic clock), None for never."""
+        """Return when `run_timers` is next due (monotonic clock), or None if no timer is set."""
         due = (self.queue.next_timer_seconds(), self.waiting_pods.next_deadline_seconds())
         return min((t for t in due if t is not None), default=None)
 
     def _skip_if_unneeded(
         self, framework: runtime.Framework, queued: queued_pod.QueuedPodInfo
     ) -> bool:
+        """Return whether a popped pod is terminating or already in the cache."""
         if queued.info.is_terminating:
             failure.record_skipped_deleting_pod(queued.info, framework.profile, self._recorder)
             return True
@@ -264,17 +266,17 @@ class Scheduler:
     # --- the loop ---------------------------------------------------------------------------------
 
     async def run(self) -> None:
-        """Schedule until `stop` is called; `run` may be called again after that."""
+        """Schedule until `stop` is called; can be called again after that."""
         if self._is_stopping:
             self._requeue_all_pods()
         while not self._is_stopping:
             await self._run_one_turn()
 
     def _requeue_all_pods(self) -> None:
-        """Retry all waiting pods, because another leader may have changed them in the meantime."""
+        """Retry all waiting pods, because another leader may have handled them in the meantime."""
         self._is_stopping = False
         for queued in self.queue.list_waiting_pods():
-            # Another leader may have overwritten our condition, so the next one must be written.
+            # Another leader may have overwritten our condition, so it must be written again.
             queued.reported = ("", "")
         self.queue.set_profiles(self._frameworks)
 
@@ -288,7 +290,7 @@ class Scheduler:
             await self._wait_for_work(self.next_timer_seconds())
 
     async def _wait_for_work(self, until_seconds: float | None) -> None:
-        """Wait until something wakes the loop, or until a time of the monotonic clock."""
+        """Wait until an event wakes the loop, or until a time of the monotonic clock."""
         self._awake.clear()
         alarm = None
         if until_seconds is not None:
@@ -306,19 +308,19 @@ class Scheduler:
         self._awake.set()
 
     async def _let_others_run(self) -> None:
-        """Let bindings, watches and writes run, but not after every single pod."""
+        """Yield to bindings, watches and writes, at most every `max_burst_seconds`."""
         now_seconds = self._clock.monotonic_seconds()
         if now_seconds - self._yielded_at_seconds >= self._settings.max_burst_seconds:
             await asyncio.sleep(0)
             self._yielded_at_seconds = self._clock.monotonic_seconds()
 
     async def stop(self, grace_seconds: float = 5.0) -> bool:
-        """End `run`; finish the bindings in progress, and cancel those that do not finish in time.
+        """End `run`; wait for bindings in progress, and cancel them after `grace_seconds`.
 
-        The wait of pods for Permit ends at once, and whatever was reserved for them is released.
+        Pods that wait for Permit are rejected immediately, and their reservations released.
 
         Returns:
-            Whether all bindings finished, so that no call is in progress.
+            True if all bindings finished, so that no call is in progress.
         """
         self._is_stopping = True
         self._awake.set()
@@ -329,7 +331,7 @@ class Scheduler:
 def _measure_frameworks_by_clock(
     frameworks: Mapping[str, runtime.Framework], clock: clocks.Clock
 ) -> dict[str, runtime.Framework]:
-    """Return the frameworks by name; the clock of the loop measures their extension points."""
+    """Make the loop's clock measure the extension points; return the frameworks by name."""
     for framework in frameworks.values():
         framework.measure_by(clock.monotonic_seconds)
     return dict(frameworks)

@@ -1,4 +1,4 @@
-"""The scheduling cycle: from the queue to an assumed pod; synchronous, without I/O.
+"""Schedule one pod: from the queue to an assumed pod; synchronous, without I/O.
 
 skip? → schedule_pod ─┬─ fits ─────────▶ assume → reserve → permit → (binding cycle)
                       └─ does not fit ─▶ post_filter → handle failure
@@ -31,21 +31,21 @@ _log = logging.getLogger(__name__)
 _CYCLES_A_SAMPLE = 10
 """One cycle in this many measures single plugins (`scheduler.go`, pluginMetricsSamplePercent)."""
 _SAMPLE_INTERVAL_SECONDS = 0.05
-"""Minimum interval between measured cycles; such a cycle takes a third longer than others."""
+"""Minimum interval between such cycles, which take a third longer than others."""
 
 
 @dataclasses.dataclass(slots=True, eq=False)
 class AssumedPod:
-    """An assumed pod, which the binding cycle binds.
+    """An assumed pod and its decision, from the scheduling cycle to the binding cycle.
 
     Attributes:
-        queued: the pod as it was when it was scheduled.
-        framework: the profile that decided.
-        decision: the record of the decision.
-        state: the cycle state of its scheduling cycle.
-        node_name: the chosen node.
-        is_waiting: whether a Permit plugin delays it.
-        has_pre_bind: whether a PreBind plugin has work for it.
+        queued: the pod as it was scheduled.
+        framework: framework of the profile that decided.
+        decision: record of the decision.
+        state: cycle state of the scheduling cycle.
+        node_name: chosen node.
+        is_waiting: whether a Permit plugin delays the pod.
+        has_pre_bind: whether a PreBind plugin has work for the pod.
     """
 
     queued: queued_pod.QueuedPodInfo
@@ -58,12 +58,12 @@ class AssumedPod:
 
     @property
     def info(self) -> pod_shape.PodInfo:
-        """The pod as it was when it was scheduled."""
+        """The pod as it was scheduled."""
         return self.queued.info
 
 
 class SchedulingCycle:
-    """Chooses a node for one pod after another, and assumes the pod there."""
+    """Chooses a node for one pod at a time, and assumes the pod there."""
 
     def __init__(
         self,
@@ -74,7 +74,7 @@ class SchedulingCycle:
         log: decisions.DecisionLog,
         clock: clocks.Clock,
     ) -> None:
-        """Decide on the state of `cache`; failed pods go to `failures`."""
+        """Decide on the state of `cache`; pass pods whose attempt failed to `failures`."""
         self._cache = cache
         self._queue = queue
         self._waiting = waiting
@@ -89,7 +89,7 @@ class SchedulingCycle:
     def run(
         self, framework: runtime.Framework, queued: queued_pod.QueuedPodInfo
     ) -> AssumedPod | None:
-        """Schedule a pod in flight; return None if that failed, after handling the failure."""
+        """Schedule a popped pod; return None if that failed and the failure was handled."""
         self._cycles += 1
         if self._cycles % _CYCLES_A_SAMPLE or not self._is_sample_due():
             return self._run_cycle(framework, queued)
@@ -138,12 +138,12 @@ class SchedulingCycle:
         snap: snapshot.Snapshot,
         result: runtime.ScheduleResult,
     ) -> failure.AttemptFailure:
-        """Run the PostFilter plugins; their reasons become part of `result.message`."""
+        """Run the PostFilter plugins; add their reasons to `result.message`."""
         if not result.status.is_rejection:
             return failure.AttemptFailure(", ".join(result.status.reasons), is_rejection=False)
         diagnosis = result.diagnosis
         if diagnosis is None:
-            # With no nodes, no plugin rejected the pod: it is retried after backoff.
+            # Without nodes, no plugin rejected the pod: it is retried after backoff.
             return failure.AttemptFailure(result.message, is_rejection=True)
         evidence = framework.evidence(info, snap, diagnosis)
         result.times.begin()
@@ -162,6 +162,7 @@ class SchedulingCycle:
         return dataclasses.replace(failed, evidence=tuple(evidence), brief=brief)
 
     def _assume_pod(self, place: AssumedPod, now_seconds: float) -> AssumedPod | None:
+        """Assume a pod, then reserve and permit it; return None after handling a failure."""
         info, node_name = place.info, place.node_name
         self._cache.assume_pod(info, node_name, now_seconds)
         nominations.end_nomination(self._queue, info, node_name)
@@ -180,7 +181,7 @@ class SchedulingCycle:
             self._waiting.add(info, node_name, waits)
             place.is_waiting = True
         else:
-            # No event can make it unschedulable any more, so the queue need not record events for
+            # No event can make the pod schedulable earlier, so the queue need not record events for
             # it.
             self._queue.done(info.uid)
         return place

@@ -1,8 +1,8 @@
-"""Counts the decisions that shadow policies would have changed.
+"""Count the decisions that shadow policies would have changed.
 
-A pod is decided again inside its own cycle, while the snapshot of the real decision is still valid.
-The cost is limited: while other pods wait, second decisions take at most BUSY_SHARE of the time,
-and the ones beyond the limit are skipped and counted as skipped.
+A pod is decided again within its own cycle, while the snapshot of the real decision is still valid.
+The cost is limited: while other pods wait, shadow decisions take at most BUSY_SHARE of the time;
+those beyond the limit are skipped and counted.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from policysched.framework import runtime, shadow
 from policysched.scheduler import decisions, ports
 
 BUSY_SHARE = 0.1
-"""Share of the time that second decisions may take while pods wait for their first decision."""
+"""Maximum share of time for shadow decisions while pods wait for their real decision."""
 _MOST_SAVED_SECONDS = 0.05
-"""Limit up to which unused time accumulates."""
+"""Maximum unused time that accumulates for later shadow decisions."""
 _CHANGES_KEPT = 100
 
 Candidates: TypeAlias = Mapping[str, Sequence[shadow.Candidate]]
-"""The alternatives to the real decisions, by schedulerName."""
+"""schedulerName → shadow candidates."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -33,9 +33,9 @@ class ShadowPlacementChange:
     """A pod that a shadow policy would have placed differently.
 
     Attributes:
-        pod: `namespace/name`.
-        node_name: the node of the real decision, None if there was none.
-        verdict: the decision under the shadow policy.
+        pod: `namespace/name` of the pod.
+        node_name: node of the real decision; None if no node fitted.
+        verdict: decision with the shadow policy.
     """
 
     pod: str
@@ -50,14 +50,14 @@ Changes: TypeAlias = deque[ShadowPlacementChange]
 
 @dataclasses.dataclass(slots=True)
 class ShadowPolicyTally:
-    """The counts of one shadow policy in one profile, since the policies were loaded.
+    """Counts of one shadow policy in one profile, since the policies were loaded.
 
     Attributes:
-        outcomes: decisions about pods in the scope of the policy.
-        skipped: decisions that were skipped for lack of time.
-        seconds: total time of the second decisions.
-        changes: the latest pods that would have been placed differently; consecutive changes of one
-            pod (by uid) count as one.
+        outcomes: number of decisions about pods in the scope of the policy, by outcome.
+        skipped: number of decisions that were skipped for lack of time.
+        seconds: total duration of the shadow decisions.
+        changes: latest pods that would have been placed differently, oldest first; consecutive
+            changes of one pod are merged.
     """
 
     since: datetime.datetime
@@ -68,20 +68,20 @@ class ShadowPolicyTally:
 
     @property
     def decided(self) -> int:
-        """Number of decisions with an outcome."""
+        """Number of decisions that did not fail."""
         return self.outcomes.total() - self.outcomes[shadow.Outcome.FAILED]
 
     @property
     def changed(self) -> int:
-        """Number of these decisions that would have been different."""
+        """Number of decisions that would have been different."""
         return sum(self.outcomes[outcome] for outcome in shadow.CHANGES)
 
 
 class ShadowDecisions:
-    """A listener to real decisions, which decides the same pods by shadow policies.
+    """A listener to real decisions that decides the same pods with shadow policies.
 
     Attributes:
-        tallies: by schedulerName and shadow policy.
+        tallies: counts, keyed by (schedulerName, shadow policy).
     """
 
     def __init__(
@@ -91,9 +91,9 @@ class ShadowDecisions:
         clock: clocks.Clock,
         is_busy: Callable[[], bool],
     ) -> None:
-        """Decide by the candidates that `current` returns; if it returns a new mapping, start over.
+        """Decide with the candidates that `current` returns; a new mapping resets the tallies.
 
-        `pods` returns the pods of decisions; `is_busy` returns whether other pods wait.
+        `pods` looks up the pods of decisions; `is_busy` returns whether other pods wait.
         """
         self.tallies: dict[tuple[str, str], ShadowPolicyTally] = {}
         self._pods = pods
@@ -105,7 +105,7 @@ class ShadowDecisions:
         self._looked_at_seconds = clock.monotonic_seconds()
 
     def refresh_candidates(self) -> None:
-        """Replace the candidates, and reset the tallies, if `current` returns a new mapping."""
+        """If `current` returns a new mapping, replace the candidates and reset the tallies."""
         current = self._current()
         if current is self._candidates:
             return
@@ -122,7 +122,7 @@ class ShadowDecisions:
         result: runtime.ScheduleResult,
         snap: snapshot.Snapshot,
     ) -> None:
-        """Decide a pod again; see `decisions.Listener`."""
+        """Decide the pod of a real decision with each candidate; see `decisions.Listener`."""
         self.refresh_candidates()
         candidates = self._candidates.get(decision.scheduler_name)
         if not candidates or not shadow.is_decision(result):
@@ -165,5 +165,5 @@ def _note_verdict(
         decision.pod, decision.uid, decision.decided_at, decision.node_name, verdict
     )
     if tally.changes and tally.changes[-1].uid == change.uid:
-        tally.changes.pop()  # one entry for a pod that is retried repeatedly
+        tally.changes.pop()  # a pod that is retried repeatedly has one entry
     tally.changes.append(change)

@@ -1,4 +1,4 @@
-"""The end of a loop: its tasks finish, or are cancelled after a timeout."""
+"""Finish the tasks of a loop, or cancel them after a timeout."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import Any
 
 
 async def finish_tasks(tasks: Collection[asyncio.Task[Any]], grace_seconds: float) -> bool:
-    """Wait for the tasks, and cancel those that have not ended in time.
+    """Wait for the tasks, and cancel those that are still running after a timeout.
 
     Args:
-        tasks: may shrink during the call.
-        grace_seconds: how long to wait.
+        tasks: tasks to wait for; the collection can shrink during the call.
+        grace_seconds: timeout.
 
     Returns:
-        Whether all tasks ended by themselves, so that no call is in progress.
+        True if all tasks finished without being cancelled, so that no call is in progress.
     """
     if tasks:
         await asyncio.wait(tasks, timeout=grace_seconds)

@@ -1,8 +1,8 @@
-"""Sinks of storage objects and of PodDisruptionBudgets.
+"""Apply changes of storage objects and PodDisruptionBudgets.
 
-Every change of a storage object becomes a cluster event of its kind, as in
-`pkg/scheduler/eventhandlers.go` (buildEvtResHandler); the queueing hints of plugins decide which
-changes help a pod. Changes of budgets wake no pod: preemption reads budgets when it runs.
+Every change of a storage object becomes a cluster event of its kind
+(`pkg/scheduler/eventhandlers.go`, buildEvtResHandler). The queueing hints of plugins decide which
+changes help a pod. Changes of budgets wake no pods: preemption reads budgets when it runs.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ RESOURCES: Mapping[type[storage_objects.StorageObject], events.EventResource] = 
 
 
 class StorageSink(Generic[storages.ObjectT]):
-    """The sink of storage objects of one kind."""
+    """Applies changes of storage objects of one kind."""
 
     def __init__(
         self,
@@ -37,7 +37,7 @@ class StorageSink(Generic[storages.ObjectT]):
         resource: events.EventResource,
         queue: scheduling_queue.SchedulingQueue,
     ) -> None:
-        """Write objects to `store`, and send the queue events about `resource`."""
+        """Write objects to `store`, and send events about `resource` to `queue`."""
         self._store = store
         self._queue = queue
         self._added = events.ClusterEvent(resource, events.ActionType.ADD)
@@ -45,7 +45,7 @@ class StorageSink(Generic[storages.ObjectT]):
         self._deleted = events.ClusterEvent(resource, events.ActionType.DELETE)
 
     def replace(self, items: Iterable[storages.ObjectT]) -> None:
-        """Apply a complete list: remove objects that are not in it."""
+        """Apply a complete list; objects that are not in it are removed."""
         listed = {_make_object_key(item): item for item in items}
         for gone in [known for known in self._store if _make_object_key(known) not in listed]:
             self.delete(gone)
@@ -69,14 +69,14 @@ class StorageSink(Generic[storages.ObjectT]):
 
 
 class BudgetSink:
-    """The sink of PodDisruptionBudgets."""
+    """Applies changes of PodDisruptionBudgets."""
 
     def __init__(self, budgets: disruption_budgets.DisruptionBudgets) -> None:
-        """Write objects to `budgets`."""
+        """Write budgets to `budgets`."""
         self._budgets = budgets
 
     def replace(self, items: Iterable[disruption_budgets.PodDisruptionBudget]) -> None:
-        """Apply a complete list: remove budgets that are not in it."""
+        """Apply a complete list; budgets that are not in it are removed."""
         listed = {_make_object_key(item): item for item in items}
         for budget in list(self._budgets):
             if (budget.namespace, budget.name) not in listed:
@@ -99,7 +99,7 @@ StorageSinks: TypeAlias = Mapping[type[storage_objects.StorageObject], StorageSi
 def make_storage_sinks(
     storage: storages.Storage, queue: scheduling_queue.SchedulingQueue
 ) -> StorageSinks:
-    """Return a sink for each kind of storage object, by its type."""
+    """Return a sink for each kind of storage object, keyed by type."""
     return {
         kind: StorageSink(storage.get_store(kind), resource, queue)
         for kind, resource in RESOURCES.items()

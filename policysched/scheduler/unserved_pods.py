@@ -1,4 +1,4 @@
-"""Tracks waiting pods whose schedulerName belongs to no profile of this process."""
+"""Track waiting pods whose schedulerName belongs to no profile of this process."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ _SCHEDULED = "PodScheduled"
 
 
 class UnservedPods:
-    """Tracks these pods as the watch shows them."""
+    """The waiting pods that no profile serves, as the watch shows them."""
 
     def __init__(self, serves: Callable[[str], bool]) -> None:
-        """Start without pods; `serves` returns whether a profile has a schedulerName."""
+        """Start without pods; `serves` returns whether a profile has the given schedulerName."""
         self._serves = serves
         self._pods: dict[str, objects.Pod] = {}
 
     def observe_pod(self, uid: str, pod: objects.Pod) -> None:
-        """Apply a new or changed pod, or check a known one against changed profiles."""
+        """Apply a new or changed pod, or check a known pod against changed profiles."""
         if pod.spec.node_name or self._serves(pod.spec.scheduler_name):
             self._pods.pop(uid, None)
         else:
@@ -30,18 +30,18 @@ class UnservedPods:
         self._pods.pop(uid, None)
 
     def count_by_scheduler_name(self) -> Counter[str]:
-        """Return the number of waiting pods, by schedulerName."""
+        """Return the number of waiting pods, keyed by schedulerName."""
         return Counter(pod.spec.scheduler_name for pod in self._pods.values())
 
     def list_ignored_pods(self, before_seconds: float) -> Iterator[objects.Pod]:
-        """Yield the pods that are older than a time and that no scheduler has handled.
+        """Yield unserved pods that are older than a given time and that no scheduler has handled.
 
-        A scheduler that finds no node for a pod writes the condition PodScheduled; for pods with
-        scheduling gates the API server writes it. Pods without a creation time and pods that are
-        being deleted are skipped.
+        A scheduler that finds no node for a pod writes its PodScheduled condition; for pods with
+        scheduling gates, the API server writes it. Pods with this condition, terminating pods and
+        pods without a creation time are skipped.
 
         Args:
-            before_seconds: pods created before this time are old, in seconds since 1970.
+            before_seconds: creation time before which pods count, in seconds since 1970.
         """
         for pod in self._pods.values():
             created = pod.metadata.creation_timestamp
