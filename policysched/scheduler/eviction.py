@@ -11,11 +11,11 @@ Differences from kube-scheduler, each of which closes a gap:
 
 - No pod is evicted if the preemptor is gone or already has a node, and no pod is evicted twice.
 - The gate stays closed until the watch shows that all victims are terminating, not only the
-last one. Otherwise the preemptor could be retried too early and choose other victims. The
-wait is limited: a victim that the watch still shows running after a minute counts as running
-and can be evicted again.
+  last one. Otherwise the preemptor could be retried too early and choose other victims. The
+  wait is limited: a victim that the watch still shows running after a minute counts as running
+  and can be evicted again.
 - After a failure the preemptor backs off, so that it does not send evictions in a loop to an
-API server that rejects them.
+  API server that rejects them.
 - A preemptor whose victims all disappeared while it was gated is retried.
 """
 
