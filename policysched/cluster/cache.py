@@ -1,6 +1,6 @@
-"""The scheduler's view of the cluster, which also contains the pods that it has assumed.
+"""The scheduler's view of the cluster, including the pods that it has assumed.
 
-The states of a pod in the cache, and the calls that change them (`backend/cache/interface.go`):
+States of a pod in the cache and the calls that change them (`backend/cache/interface.go`):
 
                  assume               finish_binding, then ttl          (expired)
     [unknown] ────────────▶ [assumed] ─────────────────────▶ [expired] ──────────▶ [unknown]
@@ -13,8 +13,8 @@ The states of a pod in the cache, and the calls that change them (`backend/cache
 
 - A pod is assumed as soon as a node is chosen, so that the next scheduling cycle counts it there.
   The binding runs in the background. If it fails, the pod is forgotten.
-- The watch takes precedence: a pod that is added on another node than assumed is moved there.
-- Pods may be added before their node. The row then exists as a dead row until the node is added.
+- The watch takes precedence: a pod that it shows on another node than assumed is moved there.
+- Pods can be added before their node. Their row is then dead until the node is added.
 """
 
 from __future__ import annotations
@@ -53,8 +53,8 @@ class Cache:
     def __init__(self, clock: clocks.Clock, assumed_ttl_seconds: float | None = None) -> None:
         """Start empty.
 
-        An assumed pod that no watch event confirms expires `assumed_ttl_seconds` after its binding
-        finished. With None, the default as in kube-scheduler, it never expires.
+        `assumed_ttl_seconds` is how long an assumed pod that no watch event confirms is kept after
+        its binding. With None, as in kube-scheduler by default, it is kept indefinitely.
         """
         self.nodes = columns.NodeColumns()
         self.counts = pod_counts.PodCounts()
@@ -72,9 +72,9 @@ class Cache:
         self.metrics.listeners.append(self._notify_listeners)
 
     def snapshot(self, now: datetime.datetime | None = None) -> snapshot.Snapshot:
-        """Return the snapshot for a scheduling cycle; it is valid until the cache changes.
+        """Return a snapshot for a scheduling cycle; it is valid until the cache changes.
 
-        `now` replaces the time of the clock, for the snapshot and for the expiry of recent
+        `now` replaces the time of the clock, both in the snapshot and for the expiry of recent
         placements.
         """
         at = self._clock.now() if now is None else now
@@ -89,7 +89,7 @@ class Cache:
     # --- metrics ---------------------------------------------------------------------------------
 
     def follow_metric_needs(self, needs: metric_needs.MetricNeeds) -> None:
-        """Apply the metric needs of the policies; data that is still needed is kept."""
+        """Keep the metric data that policies need; data that is still needed is not discarded."""
         self.metrics.keep_histories(needs.histories)
         self._followers = needs.followers
         self.metrics.hysteresis.keep_only({each.hysteresis_key for each in needs.followers})
@@ -100,19 +100,19 @@ class Cache:
                 self._note_placement(state)
 
     def expire_samples(self) -> None:
-        """Advance to the current time: age samples and drop recent placements that have expired."""
+        """Update the age of samples to the current time, and drop expired recent placements."""
         now = self._clock.now()
         self._follow_clock(now.timestamp())
         self._placed.recent.expire_placements(now.timestamp())
         self.metrics.set_observation_time(now)
 
     def _follow_clock(self, now_seconds: float) -> None:
-        """Adjust stored wall-clock times after the clock was set."""
+        """Adjust stored wall-clock times if the clock was set."""
         jump_seconds = self._jumps.measure_jump_seconds(now_seconds)
         if not jump_seconds:
             return
         self.metrics.follow_clock(jump_seconds)
-        # After a jump forward the machine may have slept, so placements age by the jump.
+        # After a jump forward the machine may have been suspended, so placements age by the jump.
         if jump_seconds < 0:
             self._placed.recent.set_times_back(-jump_seconds)
             for state in self._pods.values():
@@ -126,6 +126,7 @@ class Cache:
                 follower.on_metric_refreshed(self.snapshot())
 
     def _note_placement(self, state: _CachedPodState) -> None:
+        """Record a placement, never later than now, for the durations that policies use."""
         now_seconds = self._clock.now().timestamp()
         if state.placed_at_seconds is None:
             said_seconds = recent_placements.get_scheduled_at_seconds(state.info.pod)
@@ -137,13 +138,12 @@ class Cache:
     def assume_pod(
         self, info: pod_shape.PodInfo, node_name: str, now_seconds: float | None = None
     ) -> None:
-        """Count a pod on the node chosen for it.
+        """Assume that a pod runs on the node that was chosen for it.
 
-        `now_seconds` is the time of the choice in seconds since 1970; the default is the current
-        time.
+        `now_seconds` is the time of the decision in seconds since 1970; None for the current time.
 
         Raises:
-            ValueError: the pod is already in the cache, which is a bug of the caller.
+            ValueError: the pod is already in the cache; this is a bug in the caller.
         """
         if info.uid in self._pods:
             msg = f"pod {info.key} is already in the cache"
@@ -153,31 +153,31 @@ class Cache:
         self._add_placed_pod(info, node_name, is_assumed=True, placed_at_seconds=now_seconds)
 
     def finish_binding(self, info: pod_shape.PodInfo) -> None:
-        """Record that the API server accepted the binding; the TTL of the assumed pod starts."""
+        """Record that the API server accepted a binding; the TTL of the assumed pod starts."""
         state = self._pods.get(info.uid)
         if state is not None and state.is_assumed and self._assumed_ttl_seconds is not None:
             now_seconds = self._clock.monotonic_seconds()
             state.expires_at_seconds = now_seconds + self._assumed_ttl_seconds
 
     def forget_pod(self, info: pod_shape.PodInfo) -> bool:
-        """Undo an assumption; return False if the pod is not, or no longer, assumed."""
+        """Remove an assumed pod; return False if it is unknown or the watch has confirmed it."""
         if not self.is_assumed(info):
             return False
         self._remove_placed_pod(info.uid)
         return True
 
     def is_assumed(self, info: pod_shape.PodInfo) -> bool:
-        """Return whether the pod is assumed and not yet confirmed by the watch."""
+        """Return whether the pod is assumed and the watch has not confirmed it."""
         state = self._pods.get(info.uid)
         return state is not None and state.is_assumed
 
     def expire_assumed(self) -> list[pod_shape.PodInfo]:
-        """Drop and return the assumed pods whose TTL has ended.
+        """Remove and return the assumed pods whose TTL has ended.
 
-        The scheduler sets no `assumed_ttl_seconds` and does not call this. kube-scheduler does not
-        let assumed pods expire either (`scheduler.go`, durationToExpireAssumedPod = 0): if the
-        cache freed the resources while the API server holds the binding, they would be allocated
-        twice. The watch confirms or removes assumed pods.
+        The scheduler sets no `assumed_ttl_seconds` and does not call this, because kube-scheduler
+        does not expire assumed pods either (`scheduler.go`, durationToExpireAssumedPod = 0). If the
+        cache released the resources although the API server has the binding, they would be
+        allocated twice. The watch confirms or removes assumed pods.
         """
         now_seconds = self._clock.monotonic_seconds()
         expired = [
@@ -192,7 +192,7 @@ class Cache:
     # --- placed pods from the watch ---------------------------------------------------------------
 
     def add_pod(self, info: pod_shape.PodInfo) -> None:
-        """Add a pod that has a node, and confirm or correct an assumption."""
+        """Add a pod that has a node; this confirms or corrects an assumed pod."""
         known = self._pods.get(info.uid)
         node_name = info.pod.spec.node_name
         placed_at_seconds = None
@@ -203,7 +203,7 @@ class Cache:
         self._add_placed_pod(info, node_name, is_assumed=False, placed_at_seconds=placed_at_seconds)
 
     def add_pods(self, infos: Iterable[pod_shape.PodInfo]) -> None:
-        """Add pods that have nodes and are not in the cache yet; faster than single calls."""
+        """Add pods that have a node and are not in the cache; faster than a call for each."""
         by_uid = {info.uid: info for info in infos}
         states = []
         for uid, info in by_uid.items():
@@ -217,7 +217,7 @@ class Cache:
                 self._note_placement(state)
 
     def update_pod(self, info: pod_shape.PodInfo) -> None:
-        """Replace a pod that has a node; an unknown pod is added."""
+        """Replace a pod that has a node, or add it if it is unknown."""
         state = self._pods.get(info.uid)
         if state is not None and _counts_in_same_columns(state, info):
             state.info = info
@@ -228,7 +228,7 @@ class Cache:
         self.add_pod(info)
 
     def remove_pod(self, info: pod_shape.PodInfo) -> bool:
-        """Remove a pod that was deleted or has ended; return False if it is unknown."""
+        """Remove a pod that was deleted or has terminated; return False if it is unknown."""
         if info.uid not in self._pods:
             return False
         self._remove_placed_pod(info.uid)
@@ -240,7 +240,7 @@ class Cache:
         return state.info if state else None
 
     def get_node_of_pod(self, uid: str) -> str | None:
-        """Return the name of the node on which a pod is counted, or None."""
+        """Return the name of the node on which the pod is counted, or None."""
         state = self._pods.get(uid)
         return state.node_name if state else None
 
@@ -250,22 +250,22 @@ class Cache:
 
     @property
     def pod_count(self) -> int:
-        """The number of counted pods, including assumed ones."""
+        """Number of counted pods, including assumed pods."""
         return len(self._pods)
 
     @property
     def assumed_count(self) -> int:
-        """The number of assumed pods."""
+        """Number of assumed pods."""
         return sum(state.is_assumed for state in self._pods.values())
 
     # --- nodes and namespaces ---------------------------------------------------------------------
 
     def set_node(self, node: objects.Node) -> bool:
-        """Add or replace a node; return whether anything that scheduling reads changed.
+        """Add or replace a node; return whether any field that scheduling reads changed.
 
-        A different node under the same name starts without metric samples. A node with a new
-        address does too: until the next scrape, samples of this address may belong to its previous
-        owner.
+        A new node with the name of a previous one starts without metric samples. So does a node
+        with a new address: until the next scrape, samples of this address may belong to its
+        previous owner.
         """
         old = self.get_node(node.name)
         if old is None or _get_node_identity(old) != _get_node_identity(node):
@@ -277,17 +277,17 @@ class Cache:
         return self.nodes.set_node(node)
 
     def remove_node(self, name: str) -> None:
-        """Remove a node; its pods stay counted until each of them is removed."""
+        """Remove a node; its pods are counted until they are removed."""
         self.nodes.remove_node(name)
         self.metrics.forget_node(name)
 
     def _get_first_sample_seconds(self, node: objects.Node) -> float:
         """Return the earliest time at which a sample can belong to this node.
 
-        Earlier samples may belong to a former node of the same name. The result is in seconds since
-        1970, or -inf without a creation timestamp. The API server truncates creation timestamps to
-        seconds, so one second is added. The result is never later than now, in case the clock of
-        the API server is ahead.
+        The time is in seconds since 1970. It is -inf for a node without a creation timestamp;
+        otherwise, earlier samples may belong to a previous node of that name. The API server
+        truncates timestamps to seconds, so one second is added. The result is at most the current
+        time, in case the clock of the API server is ahead.
         """
         created_at = node.metadata.creation_timestamp
         if created_at is None:
@@ -295,12 +295,12 @@ class Cache:
         return min(time_text.parse_rfc3339_seconds(created_at) + 1, self._clock.now().timestamp())
 
     def get_node(self, name: str) -> objects.Node | None:
-        """Return a node by name, or None."""
+        """Return the node with this name, or None."""
         row = self.nodes.row_of.get(name)
         return None if row is None else self.nodes.nodes[row]
 
     def set_namespace(self, name: str, labels: Mapping[str, str] | None) -> None:
-        """Set the labels of a namespace; None removes it."""
+        """Set the labels of a namespace, or remove the namespace if None."""
         self.counts.set_namespace(name, labels)
 
     # --- placement --------------------------------------------------------------------------------

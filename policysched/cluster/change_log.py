@@ -1,4 +1,4 @@
-"""A log of changed rows or objects, by which cached results are updated."""
+"""Log changed rows or objects, so that caches can update their results incrementally."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ _KEEP = 4096
 
 
 class ChangeLog(Generic[ItemT]):
-    """A numbered list of changes; a cache stores a number and reads the changes after it.
+    """A numbered list of changes; a cache stores its position and reads the changes after it.
 
-    Only the newest entries are kept, by default at least 4,096. A reader of older entries gets None
-    and recomputes everything, which is cheaper than patching that many rows.
+    Only the newest entries are kept, at least 4,096 by default. A reader that is further behind
+    gets None and recomputes everything, which is cheaper than updating that many rows.
 
     Attributes:
-        generation: the number of the next change.
+        generation: number of the next change.
     """
 
     def __init__(self, keep: int = _KEEP) -> None:
-        """Start without changes; at least the newest `keep` entries are kept."""
+        """Start without changes; keep at least the newest `keep` entries."""
         self._items: list[ItemT] = []
         self._keep = keep
         self._first_number = 0
@@ -47,19 +47,19 @@ class ChangeLog(Generic[ItemT]):
         self._first_number += forgotten
 
     def note_everything_changed(self) -> None:
-        """Record that everything changed, so that every reader recomputes."""
+        """Record that everything changed, so that every reader recomputes its results."""
         self._items.clear()
         self._first_number = self.generation = self.generation + 1
 
     def list_changes_since(self, generation: int) -> list[ItemT] | None:
-        """Return the items changed since `generation`, with repeats; None if entries are gone."""
+        """Return the items changed since `generation`, with repeats; None if some were dropped."""
         if generation < self._first_number:
             return None
         return self._items[generation - self._first_number :]
 
 
 class ChangeLogCursor:
-    """The position up to which a reader has read a log; the cursor does not hold the log."""
+    """The position of a reader in a log, without a reference to the log."""
 
     __slots__ = ("_generation",)
 
@@ -69,7 +69,7 @@ class ChangeLogCursor:
         self._generation = -1
 
     def read_changes(self, log: ChangeLog[ItemT]) -> list[ItemT] | None:
-        """Return the items changed since the last call, with repeats; None if entries are gone."""
+        """Return the items changed since the last call, with repeats; None if some were dropped."""
         if log.generation == self._generation:
             return []
         found = log.list_changes_since(self._generation)
@@ -78,7 +78,7 @@ class ChangeLogCursor:
 
 
 class ChangeLogReader(Generic[ItemT]):
-    """A cursor with its log; the first read returns None."""
+    """A reader of one log; its first read returns None."""
 
     def __init__(self, log: ChangeLog[ItemT]) -> None:
         """Follow `log`."""
@@ -86,5 +86,5 @@ class ChangeLogReader(Generic[ItemT]):
         self._seen = ChangeLogCursor()
 
     def read_changes(self) -> list[ItemT] | None:
-        """Return the items changed since the last call, with repeats; None if entries are gone."""
+        """Return the items changed since the last call, with repeats; None if some were dropped."""
         return self._seen.read_changes(self._log)

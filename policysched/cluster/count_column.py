@@ -1,4 +1,4 @@
-"""The number of pods on every row, updated by single additions."""
+"""Count pods on every row, updated incrementally."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from policysched.cluster import change_log
 
 _FIRST_CAPACITY = 64
 _CHANGES_KEPT = 64
-"""Beyond this number a recount is as cheap; there may be a thousand columns."""
+"""With more changes a recount is as cheap; there can be a thousand columns."""
 
 
 class CountColumn:
-    """Counts by row.
+    """A count for each row.
 
     Attributes:
-        total: the sum over all rows.
-        changes: rows and the amounts by which their counts changed.
-        is_current: False if the column is no longer updated.
+        total: sum over all rows.
+        changes: log of (row, change of its count).
+        is_current: False once the column is no longer updated.
     """
 
     def __init__(self) -> None:
-        """Start with zero everywhere."""
+        """Start with 0 in every row."""
         self.total = 0
         self.changes = change_log.ChangeLog[tuple[int, int]](_CHANGES_KEPT)
         self.is_current = True
@@ -40,11 +40,11 @@ class CountColumn:
 
     @property
     def generation(self) -> int:
-        """Increases with every change."""
+        """A number that increases with every change."""
         return self.changes.generation
 
     def add_to_rows(self, rows: Sequence[int], change: int) -> None:
-        """Add `change` to each of `rows`, repeatedly for repeated rows."""
+        """Add `change` to each of `rows`; a repeated row is changed repeatedly."""
         highest = max(rows)
         if highest >= len(self._counts):
             self._grow(highest + 1)
@@ -53,7 +53,7 @@ class CountColumn:
         self.changes.note_changed_items([(row, change) for row in rows])
 
     def get_counts(self, size: int) -> npt.NDArray[np.int64]:
-        """Return int64 (size,): the counts, as a view that must not be written to."""
+        """Return int64 (size,): the counts as a view; do not write to it."""
         if size > len(self._counts):
             self._grow(size)
         return self._counts[:size]

@@ -1,4 +1,4 @@
-"""The metric data that policies need beyond the newest sample; the cache keeps it."""
+"""Describe the metric data that policies need beyond the newest samples."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from policysched.cluster.metrics import metric_windows
 
 
 class MetricListener(Protocol):
-    """Updates its own state whenever a metric is refreshed."""
+    """Updates its state whenever one of its metrics is refreshed."""
 
     @property
     def hysteresis_key(self) -> str:
-        """The key of its state in `MetricTable.hysteresis`."""
+        """Key of its state in `MetricTable.hysteresis`."""
         ...
 
     @property
     def metrics(self) -> Collection[str]:
-        """The keys of the metrics that it reads."""
+        """Keys of the metrics that it reads."""
         ...
 
     def on_metric_refreshed(self, snap: snapshot.Snapshot) -> None:
@@ -30,13 +30,13 @@ class MetricListener(Protocol):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class MetricNeeds:
-    """The metric data that the cache must keep.
+    """Metric data that the cache must keep.
 
     Attributes:
-        histories: the samples behind windows, by metric key.
-        placed_seconds: the durations for which recent placements count
+        histories: metric key → past samples that windows need.
+        placed_seconds: durations for which recent placements count
             (`cluster.metrics.recent_placements`).
-        followers: notified of every refresh of their metrics.
+        followers: listeners that are notified of every refresh of their metrics.
     """
 
     histories: Mapping[str, metric_windows.HistoryNeed] = dataclasses.field(default_factory=dict)

@@ -1,8 +1,8 @@
-"""The cluster as one scheduling cycle sees it.
+"""Present the state of the cluster to one scheduling cycle.
 
 Scheduling is synchronous and the cache changes only between cycles, so a snapshot copies nothing.
-It is a read-only view of columns that are updated row by row, together with the time that the whole
-cycle uses. It must not be used after its cycle.
+It is a read-only view of columns that are updated row by row, with a single time for the whole
+cycle. Do not use it after its cycle.
 """
 
 from __future__ import annotations
@@ -24,18 +24,18 @@ _INT64_END = 2**63
 
 
 class Snapshot:
-    """The cluster at one moment.
+    """The state of the cluster during one cycle.
 
     Attributes:
-        nodes: the columns.
-        size: N, the number of rows, including dead ones.
-        node_count: the number of nodes that exist.
-        counts: pods by query and row.
-        metrics: samples by metric and node.
+        nodes: node columns.
+        size: N, the number of rows, including dead rows.
+        node_count: number of existing nodes.
+        counts: number of pods, by query and row.
+        metrics: samples, by metric and node.
         now: wall-clock time of the cycle; `now_seconds` is the same in seconds since 1970.
-        is_alive: bool (N,), the rows that are nodes.
-        storage: volumes, claims, classes and CSI objects; pods with volumes by row.
-        placed: all pods by row.
+        is_alive: bool (N,), the rows of existing nodes.
+        storage: volumes, claims, classes and CSI objects, and pods with volumes by row.
+        placed: all placed and assumed pods, by row.
         nominated: pending pods that are nominated to a node.
     """
 
@@ -75,7 +75,7 @@ class Snapshot:
         return NodeView(self, slice(0, self.size))
 
     def view_row(self, row: int) -> NodeRow:
-        """Return a row as plain numbers; the same object until a node or a pod changes."""
+        """Return a row as plain numbers; the same object until a node or pod changes."""
         current = (self.nodes.node_changes.generation, self.nodes.usage_changes.generation)
         if current != self._single_rows_of:
             self._single_rows_of = current
@@ -86,16 +86,16 @@ class Snapshot:
         return found
 
     def view_rows(self, rows: npt.NDArray[np.intp]) -> NodeView:
-        """Return a view of some rows, intp (n,)."""
+        """Return a view of the given rows, intp (n,)."""
         return NodeView(self, rows)
 
 
 class NodeView:
-    """The n nodes for which a kernel computes.
+    """The n nodes for which a filter or score is computed.
 
-    Filters and scores are written once, against a view. The framework passes all rows, or only
-    those that changed since an equal pod was scheduled. Every attribute has n rows, in the order of
-    `rows`.
+    Filters and scores are written once, for a view. The framework passes all rows, or only those
+    that changed since a pod with equal fields was scheduled. Every attribute has n rows, in the
+    order of `rows`.
     """
 
     def __init__(self, snapshot: Snapshot, rows: columns.RowIndex) -> None:
@@ -125,41 +125,41 @@ class NodeView:
 
     @property
     def allocatable(self) -> columns.IntArray:
-        """Int64 (n, R): milli-CPU, bytes or pieces."""
+        """Int64 (n, R): milli-CPU, bytes or a count."""
         return self._nodes.allocatable[self.rows]
 
     @property
     def requested(self) -> columns.IntArray:
-        """Int64 (n, R): the requests of placed pods."""
+        """Int64 (n, R): requests of placed pods."""
         return self._nodes.requested[self.rows]
 
     @property
     def nonzero_requested(self) -> columns.IntArray:
-        """Int64 (n, 2): cpu (milli) and memory (bytes), including defaults."""
+        """Int64 (n, 2): milli-CPU and bytes of memory, including defaults."""
         return self._nodes.nonzero_requested[self.rows]
 
     @property
     def pod_count(self) -> columns.IntArray:
-        """Int64 (n,): placed pods."""
+        """Int64 (n,): number of placed pods."""
         return self._nodes.pod_count[self.rows]
 
     @property
     def allowed_pods(self) -> columns.IntArray:
-        """Int64 (n,): allocatable `pods`."""
+        """Int64 (n,): allocatable amount of `pods`."""
         return self._nodes.allowed_pods[self.rows]
 
     def label_ids(self, key: str) -> columns.Int32Array:
-        """Return int32 (n,): value ids of a label, -1 if absent; also the topology domains."""
+        """Return int32 (n,): label value ids, -1 if absent; these are also topology domains."""
         return self._nodes.get_label_column(key).ids[self.rows]
 
     def matches(self, requirement: selectors.Requirement) -> columns.NodeMask:
-        """Return bool (n,): the nodes whose labels satisfy one requirement."""
+        """Return bool (n,): the nodes whose labels match the requirement."""
         return self._nodes.get_label_column(requirement.key).find_matching_rows(
             requirement, self.rows
         )
 
     def matches_selector(self, selector: selectors.Selector) -> columns.NodeMask:
-        """Return bool (n,): the nodes whose labels satisfy all requirements."""
+        """Return bool (n,): the nodes whose labels match the selector."""
         if selector.matches_nothing:
             return np.zeros(len(self), np.bool_)
         mask = np.ones(len(self), np.bool_)
@@ -168,19 +168,19 @@ class NodeView:
         return mask
 
     def has_name(self, name: str) -> columns.NodeMask:
-        """Return bool (n,): True for the node with this name."""
+        """Return bool (n,): the node with this name."""
         row = self._nodes.row_of.get(name, -1)
         found: columns.NodeMask = self.row_numbers == row
         return found
 
     def port_conflicts(self, ports: tuple[pod_shape.HostPort, ...]) -> columns.NodeMask:
-        """Return bool (n,): the nodes on which one of `ports` is in use."""
+        """Return bool (n,): the nodes on which one of `ports` is already claimed."""
         return self._nodes.ports.find_port_conflicts(ports, self.snapshot.size)[self.rows]
 
     def metric(
         self, name: str, aggregate: metric_windows.WindowAggregate | None = None
     ) -> metric_table.MetricColumn:
-        """Return the samples of a metric on the n nodes, or the values of a window over it."""
+        """Return the newest samples of a metric for the n nodes, or the values of a window."""
         column = self.snapshot.metrics.get_metric_column(
             name, self._nodes.names, self._nodes.node_changes.generation, aggregate
         )
@@ -200,18 +200,18 @@ class NodeView:
 
 
 class NodeRow:
-    """A single node for a plugin call, as plain numbers.
+    """A single node as plain numbers, for plugin calls on one row.
 
-    For a single row, NumPy costs more time than it saves.
+    NumPy is slower than plain Python for a single row.
 
-    Amounts are Python integers and are read once. Do not store the object: `Snapshot.view_row`
-    returns a new one when anything has changed.
+    Amounts are Python integers, read once. Do not store the object: `Snapshot.view_row` returns a
+    new object after any change.
 
     Attributes:
-        allocatable: R amounts, milli-CPU, bytes or pieces.
-        requested: R amounts, the requests of placed pods.
+        allocatable: R amounts in milli-CPU, bytes or a count.
+        requested: R amounts, requests of placed pods.
         nonzero_requested: milli-CPU and bytes of memory, including defaults.
-        pod_count, allowed_pods: number of placed pods, and allocatable `pods`.
+        pod_count, allowed_pods: number of placed pods and allocatable amount of `pods`.
     """
 
     def __init__(self, snapshot: Snapshot, row: int) -> None:
@@ -236,20 +236,20 @@ class NodeRow:
         return self._amounts
 
     def allocatable_of(self, resource: str) -> int:
-        """Return the allocatable amount of a resource or `pods`; 0 if no node has it."""
+        """Return the allocatable amount of a resource or of `pods`; 0 for unknown resources."""
         if resource == "pods":
             return self.allowed_pods
         column = self._nodes.resources.find(resource)
         return 0 if column is None else self.allocatable[column]
 
     def requested_of(self, resource: str) -> int:
-        """Return the requests of placed pods for a resource or `pods`; 0 if no node has it."""
+        """Return the requests of placed pods for a resource or `pods`; 0 for unknown resources."""
         if resource == "pods":
             return self.pod_count
         column = self._nodes.resources.find(resource)
         return 0 if column is None else self.requested[column]
 
     def free_of(self, resource: str) -> int:
-        """Return allocatable minus requested; it wraps around at int64 as the columns do."""
+        """Return allocatable minus requested, which wraps around at int64 like the columns."""
         free = self.allocatable_of(resource) - self.requested_of(resource)
         return (free + _INT64_END) % _INT64_SPAN - _INT64_END

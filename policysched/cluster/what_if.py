@@ -1,12 +1,12 @@
-"""Supposed additions and removals of pods, applied to the live columns and then undone.
+"""Add and remove pods hypothetically, in the live columns, and undo the changes afterwards.
 
     with what_if.WhatIf(snap) as world:
         world.remove_pods([(victim, row)])
         …call plugins…
     # everything is as before
 
-Every change is recorded in the change logs, and so is its reversal. So caches of a row are updated
-afterwards and never keep results of a supposed state.
+Both the changes and their reversal are recorded in the change logs. Caches are therefore updated
+afterwards and never keep results of a hypothetical state.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from policysched.cluster.pods import pod_shape
 
 
 class WhatIf:
-    """Supposed changes to the pods of some rows, undone at the end of a `with` block."""
+    """Hypothetical changes to the pods of rows, undone at the end of a `with` block."""
 
     def __init__(self, snap: snapshot.Snapshot) -> None:
-        """Start without supposed changes."""
+        """Start without changes."""
         self._placed = snap.placed
         self._ports = snap.nodes.ports
         self._before: dict[int, list[pod_shape.PodInfo]] = {}
@@ -45,15 +45,15 @@ class WhatIf:
         self.undo()
 
     def remove_pods(self, pods: Sequence[tuple[pod_shape.PodInfo, int]]) -> None:
-        """Suppose that pods are removed from their rows."""
+        """Remove (pod, row) pairs until `undo`."""
         self._suppose_pods(pods, -1)
 
     def add_pods(self, pods: Sequence[tuple[pod_shape.PodInfo, int]]) -> None:
-        """Suppose that pods are added to rows."""
+        """Add (pod, row) pairs until `undo`."""
         self._suppose_pods(pods, 1)
 
     def undo(self) -> None:
-        """Restore the former state, including the order of the pods on each row."""
+        """Restore the previous state, including the order of the pods on each row."""
         missing, strange = [], []
         for row, infos in self._before.items():
             now = {id(info): info for info in self._placed.get_pods(row)}  # faster than by uid

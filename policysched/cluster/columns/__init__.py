@@ -1,1 +1,1 @@
-"""All nodes as a struct of arrays, with one row for each node."""
+"""Store all nodes as a struct of arrays, with one row for each node."""

@@ -1,8 +1,8 @@
-"""Requests of placed pods for resources that no node has.
+"""Store the requests of placed pods for resources that no node has.
 
-Every user who may create pods may invent resource names, thousands in one pod, and may set the
-pod's node. One column over all nodes for each name would take gigabytes. Here the memory is
-proportional to the requests of the pods.
+Users who can create pods can invent resource names, thousands in one pod, and can set the node of
+the pod. A column over all nodes for each name would take gigabytes. Here, memory is proportional to
+the requests of the pods.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ _INT64_VALUES = 2**64
 
 
 class AbsentResourceRequests:
-    """Requested amounts by resource and row, without zeros."""
+    """Requested amounts, keyed by resource and row, without zeros."""
 
     def __init__(self) -> None:
         """Start with nothing requested."""
@@ -34,15 +34,15 @@ class AbsentResourceRequests:
                 del self._requested[name]
 
     def pop_resource(self, name: str) -> dict[int, int]:
-        """Remove a resource that a node has from now on; return its requested amounts by row.
+        """Remove and return the amounts of a resource that a node now has, keyed by row.
 
-        Sums wrap around at int64 as in the columns and in Go.
+        Sums wrap around at int64, as in the columns and in Go.
         """
         found = self._requested.pop(name, {})
         return {row: _as_int64(amount) for row, amount in found.items()}
 
     def get_amounts(self, row: int) -> dict[str, int]:
-        """Return the requested amounts on one row, by resource."""
+        """Return the requested amounts on one row, keyed by resource."""
         return {name: rows[row] for name, rows in self._requested.items() if row in rows}
 
 

@@ -1,15 +1,15 @@
-"""All nodes as a struct of arrays, with one row for each node.
+"""Store all nodes as a struct of arrays, with one row for each node.
 
-Axes, used in every docstring of the engine:
-    N  rows in use (`NodeColumns.size`); some rows may be dead, see below
-    n  rows of a `NodeView`, all N or a few
+Axes, used in all docstrings of the engine:
+    N  rows in use (`NodeColumns.size`), including dead rows
+    n  rows of a `NodeView`: all N rows or a selection
     R  resources that a node has or had (`NodeColumns.resources` numbers them: 0 cpu, 1 memory,
        2 ephemeral-storage, 3 for every resource that no node has, …)
     D  topology domains (distinct values of one label)
 
 A row is dead (`is_alive` False) if its node was deleted or is not known yet. It is kept while pods
-are placed there, and reused afterwards. Kernels also compute over dead rows; the framework masks
-them out once at the end.
+are placed on it, and then reused. Kernels also compute values for dead rows; the framework masks
+them at the end.
 """
 
 from __future__ import annotations
@@ -37,19 +37,19 @@ IntArray: TypeAlias = npt.NDArray[np.int64]
 Int32Array: TypeAlias = npt.NDArray[np.int32]
 FloatArray: TypeAlias = npt.NDArray[np.float64]
 NodeMask: TypeAlias = BoolArray
-"""bool (n,): one verdict for each node."""
+"""bool (n,): a verdict for each node."""
 RowIndex: TypeAlias = "slice | npt.NDArray[np.intp]"
 
 CPU, MEMORY, EPHEMERAL_STORAGE, ABSENT = 0, 1, 2, 3
-"""The resource columns that every cluster has; `ABSENT` is zero everywhere."""
+"""Indices of resource columns that always exist; `ABSENT` is zero in every row."""
 
 _PODS = "pods"
 _NO_NAME = ""
 _FIRST_CAPACITY = 64
 _MAX_REQUEST_VECTORS = 2_000
-"""Limits memory: jobs and rollouts continually create new shapes."""
+"""Bounds memory, because jobs and rollouts continually create new shapes."""
 _MAX_LABELS = 512
-"""More label keys than policies and workloads of a cluster use; pods may invent others."""
+"""More than the policies and workloads of a cluster use, but pods can invent label keys."""
 _SLACK_TAINT_SETS = 256
 
 _PER_ROW = (
@@ -65,21 +65,21 @@ _PER_ROW = (
 
 
 class NodeColumns:
-    """The state of every node, and the resources that its pods use.
+    """The state of every node and the resource usage of its pods.
 
     Attributes (C rows allocated, N in use):
-        alive_count: number of nodes that exist.
+        alive_count: number of existing nodes.
         is_alive: bool (C,), whether the node exists.
         is_unschedulable: bool (C,), `spec.unschedulable`.
         taint_set_ids: int32 (C,), index into `taint_sets.values`.
         allowed_pods, pod_count: int64 (C,).
         allocatable, requested: int64 (C, R), milli-CPU, bytes or a count.
-        nonzero_requested: int64 (C, 2), cpu and memory, with defaults for containers without
-            requests.
-        taint_sets: replaced by a new object whenever taint sets are renumbered.
+        nonzero_requested: int64 (C, 2), milli-CPU and bytes of memory, with defaults for containers
+            without requests.
+        taint_sets: distinct taint sets; a new object whenever they are renumbered.
         absent_resources: requests for resources that no node has.
-        node_changes: rows whose node object changed in a field that scheduling reads.
-        usage_changes: rows on which a pod was added or removed.
+        node_changes: rows whose node changed in a field that scheduling reads.
+        usage_changes: rows whose pods changed.
     """
 
     def __init__(self) -> None:
@@ -114,7 +114,7 @@ class NodeColumns:
     # --- nodes ------------------------------------------------------------------------------------
 
     def set_node(self, node: objects.Node) -> bool:
-        """Add or replace a node; return whether anything that scheduling reads changed."""
+        """Add or replace a node; return whether any field that scheduling reads changed."""
         row = self.get_or_add_row(node.name)
         old = self.nodes[row]
         if old is not None and _are_equal_for_scheduling(old, node):
@@ -132,7 +132,7 @@ class NodeColumns:
         return True
 
     def remove_node(self, name: str) -> None:
-        """Remove a node; its row stays as a dead row while pods are placed there."""
+        """Remove a node; its row stays as a dead row while pods are placed on it."""
         row = self.row_of.get(name)
         if row is None or self.nodes[row] is None:
             return
@@ -145,7 +145,7 @@ class NodeColumns:
         self._free_row_if_unused(row)
 
     def get_or_add_row(self, name: str) -> int:
-        """Return the row of a node; an unknown name gets a new dead row."""
+        """Return the row of a node; a new dead row for an unknown name."""
         known = self.row_of.get(name)
         if known is not None:
             return known
@@ -154,7 +154,7 @@ class NodeColumns:
         self.row_of[name] = row
         self.node_changes.note_changed_item(
             row
-        )  # Caches by row must grow, or forget the former node.
+        )  # Caches by row must grow, or drop the former node.
         return row
 
     # --- pods -------------------------------------------------------------------------------------
@@ -184,7 +184,7 @@ class NodeColumns:
         self.usage_changes.note_changed_item(row)
 
     def add_pods(self, pods: Sequence[tuple[pod_shape.PodInfo, int]]) -> None:
-        """Count pods on rows in one batch."""
+        """Count (pod, row) pairs in one batch."""
         self._apply_pod_changes(pods, 1)
         for info, row in pods:
             absent = self._get_request_vector(info.shape).absent
@@ -194,16 +194,16 @@ class NodeColumns:
                 self.ports.change_port_claims(row, info.shape.host_ports, 1)
 
     def suppose_pods(self, pods: Sequence[tuple[pod_shape.PodInfo, int]], change: int) -> None:
-        """Count pods on live rows once more (`change` 1) or once less (-1) in one batch."""
+        """Count pods on live rows once more (`change` 1) or once less (-1), in one batch."""
         self._apply_pod_changes(pods, change)
         for info, row in pods:
             if info.shape.host_ports:
                 self.ports.suppose_port_claims(row, info.shape.host_ports, change)
 
     def suppose_requests(self, row: int, resource: str, amount: int) -> None:
-        """Suppose that the pods of a row request `amount` more of a resource; it may be negative.
+        """Change the requests of a row for a resource by `amount`, as a what-if.
 
-        The unit is milli-CPU, bytes or a count. The caller undoes it with the opposite amount.
+        The unit is milli-CPU, bytes or a count. The caller must undo the change with `-amount`.
         """
         column = self.get_resource_column_index(resource)
         self.requested[row, column] += amount
@@ -212,13 +212,14 @@ class NodeColumns:
         self.usage_changes.note_changed_item(row)
 
     def suppose_pod_count(self, row: int, count: int) -> None:
-        """Suppose `count` more pods without requests on a row; it may be negative."""
+        """Change the number of pods on a row by `count`, without requests, as a what-if."""
         self.pod_count[row] += count
         self.usage_changes.note_changed_item(row)
 
     def _apply_pod_changes(
         self, pods: Sequence[tuple[pod_shape.PodInfo, int]], change: int
     ) -> None:
+        """Add the request vectors of pods to their rows, computed once for each shape."""
         shapes = {info.shape: None for info, _ in pods}
         vectors = [self._get_request_vector(shape) for shape in shapes]
         changes = [v.added if change > 0 else v.removed for v in vectors]
@@ -245,7 +246,7 @@ class NodeColumns:
     # --- label and resource columns ---------------------------------------------------------------
 
     def get_label_column(self, key: str) -> label_column.LabelColumn:
-        """Return the column of a label key; it is built on first use, then kept current."""
+        """Return the column of a label key; it is built on first use and then updated."""
         column = self._labels.get(key)
         if column is None:
             column = label_column.LabelColumn(key, self._capacity)
@@ -276,15 +277,15 @@ class NodeColumns:
                 self.allocatable[row, column] = pod_requests.parse_amount(name, text)
 
     def get_resource_column_index(self, name: str) -> int:
-        """Return the column of a resource, or `ABSENT` if no node has had it so far.
+        """Return the column index of a resource, or `ABSENT` if no node has ever had it.
 
-        A caller that stores the index must look it up again when `resources` has grown.
+        Callers that store the index must look it up again when `resources` has grown.
         """
         column = self.resources.find(name)
         return ABSENT if column is None else column
 
     def _add_resource(self, name: str) -> int:
-        """Return the column of a resource that a node has; create it if necessary."""
+        """Return the column index of a resource that a node has; add a column if necessary."""
         known = self.resources.find(name)
         if known is not None:
             return known
@@ -301,7 +302,7 @@ class NodeColumns:
     # --- cleanup ----------------------------------------------------------------------------------
 
     def forget_label_columns(self) -> None:
-        """Drop all label columns if there are too many; call it only between two cycles.
+        """Drop all label columns if there are too many; call it only between cycles.
 
         New columns number their values differently, which an entry in `node_changes` signals.
         """
@@ -311,10 +312,11 @@ class NodeColumns:
 
     @property
     def label_column_count(self) -> int:
-        """The number of labels that have a column."""
+        """Number of labels that have a column."""
         return len(self._labels)
 
     def _set_taints(self, row: int, taints: tuple[objects.Taint, ...]) -> None:
+        """Set the taint set of a row, and renumber the taint sets if most are unused."""
         self.taint_set_ids[row] = self.taint_sets.intern(taints)
         if len(self.taint_sets) > 2 * self.size + _SLACK_TAINT_SETS:
             self.taint_sets = _make_taint_set_interner()
@@ -348,9 +350,9 @@ class NodeColumns:
 
 
 def _are_equal_for_scheduling(old: objects.Node, new: objects.Node) -> bool:
-    """Return whether scheduling reads the same from both.
+    """Return whether both nodes are equal in all fields that scheduling reads.
 
-    A heartbeat changes only times of conditions, which scheduling does not read.
+    Heartbeats change only the times of conditions, which scheduling does not read.
     """
     return (
         old.spec == new.spec
@@ -375,7 +377,7 @@ def _lengthen_array(array: npt.NDArray[np.generic], capacity: int) -> npt.NDArra
 
 
 def _make_taint_set_interner() -> interning.Interner[tuple[objects.Taint, ...]]:
-    """Return an interner of taint sets in which 0 is the empty set."""
+    """Return an interner of taint sets that numbers the empty set 0."""
     made: interning.Interner[tuple[objects.Taint, ...]] = interning.Interner()
     made.intern(())
     return made

@@ -1,4 +1,4 @@
-"""The container images that nodes hold."""
+"""Track the container images that nodes have."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from policysched.cluster.objects import objects
 
 @dataclasses.dataclass(slots=True)
 class ImageState:
-    """An image and the rows that have it.
+    """An image and the rows of the nodes that have it.
 
     `size_bytes` is the size that the first node reported (`backend/cache/cache.go`,
-    addNodeImageStates). Nodes may report different sizes; only one is kept for each image.
+    addNodeImageStates). Nodes can report different sizes; only the first is kept.
     """
 
     size_bytes: int
@@ -21,7 +21,7 @@ class ImageState:
 
 
 class ImageStates:
-    """All images of all nodes, by name."""
+    """The images of all nodes, keyed by image name."""
 
     def __init__(self) -> None:
         """Start without images."""
@@ -29,11 +29,11 @@ class ImageStates:
         self._names_of: dict[int, frozenset[str]] = {}
 
     def get_image_state(self, name: str) -> ImageState | None:
-        """Return the state of an image name, or None if no node has it."""
+        """Return the image with this name, or None if no node has it."""
         return self._states.get(name)
 
     def set_node(self, row: int, images: Sequence[objects.ContainerImage]) -> None:
-        """Replace the images of one node."""
+        """Replace the images of one node; `images` is its complete list."""
         for name in self._names_of.pop(row, frozenset()):
             self._drop_image_row(row, name)
         names = frozenset(name for image in images for name in image.names)

@@ -1,4 +1,4 @@
-"""Small dense numbers for hashable values, so that columns hold integers."""
+"""Map hashable values to small dense numbers, so that columns hold integers."""
 
 from __future__ import annotations
 

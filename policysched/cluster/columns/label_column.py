@@ -1,4 +1,4 @@
-"""One node label as a column of small integers, and the evaluation of requirements on it."""
+"""Store one node label as a column of integers, and match requirements against it."""
 
 from __future__ import annotations
 
@@ -16,27 +16,27 @@ _SLACK_VALUES = 1024
 
 
 class LabelColumn:
-    """The values of one label key on all nodes.
+    """The values of one label on all nodes.
 
     Attributes:
         key: the label key.
-        ids: int32 (C,), index into `values.values`, -1 if the label is absent. These are also the
-            topology domains of `topologyKey: key`.
+        ids: int32 (C,), index into `values.values`, or -1 if the label is absent; also the topology
+            domains of `topologyKey: key`.
     """
 
     def __init__(self, key: str, capacity: int) -> None:
-        """Create a column of `capacity` rows without the label."""
+        """Create a column of `capacity` rows; the label is absent in all of them."""
         self.key = key
         self.ids: npt.NDArray[np.int32] = np.full(capacity, _ABSENT, np.int32)
         self.values: interning.Interner[str] = interning.Interner()
         self._tables: dict[selectors.Requirement, npt.NDArray[np.bool_]] = {}
 
     def set_label_value(self, row: int, value: str | None) -> None:
-        """Set the value on one node; None removes the label."""
+        """Set the label on one node; None removes it."""
         self.ids[row] = _ABSENT if value is None else self.values.intern(value)
 
     def fill_label_values(self, values: Sequence[str | None]) -> None:
-        """Set the values of the first rows in one batch, in a fifth of the time of single calls."""
+        """Set the values of the first rows in one batch; five times as fast as single calls."""
         different = dict.fromkeys(values)
         numbers = {v: self.values.intern(v) for v in different if v is not None}
         self.ids[: len(values)] = [_ABSENT if v is None else numbers[v] for v in values]
@@ -48,15 +48,15 @@ class LabelColumn:
         self.ids = longer
 
     def is_bloated(self, size: int) -> bool:
-        """Return whether most values are no longer in use, so that the column must be rebuilt."""
+        """Return whether most values are unused, so that the column should be rebuilt."""
         return len(self.values) > 2 * size + _SLACK_VALUES
 
     def find_matching_rows(
         self, requirement: selectors.Requirement, rows: slice | npt.NDArray[np.intp]
     ) -> npt.NDArray[np.bool_]:
-        """Return bool (n,): the rows that satisfy `requirement`, whose key must be `self.key`."""
+        """Return bool (n,): the rows that match `requirement`, whose key must be `self.key`."""
         # A requirement depends only on the value, so it is evaluated once for each distinct value.
-        # The id -1 indexes the last entry of the table, which is the answer for an absent label.
+        # The id -1 indexes the last entry of the table, which is the verdict for an absent label.
         answers: npt.NDArray[np.bool_] = self._get_match_table(requirement)[self.ids[rows]]
         return answers
 

@@ -1,4 +1,4 @@
-"""Host ports in use, with one count column for each claimed (address, protocol, port)."""
+"""Count host ports in use, with one column for each (address, protocol, port)."""
 
 from __future__ import annotations
 
@@ -14,26 +14,26 @@ ANY_ADDRESS = "0.0.0.0"  # noqa: S104 - the API's word for any address, nothing 
 
 
 class PortColumns:
-    """The number of pods on each node that claim a host port.
+    """The number of pods on each node that claim each host port.
 
     Attributes:
-        supposed_free: the rows on which an (address, protocol, port) is assumed to be free,
-            regardless of claims; see `suppose_port_claims`.
+        supposed_free: (address, protocol, port) → rows on which a what-if treats it as free despite
+            claims; see `suppose_port_claims`.
     """
 
     def __init__(self) -> None:
-        """Start with no port claimed."""
+        """Start without claimed ports."""
         self.supposed_free: dict[tuple[str, str, int], set[int]] = {}
         self._columns: dict[tuple[str, int], dict[str, count_column.CountColumn]] = {}
 
     def __len__(self) -> int:
-        """Return the number of distinct (protocol, port) pairs that are claimed."""
+        """Return the number of distinct (protocol, port) pairs that pods claim."""
         return len(self._columns)
 
     def change_port_claims(
         self, row: int, ports: Iterable[pod_shape.HostPort], change: int
     ) -> None:
-        """Add `change` (1 or -1) claims of `ports` on one node."""
+        """Add (`change` 1) or remove (-1) claims of `ports` on one node."""
         for port in ports:
             by_address = self._columns.setdefault((port.protocol, port.port), {})
             column = by_address.setdefault(port.ip, count_column.CountColumn())
@@ -46,11 +46,11 @@ class PortColumns:
     def suppose_port_claims(
         self, row: int, ports: Iterable[pod_shape.HostPort], change: int
     ) -> None:
-        """Change claims in a what-if.
+        """Change claims in a what-if, with kube-scheduler's treatment of shared ports.
 
-        If two pods on a node have the same port, kube-scheduler treats the port as free once one of
-        them is supposed to leave, until a pod with this port is supposed to be added
-        (`framework/types.go`, HostPortInfo is a set).
+        If two pods on a node claim the same port and a what-if removes one of them, kube-scheduler
+        treats the port as free until the what-if adds a pod with this port (`framework/types.go`,
+        HostPortInfo is a set).
         """
         self.change_port_claims(row, ports, change)
         for port in ports:
@@ -60,7 +60,7 @@ class PortColumns:
     def find_port_conflicts(
         self, ports: Iterable[pod_shape.HostPort], size: int
     ) -> npt.NDArray[np.bool_]:
-        """Return bool (N,): the nodes on which one of `ports` is in use.
+        """Return bool (N,): the nodes on which one of `ports` is already claimed.
 
         Source: framework/types.go, HostPortInfo.CheckConflict. Ports conflict if protocol and port
         are equal, and the addresses are equal or one of them is `0.0.0.0`.

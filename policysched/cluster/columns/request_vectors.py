@@ -1,4 +1,4 @@
-"""The change of a node's columns by one pod of a shape, computed once for each shape."""
+"""Compute how one pod of a shape changes the columns of its node, once for each shape."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from policysched.cluster.pods import pod_requests
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class RequestDelta:
-    """The amounts that are added to a row.
+    """The amounts to add to a row.
 
     Attributes:
-        requested: int64 (R,), milli-CPU, bytes or pieces.
-        nonzero: int64 (2,), cpu and memory, with defaults for containers without requests.
+        requested: int64 (R,), milli-CPU, bytes or a count.
+        nonzero: int64 (2,), milli-CPU and bytes, with defaults for containers without requests.
     """
 
     requested: npt.NDArray[np.int64]
@@ -27,11 +27,11 @@ class RequestDelta:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class RequestVector:
-    """The changes of a row when a pod of a shape is added, and when it is removed.
+    """The changes of a row when a pod of a shape is added or removed.
 
     Attributes:
-        added, removed: each is the negation of the other.
-        absent: amounts of resources that no node has.
+        added, removed: the two changes; each is the negation of the other.
+        absent: requested amounts of resources that no node has.
     """
 
     added: RequestDelta
@@ -45,7 +45,7 @@ class RequestVector:
         resources: interning.Interner[str],
         width: int,
     ) -> Self:
-        """Return the vector of `requests`, with the current column indices of `resources`.
+        """Convert `requests` to a vector, with the current column indices of `resources`.
 
         `width` is the number of resource columns (R).
         """

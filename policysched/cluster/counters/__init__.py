@@ -1,1 +1,1 @@
-"""Counts of placed pods for each node and each condition in use."""
+"""Count placed pods on each node for the conditions in use."""

@@ -1,8 +1,8 @@
-"""Conditions on pods, indexed by a label that they require.
+"""Index conditions on pods by a label that they require.
 
 A cluster has about as many conditions as workloads with affinity or spread constraints, and each
-condition concerns the pods of only a few workloads. Most conditions require a label with a given
-value. So a pod is checked only against the conditions that require one of its labels, and against
+applies to the pods of only a few workloads. Most conditions require a label with a given value. A
+pod is therefore checked only against the conditions that require one of its labels, and against
 those that require none.
 """
 
@@ -20,10 +20,10 @@ _Label: TypeAlias = tuple[str, str]
 
 
 class CountColumnsByRequiredLabel(Generic[ConditionT]):
-    """Conditions and their count columns, indexed by one label that each condition requires."""
+    """Conditions and their count columns, indexed by one required label of each condition."""
 
     def __init__(self) -> None:
-        """Start with none."""
+        """Start without conditions."""
         self._by_label: dict[_Label, dict[count_column.CountColumn, ConditionT]] = {}
         self._others: dict[count_column.CountColumn, ConditionT] = {}
         self._labels: dict[count_column.CountColumn, tuple[_Label, ...]] = {}
@@ -36,7 +36,7 @@ class CountColumnsByRequiredLabel(Generic[ConditionT]):
     ) -> None:
         """Add a condition that no pod meets unless `selector` selects it."""
         found = (_list_wanted_labels(r) for r in selector.requirements)
-        # Index by the rarest requirement, so that pods find few candidates.
+        # Index by the rarest requirement, so that pods have few candidates.
         labels = min(filter(None, found), key=self._count_columns_requiring, default=())
         self._labels[column] = labels
         if not labels:
@@ -58,7 +58,7 @@ class CountColumnsByRequiredLabel(Generic[ConditionT]):
     def find_candidate_columns(
         self, labels: Mapping[str, str]
     ) -> Iterator[tuple[count_column.CountColumn, ConditionT]]:
-        """Yield each column, with its condition, that a pod with these labels may meet."""
+        """Yield each column and its condition that a pod with these labels can meet."""
         yield from self._others.items()
         for label in labels.items():
             found = self._by_label.get(label)
@@ -66,12 +66,12 @@ class CountColumnsByRequiredLabel(Generic[ConditionT]):
                 yield from found.items()
 
     def _count_columns_requiring(self, labels: tuple[_Label, ...]) -> int:
-        """Return the number of conditions that are already indexed by one of these labels."""
+        """Return the number of conditions that are indexed by one of these labels."""
         return sum(len(self._by_label.get(label, ())) for label in labels)
 
 
 def _list_wanted_labels(requirement: selectors.Requirement) -> tuple[_Label, ...]:
-    """Return the labels of which a requirement demands one; empty if it is not an `In`."""
+    """Return the labels of which an `In` requirement demands one; () for other operators."""
     if requirement.operator is not selectors.LabelOperator.IN:
         return ()
     return tuple((requirement.key, value) for value in sorted(requirement.values))

@@ -1,7 +1,7 @@
-"""Pods on rows, and everything that is counted from them.
+"""Track pods by row, and everything that is counted from them.
 
-This is the only place that adds pods to rows or removes them. It updates columns, counters and the
-pods with volumes, for pods of the cache and for pods of a what-if.
+All additions and removals of pods pass through here. They update columns, counters and the pods
+with volumes, both for the cache and for what-ifs.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ class PlacedPods:
     """Placed and assumed pods by row.
 
     Attributes:
-        recent: recent placements; supposed pods are not counted there.
+        recent: recent placements; pods of a what-if do not count.
     """
 
     def __init__(
@@ -28,7 +28,7 @@ class PlacedPods:
         counts: pod_counts.PodCounts,
         stored: storage.Storage,
     ) -> None:
-        """Start without pods; `nodes`, `counts` and `stored` receive the counts."""
+        """Start without pods; `nodes`, `counts` and `stored` are updated with each pod."""
         self.nodes = nodes
         self.counts = counts
         self.storage = stored
@@ -36,7 +36,7 @@ class PlacedPods:
         self._on: dict[int, dict[str, pod_shape.PodInfo]] = {}
 
     def get_pods(self, row: int) -> Collection[pod_shape.PodInfo]:
-        """Return the pods of a row in the order of their addition."""
+        """Return the pods of a row in the order in which they were added."""
         return self._on.get(row, {}).values()
 
     def add(self, info: pod_shape.PodInfo, row: int) -> None:
@@ -47,7 +47,7 @@ class PlacedPods:
         self.storage.pods.add(info, row)
 
     def add_all(self, pods: Sequence[tuple[pod_shape.PodInfo, int]]) -> None:
-        """Count pods on rows in one batch."""
+        """Count (pod, row) pairs in one batch."""
         if not pods:
             return
         for info, row in pods:
@@ -58,7 +58,7 @@ class PlacedPods:
             self.storage.pods.add(info, row)
 
     def replace(self, info: pod_shape.PodInfo, row: int) -> None:
-        """Replace a pod by a newer version that has the same counts."""
+        """Replace a pod by a newer version that counts in the same columns."""
         self._on[row][info.uid] = info
         self.storage.pods.replace(info, row)
 
@@ -76,9 +76,9 @@ class PlacedPods:
     def suppose_placed_pods(
         self, pods: Sequence[tuple[pod_shape.PodInfo, int]], change: int
     ) -> None:
-        """Suppose that pods are added to rows (`change` 1) or removed (-1).
+        """Add (`change` 1) or remove (-1) pods in a what-if.
 
-        The caller undoes it with the opposite change.
+        The caller must undo this with the opposite change.
         """
         if not pods:
             return
@@ -96,7 +96,7 @@ class PlacedPods:
         self.counts.suppose(pods, change)
 
     def reorder(self, row: int, infos: Collection[pod_shape.PodInfo]) -> None:
-        """Put the pods of a row into the order of `infos`, which must be the same pods."""
+        """Put the pods of a row into the order of `infos`, which must contain the same pods."""
         self.storage.pods.reorder(row, infos)
         if infos:
             self._on[row] = {info.uid: info for info in infos}

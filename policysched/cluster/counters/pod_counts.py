@@ -1,15 +1,15 @@
-"""The number of placed pods of some kind on each node, updated incrementally.
+"""Count the placed pods on each node that meet a condition, updated incrementally.
 
-Affinity, anti-affinity and spread constraints need the same number: the pods in each topology
-domain that satisfy a condition. kube-scheduler walks all pods for every pod that it schedules. Here
-each condition in use has a `CountColumn`, which is updated for each added or removed pod, and a
-cycle sums it by domain. There are two kinds of columns:
+Affinity, anti-affinity and spread constraints all need the number of pods in each topology domain
+that meet a condition. kube-scheduler visits all pods for every pod that it schedules. Here, each
+condition in use has a `CountColumn` that is updated when a pod is added or removed, and a cycle
+sums it by domain. There are two kinds of columns:
 
 - *matching*: pods that a query selects (terms and constraints of incoming pods, policies);
-- *owned*: pods that have a term themselves (anti-affinity repels later pods, preferred terms
-  attract or repel them).
+- *owned*: pods that have a term themselves (their anti-affinity repels later pods, their
+  preferred terms attract or repel them).
 
-Placed pods are grouped by shape: a query is evaluated once for each shape, not once for each pod.
+Placed pods are grouped by shape, so a query is evaluated once for each shape, not for each pod.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ from policysched.cluster.objects import selectors
 from policysched.cluster.pods import pod_shape
 
 _MAX_QUERIES = 1024
-"""Rollouts create queries (matchLabelKeys); the least recently used ones are dropped."""
+"""Rollouts create queries (matchLabelKeys); the least recently used queries are dropped."""
 
 NamespaceLabels: TypeAlias = Mapping[str, Mapping[str, str]]
 
 
 class PodQuery(Hashable, Protocol):
-    """A hashable condition on pods; equal queries share one column."""
+    """A hashable condition on pods; equal queries share a column."""
 
     @property
     def counts_terminating(self) -> bool:
@@ -41,12 +41,12 @@ class PodQuery(Hashable, Protocol):
 
     @property
     def reads_namespace_labels(self) -> bool:
-        """Whether the answer depends on namespace labels."""
+        """Whether the result depends on namespace labels."""
         ...
 
     @property
     def selector(self) -> selectors.Selector:
-        """A selector that all counted pods satisfy, `selectors.EVERYTHING` if unknown."""
+        """A selector that every counted pod matches; `selectors.EVERYTHING` if unknown."""
         ...
 
     def matches(self, shape: pod_shape.PodShape, namespaces: NamespaceLabels) -> bool:
@@ -67,7 +67,7 @@ class PodsMatchingAllTerms:
 
     @property
     def reads_namespace_labels(self) -> bool:
-        """Whether any term selects namespaces by label."""
+        """Whether a term selects namespaces by label."""
         return any(t.namespace_selector is not None for t in self.terms)
 
     @property
@@ -98,10 +98,10 @@ class NonTerminatingPodsInNamespace:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class HypotheticalPodsInNamespace:
-    """Pods of one namespace that are supposed to be on a row, minus those supposed to be removed.
+    """Pods of one namespace that a what-if adds to a row, minus those that it removes.
 
-    kube-scheduler counts this way for a spread constraint with an empty selector: no placed pod
-    counts, but pods that a what-if adds or removes do (`podtopologyspread/common.go`,
+    kube-scheduler counts like this for a spread constraint with an empty selector: placed pods do
+    not count, but pods that a what-if adds or removes do (`podtopologyspread/common.go`,
     countPodsMatchSelector, and `filtering.go`, updateWithPod).
     """
 
@@ -111,13 +111,13 @@ class HypotheticalPodsInNamespace:
     selector = selectors.EVERYTHING
 
     def matches(self, shape: pod_shape.PodShape, namespaces: NamespaceLabels) -> bool:
-        """Return whether a pod of `shape` counts when it is supposed to be added or removed."""
+        """Return whether a pod of `shape` counts when a what-if adds or removes it."""
         del namespaces
         return shape.namespace == self.namespace
 
 
 class TermKind(enum.Enum):
-    """The kinds of terms of placed pods that affect later pods."""
+    """The kinds of terms of placed pods that affect incoming pods."""
 
     REQUIRED_AFFINITY = enum.auto()
     REQUIRED_ANTI_AFFINITY = enum.auto()
@@ -129,10 +129,10 @@ class _PlacedShape:
     """The placed pods of one shape, and the columns in which they count.
 
     Attributes:
-        columns: those that count terminating pods.
-        spread_columns, live_only_columns: those that do not, for `NonTerminatingPodsInNamespace`
+        columns: columns that count terminating pods.
+        spread_columns, live_only_columns: columns that do not, for `NonTerminatingPodsInNamespace`
             and for all other queries.
-        supposed_columns: those of `HypotheticalPodsInNamespace`.
+        supposed_columns: columns of `HypotheticalPodsInNamespace`.
     """
 
     shape: pod_shape.PodShape
@@ -155,7 +155,7 @@ class _PlacedShape:
                 del by_row[row]
 
     def list_supposed_columns(self, *, is_terminating: bool) -> list[count_column.CountColumn]:
-        """Return the columns that count pods that are supposed to be added or removed."""
+        """Return the columns that change when a what-if adds or removes a pod."""
         found = self.columns + self.spread_columns + self.supposed_columns
         return found if is_terminating else found + self.live_only_columns
 
@@ -165,10 +165,10 @@ _TermsByLabel = count_columns_by_label.CountColumnsByRequiredLabel[pod_shape.Wei
 
 
 class PodCounts:
-    """All count columns, and the placed pods from which they are computed."""
+    """All count columns, and the placed pods that they count."""
 
     def __init__(self) -> None:
-        """Start with no pod placed."""
+        """Start without placed pods."""
         self._namespaces: dict[str, Mapping[str, str]] = {}
         self._placements: dict[int, _PlacedShape] = {}
         self._queries: OrderedDict[PodQuery, count_column.CountColumn] = OrderedDict()
@@ -177,9 +177,9 @@ class PodCounts:
         self._owned_by_label = {kind: _TermsByLabel() for kind in TermKind}
         self._owners: Counter[count_column.CountColumn] = Counter()
         self.owned_generation = 0
-        """Increases when a term appears or disappears, not when its count changes."""
+        """Increases when a term appears or disappears, but not when its count changes."""
         self.namespaces_generation = 0
-        """Increases when labels of a namespace change."""
+        """Increases when the labels of a namespace change."""
 
     # --- pods -------------------------------------------------------------------------------------
 
@@ -197,12 +197,12 @@ class PodCounts:
         self._drop_if_empty(placement)
 
     def suppose(self, pods: Sequence[tuple[pod_shape.PodInfo, int]], change: int) -> None:
-        """Count pods on rows once more (`change` 1) or once less (-1).
+        """Count pods on rows once more (`change` 1) or once less (-1), in a what-if.
 
-        The caller undoes it with the opposite change. Terms that no pod owns meanwhile are kept, so
-        that restoring a pod is cheap; see `forget_unplaced_shape`. Here, terminating pods count for
-        `NonTerminatingPodsInNamespace` although they did not before, as in kube-scheduler's
-        PreFilter extensions (`podtopologyspread/filtering.go`, updateWithPod).
+        The caller must undo this with the opposite change. Terms that temporarily have no owner are
+        kept, so that restoring a pod is cheap; see `forget_unplaced_shape`. Unlike in `add`,
+        terminating pods count for `NonTerminatingPodsInNamespace`, as in kube-scheduler's PreFilter
+        extensions (`podtopologyspread/filtering.go`, updateWithPod).
         """
         together: dict[tuple[pod_shape.PodShape, bool], list[int]] = {}
         for info, row in pods:
@@ -216,7 +216,7 @@ class PodCounts:
                 column.add_to_rows(rows, change)
 
     def forget_unplaced_shape(self, shape: pod_shape.PodShape) -> None:
-        """Forget a shape without placed pods; call it when no change is supposed any more."""
+        """Drop a shape that has no placed pods; call it after all what-if changes are undone."""
         placement = self._placements.get(shape.index)
         if placement is not None:
             self._drop_if_empty(placement)
@@ -254,7 +254,7 @@ class PodCounts:
     # --- queries ----------------------------------------------------------------------------------
 
     def get_column(self, query: PodQuery) -> count_column.CountColumn:
-        """Return the column of the pods that `query` selects; built on first use, then updated."""
+        """Return the column of pods that match `query`; built on first use, then updated."""
         column = self._queries.get(query)
         if column is not None:
             self._queries.move_to_end(query)
@@ -282,7 +282,7 @@ class PodCounts:
     # --- terms of placed pods ---------------------------------------------------------------------
 
     def get_terms_of_placed_pods(self, kind: TermKind) -> OwnedTerms:
-        """Return the distinct terms of placed pods, each with the counts of its owners by row.
+        """Return each distinct term of placed pods, with the number of its owners on each row.
 
         Required terms have weight 1.
         """
@@ -324,11 +324,11 @@ class PodCounts:
 
     @property
     def namespaces(self) -> NamespaceLabels:
-        """The labels of every known namespace."""
+        """Labels of every known namespace."""
         return self._namespaces
 
     def set_namespace(self, name: str, labels: Mapping[str, str] | None) -> None:
-        """Set the labels of a namespace; None removes it.
+        """Set the labels of a namespace, or remove the namespace if None.
 
         Columns that depend on namespace labels are dropped, and rebuilt on their next use.
         """
@@ -369,7 +369,7 @@ def _add_placed_pods_to_column(
 def _list_acting_terms(
     shape: pod_shape.PodShape,
 ) -> list[tuple[TermKind, pod_shape.WeightedAffinityTerm]]:
-    """Return the terms through which placed pods of `shape` affect later pods, with repeats."""
+    """Return the terms through which placed pods of `shape` affect incoming pods, with repeats."""
     weighted = pod_shape.WeightedAffinityTerm
     required = [(TermKind.REQUIRED_AFFINITY, weighted(t, 1)) for t in shape.affinity_terms]
     repelling = [

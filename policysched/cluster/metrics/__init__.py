@@ -1,1 +1,1 @@
-"""Metric samples for each node, their windows, hysteresis, and recent placements."""
+"""Store metric samples for each node, windows over them, hysteresis and recent placements."""

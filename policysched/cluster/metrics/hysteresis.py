@@ -1,6 +1,6 @@
-"""The state of hysteresis: for each rule, the nodes that stay rejected until they are released.
+"""Store hysteresis state: for each rule, the nodes that stay rejected until they are released.
 
-It is stored with the samples, so that it outlives the plugins of one policy version.
+It is stored with the samples, so that it survives a change of policies.
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ _Bools = npt.NDArray[np.bool_]
 
 
 class HysteresisState:
-    """Names of held nodes by key; the callers that update them choose the keys."""
+    """The names of held nodes for each key; the callers that update them choose the keys."""
 
     def __init__(self) -> None:
-        """Start with no node held."""
+        """Start without held nodes."""
         self._held: dict[str, set[str]] = {}
         self._generation = 0
         self._columns: dict[str, tuple[tuple[int, int], _Bools]] = {}
 
     def find_held_nodes(self, key: str, names: Sequence[str], nodes_generation: int) -> _Bools:
-        """Return bool (N,): the nodes that are held; the caller must not write to it.
+        """Return bool (N,): the nodes that are held for `key`; do not write to it.
 
         `nodes_generation` identifies the assignment of nodes to rows; a new value invalidates the
         cached array.
@@ -39,19 +39,19 @@ class HysteresisState:
     def update_held_nodes(
         self, key: str, names: Sequence[str], holds: _Bools, lets_go: _Bools
     ) -> None:
-        """Release, then hold nodes; masks are (N,). Nodes in neither mask keep their state."""
+        """Release the nodes in `lets_go`, then hold those in `holds`; both masks are (N,)."""
         held = self._held.setdefault(key, set())
         held.difference_update(names[row] for row in np.flatnonzero(lets_go).tolist())
         held.update(names[row] for row in np.flatnonzero(holds).tolist())
         self._generation += 1
 
     def forget_node(self, name: str) -> None:
-        """Release a node that was removed; a new one may get its name."""
+        """Release a node that was removed; a new node can have the same name."""
         for held in self._held.values():
             held.discard(name)
         self._generation += 1
 
     def keep_only(self, keys: Collection[str]) -> None:
-        """Forget all keys except `keys`; the rules of the others no longer exist."""
+        """Drop the state of all keys except `keys`; the other rules no longer exist."""
         self._held = {key: held for key, held in self._held.items() if key in keys}
         self._columns.clear()

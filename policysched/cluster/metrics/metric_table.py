@@ -1,4 +1,4 @@
-"""The samples of every metric on every node: one column for each metric and each window."""
+"""Store the samples of every metric on every node, in a column for each metric and window."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ Sample = metric_windows.Sample
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class MetricColumn:
-    """One metric on N nodes.
+    """The samples of one metric on N nodes.
 
     Attributes:
         values: float64 (N,), undefined for a missing sample.
-        measured_at_seconds: float64 (N,), seconds since 1970, -inf for a missing sample. The time
-            alone marks missing samples, so no value is reserved for this.
+        measured_at_seconds: float64 (N,), seconds since 1970, -inf for a missing sample. Only the
+            time marks missing samples, so every value is valid.
     """
 
     values: npt.NDArray[np.float64]
@@ -35,14 +35,14 @@ class MetricColumn:
 
 
 class MetricTable:
-    """Samples by metric and node name; each refresh replaces all samples of one metric.
+    """Samples by metric and node; each refresh replaces all samples of one metric.
 
     Attributes:
-        generation: increases with every change of the samples of any metric.
-        moment: the last time at which the age of samples was evaluated, or None.
-        looks: the number of such evaluations, including those after refreshes.
-        hysteresis: the state of hysteresis.
-        listeners: called with the key of a metric after each of its refreshes.
+        generation: number that increases with every change of a sample.
+        moment: time of the last evaluation of sample ages, or None.
+        looks: number of these evaluations, including those after refreshes.
+        hysteresis: state of `until` rules.
+        listeners: called with the key of a metric after each refresh of its samples.
     """
 
     def __init__(self) -> None:
@@ -59,10 +59,10 @@ class MetricTable:
         self.listeners: list[Callable[[str], None]] = []
 
     def keep_histories(self, needs: Mapping[str, metric_windows.HistoryNeed]) -> None:
-        """Keep the samples behind windows over these metrics and no others.
+        """Keep past samples of exactly the metrics in `needs`, for windows.
 
-        A known history is kept if its bounds for valid samples are unchanged. Otherwise it starts
-        with the newest samples.
+        An existing history is kept if its bounds for valid samples are unchanged. Otherwise it
+        restarts with the newest samples.
         """
         known = self._histories
         self._histories = {}
@@ -78,7 +78,7 @@ class MetricTable:
     def refresh(self, metric: str, samples: Mapping[str, Sample]) -> None:
         """Replace all samples of `metric`; values that are not finite count as missing.
 
-        Samples from before the start of their node are dropped too: they belong to a former node of
+        Samples that are older than their node are also dropped: they belong to a previous node of
         that name.
         """
         samples = {node: s for node, s in samples.items() if self._is_sample_of_node(node, s)}
@@ -91,23 +91,23 @@ class MetricTable:
             self._forget_metric(metric)
 
     def _forget_metric(self, metric: str) -> None:
-        """Drop all state of a metric without samples, so that removed policies leave no trace."""
+        """Drop all state of a metric without samples, so that removed policies leave no state."""
         del self._samples[metric], self._refreshes[metric]
         self._columns.pop((metric, None), None)
 
     @property
     def metric_count(self) -> int:
-        """The number of metrics for which any state is kept."""
+        """Number of metrics for which any state is kept."""
         return len(self._samples.keys() | self._refreshes.keys())
 
     def get_newest_samples(self, metric: str) -> Mapping[str, Sample]:
-        """Return the newest samples of a metric by node."""
+        """Return the newest samples of a metric, keyed by node name."""
         return self._samples.get(metric, {})
 
     def restart_metric(self, metric: str, samples: Mapping[str, Sample]) -> None:
-        """Replace all samples of a metric, including those behind windows.
+        """Replace all samples of a metric, including past samples for windows.
 
-        Hysteresis state is not reset, because it depends on every earlier refresh.
+        Hysteresis state is not reset, because it depends on all earlier refreshes.
         """
         history = self._histories.get(metric)
         if history is not None:
@@ -115,7 +115,7 @@ class MetricTable:
         self.refresh(metric, samples)
 
     def backfill(self, metric: str, older: metric_windows.OlderSamples) -> None:
-        """Add older samples of a metric to the history behind its windows."""
+        """Add older samples of a metric to its history."""
         known = self._histories.get(metric)
         if known is not None:
             first_seconds = [self._first_seconds.get(name, -math.inf) for name in older.names]
@@ -126,9 +126,9 @@ class MetricTable:
     def follow_clock(self, jump_seconds: float) -> None:
         """Adjust to a wall clock that was set forward or back by `jump_seconds`.
 
-        If it was set back, samples keep their age: all their times move with it, and windows stay
-        whole. If it was set forward, samples age by the jump, because the machine may have slept.
-        The start times of nodes move with the clock in both cases.
+        If it was set back, samples keep their age: their times move with the clock, and windows
+        stay complete. If it was set forward, samples age by the jump, because the machine may have
+        been suspended. The start times of nodes move with the clock in both cases.
         """
         first_seconds = self._first_seconds.items()
         self._first_seconds = {node: first + jump_seconds for node, first in first_seconds}
@@ -146,13 +146,13 @@ class MetricTable:
     def begin_node_samples(self, name: str, first_seconds: float) -> None:
         """Accept only samples of a node that were measured at `first_seconds` or later.
 
-        Earlier samples are dropped; `forget_node` drops all state of a former node of that name.
+        Earlier samples are dropped. `forget_node` drops all state of a previous node of that name.
         """
         self._first_seconds[name] = first_seconds
         self._drop_node_samples(name, first_seconds)
 
     def forget_node(self, name: str) -> None:
-        """Drop samples and hysteresis state of a removed node; a new one may get its name."""
+        """Drop the samples and hysteresis state of a removed node; a new node can have its name."""
         self._first_seconds.pop(name, None)
         self._drop_node_samples(name, math.inf)
         self.hysteresis.forget_node(name)
@@ -163,7 +163,7 @@ class MetricTable:
         self.looks += 1
 
     def get_newest_sample(self, metric: str, node: str) -> Sample | None:
-        """Return the newest sample of one node, or None."""
+        """Return the newest sample of a metric on a node, or None."""
         return self._samples.get(metric, {}).get(node)
 
     def get_metric_column(
@@ -173,10 +173,10 @@ class MetricTable:
         nodes_generation: int,
         aggregate: metric_windows.WindowAggregate | None = None,
     ) -> MetricColumn:
-        """Return the samples of `metric` for the rows that `names` (N) labels.
+        """Return the samples of `metric` for the nodes `names`, one for each of N rows.
 
-        With `aggregate`, the values are those of a window, and `keep_histories` must have declared
-        the metric. `nodes_generation` identifies the assignment of nodes to rows; a new value
+        With `aggregate`, the values are those of a window; the metric must have been passed to
+        `keep_histories`. `nodes_generation` identifies the assignment of nodes to rows; a new value
         invalidates the cached column.
         """
         version = (self._refreshes.get(metric, 0), nodes_generation)
@@ -194,7 +194,7 @@ class MetricTable:
         return sample.measured_at_seconds >= self._first_seconds.get(node, -math.inf)
 
     def _drop_node_samples(self, node: str, before_seconds: float) -> None:
-        """Drop a node's samples measured before a time, without notifying listeners."""
+        """Drop the samples of a node measured before a time, without notifying listeners."""
         for metric, samples in self._samples.items():
             sample = samples.get(node)
             if sample is not None and sample.measured_at_seconds < before_seconds:

@@ -1,9 +1,9 @@
-"""The past samples behind a metric's value (`over 10m max`), as a ring of refreshes.
+"""Store the past samples of a metric for windows (`over 10m max`), as a ring of refreshes.
 
-A window reaches back from the newest sample of each node, by the samples' own timestamps. So its
-content follows from the samples alone and is decided when they arrive. Whether the newest sample is
-recent enough is checked later, as without a window, so that samples of a dead exporter still become
-missing.
+A window extends back from the newest sample of each node, by the timestamps of the samples. Its
+content therefore depends only on the samples and is fixed when they arrive. Whether the newest
+sample is recent enough is checked later, as without a window, so samples of a dead exporter still
+become missing.
 """
 
 from __future__ import annotations
@@ -20,25 +20,25 @@ _Floats = npt.NDArray[np.float64]
 _Bools = npt.NDArray[np.bool_]
 
 _SPARE_NODES = 64
-"""The number of removed nodes below which a cleanup is not worthwhile."""
+"""Number of removed nodes below which a cleanup is not worthwhile."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Sample:
-    """A value and the time of its measurement, in seconds since 1970 (its own timestamp)."""
+    """A value and the timestamp of its measurement, in seconds since 1970."""
 
     value: float
     measured_at_seconds: float
 
 
 class WindowAggregate(NamedTuple):
-    """The function that reduces the samples of a window to one value.
+    """A function that reduces the samples of a window to one value.
 
     Attributes:
-        seconds: the length of the window, back from a node's newest sample. The newest sample is
-            included; a sample of exactly this distance is not.
+        seconds: length of the window, back from the newest sample of a node. The newest sample is
+            included; a sample at exactly this distance is not.
         function: avg, min, max or quantile.
-        quantile: 0..1, only for quantile; it is interpolated between two samples as in PromQL.
+        quantile: 0 to 1, only for quantile; interpolated between two samples as in PromQL.
     """
 
     seconds: float
@@ -48,14 +48,14 @@ class WindowAggregate(NamedTuple):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class HistoryNeed:
-    """The part of a metric's history that must be kept.
+    """The past samples of a metric that must be kept.
 
     Attributes:
-        seconds: the longest window over the metric.
-        max_age_seconds: a sample that is older than the newest sample of its node by more than this
-            means that a clock was set back; the history of the node starts again.
-        refresh_seconds: the interval between samples.
-        low, high: samples outside these bounds are discarded; None for no bound.
+        seconds: length of the longest window over the metric.
+        max_age_seconds: age difference that shows a clock set back. If a new sample is older than
+            the newest sample of its node by more, the history of the node restarts.
+        refresh_seconds: interval between samples.
+        low, high: bounds of valid samples; None for no bound.
     """
 
     seconds: float
@@ -65,7 +65,7 @@ class HistoryNeed:
     high: float | None = None
 
     def select_valid_samples(self, times: _Floats, values: _Floats) -> _Bools:
-        """Return a mask of the samples that count, in the shape of the arrays."""
+        """Return a mask of the valid samples, in the shape of the arrays."""
         is_taken: _Bools = np.isfinite(times) & np.isfinite(values)
         if self.low is not None:
             is_taken &= values >= self.low
@@ -78,10 +78,10 @@ class OlderSamples(NamedTuple):
     """Samples of M nodes at K times, as a range query returns them.
 
     Attributes:
-        names: the nodes, each once.
-        times: float64 (K, M), times of measurement in seconds since 1970; those of a node do not
-            decrease; -inf for a missing sample.
-        values: float64 (K, M), undefined if the sample is missing.
+        names: distinct names of the nodes.
+        times: float64 (K, M), times of measurement in seconds since 1970, not decreasing for each
+            node; -inf for a missing sample.
+        values: float64 (K, M), undefined for a missing sample.
     """
 
     names: tuple[str, ...]
@@ -102,17 +102,17 @@ class _RefreshLayer(NamedTuple):
 
 
 class SampleHistory:
-    """Samples of one metric on M nodes, newest refresh last."""
+    """The past samples of one metric on M nodes, as refreshes with the newest last."""
 
     def __init__(self, need: HistoryNeed) -> None:
-        """Start without samples, to keep the history that `need` describes."""
+        """Start without samples; keep the history that `need` describes."""
         self.need = need
         self._index: dict[str, int] = {}
         self._layers: list[_RefreshLayer] = []
         self._newest: _Floats = np.zeros(0)
 
     def add(self, samples: Mapping[str, Sample]) -> None:
-        """Add a refresh; samples that are not newer than the newest of their node are ignored.
+        """Add a refresh; ignore samples that are not newer than the newest of their node.
 
         Samples that show a clock set back restart the history of their node (`HistoryNeed`).
         """
@@ -132,7 +132,7 @@ class SampleHistory:
         self._drop_old_layers()
 
     def add_older(self, older: OlderSamples) -> None:
-        """Add samples that are older than the known ones; repeated scrapes count once."""
+        """Add samples that are older than the known samples; repeated scrapes count once."""
         self._add_nodes(older.names)
         places = np.array([self._index[name] for name in older.names], np.intp)
         is_older = self.need.select_valid_samples(older.times, older.values) & (
@@ -154,7 +154,7 @@ class SampleHistory:
         self._layers = [layer._replace(times=layer.times - seconds) for layer in self._layers]
 
     def forget(self, name: str, before_seconds: float) -> bool:
-        """Drop a node's samples measured before a time; return whether any was dropped."""
+        """Drop the samples of a node measured before a time; return whether any were dropped."""
         place = self._index.get(name)
         if place is None:
             return False
@@ -170,13 +170,13 @@ class SampleHistory:
     def aggregate_by_node(
         self, aggregate: WindowAggregate, names: Sequence[str]
     ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
-        """Return for each of N nodes the value and the time of its newest sample.
+        """Return the aggregate and the time of the newest sample for each of N nodes.
 
         Both are float64 (N,). The time is in seconds since 1970, -inf for a missing sample.
         """
         size = len(self._newest)
         times, values = self._stack_layers()
-        # The extra last node, without samples, is the place of all unknown names.
+        # The extra last node has no samples; unknown names map to it.
         newest = np.append(self._newest, -np.inf)
         found = aggregate_window(aggregate, values, times > newest - aggregate.seconds)
         places = np.array([self._index.get(name, size) for name in names], np.intp)
@@ -186,13 +186,13 @@ class SampleHistory:
 
     @property
     def _max_layers(self) -> int:
-        """A bound on memory: twice the expected layers, for sources faster than declared."""
+        """Maximum number of layers: twice the expected number, for sources faster than declared."""
         need = self.need
         return 8 + 2 * math.ceil((need.seconds + need.max_age_seconds) / need.refresh_seconds)
 
     @property
     def _oldest_times(self) -> _Floats:
-        """Float64 (M,): the time of the oldest sample of each node, inf if it has none."""
+        """Float64 (M,): time of the oldest sample of each node; inf if it has none."""
         times, _ = self._stack_layers()
         oldest: _Floats = np.where(np.isfinite(times), times, np.inf).min(axis=0, initial=np.inf)
         return oldest[:-1]
@@ -219,7 +219,7 @@ class SampleHistory:
             layer.times[is_reset[: len(layer.times)]] = -np.inf
 
     def _drop_old_layers(self) -> None:
-        """Drop the oldest refreshes if no window reaches them or if there are too many."""
+        """Drop the oldest refreshes while no window needs them or there are too many."""
         while len(self._layers) > 1:
             times = self._layers[0].times
             is_needed = (times > self._newest[: len(times)] - self.need.seconds).any()
@@ -244,7 +244,7 @@ class SampleHistory:
         return _RefreshLayer(times[places], np.append(layer.values, np.zeros(missing))[places])
 
     def _stack_layers(self) -> tuple[_Floats, _Floats]:
-        """Return times and values of all refreshes, (K, M + 1); the last node has no samples."""
+        """Return the times and values of all refreshes, (K, M + 1); the last node has none."""
         times, values = _make_empty_arrays(len(self._layers), len(self._newest) + 1)
         for number, layer in enumerate(self._layers):
             times[number, : len(layer.times)] = layer.times
@@ -257,7 +257,7 @@ def _make_empty_arrays(*shape: int) -> tuple[_Floats, _Floats]:
 
 
 def aggregate_window(aggregate: WindowAggregate, values: _Floats, is_in: _Bools) -> _Floats:
-    """Return float64 (M,): one value from the samples (K, M) of each node in its window.
+    """Return float64 (M,): the aggregate of each node's samples (K, M) that are in its window.
 
     The value is undefined for a node without samples. Example: the 0.5-quantile of 1, 2, 3, 4 is
     2.5.
@@ -281,7 +281,7 @@ def aggregate_window(aggregate: WindowAggregate, values: _Floats, is_in: _Bools)
 
 
 def _compute_quantile(values: _Floats, is_in: _Bools, quantile: float) -> _Floats:
-    """Return the quantile as PromQL's quantile_over_time computes it (promql/quantile.go)."""
+    """Return the quantile like PromQL's quantile_over_time (promql/quantile.go)."""
     ordered = np.sort(np.where(is_in, values, np.inf), axis=0)
     last = np.maximum(is_in.sum(axis=0) - 1, 0)
     rank = quantile * last

@@ -1,8 +1,8 @@
-"""Recent placements: pods placed so recently that samples do not contain their load.
+"""Track pods that were placed so recently that metric samples do not include their load.
 
-For each duration in use (`placed adds … for 2m`), this holds the pods on each row that still count.
-A pod counts from the time when it was scheduled until the duration has passed. Its row is then
-recorded in the usage changes, as if a pod had left, so that cached results of the row are
+For each duration in use (`placed adds … for 2m`), this contains the pods on each row that still
+count. A pod counts from the time when it was scheduled until the duration has passed. Its row is
+then logged as a usage change, as if a pod had been removed, so that cached results of the row are
 recomputed.
 """
 
@@ -17,10 +17,10 @@ from policysched.cluster.pods import pod_shape
 
 
 def get_scheduled_at_seconds(pod: objects.Pod) -> float:
-    """Return the time when a placed pod was scheduled, in seconds since 1970; -inf if unknown.
+    """Return when a placed pod was scheduled, in seconds since 1970; -inf if unknown.
 
-    This is the transition of its PodScheduled condition to True, else `status.startTime`, else its
-    creation.
+    This is the transition time of its PodScheduled condition to True, or else `status.startTime`,
+    or else its creation.
     """
     scheduled = (
         c.last_transition_time
@@ -32,13 +32,10 @@ def get_scheduled_at_seconds(pod: objects.Pod) -> float:
 
 
 class RecentPlacements:
-    """The pods that still count, by duration and by row."""
+    """The pods that still count, by duration and row."""
 
     def __init__(self, usage_changes: change_log.ChangeLog[int]) -> None:
-        """Start without durations.
-
-        A row on which a pod stops counting is recorded in `usage_changes`.
-        """
+        """Start without durations; log rows on which a pod stops counting in `usage_changes`."""
         self._changes = usage_changes
         self._counting: dict[float, _PlacementWindow] = {}
 
@@ -48,7 +45,7 @@ class RecentPlacements:
         return bool(self._counting)
 
     def follow_durations(self, seconds: Collection[float]) -> None:
-        """Follow these durations and no others, starting without pods."""
+        """Replace the durations, and start without pods."""
         for counting in self._counting.values():
             self._changes.note_changed_items(counting.rows)
         self._counting = {each: _PlacementWindow(each) for each in seconds}
@@ -62,7 +59,7 @@ class RecentPlacements:
                 counting.add(info, row, placed_at_seconds)
 
     def remove(self, info: pod_shape.PodInfo) -> None:
-        """Stop counting a pod; the caller that removes it from the row records the change."""
+        """Stop counting a pod; the caller that removes it from its row logs the usage change."""
         for counting in self._counting.values():
             counting.remove(info.uid)
 
@@ -77,7 +74,7 @@ class RecentPlacements:
             counting.set_times_back(seconds)
 
     def next_change_seconds(self) -> float | None:
-        """Return the time when the next pod stops counting, or None."""
+        """Return when the next pod stops counting, in seconds since 1970, or None."""
         ends = [counting.next_end for counting in self._counting.values()]
         return min((end for end in ends if end is not None), default=None)
 
@@ -87,12 +84,12 @@ class RecentPlacements:
         return counting.rows if counting else ()
 
     def get_pods(self, seconds: float, row: int) -> Mapping[str, pod_shape.PodShape]:
-        """Return the pods on a row that count for a duration: uid → shape."""
+        """Return the pods on a row that count for a duration, as uid → shape."""
         counting = self._counting.get(seconds)
         return counting.get_pods(row) if counting else {}
 
     def count_shapes(self, seconds: float, row: int) -> Mapping[pod_shape.PodShape, int]:
-        """Return the number of pods of each shape on a row that count for a duration."""
+        """Return the pods on a row that count for a duration, as shape → number."""
         counting = self._counting.get(seconds)
         return counting.count_shapes(row) if counting else {}
 
@@ -113,7 +110,7 @@ class _PlacementWindow:
 
     @property
     def next_end(self) -> float | None:
-        # The heap may contain entries of pods that were removed or added again.
+        # The heap can contain entries of pods that were removed or added again.
         while self._ends and not self._is_current(*self._ends[0]):
             heapq.heappop(self._ends)
         return self._ends[0][0] if self._ends else None

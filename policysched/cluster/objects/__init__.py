@@ -1,1 +1,1 @@
-"""Kubernetes objects in wire format, and values read from them: selectors, names, times."""
+"""Define Kubernetes objects in wire format, and read selectors, names and times from them."""

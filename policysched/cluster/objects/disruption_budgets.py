@@ -1,4 +1,4 @@
-"""PodDisruptionBudgets: the number of pods that preemption may evict."""
+"""Store PodDisruptionBudgets, which limit the pods that preemption evicts."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ class PodDisruptionBudget(wire.WireStruct, frozen=True):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class DisruptionBudget:
-    """A budget in the form that preemption reads.
+    """A PodDisruptionBudget in the form that preemption reads.
 
     Attributes:
-        selector: selects the guarded pods. An absent, empty or malformed selector guards none
+        selector: selects the protected pods. An absent, empty or invalid selector protects none
             (`defaultpreemption/default_preemption.go`, filterPodsWithPDBViolation).
-        disruptions_allowed: the number of guarded pods that may be evicted now.
-        disrupted_pods: the names of pods whose eviction is already counted.
+        disruptions_allowed: number of protected pods that can currently be evicted.
+        disrupted_pods: names of pods whose eviction is already counted.
     """
 
     namespace: str
@@ -48,14 +48,14 @@ class DisruptionBudget:
 
 
 class DisruptionBudgets:
-    """All budgets, updated by watch events.
+    """All PodDisruptionBudgets, updated by watch events.
 
     Attributes:
-        generation: increases with every change.
+        generation: number that increases with every change.
     """
 
     def __init__(self) -> None:
-        """Start without any."""
+        """Start without budgets."""
         self.generation = 0
         self._by_namespace: dict[str, dict[str, DisruptionBudget]] = {}
 
@@ -64,15 +64,15 @@ class DisruptionBudgets:
         return sum(len(by_name) for by_name in self._by_namespace.values())
 
     def __iter__(self) -> Iterator[DisruptionBudget]:
-        """Iterate over all budgets; they must not change during the iteration."""
+        """Iterate over all budgets; the collection must not change during the iteration."""
         return (budget for by_name in self._by_namespace.values() for budget in by_name.values())
 
     def get(self, namespace: str, name: str) -> DisruptionBudget | None:
-        """Return a budget by name, or None."""
+        """Return the budget with this name, or None."""
         return self._by_namespace.get(namespace, {}).get(name)
 
     def list_in_namespace(self, namespace: str) -> Collection[DisruptionBudget]:
-        """Return the budgets of a namespace; they guard only pods of this namespace."""
+        """Return the budgets of a namespace, which protect only pods of this namespace."""
         return tuple(self._by_namespace.get(namespace, {}).values())
 
     def set(self, budget: PodDisruptionBudget) -> None:

@@ -1,8 +1,8 @@
-"""Fields of member clusters and of propagated resources, stored as labels.
+"""Encode fields of member clusters and of propagated resources as labels.
 
-The columns of nodes also hold member clusters, one row for each, and a resource to be placed has
-the shape of a pod. Their other fields are stored among their labels, under keys that cannot be
-label keys: they begin with a character that Kubernetes does not allow there.
+The node columns also store member clusters, one row for each, and a resource to propagate has the
+shape of a pod. Their other fields are stored as labels, with keys that begin with a character that
+Kubernetes does not allow in label keys.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ _MARK = "\0"
 
 
 def make_field_label_key(field: str) -> str:
-    """Return the key of a field with a single value; the label is "" if the field is unset."""
+    """Return the label key of a single-valued field; the label is "" if the field is unset."""
     return f"{_MARK}{field}"
 
 
 def make_field_value_label_key(field: str, value: str) -> str:
-    """Return the key of one value of a multi-valued field; objects with this value have the key.
+    """Return the label key of one value of a multi-valued field.
 
-    An object without any value has the key of the value "".
+    An object has the key of each of its values; without values, it has the key of the value "".
     """
     return f"{_MARK}{field}{_MARK}{value}"
 
@@ -34,7 +34,7 @@ def list_field_values(field: str, known: Iterable[str]) -> frozenset[str]:
 def make_field_labels(
     own: Mapping[str, str], fields: Mapping[str, str], several: Mapping[str, Iterable[str]]
 ) -> dict[str, str]:
-    """Return the labels of an object with its fields; `several` are the multi-valued ones."""
+    """Return the labels of an object and its fields; `several` has the multi-valued fields."""
     members = [
         make_field_value_label_key(field, value)
         for field, values in several.items()

@@ -1,16 +1,16 @@
-"""Finds the node that a text names; exporters and scrape configurations name nodes differently.
+"""Find the node that a text names, because exporters and scrape configs name nodes differently.
 
-Prometheus' own node discovery sets `instance` to the node's address and port. Charts set `instance`
-or `node` to the node's name, and cloud discovery uses the private DNS name. The first of these
-steps that finds any node decides:
+Prometheus' node discovery sets `instance` to the address and port of the node. Helm charts set
+`instance` or `node` to the name of the node, and cloud discovery uses its private DNS name. The
+first of these steps that finds a node decides:
 
-1. the node's name;
-2. an address of its status or its label kubernetes.io/hostname;
+1. the name of a node;
+2. an address in its status, or its label kubernetes.io/hostname;
 3. the same after removing a port: `10.0.0.7:9100`, `[fd00::7]:9100`, `node-7:9100`;
-4. its name, if one of text and name has a domain and the other has none: `node-7.example.com`.
+4. its name, if only one of text and name has a domain: `node-7.example.com`.
 
-Step 1 always finds exactly one node, because names are unique. Addresses need not be unique. From
-step 2 on, case and surrounding spaces of the text are ignored.
+Step 1 finds at most one node, because names are unique. Addresses need not be unique. From step 2
+on, the case and surrounding spaces of the text are ignored.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ HOSTNAME_LABEL = "kubernetes.io/hostname"
 _ADDRESS_TYPES = {"InternalIP", "ExternalIP", "Hostname", "InternalDNS", "ExternalDNS"}
 _FEWEST_COLONS_OF_IPV6 = 2
 _MAX_REMEMBERED_PER_NODE = 8
-"""Bounds the cached texts; exporters may name one node in a few different ways."""
+"""Bounds the cache; exporters can name a node in a few different ways."""
 
 _WITH_PORT = re.compile(r"(?:\[(?P<ipv6>[^\]]+)\]|(?P<host>[^:\[\]]+)):[0-9]{1,5}")
 
 
 class NodeAliasIndex:
-    """Finds nodes by the names in use for them; follows the nodes of a cluster."""
+    """An index of nodes by all their names and addresses, updated with the nodes of a cluster."""
 
     def __init__(self, nodes: Iterable[objects.Node] = ()) -> None:
-        """Start with `nodes`."""
+        """Index `nodes`."""
         self._nodes: dict[str, objects.Node] = {}
         self._aliases: dict[str, set[str]] = {}
         self._short_names: dict[str, set[str]] = {}
@@ -47,16 +47,16 @@ class NodeAliasIndex:
         return len(self._nodes)
 
     def __contains__(self, name: object) -> bool:
-        """Return whether a node has this name."""
+        """Return whether there is a node with this name."""
         return name in self._nodes
 
     def get_node_uid(self, name: str) -> str | None:
-        """Return the uid of a node, or None; a replaced node of the same name has a new uid."""
+        """Return the uid of a node, or None; a new node with the same name has another uid."""
         node = self._nodes.get(name)
         return None if node is None else node.metadata.uid
 
     def follow_nodes(self, nodes: Iterable[objects.Node]) -> None:
-        """Update the index to `nodes`; nodes that are the same object cost nothing."""
+        """Update the index to `nodes`; unchanged node objects cost nothing."""
         now = {node.name: node for node in nodes}
         for name, old in list(self._nodes.items()):
             if now.get(name) is not old:
@@ -66,7 +66,7 @@ class NodeAliasIndex:
                 self._add(node)
 
     def find_nodes(self, text: str) -> frozenset[str]:
-        """Return the nodes that `text` may name: none, one, or several if it is ambiguous."""
+        """Return the names of the nodes that `text` can mean; several if it is ambiguous."""
         found = self._found.get(text)
         if found is None:
             if len(self._found) >= _MAX_REMEMBERED_PER_NODE * (1 + len(self._nodes)):
@@ -93,7 +93,7 @@ class NodeAliasIndex:
         return frozenset(self._aliases.get(_normalise_host(host), ()))
 
     def _find_by_short_name(self, host: str) -> frozenset[str]:
-        """Match a name that has a domain to names without one, and the reverse."""
+        """Match a name with a domain to node names without one, and the reverse."""
         short = host.partition(".")[0]
         if not short or _is_ip(host):
             return frozenset()
@@ -129,7 +129,7 @@ def _discard_node_alias(index: dict[str, set[str]], key: str, name: str) -> None
 
 
 def _normalise_host(host: str) -> str:
-    """Return the canonical spelling of an IPv6 address, and any other text unchanged."""
+    """Return the canonical form of an IPv6 address, or any other text unchanged."""
     if host.count(":") < _FEWEST_COLONS_OF_IPV6:
         return host
     try:

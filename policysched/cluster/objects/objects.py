@@ -1,8 +1,8 @@
-"""Kubernetes objects in wire format, with only the fields that scheduling reads.
+"""Define Kubernetes objects in wire format, with only the fields that scheduling reads.
 
-`msgspec` decodes watch bytes directly into these structs and skips unknown fields while parsing;
-the engine reads the same structs. They are frozen, so a changed object is a new object. Quantities
-stay text here and become integers in `cluster.pods.pod_shape` and `cluster.columns.columns`.
+`msgspec` decodes watch events directly into these structs and skips unknown fields; the engine
+reads the same structs. They are frozen, so a changed object is a new object. Quantities stay text
+here, and become integers in `cluster.pods.pod_shape` and `cluster.columns.columns`.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class SelectorRequirement(WireStruct, frozen=True):
 
 
 class LabelSelector(WireStruct, frozen=True):
-    """`metav1.LabelSelector`: an absent selector selects nothing, an empty one everything."""
+    """`metav1.LabelSelector`; an absent selector matches nothing, an empty selector everything."""
 
     match_labels: dict[str, str] = {}
     match_expressions: tuple[SelectorRequirement, ...] = ()
@@ -90,7 +90,7 @@ class NodeAffinity(WireStruct, frozen=True):
 
 
 class PodAffinityTerm(WireStruct, frozen=True):
-    """Pods (by selector and namespaces) and the topology key of their domains."""
+    """A pod (anti-)affinity term: a set of pods and the topology key of their domains."""
 
     topology_key: str = ""
     label_selector: LabelSelector | None = None
@@ -164,7 +164,7 @@ class Toleration(WireStruct, frozen=True):
 
 
 class ContainerPort(WireStruct, frozen=True):
-    """`ports[]` of a container; only those with a hostPort matter."""
+    """`ports[]` of a container; scheduling reads only ports with a hostPort."""
 
     host_port: wire.Int32 = 0
     container_port: wire.Int32 = 0
@@ -187,7 +187,7 @@ class ContainerRestartRule(WireStruct, frozen=True):
 
 
 class Container(WireStruct, frozen=True):
-    """A container or init container (`restartPolicy: Always` makes the latter a sidecar)."""
+    """A container or init container; `restartPolicy: Always` makes the latter a sidecar."""
 
     name: str = ""
     image: str = ""
@@ -205,7 +205,7 @@ class PersistentVolumeClaimSource(WireStruct, frozen=True):
 
 
 class EphemeralVolumeSource(WireStruct, frozen=True):
-    """`volumes[].ephemeral`: its claim is named `<pod>-<volume>`."""
+    """`volumes[].ephemeral`; the name of its claim is `<pod>-<volume>`."""
 
 
 class CSIVolume(WireStruct, frozen=True):
@@ -295,7 +295,7 @@ class Condition(WireStruct, frozen=True):
 
 
 class ContainerStatus(WireStruct, frozen=True):
-    """The resources granted to a running container (in-place resize)."""
+    """The resources that a running container was granted (in-place resize)."""
 
     name: str = ""
     resources: ResourceRequirements | None = None
@@ -329,7 +329,7 @@ class Pod(WireStruct, frozen=True):
 
     @property
     def is_terminal(self) -> bool:
-        """Whether the pod has ended and no longer holds resources."""
+        """Whether the pod has terminated and no longer holds resources."""
         return self.status.phase in ("Succeeded", "Failed")
 
 
@@ -377,7 +377,7 @@ class Node(WireStruct, frozen=True):
 
     @property
     def name(self) -> str:
-        """The node's name."""
+        """The name of the node."""
         return self.metadata.name
 
 

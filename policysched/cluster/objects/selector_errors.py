@@ -1,7 +1,7 @@
-"""Errors of selectors in the words of Kubernetes, as kube-scheduler reports them for pods.
+"""Report errors of selectors in the words of kube-scheduler.
 
-The API server rejects most such selectors. It accepts values of Gt and Lt that are not integers,
-and it keeps objects that older versions accepted. Keys are assumed to be valid.
+The API server rejects most invalid selectors. It accepts values of Gt and Lt that are not integers,
+and keeps objects that older versions accepted. Keys are assumed to be valid.
 
 Sources: apimachinery `pkg/labels/selector.go` (NewRequirement), `meta/v1/helpers.go`
 (LabelSelectorAsSelector), component-helpers `scheduling/corev1/nodeaffinity/nodeaffinity.go`.
@@ -29,7 +29,7 @@ _NO_VALUE = (
 
 
 def find_requirement_errors(requirement: objects.SelectorRequirement, where: str = "") -> list[str]:
-    """Return all errors of a label requirement with a known operator; `where` is its field path."""
+    """Return all errors of a requirement with a known operator; `where` is its field path."""
     path = f"{where}.values" if where else "values"
     return [
         *_find_value_count_errors(requirement.operator, requirement.values, path),
@@ -75,7 +75,7 @@ def find_node_term_errors(term: objects.NodeSelectorTerm, where: str = "") -> li
 
 
 def aggregate_errors(errors: Iterable[str]) -> str:
-    """Join errors as Kubernetes does: a single one alone, several in brackets, without repeats."""
+    """Join errors like Kubernetes: one error as it is, several in brackets, without repeats."""
     unique = list(dict.fromkeys(errors))
     return unique[0] if len(unique) == 1 else f"[{', '.join(unique)}]"
 
@@ -113,7 +113,7 @@ def _find_label_value_errors(key: str, values: Sequence[str], path: str) -> Iter
 
 
 def _format_invalid_value(path: str, value: str | Sequence[str], detail: str) -> str:
-    """Format an error like `field.Invalid`; an empty list is printed as Go's nil."""
+    """Format an error like Go's `field.Invalid`, which prints an empty list as null."""
     bad = value if isinstance(value, str) else (list(value) or None)
     shown = json.dumps(bad, ensure_ascii=False, separators=(",", ":"))
     return f"{path}: Invalid value: {shown}: {detail}"

@@ -1,8 +1,8 @@
-"""Label selectors in canonical, hashable form, with Kubernetes' semantics for one object.
+"""Represent label selectors in a canonical, hashable form, with Kubernetes' semantics.
 
 Sources: apimachinery `pkg/labels/selector.go` (`Requirement.Matches`), component-helpers
-`scheduling/corev1/nodeaffinity`. NotIn and DoesNotExist match an absent key. Gt and Lt need an
-integer on both sides (int64, decimal) and are false otherwise.
+`scheduling/corev1/nodeaffinity`. NotIn and DoesNotExist match an absent key. Gt and Lt require
+decimal int64 values on both sides, and are false otherwise.
 """
 
 from __future__ import annotations
@@ -28,19 +28,19 @@ class LabelOperator(enum.StrEnum):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Requirement:
-    """One condition on the label `key`; `values` is empty for Exists and DoesNotExist."""
+    """A condition on the label `key`; `values` is empty for Exists and DoesNotExist."""
 
     key: str
     operator: LabelOperator
     values: frozenset[str] = frozenset()
 
     def __str__(self) -> str:
-        """Return the requirement in readable form: `disk In (ssd)`."""
+        """Return the requirement as text, such as `disk In (ssd)`."""
         values = f" ({', '.join(sorted(self.values))})" if self.values else ""
         return f"{self.key} {self.operator}{values}"
 
     def matches_value(self, value: str | None) -> bool:
-        """Return whether a label with this value satisfies it; None if the label is absent."""
+        """Return whether the requirement matches a value; None means that the label is absent."""
         match self.operator:
             case LabelOperator.IN:
                 return value is not None and value in self.values
@@ -62,7 +62,7 @@ class Requirement:
 
     @property
     def threshold(self) -> int | None:
-        """The integer that Gt and Lt compare with, or None if there is not exactly one."""
+        """The integer to which Gt and Lt compare; None if there is not exactly one integer."""
         if len(self.values) != 1:
             return None
         return int64.parse_int64(next(iter(self.values)))
@@ -70,13 +70,13 @@ class Requirement:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Selector:
-    """Requirements that are ANDed; without requirements it matches everything."""
+    """Requirements that are ANDed; without requirements, the selector matches everything."""
 
     requirements: tuple[Requirement, ...] = ()
     matches_nothing: bool = False
 
     def matches(self, labels: Mapping[str, str]) -> bool:
-        """Return whether an object with these labels is selected."""
+        """Return whether the selector matches an object with these labels."""
         if self.matches_nothing:
             return False
         for each in self.requirements:  # noqa: SIM110 - `all` of a generator takes twice as long
@@ -85,7 +85,7 @@ class Selector:
         return True
 
     def add_requirements(self, *extra: Requirement) -> Selector:
-        """Return this selector with further requirements."""
+        """Return a copy of this selector with additional requirements."""
         return dataclasses.replace(
             self, requirements=_sort_requirements((*self.requirements, *extra))
         )
@@ -96,9 +96,9 @@ NOTHING = Selector(matches_nothing=True)
 
 
 def from_label_selector(selector: objects.LabelSelector | None) -> Selector:
-    """Return the canonical form (`metav1.LabelSelectorAsSelector`); None selects nothing.
+    """Convert a selector to its canonical form (`metav1.LabelSelectorAsSelector`).
 
-    A selector with a requirement that Kubernetes would reject matches nothing.
+    None matches nothing, and so does a selector with a requirement that Kubernetes would reject.
     """
     if selector is None:
         return NOTHING
@@ -114,7 +114,7 @@ def from_label_selector(selector: objects.LabelSelector | None) -> Selector:
 
 
 def from_match_labels(labels: Mapping[str, str]) -> Selector:
-    """Return the selector for exact `key: value` pairs (`spec.nodeSelector`)."""
+    """Return the selector for exact `key: value` pairs, such as `spec.nodeSelector`."""
     return Selector(
         _sort_requirements(
             Requirement(k, LabelOperator.IN, frozenset((v,))) for k, v in labels.items()

@@ -1,8 +1,8 @@
-"""Volumes, claims and the objects that restrict their use to some nodes, in wire format.
+"""Define storage objects in wire format: volumes, claims, classes and CSI objects.
 
 They have only the fields that kube-scheduler's volume plugins read
 (`framework/plugins/volumebinding`, `volumezone`, `volumerestrictions`, `nodevolumelimits`;
-component-helpers `storage/volume`). None means that a field is absent, if this differs from an
+component-helpers `storage/volume`). None means that a field is absent, where this differs from an
 empty field.
 """
 
@@ -14,15 +14,15 @@ from typing import TypeAlias
 from policysched.cluster.objects import objects, volume_sources, wire
 
 BETA_STORAGE_CLASS = "volume.beta.kubernetes.io/storage-class"
-"""Annotation: the class; it overrides the field (core/v1 BetaStorageClassAnnotation)."""
+"""Annotation with the class, which overrides the field (core/v1 BetaStorageClassAnnotation)."""
 BIND_COMPLETED = "pv.kubernetes.io/bind-completed"
 """Annotation of a claim whose binding is complete."""
 BOUND_BY_CONTROLLER = "pv.kubernetes.io/bound-by-controller"
-"""Annotation of a binding made by a controller; without it, the user made the binding."""
+"""Annotation of a binding that a controller made; without it, a user made the binding."""
 SELECTED_NODE = "volume.kubernetes.io/selected-node"
-"""Annotation of a claim: the node for which its volume must be provisioned."""
+"""Annotation of a claim with the node for which its volume must be provisioned."""
 MIGRATED_PLUGINS = "storage.alpha.kubernetes.io/migrated-plugins"
-"""Annotation of a CSINode: the in-tree plugins, comma-separated, that are migrated to CSI there."""
+"""Annotation of a CSINode with the in-tree plugins that use CSI there, comma-separated."""
 NO_PROVISIONER = "kubernetes.io/no-provisioner"
 """The provisioner of classes whose volumes are created manually."""
 WAIT_FOR_FIRST_CONSUMER = "WaitForFirstConsumer"
@@ -91,7 +91,7 @@ class PersistentVolume(wire.WireStruct, frozen=True):
 
     @property
     def class_name(self) -> str:
-        """The name of its class, or "" (`storage/volume/helpers.go`)."""
+        """Name of the volume's class, or "" (`storage/volume/helpers.go`)."""
         return self.metadata.annotations.get(BETA_STORAGE_CLASS, self.spec.storage_class_name)
 
 
@@ -119,17 +119,17 @@ class PersistentVolumeClaim(wire.WireStruct, frozen=True):
 
     @property
     def class_name(self) -> str:
-        """The name of its class, or "" (`storage/volume/helpers.go`)."""
+        """Name of the claim's class, or "" (`storage/volume/helpers.go`)."""
         annotated = self.metadata.annotations.get(BETA_STORAGE_CLASS)
         return (self.spec.storage_class_name or "") if annotated is None else annotated
 
     @property
     def is_fully_bound(self) -> bool:
-        """Whether it has a volume and binding is complete (`volumebinding`, isPVCFullyBound)."""
+        """Whether the claim has a volume and its binding is complete (isPVCFullyBound)."""
         return bool(self.spec.volume_name) and BIND_COMPLETED in self.metadata.annotations
 
     def is_owned_by(self, pod_uid: str) -> bool:
-        """Return whether it was created for an ephemeral volume of the pod with this uid.
+        """Return whether the claim was created for an ephemeral volume of the pod with this uid.
 
         Source: component-helpers `storage/ephemeral/ephemeral.go`, VolumeIsForPod.
         """
@@ -141,7 +141,7 @@ class PersistentVolumeClaim(wire.WireStruct, frozen=True):
 
 
 class TopologyRequirement(wire.WireStruct, frozen=True):
-    """`matchLabelExpressions[]`: the label must have one of the values."""
+    """`matchLabelExpressions[]`: a label that must have one of the values."""
 
     key: str
     values: tuple[str, ...] = ()
@@ -166,7 +166,7 @@ class StorageClass(wire.WireStruct, frozen=True):
 
 
 class VolumeNodeResources(wire.WireStruct, frozen=True):
-    """`allocatable` of a driver on a node: the number of volumes, None for no limit."""
+    """`allocatable` of a driver on a node: maximum number of volumes, or None for no limit."""
 
     count: wire.Int32 | None = None
 
@@ -185,7 +185,7 @@ class CSINodeSpec(wire.WireStruct, frozen=True):
 
 
 class CSINode(wire.WireStruct, frozen=True):
-    """A storage.k8s.io/v1 CSINode: the drivers of the node of the same name."""
+    """A storage.k8s.io/v1 CSINode: the CSI drivers on the node with the same name."""
 
     metadata: objects.ObjectMeta
     spec: CSINodeSpec = CSINodeSpec()
@@ -206,7 +206,7 @@ class CSIDriver(wire.WireStruct, frozen=True):
 
 
 class CSIStorageCapacity(wire.WireStruct, frozen=True):
-    """A storage.k8s.io/v1 CSIStorageCapacity: the free capacity of a class on some nodes."""
+    """A storage.k8s.io/v1 CSIStorageCapacity: the free capacity of a class on a set of nodes."""
 
     metadata: objects.ObjectMeta
     storage_class_name: str = ""
@@ -233,7 +233,7 @@ class VolumeAttachmentSpec(wire.WireStruct, frozen=True):
 
 
 class VolumeAttachment(wire.WireStruct, frozen=True):
-    """A storage.k8s.io/v1 VolumeAttachment: a volume that is, or must be, attached to a node."""
+    """A storage.k8s.io/v1 VolumeAttachment: a volume that is or will be attached to a node."""
 
     metadata: objects.ObjectMeta
     spec: VolumeAttachmentSpec = VolumeAttachmentSpec()
@@ -260,7 +260,7 @@ API_VERSIONS: Mapping[type[StorageObject], str] = {
 }
 """Type → apiVersion; the kind is the name of the type."""
 NAMESPACED = (PersistentVolumeClaim, CSIStorageCapacity)
-"""The namespaced types."""
+"""The types whose objects have a namespace."""
 
 
 def list_quantities(item: StorageObject) -> Iterator[wire.Quantity]:

@@ -1,4 +1,4 @@
-"""Times in the format of the API server."""
+"""Parse times in the format of the API server."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import datetime
 
 
 def parse_rfc3339(text: str) -> datetime.datetime | None:
-    """Return an RFC 3339 time, in UTC if it has no offset; None if the text is invalid."""
+    """Return an RFC 3339 time, or None if it is invalid; without an offset, it is in UTC."""
     try:
         moment = datetime.datetime.fromisoformat(text)
     except ValueError:
@@ -21,6 +21,6 @@ def parse_rfc3339_seconds(text: str) -> float:
 
 
 def find_time_problem(text: str | None) -> str:
-    """Return the problem of a time, or "" if it is valid or absent."""
+    """Describe the problem of an invalid time; return "" if it is valid or absent."""
     is_time = text is None or parse_rfc3339(text) is not None
     return "" if is_time else f"`{text}` is not a time such as `2026-01-31T12:00:00Z`"

@@ -1,7 +1,7 @@
-"""Volume sources that pods and PersistentVolumes have in common.
+"""Define the volume sources that pods and PersistentVolumes share.
 
-Only the fields that identify a disk are read. They are needed to detect disks that two pods cannot
-share, and to translate in-tree volumes to CSI volumes (csi-translation-lib).
+They have only the fields that identify a disk, to detect disks that two pods cannot share and to
+translate in-tree volumes to CSI volumes (csi-translation-lib).
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class RBDVolume(wire.WireStruct, frozen=True):
 
 
 class AzureDisk(wire.WireStruct, frozen=True):
-    """`azureDisk`; only disks of the kind `Managed` (in any case) have a CSI driver."""
+    """`azureDisk`; only disks of the kind `Managed`, in any letter case, have a CSI driver."""
 
     disk_uri: str = msgspec.field(name="diskURI", default="")
     kind: str | None = None

@@ -1,4 +1,4 @@
-"""Types that all wire structs share."""
+"""Define the base of all wire structs, and the types of their fields."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ Quantity: TypeAlias = str | int | float
 ResourceList: TypeAlias = dict[str, Quantity]
 Int32 = Annotated[int, msgspec.Meta(ge=-(2**31), le=2**31 - 1)]
 Int64 = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
-"""The integers of the API; columns and the API server store no larger ones."""
+"""Integers of the Kubernetes API; larger values fit neither into columns nor the API server."""
 
 UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
-"""Raised by msgspec for a body: invalid JSON, another schema, invalid UTF-8, excessive nesting."""
+"""Errors of msgspec for a body: invalid JSON or UTF-8, a schema mismatch, excessive nesting."""
 
 
 class WireStruct(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True, kw_only=True):
-    """Base of all wire structs: frozen, camelCase names, defaults omitted when encoded."""
+    """Base of all wire structs: frozen, camelCase names, default values omitted when encoded."""

@@ -1,1 +1,1 @@
-"""Facts about pods that scheduling uses: shapes, requests, disks, owners, nominations."""
+"""Derive what scheduling reads of a pod: shape, requests, disks, owners, nominations."""

@@ -1,9 +1,9 @@
-"""Disks that pods mount without a claim, and conflicts between pods that mount the same disk.
+"""Find conflicts between pods that mount the same disk without a claim.
 
 Source: `plugins/volumerestrictions/volume_restrictions.go`, isVolumeConflict. Pods can share GCE
-disks, iSCSI targets and RBD images if all of them mount these read-only; they can never share EBS
-volumes. iSCSI targets are compared by their qualified name alone, RBD images by pool, name and any
-common monitor.
+disks, iSCSI targets and RBD images only if all of them mount these read-only, and never EBS
+volumes. iSCSI targets are compared only by their qualified name, and RBD images by pool, name and
+any common monitor.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from policysched.cluster.objects import objects
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class DiskMount:
-    """A disk and the mode of its mount; an RBD image is one disk for each of its monitors."""
+    """A disk and its mount mode; an RBD image counts as one disk for each of its monitors."""
 
     identity: tuple[str, ...]
     is_read_only: bool
@@ -50,14 +50,14 @@ def _list_volume_disks(volume: objects.Volume) -> Iterator[DiskMount]:
 
 
 class DiskColumns:
-    """The number of pods on each node that mount a disk, read-write and read-only."""
+    """The number of pods on each node that mount a disk, for each disk and mount mode."""
 
     def __init__(self) -> None:
-        """Start with no disk mounted."""
+        """Start without mounted disks."""
         self._columns: dict[DiskMount, count_column.CountColumn] = {}
 
     def change_disk_mounts(self, row: int, disks: Iterable[DiskMount], change: int) -> None:
-        """Add `change` (1 or -1) mounts of `disks` on one node."""
+        """Add (`change` 1) or remove (-1) mounts of `disks` on one node."""
         for disk in disks:
             column = self._columns.setdefault(disk, count_column.CountColumn())
             column.add(row, change)

@@ -1,6 +1,6 @@
-"""Pods for which preemption makes room on a node; pods of lower priority must not use it.
+"""Track the pods that are nominated to a node, so that other pods do not use their room.
 
-Source: `backend/queue/nominator.go`. The queue keeps this current; filters read it through the
+Source: `backend/queue/nominator.go`. The queue updates the nominations; filters read them from the
 snapshot.
 """
 
@@ -14,7 +14,7 @@ from policysched.cluster.pods import pod_shape
 
 
 class NominatedPods:
-    """Nominated pods by uid and by node."""
+    """Nominated pods, by uid and node name."""
 
     def __init__(self) -> None:
         """Start empty."""
@@ -26,16 +26,17 @@ class NominatedPods:
         return len(self._node_of)
 
     def nominate(self, info: pod_shape.PodInfo, node_name: str) -> None:
-        """Nominate a pod to a node instead of any former one; "" only removes the nomination."""
+        """Nominate a pod to a node, replacing any previous nomination; "" only removes it."""
         self.remove_nomination(info.uid)
         if node_name:
             self._node_of[info.uid] = node_name
             self._pods_on.setdefault(node_name, {})[info.uid] = info
 
     def update_nominated_pod(self, old: pod_shape.PodInfo, new: pod_shape.PodInfo) -> None:
-        """Follow an update of a pending pod.
+        """Apply an update of a pending pod.
 
-        A nomination that only this process knows survives updates without a nominated node.
+        A nomination that the API server does not have yet survives updates without a nominated
+        node.
         """
         said_before = old.pod.status.nominated_node_name
         says_now = new.pod.status.nominated_node_name
@@ -45,7 +46,7 @@ class NominatedPods:
             self.nominate(new, self._node_of.get(new.uid, ""))
 
     def remove_nomination(self, uid: str) -> str | None:
-        """Remove the nomination of a pod; return its node, or None."""
+        """Remove the nomination of a pod; return its node, or None if it had none."""
         node_name = self._node_of.pop(uid, None)
         if node_name is not None:
             pods = self._pods_on[node_name]
@@ -59,13 +60,13 @@ class NominatedPods:
         return self._node_of.get(uid)
 
     def get_nominated_pods(self, node_name: str) -> list[pod_shape.PodInfo]:
-        """Return the pods nominated to a node, oldest nomination first."""
+        """Return the pods that are nominated to a node, oldest nomination first."""
         return list(self._pods_on.get(node_name, {}).values())
 
     def apply_nomination(self, info: pod_shape.PodInfo) -> pod_shape.PodInfo:
-        """Return a pending pod as it will be when the API server shows its nomination.
+        """Return the pod with its nomination in the status, even if the API server lacks it.
 
-        Otherwise a pod that is retried soon would preempt pods on a second node.
+        Otherwise, a pod that is retried soon would preempt pods on a second node.
         """
         node_name = self.get_nominated_node(info.uid)
         if node_name is None or node_name == info.pod.status.nominated_node_name:
@@ -76,9 +77,9 @@ class NominatedPods:
     def list_pods_taking_precedence(
         self, info: pod_shape.PodInfo
     ) -> Iterator[tuple[str, list[pod_shape.PodInfo]]]:
-        """Yield the nodes with nominated pods that take precedence over a pod, and these pods.
+        """Yield (node name, nominated pods that take precedence over `info`) for each node.
 
-        They are the nominated pods of the same or a higher priority, except the pod itself
+        These are the nominated pods of the same or a higher priority, except the pod itself
         (`runtime/framework.go`, addGENominatedPods).
         """
         priority, uid = info.shape.priority, info.uid

@@ -1,4 +1,4 @@
-"""Services and controllers in wire format, with only their pod selectors."""
+"""Define services and controllers in wire format, with only their pod selectors."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Service(objects.WireStruct, frozen=True):
 
     @property
     def selector(self) -> selectors.Selector | None:
-        """The selector of its pods, or None."""
+        """Selector of the pods, or None if there is none."""
         return selectors.from_match_labels(self.spec.selector) if self.spec.selector else None
 
 
@@ -38,7 +38,7 @@ class Workload(objects.WireStruct, frozen=True):
 
     @property
     def selector(self) -> selectors.Selector | None:
-        """The selector of its pods, or None."""
+        """Selector of the pods, or None if there is none."""
         labels = self.spec.selector
         return None if labels is None else selectors.from_label_selector(labels)
 
@@ -49,4 +49,4 @@ WIRE_TYPES: dict[owner_selectors.OwnerKind, type[Service | Workload]] = {
     owner_selectors.OwnerKind.REPLICA_SET: Workload,
     owner_selectors.OwnerKind.STATEFUL_SET: Workload,
 }
-"""The struct from which each kind is decoded."""
+"""OwnerKind → the struct that decodes objects of this kind."""

@@ -1,7 +1,7 @@
-"""The selectors of services and controllers, which determine the pods that belong together.
+"""Store the selectors of services and controllers, which group pods.
 
-Default spread constraints have no selector of their own; they use those of the pod's services and
-of its controller.
+Default spread constraints have no selector; they use the selectors of the pod's services and of its
+controller.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from policysched.cluster.pods import pod_shape
 
 
 class OwnerKind(enum.Enum):
-    """Kinds that select pods; the value is (apiVersion, kind)."""
+    """Kinds of objects that select pods; the value is (apiVersion, kind)."""
 
     SERVICE = ("v1", "Service")
     REPLICATION_CONTROLLER = ("v1", "ReplicationController")
@@ -28,15 +28,15 @@ class OwnerSelectors:
     """The pod selectors of all services and controllers, updated by watch events."""
 
     def __init__(self) -> None:
-        """Start without any."""
+        """Start without selectors."""
         self.generation = 0
-        """Increases with every change."""
+        """A number that increases with every change."""
         self._selectors: dict[tuple[OwnerKind, str], dict[str, selectors.Selector]] = {}
 
     def set_selector(
         self, kind: OwnerKind, namespace: str, name: str, selector: selectors.Selector | None
     ) -> None:
-        """Set the selector of one object; None if the object was removed or selects nothing."""
+        """Set the selector of one object; None if the object is gone or selects nothing."""
         by_name = self._selectors.setdefault((kind, namespace), {})
         if by_name.get(name) == selector:
             return
@@ -47,10 +47,10 @@ class OwnerSelectors:
         self.generation += 1
 
     def get_owner_selector(self, shape: pod_shape.PodShape) -> selectors.Selector:
-        """Return the conjunction of the selectors of the pod's services and of its controller.
+        """Return the conjunction of the selectors of a pod's services and of its controller.
 
-        Without services and controller, it is the selector of everything. Requirements of a
-        ReplicationController replace those of services for the same label key.
+        Without services and controller, the result matches everything. Requirements of a
+        ReplicationController replace those of services with the same label key.
 
         Source: `plugins/helper/spread.go`, DefaultSelector.
         """

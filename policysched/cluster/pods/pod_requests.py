@@ -1,12 +1,11 @@
-"""The resource requests of a pod, in the integers that scheduling compares.
+"""Compute the resource requests of a pod as integers.
 
 Sources: component-helpers `resource/helpers.go` (PodRequests, AggregateContainerRequests),
 `pkg/scheduler/framework/types.go` (CalculateResource), KEP-753 (restartable init containers),
 KEP-1287 (in-place resize), KEP-2837 (pod-level resources), with the feature gates that
-kube-scheduler 1.36 has on by default.
+kube-scheduler 1.36 enables by default.
 
-Quantities are summed as whole billionths, the finest unit that Kubernetes reads, and the sum is
-rounded once at the end.
+Quantities are summed in billionths, the smallest unit of Kubernetes, and the sum is rounded once.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ MEMORY = "memory"
 EPHEMERAL_STORAGE = "ephemeral-storage"
 DEFAULT_CPU_MILLI = 100
 DEFAULT_MEMORY_BYTES = 200 * 1024 * 1024
-"""The default for containers without a request, in scores (`util/pod_resources.go`)."""
+"""Default requests in scores for containers without a request (`util/pod_resources.go`)."""
 
 Amounts: TypeAlias = dict[str, int]
 
@@ -41,16 +40,16 @@ _NATIVE_DOMAIN = "kubernetes.io/"
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class PodResourceRequests:
-    """The requests of a pod.
+    """The requests of a pod, in the forms that filters and scores use.
 
     Attributes:
-        amounts: resource name → int64: milli-CPU for cpu, whole units (bytes, pieces) for all
+        amounts: resource name → int64: milli-CPU for cpu, whole units (bytes or a count) for all
             others.
-        nonzero_cpu_milli, nonzero_memory_bytes: the amounts of a placed pod in scores, with the
-            defaults for containers without a request.
-        scored: the amounts of an incoming pod in the scores of NodeResourcesFit. Containers without
-            a request always count with their defaults, and pod-level requests are ignored (`fit.go`
-            creates its scorer without that feature).
+        nonzero_cpu_milli, nonzero_memory_bytes: requests of a placed pod in scores, with defaults
+            for containers without a request.
+        scored: requests of an incoming pod in scores of NodeResourcesFit. Containers without a
+            request always count with the defaults, and pod-level requests are ignored, because
+            `fit.go` creates its scorer without that feature.
     """
 
     amounts: Mapping[str, int]
@@ -60,12 +59,12 @@ class PodResourceRequests:
 
 
 def parse_amount(resource: str, text: objects.Quantity) -> int:
-    """Return a quantity of `resource` as int64: milli-CPU for cpu, else whole units."""
+    """Return a quantity of `resource` as int64: milli-CPU for cpu, whole units for all others."""
     return quantity.parse_milli_units(text) if resource == CPU else quantity.parse_whole_units(text)
 
 
 def is_extended_resource(name: str) -> bool:
-    """Return whether `name` is a resource that a device plugin or an operator provides.
+    """Return whether `name` is an extended resource, as device plugins and operators provide.
 
     Source: `pkg/apis/core/v1/helper/helpers.go`, IsExtendedResourceName.
     """
@@ -73,7 +72,7 @@ def is_extended_resource(name: str) -> bool:
 
 
 def is_scalar_resource(name: str) -> bool:
-    """Return whether `name` is counted in pieces (`util/utils.go`, IsScalarResourceName)."""
+    """Return whether `name` is a scalar resource (`util/utils.go`, IsScalarResourceName)."""
     return (
         is_extended_resource(name)
         or _NATIVE_DOMAIN in name
@@ -82,7 +81,7 @@ def is_scalar_resource(name: str) -> bool:
 
 
 def compute_pod_requests(pod: objects.Pod) -> PodResourceRequests:
-    """Return the requests of a pod: containers, init containers, pod level and overhead."""
+    """Return the requests of a pod from its containers, init containers, pod level and overhead."""
     pod_level = _get_pod_level_requests(pod)
     exact = _sum_with_overhead(pod, {}, pod_level)
     defaults = _DEFAULTS
@@ -99,15 +98,15 @@ def compute_pod_requests(pod: objects.Pod) -> PodResourceRequests:
 
 
 def compute_pod_limits(pod: objects.Pod) -> Amounts:
-    """Return the limits of a pod; a resource that is not in the result has no limit.
+    """Return the limits of a pod, for `get_resource_limit`.
 
-    For cpu, memory and ephemeral storage there is a limit only if every container, including init
-    containers, has one that is not 0, or if the pod as a whole has one. Of any other resource, a
-    container without a limit gets nothing, so there always is a limit, which is 0 if it is unset.
-    Such a 0 is not in the result either; `get_resource_limit` returns it.
+    CPU, memory and ephemeral storage have a limit only if every container, including init
+    containers, has a limit above 0, or if the pod level has one. Every other resource always has a
+    limit, because a container without a limit gets none of it. The result omits limits that are
+    unset; `get_resource_limit` returns 0 for those of other resources.
 
-    Sources: `resource/helpers.go` (PodLimits, AggregateContainerLimits) for the sum, kubelet
-    `cm/helpers_linux.go` (ResourceConfigForPod) for when the sum is a limit of the pod.
+    Sources: `resource/helpers.go` (PodLimits, AggregateContainerLimits) for the sum; kubelet
+    `cm/helpers_linux.go` (ResourceConfigForPod) for the cases in which the sum limits the pod.
     """
     total: Amounts = {}
     for container in pod.spec.containers:
@@ -138,7 +137,7 @@ def compute_pod_limits(pod: objects.Pod) -> Amounts:
 
 
 def get_resource_limit(limits: Amounts, resource: str) -> int | None:
-    """Return the limit of a resource in the `limits` of a pod; None for no limit."""
+    """Return the limit of a resource from the limits of a pod, or None for no limit."""
     return limits.get(resource, None if resource in (*_NATIVE, "pods") else 0)
 
 
@@ -148,10 +147,10 @@ def _list_all_containers(pod: objects.Pod) -> Iterator[objects.Container]:
 
 
 def compute_resized_requests(pod: objects.Pod) -> list[tuple[str, Amounts]]:
-    """Return the requests that a running pod holds and that differ from its spec (in-place resize).
+    """Return the requests that a running pod holds and that differ from its spec after a resize.
 
-    Each pair is the name of a container, or "" for the pod level, and amounts in billionths. The
-    result is empty for most running pods, because their status repeats the amounts of the spec.
+    Each item is (container name, or "" for the pod level; amounts in billionths). For most running
+    pods it is empty, because their status repeats the amounts of the spec.
     """
     if pod.status.resources is None and all(
         s.resources is None for s in _get_container_statuses(pod)
@@ -182,7 +181,7 @@ def _sum_with_overhead(
 
 
 def _sum_container_requests(pod: objects.Pod, defaults: Mapping[str, int]) -> Amounts:
-    """Return the larger of the sum of the containers and the peak of the init containers."""
+    """Return the sum of the containers or the peak of the init containers, whichever is larger."""
     total: Amounts = {}
     for container in pod.spec.containers:
         _add_amounts(total, dict(defaults) | _compute_container_requests(pod, container))
@@ -232,7 +231,7 @@ def _compute_held_amounts(
     actuated: objects.ResourceList,
     allocated: objects.ResourceList,
 ) -> Amounts:
-    """Return the maximum of spec, actuated and allocated; an infeasible resize excludes the spec.
+    """Return the maximum of spec, actuated and allocated; an infeasible resize omits the spec.
 
     Source: `resource/helpers.go`, determineEffectiveRequests.
     """

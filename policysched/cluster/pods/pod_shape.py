@@ -1,10 +1,9 @@
-"""The part of a pod that equal pods share; it is parsed once for all of them.
+"""Share the parsed fields of pods that are equal for scheduling.
 
-Pods of one workload differ in name and uid, and rarely in the fields that scheduling reads. A
-`PodShape` holds everything that depends only on these fields (requests, selectors, affinity terms,
-ports). So parsing, masks, raw scores and counter membership are computed once for each shape, not
-once for each pod (the idea of pod signatures, KEP-5598). `PodInfo` adds the facts of the single
-pod.
+Pods of one workload differ in name and uid, but rarely in the fields that scheduling reads. A
+`PodShape` contains everything that depends only on these fields: requests, selectors, affinity
+terms, ports. Parsing, masks, raw scores and counter membership are therefore computed once for each
+shape, not for each pod (like pod signatures, KEP-5598). `PodInfo` adds the fields of a single pod.
 """
 
 from __future__ import annotations
@@ -23,16 +22,16 @@ from policysched.cluster.pods import legacy_disks, pod_requests
 
 _POD_HASH_LABEL = "pod-template-hash"
 _INDEXES = itertools.count()
-"""Unique in the process: after a policy change, shapes of several caches are used together."""
+"""Unique in the process, because shapes of several caches coexist after a policy change."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class AffinityTerm:
-    """The pods of an affinity term (selector, namespaces) and the topology key of their domains.
+    """The pods of an affinity term, and the topology key of their domains.
 
-    `namespaces` are names. Pods of namespaces whose labels match `namespace_selector` count too;
-    None matches no namespace. The API server merges matchLabelKeys and mismatchLabelKeys into
-    `selector` before a scheduler sees them.
+    `namespaces` are names. Pods also match if the labels of their namespace match
+    `namespace_selector`; None matches no namespace. The API server has already merged
+    matchLabelKeys and mismatchLabelKeys into `selector`.
     """
 
     selector: selectors.Selector
@@ -46,12 +45,12 @@ class AffinityTerm:
         labels: Mapping[str, str],
         namespace_labels: Mapping[str, str] | None,
     ) -> bool:
-        """Return whether a term of the incoming pod matches a pod of `namespace`.
+        """Return whether a term of the incoming pod matches a pod in `namespace`.
 
-        An unknown namespace (`namespace_labels` None) is matched only by its name. A selector that
-        matches a namespace without labels matches all namespaces: kube-scheduler evaluates it a
-        second time without any labels (`interpodaffinity/plugin.go`,
-        mergeAffinityTermNamespacesIfNotEmpty, replaces the selector in a copy of the term).
+        An unknown namespace (`namespace_labels` None) matches only by name. A selector that matches
+        a namespace without labels matches all namespaces, because kube-scheduler also evaluates it
+        without labels (`interpodaffinity/plugin.go`, mergeAffinityTermNamespacesIfNotEmpty,
+        replaces the selector in a copy of the term).
         """
         selector = self.namespace_selector
         is_meant = namespace in self.namespaces or (
@@ -66,7 +65,7 @@ class AffinityTerm:
     def matches_incoming_pod(
         self, namespace: str, labels: Mapping[str, str], namespace_labels: Mapping[str, str]
     ) -> bool:
-        """Return whether a term of a placed pod matches an incoming pod of `namespace`.
+        """Return whether a term of a placed pod matches an incoming pod in `namespace`.
 
         An unknown namespace counts as a namespace without labels.
         """
@@ -79,7 +78,7 @@ class AffinityTerm:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class WeightedAffinityTerm:
-    """A preferred term; anti-affinity terms have a negative weight."""
+    """A preferred term; the weight of an anti-affinity term is negative."""
 
     term: AffinityTerm
     weight: int
@@ -87,7 +86,7 @@ class WeightedAffinityTerm:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class NodeTerm:
-    """A node selector term: label requirements and required node names, all ANDed."""
+    """A node selector term: label requirements and node name requirements, all ANDed."""
 
     labels: selectors.Selector
     fields: tuple[selectors.Requirement, ...] = ()
@@ -95,7 +94,7 @@ class NodeTerm:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class HostPort:
-    """A port claimed on the node; `0.0.0.0` conflicts with every address."""
+    """A port that a pod claims on its node; `0.0.0.0` conflicts with every address."""
 
     ip: str
     protocol: str
@@ -104,13 +103,13 @@ class HostPort:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class ClaimUse:
-    """A volume of a pod that is a PersistentVolumeClaim of the pod's namespace.
+    """The use of a PersistentVolumeClaim by a volume of a pod.
 
     Attributes:
         volume_name: `volumes[].name`.
-        claim_name: the claim; `<pod>-<volume>` for an ephemeral volume.
+        claim_name: name of the claim; `<pod>-<volume>` for an ephemeral volume.
         read_only: `persistentVolumeClaim.readOnly`.
-        is_ephemeral: whether the claim is created for the pod, which must own it.
+        is_ephemeral: whether the claim was created for the pod, which must own it.
     """
 
     volume_name: str
@@ -120,14 +119,14 @@ class ClaimUse:
 
 
 class PodShape:
-    """Everything that equal pods share.
+    """The fields that all pods of a shape share.
 
-    Compare shapes by identity: `PodShapeCache` has one object for equal pods. `index` is a small
-    unique number, never reused within a process. A pod with ephemeral volumes has a shape of its
-    own, because their claims are named after the pod and owned by it.
+    Compare shapes by identity: `PodShapeCache` returns one object for equal pods. `index` is unique
+    and never reused within a process. A pod with ephemeral volumes has its own shape, because their
+    claims are named after the pod and owned by it.
 
     Attributes:
-        has_volumes: whether it has a volume that a plugin reads; image volumes do not count.
+        has_volumes: whether the pod has a volume that a plugin reads; image volumes do not count.
     """
 
     def __init__(self, pod: objects.Pod, annotations: Mapping[str, str], index: int) -> None:
@@ -140,17 +139,17 @@ class PodShape:
         self.spec = pod.spec
         self.requests = pod_requests.compute_pod_requests(pod)
         self.has_volumes = any(_is_storage_volume(v) for v in pod.spec.volumes)
-        self._pod_name = pod.metadata.name  # read only if the shape belongs to this pod alone
+        self._pod_name = pod.metadata.name  # read only if the shape belongs to a single pod
 
     @functools.cached_property
     def request_key(self) -> tuple[tuple[str, int], ...]:
-        """A key of all requests that the NodeResources plugins read."""
+        """A key for caches of the requests that the NodeResources plugins read."""
         requests = self.requests
         return (*sorted(requests.amounts.items()), ("", 0), *sorted(requests.scored.items()))
 
     @functools.cached_property
     def limits(self) -> pod_requests.Amounts:
-        """The limits of the pods, see `pod_requests.compute_pod_limits`."""
+        """Limits of the pod; see `pod_requests.compute_pod_limits`."""
         return pod_requests.compute_pod_limits(objects.Pod(objects.ObjectMeta(), self.spec))
 
     @property
@@ -165,7 +164,7 @@ class PodShape:
 
     @functools.cached_property
     def required_node_terms(self) -> tuple[NodeTerm, ...] | None:
-        """Required node affinity: terms that are ORed; None if it is unset."""
+        """Required node affinity as terms that are ORed; None if unset."""
         affinity = self._affinity.node_affinity
         if affinity is None:
             return None
@@ -178,7 +177,7 @@ class PodShape:
 
     @functools.cached_property
     def preferred_node_terms(self) -> tuple[tuple[NodeTerm, int], ...]:
-        """Preferred node affinity as (term, weight), without terms that lack weight or content."""
+        """Preferred node affinity as (term, weight), without empty terms and terms of weight 0."""
         affinity = self._affinity.node_affinity
         preferred = affinity and affinity.preferred_during_scheduling_ignored_during_execution
         return tuple(
@@ -206,7 +205,7 @@ class PodShape:
 
     @functools.cached_property
     def host_ports(self) -> tuple[HostPort, ...]:
-        """Host ports of containers and of restartable init containers."""
+        """Host ports of containers and sidecars."""
         sidecars = (c for c in self.spec.init_containers if c.restart_policy == "Always")
         return tuple(
             HostPort(p.host_ip or "0.0.0.0", p.protocol or "TCP", p.host_port)  # noqa: S104 - the API's word for any address, nothing is bound here
@@ -225,18 +224,18 @@ class PodShape:
 
     @functools.cached_property
     def claims(self) -> tuple[ClaimUse, ...]:
-        """The claims of its volumes, in the order of the volumes, with repeats."""
+        """Claims of the volumes, in the order of the volumes, with repeats."""
         uses = (self._make_claim_use(volume) for volume in self.spec.volumes)
         return tuple(use for use in uses if use is not None)
 
     @functools.cached_property
     def disks(self) -> tuple[legacy_disks.DiskMount, ...]:
-        """The disks that it mounts without a claim."""
+        """Disks that the pod mounts without a claim."""
         return legacy_disks.list_pod_disks(self.spec.volumes)
 
     @functools.cached_property
     def workload(self) -> str:
-        """The value that `sameWorkload` compares: controller uid, else pod-template-hash."""
+        """The value that `sameWorkload` compares: controller uid, or else pod-template-hash."""
         return self.owner.uid if self.owner else self.labels.get(_POD_HASH_LABEL, "")
 
     def _make_claim_use(self, volume: objects.Volume) -> ClaimUse | None:
@@ -249,7 +248,7 @@ class PodShape:
 
     @property
     def own_name(self) -> str:
-        """The pod's name if the shape belongs to this pod alone, else ""."""
+        """Name of the pod if the shape belongs to a single pod, or else ""."""
         return self._pod_name if _depends_on_own_name(self.spec) else ""
 
     @property
@@ -284,10 +283,10 @@ class PodShape:
 
 @dataclasses.dataclass(slots=True, eq=False)
 class PodInfo:
-    """A pod object with its shape.
+    """A pod object and its shape.
 
     Attributes:
-        uid: its uid, or its key if the object has none.
+        uid: uid of the pod, or its key if the object has none.
     """
 
     pod: objects.Pod
@@ -305,21 +304,21 @@ class PodInfo:
 
     @property
     def is_terminating(self) -> bool:
-        """Whether deletion of the pod has begun."""
+        """Whether the pod is being deleted."""
         return self.pod.metadata.deletion_timestamp is not None
 
 
 class PodShapeCache:
-    """Finds the shape of a pod among those in use and the most recently used ones.
+    """Interns the shapes of pods: those in use, and the most recently used ones.
 
-    Jobs and rollouts continually create new shapes, so a shape without pods is soon dropped.
+    Jobs and rollouts continually create new shapes, so unused shapes are soon dropped.
     """
 
     def __init__(self, annotation_keys: frozenset[str] = frozenset(), limit: int = 1_000) -> None:
         """Keep up to `limit` recently used shapes, even if no pod has them.
 
-        Annotations often differ between pods that are otherwise equal. So a shape contains only the
-        annotations with the given keys, which are those that an active policy reads.
+        Annotations often differ between otherwise equal pods. Shapes therefore contain only the
+        annotations in `annotation_keys`, which active policies read.
         """
         self._annotation_keys = annotation_keys
         self._recent: OrderedDict[bytes, PodShape] = OrderedDict()
@@ -328,21 +327,21 @@ class PodShapeCache:
         self._encoder = msgspec.json.Encoder(order="sorted")
 
     def set_annotation_keys(self, keys: frozenset[str]) -> frozenset[str]:
-        """Include the annotations with these keys, and no others, in new shapes.
+        """Include only the annotations with these keys in new shapes.
 
         Returns:
-            The keys that were added or removed; the shape of a pod without them is unchanged.
+            The added or removed keys; pods without these annotations keep their shape.
         """
         changed = keys ^ self._annotation_keys
         self._annotation_keys = keys
         return changed
 
     def make_info(self, pod: objects.Pod) -> PodInfo:
-        """Return `pod` with its shape."""
+        """Return a `PodInfo` for the pod."""
         return PodInfo(pod, self.intern_shape(pod))
 
     def intern_shape(self, pod: objects.Pod) -> PodShape:
-        """Return the shape of `pod`, the same object for all equal pods."""
+        """Return the shape of the pod; equal pods get the same object."""
         annotations = self._select_read_annotations(pod)
         signature = self._compute_signature(pod, annotations)
         shape = self._recent.get(signature)
@@ -375,9 +374,9 @@ class PodShapeCache:
 
 
 def make_shared_spec(spec: objects.PodSpec) -> objects.PodSpec:
-    """Return the spec without fields that differ within a workload and that scheduling never reads.
+    """Return the spec without fields that differ within a workload and that scheduling ignores.
 
-    Volumes of kinds that are not decoded are dropped: every pod with a service account has a
+    Volumes of kinds that are not decoded are dropped: pods with a service account have a
     `kube-api-access-…` volume with a random name.
     """
     volumes = tuple(v for v in spec.volumes if v != objects.Volume(name=v.name))
@@ -396,9 +395,9 @@ def _is_storage_volume(volume: objects.Volume) -> bool:
 
 
 def make_affinity_term(term: objects.PodAffinityTerm, namespace: str) -> AffinityTerm:
-    """Return the canonical term.
+    """Convert a term of a pod in `namespace` to its canonical form.
 
-    Without namespaces and namespace selector it matches the pod's own namespace.
+    A term without namespaces and namespace selector matches the namespace of its own pod.
 
     Source: `pkg/scheduler/framework/types.go`, getNamespacesFromPodAffinityTerm.
     """
@@ -416,7 +415,7 @@ def make_affinity_term(term: objects.PodAffinityTerm, namespace: str) -> Affinit
 def _has_readable_selectors(term: objects.PodAffinityTerm) -> bool:
     """Return whether Kubernetes can parse both selectors.
 
-    If not, all of the pod's terms of the same kind are ignored.
+    Otherwise, all terms of the same kind of the pod are ignored.
 
     Source: `k8s.io/kube-scheduler/framework`, GetAffinityTerms.
     """
@@ -425,7 +424,7 @@ def _has_readable_selectors(term: objects.PodAffinityTerm) -> bool:
 
 
 def make_node_term(term: objects.NodeSelectorTerm) -> NodeTerm:
-    """Return the canonical node selector term; an invalid requirement makes it match nothing."""
+    """Convert a node selector term; an invalid requirement makes it match nothing."""
     labels = objects.LabelSelector(match_expressions=term.match_expressions)
     fields = [selectors.from_requirement(f) for f in term.match_fields]
     known = tuple(f for f in fields if f is not None)

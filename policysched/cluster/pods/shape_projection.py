@@ -1,7 +1,7 @@
-"""Keys of pods that differ only in fields that are not read, although their shapes differ.
+"""Compute cache keys that ignore fields of pods that no plugin reads.
 
-Every Job has its own labels and owner, so its pods have their own shape. For cached results of an
-incoming pod they are equal as long as no plugin reads these labels.
+Every Job has its own labels and owner, so its pods have their own shape. Cached results for an
+incoming pod apply to all of them unless a plugin reads these fields.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _ENCODER = msgspec.json.Encoder(order="sorted")
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class ShapeProjection:
-    """The fields that are read from an incoming pod besides its namespace, spec and requests.
+    """The fields that plugins read from an incoming pod, besides its namespace, spec and requests.
 
     Attributes:
         label_keys: keys of the labels that are read.
@@ -30,8 +30,8 @@ class ShapeProjection:
     def make_projection_key(self, shape: pod_shape.PodShape) -> bytes:
         """Return a key that is equal for shapes that agree in all fields that are read.
 
-        Shapes contain only annotations that a policy reads, so all of these are part of the key. Of
-        the owner, only the kind is read.
+        The key contains all annotations, because shapes have only annotations that policies read.
+        Only the kind of the owner is read.
         """
         return _ENCODER.encode(
             (

@@ -1,1 +1,1 @@
-"""Volumes, claims, classes and CSI objects: the store, assumed volumes, attachments."""
+"""Store volumes, claims, classes and CSI objects, assumed volumes and attachments."""

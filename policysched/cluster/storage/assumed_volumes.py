@@ -1,9 +1,10 @@
-"""Volumes and claims as they will be when the scheduler's decisions are written.
+"""Track volumes and claims that the scheduler has decided to write but not yet written.
 
-A pod's claims are bound in the background, after the next pods have been scheduled. So a volume
-that is assigned to a claim, and a claim that is assigned to a node, are assumed here immediately,
-and the next cycle does not use them again. The API server takes precedence: an assumption applies
-to one version of an object and ends with it (`plugins/volumebinding/passive_assume_cache.go`).
+The claims of a pod are bound in the background, after the next pods have been scheduled. A volume
+that is assigned to a claim, and a claim that is assigned to a node, are therefore assumed
+immediately, so that the next cycle does not use them again. The API server takes precedence: an
+assumption applies to one version of an object and ends with it
+(`plugins/volumebinding/passive_assume_cache.go`).
 """
 
 from __future__ import annotations
@@ -22,12 +23,12 @@ ToldT_co = TypeVar("ToldT_co", covariant=True)
 
 
 class ObservedObjects(Protocol[ToldT_co]):
-    """The objects as the API server last reported them; `storage.ObjectStore` implements it."""
+    """Objects in the version that the API server last reported, such as `storage.ObjectStore`."""
 
     changes: change_log.ChangeLog[tuple[str, str]]
 
     def get(self, name: str, namespace: str = "") -> ToldT_co | None:
-        """Return an object by name, or None."""
+        """Return the object with this name, or None."""
         ...
 
     def list_group(self, key: str) -> tuple[ToldT_co, ...]:
@@ -36,7 +37,7 @@ class ObservedObjects(Protocol[ToldT_co]):
 
 
 class AssumedObjects(Generic[ObjectT]):
-    """The objects of one store, with assumed objects in place of the observed ones."""
+    """The objects of one store, with assumed versions in place of observed versions."""
 
     def __init__(self, store: ObservedObjects[ObjectT]) -> None:
         """Start without assumptions about the objects of `store`."""
@@ -46,29 +47,29 @@ class AssumedObjects(Generic[ObjectT]):
 
     @property
     def count(self) -> int:
-        """The number of assumptions."""
+        """Number of current assumptions."""
         self._forget_outdated()
         return len(self._assumed)
 
     def get(self, name: str, namespace: str = "") -> ObjectT | None:
-        """Return an object, or its assumed version; None if no object has this name."""
+        """Return the assumed or else the observed version of an object, or None."""
         told = self._store.get(name, namespace)
         return None if told is None else self._get_assumed_or_told(told)
 
     def list_group(self, key: str) -> Sequence[ObjectT]:
-        """Return the objects of one group of the store, or their assumed versions."""
+        """Return the objects of one group of the store, in their assumed versions if any."""
         told = self._store.list_group(key)
         return [self._get_assumed_or_told(item) for item in told] if self._assumed else told
 
     @property
     def cursor(self) -> tuple[int, int]:
-        """The position for `list_changes_since`."""
+        """The current position, for `list_changes_since`."""
         return self._store.changes.generation, self._changes.generation
 
     def list_changes_since(self, moment: tuple[int, int]) -> set[tuple[str, str]] | None:
-        """Return (namespace, name) of objects that changed since; None if entries are gone.
+        """Return the (namespace, name) of objects changed since; None if entries were dropped.
 
-        New assumptions and restored objects count as changes.
+        New and restored assumptions count as changes.
         """
         told, assumed = (
             self._store.changes.list_changes_since(moment[0]),
@@ -77,13 +78,13 @@ class AssumedObjects(Generic[ObjectT]):
         return None if told is None or assumed is None else {*told, *assumed}
 
     def assume(self, item: ObjectT) -> None:
-        """Replace an object by `item` until it is restored or the API server changes it."""
+        """Assume `item` until it is restored or the API server reports a new version."""
         self._forget_outdated()
         self._assumed[_make_object_key(item)] = item
         self._changes.note_changed_item(_make_object_key(item))
 
     def restore(self, item: ObjectT) -> None:
-        """Drop the assumption about the version that `item` has, if it exists."""
+        """Drop the assumption about the version of `item`, if it exists."""
         assumed = self._assumed.get(_make_object_key(item))
         if assumed is not None and _have_same_version(assumed, item):
             del self._assumed[_make_object_key(item)]
@@ -102,7 +103,7 @@ class AssumedObjects(Generic[ObjectT]):
 
 
 class AssumedVolumes:
-    """Volumes and claims with assumptions.
+    """The assumed and observed versions of volumes and claims.
 
     Attributes:
         volumes: PersistentVolumes, grouped by class name.

@@ -1,9 +1,8 @@
-"""The number of volumes of each CSI driver on the nodes, and their limits.
+"""Count the volumes of each CSI driver on the nodes, and their limits.
 
-A node holds the volumes of its pods and those of its VolumeAttachments; each volume counts once. A
-row is recounted from scratch when one of its inputs has changed: its pods, the claims, volumes and
-classes that were looked up for them, its attachments, its CSINode. Rows without limits are not
-counted.
+A node has the volumes of its pods and those of its VolumeAttachments; each volume counts once. A
+row is recounted when one of its inputs changes: its pods, the claims, volumes and classes that were
+looked up for them, its attachments or its CSINode. Rows without limits are not counted.
 
 Source: `plugins/nodevolumelimits/csi.go`, Filter, getNodeVolumeAttachmentInfo.
 """
@@ -35,15 +34,15 @@ _WATCHED: tuple[type[storage_objects.StorageObject], ...] = (
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class _NodeVolumeCounts:
-    """The counts of one node.
+    """The volumes and limits of one node.
 
     Attributes:
-        has_csi_node: whether it has a CSINode.
-        limits: limits by driver.
-        counts: volumes of pods and of attachments, by driver.
-        held: volumes of pods.
-        problem: the reason why the volumes of some pod are unknown, or "".
-        counted_from: the objects that were looked up, including missing ones.
+        has_csi_node: whether the node has a CSINode.
+        limits: driver → maximum number of volumes.
+        counts: driver → number of volumes of pods and attachments.
+        held: volumes of the pods on the node.
+        problem: why the volumes of some pod are unknown; "" if all are known.
+        counted_from: objects that were looked up, including missing objects.
     """
 
     has_csi_node: bool = False
@@ -58,15 +57,14 @@ _EMPTY = _NodeVolumeCounts()
 
 
 class AttachedVolumeCounts:
-    """Volumes and limits of all rows; current after `refresh`.
+    """The volumes and limits of all rows, as of the last `refresh`.
 
     Attributes:
-        problems: the reason why the volumes of some pod are unknown, by row; only for rows with
-            limits.
+        problems: row → why the volumes of some pod are unknown; only for rows with limits.
     """
 
     def __init__(self, stored: storage.Storage, nodes: columns.NodeColumns) -> None:
-        """Start with no row counted; `refresh` reads `stored` and `nodes`."""
+        """Start without counts; `refresh` reads `stored` and `nodes`."""
         self.stored = stored
         self.problems: dict[int, str] = {}
         self._nodes = nodes
@@ -101,7 +99,7 @@ class AttachedVolumeCounts:
         """Return bool (N,): the nodes whose limit for `driver` the `volumes` would exceed.
 
         All `volumes` must be of `driver`. Volumes that pods of the node already use are not counted
-        twice. A node to which nothing is added passes even beyond its limit.
+        twice. A node to which no volume is added passes, even if it exceeds its limit.
         """
         size = self._nodes.size
         new = frozenset(volumes)
@@ -110,20 +108,20 @@ class AttachedVolumeCounts:
             added[list(self._holders.get_rows(volume))] -= 1
         limit = self._limits.get_counts(driver, size)
         after = self._counts.get_counts(driver, size) + added
-        # Limits are stored plus 1, so `>=` means beyond the limit.
+        # Limits are stored plus 1, so `>=` means that the limit is exceeded.
         return (limit > 0) & (added > 0) & (after >= limit)
 
     # --- counting --------------------------------------------------------------------------------
 
     def refresh(self) -> None:
-        """Recount the rows whose inputs changed since the last call."""
+        """Recount the rows whose inputs have changed since the last call."""
         self._rows.extend([_EMPTY] * (self._nodes.size - len(self._rows)))
         stale = self._find_stale_rows()
         for row in range(self._nodes.size) if stale is None else sorted(stale):
             self._set_row_counts(row, self._count_row_volumes(row))
 
     def _find_stale_rows(self) -> set[int] | None:
-        """Return the rows that must be recounted; None for all."""
+        """Return the rows to recount, or None for all rows."""
         row_news = [follower.read_changes() for follower in self._row_news]
         object_news = {
             kind: follower.read_changes() for kind, follower in self._object_news.items()
@@ -139,6 +137,7 @@ class AttachedVolumeCounts:
     def _find_affected_rows(
         self, kind: type[storage_objects.StorageObject], key: tuple[str, str]
     ) -> Iterator[int]:
+        """Yield the rows that depend on an object, or whose node it names."""
         yield from self._dependents.get_rows((kind, key))
         node_name = ""
         if kind is storage_objects.CSINode:
@@ -151,6 +150,7 @@ class AttachedVolumeCounts:
             yield row
 
     def _count_row_volumes(self, row: int) -> _NodeVolumeCounts:
+        """Count the volumes of one row from its pods and attachments."""
         name = self._nodes.names[row]
         csi_node = self.stored.csi_nodes.get(name)
         if csi_node is None:
@@ -172,7 +172,7 @@ class AttachedVolumeCounts:
     ) -> tuple[frozenset[csi_migration.CSIVolumeIdentity], str]:
         """Return the volumes of the row's pods, and the first problem with them.
 
-        Missing claims are not a problem, as in kube-scheduler.
+        As in kube-scheduler, missing claims are not a problem.
         """
         held: set[csi_migration.CSIVolumeIdentity] = set()
         for pod in self.stored.pods.get_pods(row):
@@ -186,7 +186,7 @@ class AttachedVolumeCounts:
     def _find_attached_volumes(
         self, node_name: str, lookup: csi_volumes.RecordingLookup
     ) -> set[csi_migration.CSIVolumeIdentity]:
-        """Return the volumes that the VolumeAttachments of the node name."""
+        """Return the volumes of the node's VolumeAttachments."""
         attached = set()
         for attachment in self.stored.attachments.list_group(node_name):
             lookup.note_object(attachment)
@@ -200,6 +200,7 @@ class AttachedVolumeCounts:
         return attached
 
     def _set_row_counts(self, row: int, new: _NodeVolumeCounts) -> None:
+        """Replace the counts of one row, in all columns and indexes."""
         old, self._rows[row] = self._rows[row], new
         self._has_csi_node.add(row, new.has_csi_node - old.has_csi_node)
         self._limited_drivers.add(row, len(new.limits) - len(old.limits))
@@ -213,7 +214,7 @@ class AttachedVolumeCounts:
 
 
 def _encode_limits(row: _NodeVolumeCounts) -> dict[str, int]:
-    """Return limits plus 1; the value 0 means no limit."""
+    """Return the limits plus 1, because 0 in a column means no limit."""
     return {driver: limit + 1 for driver, limit in row.limits.items()}
 
 
@@ -224,12 +225,12 @@ class _CountsByDriver:
         self._columns: dict[str, count_column.CountColumn] = {}
 
     def get_counts(self, driver: str, size: int) -> columns.IntArray:
-        """Return int64 (size,)."""
+        """Return int64 (size,): the numbers of one driver."""
         column = self._columns.get(driver)
         return np.zeros(size, np.int64) if column is None else column.get_counts(size)
 
     def change_row_counts(self, row: int, old: Mapping[str, int], new: Mapping[str, int]) -> None:
-        """Replace the numbers `old` of a row by `new`."""
+        """Replace the numbers `old` of a row by `new`; both are keyed by driver."""
         for driver in {*old, *new}:
             column = self._columns.setdefault(driver, count_column.CountColumn())
             column.add(row, new.get(driver, 0) - old.get(driver, 0))
@@ -238,7 +239,7 @@ class _CountsByDriver:
 
 
 class _RowsByKey(Generic[KeyT]):
-    """An index of rows by the keys that they have."""
+    """An index of rows by their keys."""
 
     def __init__(self) -> None:
         self._rows: dict[KeyT, set[int]] = {}

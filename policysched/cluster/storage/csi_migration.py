@@ -1,8 +1,8 @@
-"""The CSI volumes to which in-tree volumes are translated.
+"""Translate in-tree volumes to CSI volumes.
 
-kube-scheduler counts in-tree volumes of five plugins against the limits of the CSI drivers that
-replaced them. Sources: csi-translation-lib `plugins/*.go` (names, volume handles, error texts),
-`plugins/nodevolumelimits/utils.go`, isCSIMigrationOn (the five).
+kube-scheduler counts the volumes of five in-tree plugins against the limits of the CSI drivers that
+replaced them. Sources: csi-translation-lib `plugins/*.go` (names, volume handles, error texts);
+`plugins/nodevolumelimits/utils.go`, isCSIMigrationOn (the five plugins).
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ DRIVERS = {
     "kubernetes.io/portworx-volume": "pxd.portworx.com",
     "kubernetes.io/vsphere-volume": "csi.vsphere.vmware.com",
 }
-"""CSI driver by in-tree plugin."""
+"""In-tree plugin → CSI driver."""
 COUNTED = frozenset(DRIVERS) - {"kubernetes.io/azure-file", "kubernetes.io/vsphere-volume"}
-"""The in-tree plugins whose volumes count against the limits of their drivers."""
+"""In-tree plugins whose volumes count against the limits of their CSI drivers."""
 
 _BETA_ZONE = "failure-domain.beta.kubernetes.io/zone"
 _ZONE = "topology.kubernetes.io/zone"
@@ -48,7 +48,7 @@ _PLUGIN_OF = {
 
 
 class CSIVolumeIdentity(NamedTuple):
-    """A volume as its driver identifies it; an unprovisioned one has a claim and no handle."""
+    """A volume as its driver identifies it; an unprovisioned volume has a claim, no handle."""
 
     driver: str
     handle: str
@@ -65,7 +65,7 @@ class UntranslatableVolume:
 def find_in_tree_plugin(
     source: objects.Volume | storage_objects.PersistentVolumeSpec,
 ) -> str | None:
-    """Return the in-tree plugin of a volume if a CSI driver replaces it, else None."""
+    """Return the in-tree plugin of a volume if a CSI driver replaces it, or None."""
     for field, plugin in _PLUGIN_OF.items():
         if getattr(source, field) is not None:
             return plugin
@@ -75,7 +75,7 @@ def find_in_tree_plugin(
 def translate_inline_volume(
     volume: objects.Volume,
 ) -> CSIVolumeIdentity | UntranslatableVolume | None:
-    """Return the CSI volume of an inline volume of a pod; None if it does not count."""
+    """Return the CSI volume of an inline volume of a pod, or None if it does not count."""
     plugin = find_in_tree_plugin(volume)
     if plugin not in COUNTED:
         return None
@@ -91,7 +91,7 @@ def translate_inline_volume(
 def translate_persistent_volume(
     volume: storage_objects.PersistentVolume,
 ) -> CSIVolumeIdentity | UntranslatableVolume | None:
-    """Return the CSI volume of an in-tree PersistentVolume; None if it does not count."""
+    """Return the CSI volume of an in-tree PersistentVolume, or None if it does not count."""
     plugin = find_in_tree_plugin(volume.spec)
     if plugin not in COUNTED:
         return None
@@ -110,7 +110,7 @@ def translate_persistent_volume(
 def _make_volume_handle(
     source: objects.Volume | storage_objects.PersistentVolumeSpec,
 ) -> str | UntranslatableVolume:
-    """Return the handle of a volume whose handle depends only on the source."""
+    """Return the handle of a volume if it depends only on the volume source."""
     if source.aws_elastic_block_store is not None:
         return _make_ebs_handle(source.aws_elastic_block_store.volume_id)
     if source.azure_disk is not None:
@@ -121,7 +121,7 @@ def _make_volume_handle(
 
 
 def _make_gce_handle(name: str, zone_label: str) -> str | UntranslatableVolume:
-    """Return the handle of a disk in one zone, in several zones, or in an unknown zone.
+    """Return the handle of a GCE disk in one zone, several zones or an unknown zone.
 
     Source: `gce_pd.go`, TranslateInTreePVToCSI.
     """
@@ -135,7 +135,7 @@ def _make_gce_handle(name: str, zone_label: str) -> str | UntranslatableVolume:
 
 
 def _find_gce_region(zones: list[str]) -> str | UntranslatableVolume:
-    """Return the common region of the zones; `us-east1-b` is in `us-east1`."""
+    """Return the common region of the zones; the region of `us-east1-b` is `us-east1`."""
     regions = set()
     for zone in zones:
         region = zone.rpartition("-")[0]
@@ -152,7 +152,7 @@ def _find_gce_region(zones: list[str]) -> str | UntranslatableVolume:
 
 
 def _make_ebs_handle(volume_id: str) -> str | UntranslatableVolume:
-    """Return the volume ID in `aws://zone/vol-1`; an ID without this scheme is unchanged."""
+    """Return the volume ID from `aws://zone/vol-1`; an ID without this scheme is unchanged."""
     if not volume_id.startswith(_EBS_SCHEME):
         return volume_id
     path = urllib.parse.unquote(urllib.parse.urlsplit(volume_id).path).strip("/")

@@ -1,8 +1,7 @@
-"""The CSI volumes that must be attached to the node of a pod.
+"""Find the CSI volumes that must be attached to the node of a pod.
 
 Source: `plugins/nodevolumelimits/csi.go`, filterAttachableVolumes. A claim without a volume counts
-for the driver with which its class will provision it. In-tree volumes count only on nodes that have
-a CSINode.
+for the driver that will provision it. In-tree volumes count only on nodes with a CSINode.
 """
 
 from __future__ import annotations
@@ -16,11 +15,11 @@ from policysched.cluster.pods import pod_shape
 from policysched.cluster.storage import csi_migration, storage
 
 Dependency: TypeAlias = tuple[type[storage_objects.StorageObject], tuple[str, str]]
-"""The type of an object and its (namespace, name)."""
+"""Type of an object, and its (namespace, name)."""
 
 
 class RecordingLookup:
-    """Looks up objects and records which were requested, even if they do not exist."""
+    """Looks up objects and records the lookups, including those of missing objects."""
 
     def __init__(self, stored: storage.Storage) -> None:
         """Look up objects in `stored`."""
@@ -28,22 +27,22 @@ class RecordingLookup:
         self.looked_for: set[Dependency] = set()
 
     def find_claim(self, namespace: str, name: str) -> storage_objects.PersistentVolumeClaim | None:
-        """Return a claim, or None, and record the lookup."""
+        """Record the lookup of a claim; return the claim, or None."""
         self.looked_for.add((storage_objects.PersistentVolumeClaim, (namespace, name)))
         return self._stored.claims.get(name, namespace)
 
     def find_volume(self, name: str) -> storage_objects.PersistentVolume | None:
-        """Return a PersistentVolume, or None, and record the lookup."""
+        """Record the lookup of a PersistentVolume; return it, or None."""
         self.looked_for.add((storage_objects.PersistentVolume, ("", name)))
         return self._stored.volumes.get(name)
 
     def find_storage_class(self, name: str) -> storage_objects.StorageClass | None:
-        """Return a StorageClass, or None, and record the lookup."""
+        """Record the lookup of a StorageClass; return it, or None."""
         self.looked_for.add((storage_objects.StorageClass, ("", name)))
         return self._stored.classes.get(name)
 
     def note_object(self, item: storage_objects.StorageObject) -> None:
-        """Record an object that was found in another way."""
+        """Record an object that was found without a lookup."""
         self.looked_for.add((type(item), (item.metadata.namespace, item.metadata.name)))
 
 
@@ -58,9 +57,9 @@ class UnresolvedVolume:
 def resolve_volumes(
     pod: pod_shape.PodInfo, lookup: RecordingLookup, *, has_csi_node: bool
 ) -> Iterator[csi_migration.CSIVolumeIdentity | UnresolvedVolume]:
-    """Yield the CSI volume, or the problem, of each volume of a pod that has either, in order.
+    """Yield the CSI volume or the problem of each volume of a pod that has either, in order.
 
-    `has_csi_node`: whether the node has a CSINode.
+    `has_csi_node` is whether the node has a CSINode.
     """
     uses = iter(pod.shape.claims)
     for volume in pod.shape.spec.volumes:
@@ -86,6 +85,7 @@ def _resolve_inline(
 def _resolve_claim_use(
     pod: pod_shape.PodInfo, use: pod_shape.ClaimUse, lookup: RecordingLookup, *, has_csi_node: bool
 ) -> csi_migration.CSIVolumeIdentity | UnresolvedVolume | None:
+    """Resolve the claim of a pod, or return why it is missing or not owned by the pod."""
     name, namespace = use.claim_name, pod.shape.namespace
     if not name:
         return UnresolvedVolume("PersistentVolumeClaim had no name")
@@ -104,7 +104,7 @@ def _resolve_claim_use(
 def _resolve_claim(
     claim: storage_objects.PersistentVolumeClaim, lookup: RecordingLookup, *, has_csi_node: bool
 ) -> csi_migration.CSIVolumeIdentity | None:
-    """Return the CSI volume behind a claim, to count it as attached; None if there is none."""
+    """Return the CSI volume of a claim, or None if no attached volume counts for it."""
     name = claim.spec.volume_name
     volume = lookup.find_volume(name) if name else None
     if volume is None:

@@ -1,7 +1,7 @@
-"""Volumes, claims, classes and CSI objects, by name and by the groups that plugins need.
+"""Store volumes, claims, classes and CSI objects, by name and in the groups that plugins read.
 
-There is one store for each kind, updated by watch events. It contains the objects as the API server
-reported them. Decisions of the scheduler that are not written yet are in `Storage.assumed`.
+There is one store for each kind, updated by watch events, with the objects as the API server
+reported them. `Storage.assumed` has the decisions that are not written yet.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ ObjectT = TypeVar("ObjectT", bound=storage_objects.StorageObject)
 
 
 class ObjectStore(Generic[ObjectT]):
-    """The objects of one kind, in the order of their first addition.
+    """The objects of one kind, in the order in which they were first added.
 
     Attributes:
-        changes: (namespace, name) of objects that were added, changed or removed.
+        changes: log of the (namespace, name) of added, changed and removed objects.
     """
 
     def __init__(self, group_of: Callable[[ObjectT], str] | None = None) -> None:
-        """Start empty; `group_of` returns the key under which `list_group` finds an object."""
+        """Start empty; `group_of` returns the group of an object, for `list_group`."""
         self.changes = change_log.ChangeLog[tuple[str, str]]()
         self._group_of = group_of
         self._objects: dict[tuple[str, str], ObjectT] = {}
@@ -32,7 +32,7 @@ class ObjectStore(Generic[ObjectT]):
 
     @property
     def generation(self) -> int:
-        """Increases with every change, so that cached results can be validated."""
+        """A number that increases with every change, to validate cached results."""
         return self.changes.generation
 
     def __len__(self) -> int:
@@ -44,7 +44,7 @@ class ObjectStore(Generic[ObjectT]):
         return iter(self._objects.values())
 
     def get(self, name: str, namespace: str = "") -> ObjectT | None:
-        """Return an object by name, or None."""
+        """Return the object with this name, or None."""
         return self._objects.get((namespace, name))
 
     def list_group(self, key: str) -> tuple[ObjectT, ...]:
@@ -52,7 +52,7 @@ class ObjectStore(Generic[ObjectT]):
         return tuple(self._groups.get(key, {}).values())
 
     def set(self, item: ObjectT) -> ObjectT | None:
-        """Add or replace an object; return the former one, or None."""
+        """Add or replace an object; return the previous version, or None."""
         key = _make_object_key(item)
         old = self._objects.get(key)
         self._objects[key] = item
@@ -65,7 +65,7 @@ class ObjectStore(Generic[ObjectT]):
         return old
 
     def remove(self, name: str, namespace: str = "") -> ObjectT | None:
-        """Remove an object; return its last state, or None if it is unknown."""
+        """Remove an object; return its last version, or None if it is unknown."""
         key = (namespace, name)
         old = self._objects.pop(key, None)
         if old is not None:
@@ -84,18 +84,18 @@ class ObjectStore(Generic[ObjectT]):
 
 
 class Storage:
-    """Everything that volume plugins read besides pods and nodes.
+    """The storage objects that volume plugins read, and the pods that use them.
 
     Attributes:
-        volumes: PersistentVolumes by name; grouped by class name ("" for none).
-        claims: PersistentVolumeClaims by name and namespace.
-        classes: StorageClasses by name.
-        csi_nodes: CSINodes by name, which is the name of the node.
-        drivers: CSIDrivers by name.
-        capacities: CSIStorageCapacities by name and namespace; grouped by class name.
-        attachments: VolumeAttachments by name; grouped by node name.
-        pods: the placed and assumed pods that have volumes.
-        assumed: volumes and claims as they will be when the scheduler's decisions are written.
+        volumes: PersistentVolumes, grouped by class name ("" for none).
+        claims: PersistentVolumeClaims.
+        classes: StorageClasses.
+        csi_nodes: CSINodes; each has the name of its node.
+        drivers: CSIDrivers.
+        capacities: CSIStorageCapacities, grouped by class name.
+        attachments: VolumeAttachments, grouped by node name.
+        pods: placed and assumed pods that have volumes.
+        assumed: volumes and claims, with decisions of the scheduler that are not written yet.
     """
 
     def __init__(self) -> None:
@@ -123,11 +123,11 @@ class Storage:
 
     @property
     def generation(self) -> int:
-        """Increases with every change of an object, not of pods; see `VolumePods.generation`."""
+        """A number that increases when an object changes; for pods, see `VolumePods.generation`."""
         return sum(store.generation for store in self._stores.values())
 
     def get_store(self, kind: type[ObjectT]) -> ObjectStore[ObjectT]:
-        """Return the store of the objects of one type."""
+        """Return the store for objects of one type."""
         return self._stores[kind]
 
 

@@ -1,4 +1,4 @@
-"""The placed pods that have volumes, their rows, and the claims that they use.
+"""Track the placed pods that have volumes, and the claims that they use.
 
 Pods without volumes are not stored here and cost one comparison.
 """
@@ -12,11 +12,11 @@ from policysched.cluster.pods import legacy_disks, pod_shape
 
 
 class VolumePods:
-    """Placed and assumed pods that have volumes.
+    """Placed and assumed pods that have volumes, by row.
 
     Attributes:
-        changes: the rows on which such a pod was added or removed.
-        disks: the mounts of disks without a claim.
+        changes: log of rows on which a pod with volumes was added or removed.
+        disks: mounts of disks without a claim.
     """
 
     def __init__(self) -> None:
@@ -28,12 +28,12 @@ class VolumePods:
 
     @property
     def generation(self) -> int:
-        """Increases when a pod with volumes is added or removed."""
+        """A number that increases when a pod with volumes is added or removed."""
         return self.changes.generation
 
     @property
     def rows(self) -> Collection[int]:
-        """The rows that have such pods."""
+        """Rows with pods that have volumes."""
         return self._on_row.keys()
 
     def get_pods(self, row: int) -> Collection[pod_shape.PodInfo]:
@@ -41,21 +41,21 @@ class VolumePods:
         return self._on_row.get(row, {}).values()
 
     def has_pod_on_row(self, row: int, uid: str) -> bool:
-        """Return whether the pod with this uid is on a row and has volumes."""
+        """Return whether the row has a pod with this uid and volumes."""
         return uid in self._on_row.get(row, {})
 
     def count_claim_uses(self, namespace: str, claim_name: str) -> Mapping[int, int]:
         """Return row → number of volumes of placed pods that name the claim, except ephemeral ones.
 
-        A pod that names a claim twice counts twice. Rows may be dead; `Snapshot.is_claim_used`
-        ignores those.
+        A pod that names a claim twice counts twice. Rows can be dead; `Snapshot.is_claim_used`
+        ignores dead rows.
 
         Source: `framework/types.go`, updatePVCRefCounts.
         """
         return self._uses.get(claim_name, {}).get(namespace, {})
 
     def count_claim_uses_anywhere(self, claim_name: str) -> Collection[Mapping[int, int]]:
-        """Return the same for the claims of this name in all namespaces."""
+        """Return the same counts for the claims with this name, one mapping for each namespace."""
         return self._uses.get(claim_name, {}).values()
 
     def add(self, info: pod_shape.PodInfo, row: int) -> None:
