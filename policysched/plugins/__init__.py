@@ -1,7 +1,8 @@
-"""The built-in plugins, with the names and behaviour of those of kube-scheduler 1.36.
+"""The built-in plugins, with the names and behaviour of kube-scheduler 1.36.
 
-A plugin is a file, or a folder if it has more than one. `names` has their names, `registry` creates
-them from arguments, and `defaults` has those that are enabled by default and their weights. Plugins
-never import each other. They share pure functions in `kernels`, checked `arguments`, and `shared`:
-queueing hints, cached answers, texts about nodes, resource arguments.
+A plugin is a module, or a package if it has several modules. `names` defines their names,
+`registry` creates them from arguments, and `defaults` lists the plugins that are enabled by default
+and their weights. Plugins do not import each other. They share pure functions in `kernels`, the
+checks in `arguments`, and `shared`: queueing hints, caches, texts about nodes and resource
+arguments.
 """

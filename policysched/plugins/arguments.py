@@ -1,4 +1,4 @@
-"""Plugin arguments: values of a profile are converted to a checked struct."""
+"""Convert the plugin arguments of a profile into validated structs."""
 
 from __future__ import annotations
 
@@ -8,24 +8,24 @@ from typing import TypeAlias, TypeVar
 import msgspec
 
 Arguments: TypeAlias = Mapping[str, object]
-"""Arguments of one plugin, in the shape of its YAML (`pluginConfig[].args` of kube-scheduler)."""
+"""Arguments of one plugin, in the form of kube-scheduler's `pluginConfig[].args`."""
 
 _IGNORED = ("apiVersion", "kind")
 
 
 class ArgumentError(ValueError):
-    """An unknown or invalid argument of a plugin; the text names it and the problem."""
+    """An argument of a plugin is unknown or invalid; the text names it and the problem."""
 
 
 class ArgumentStruct(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
-    """Base of all argument structs: camelCase names, unknown fields are rejected."""
+    """Base of all argument structs: camelCase names; unknown fields are rejected."""
 
 
 StructT = TypeVar("StructT", bound=ArgumentStruct)
 
 
 def decode_arguments(args: Arguments, kind: type[StructT]) -> StructT:
-    """Return `args` as a struct.
+    """Convert `args` to a struct of the type `kind`.
 
     Raises:
         ArgumentError: an argument is unknown, missing or of the wrong type.
@@ -42,16 +42,16 @@ def decode_arguments(args: Arguments, kind: type[StructT]) -> StructT:
 
 
 def refuse_any_arguments(args: Arguments) -> None:
-    """Check that a plugin that has no arguments received none.
+    """Raise if a plugin that has no arguments received any.
 
     Raises:
-        ArgumentError: an argument is present.
+        ArgumentError: there is an argument.
     """
     decode_arguments(args, ArgumentStruct)
 
 
 def require_range(where: str, value: int, low: int, high: int) -> None:
-    """Check that `low` ≤ `value` ≤ `high`.
+    """Raise unless `low` ≤ `value` ≤ `high`; `where` is the name of the argument.
 
     Raises:
         ArgumentError: the value is out of range.
@@ -64,8 +64,8 @@ def require_range(where: str, value: int, low: int, high: int) -> None:
 def _refuse_unknown_fields(value: object, kind: msgspec.inspect.Type, where: str) -> None:
     """Reject fields that a nested struct of the arguments does not have.
 
-    Structs of API objects ignore unknown fields, because the API server may send newer ones. In
-    arguments, which a user wrote, an unknown field is an error.
+    Structs of API objects ignore unknown fields, because the API server can send newer ones. In
+    arguments, which users write, an unknown field is an error.
     """
     match kind:
         case msgspec.inspect.UnionType():
@@ -84,7 +84,7 @@ def _refuse_unknown_fields(value: object, kind: msgspec.inspect.Type, where: str
 
 
 def _convert_to_plain_containers(value: object) -> object:
-    """Return the value with mappings and sequences converted to dicts and lists."""
+    """Convert mappings and sequences to dicts and lists, recursively."""
     if isinstance(value, Mapping):
         return {str(key): _convert_to_plain_containers(item) for key, item in value.items()}
     if isinstance(value, Sequence) and not isinstance(value, str):
@@ -93,7 +93,7 @@ def _convert_to_plain_containers(value: object) -> object:
 
 
 def _reword_decoding_error(text: str) -> str:
-    """Return msgspec's message in the style of this project: lower case, `a.b` for the place."""
+    """Reword an error of msgspec: lower case, and `a.b` for the place."""
     problem, _, place = text.partition(" - at ")
     problem = problem[:1].lower() + problem[1:].replace("Object", "object")
     where = place.strip("`").removeprefix("$").removeprefix(".")

@@ -1,4 +1,4 @@
-"""DefaultBinder: binds pods through the binding subresource of the API server.
+"""DefaultBinder: bind pods through the binding subresource of the API server.
 
 Source: `plugins/defaultbinder/default_binder.go`.
 """
@@ -13,7 +13,7 @@ from policysched.plugins import names
 
 
 class DefaultBinder:
-    """Binds through the handle's binder; any failure becomes an error status."""
+    """Binds pods through the binder of the handle; failures become an error status."""
 
     name = names.DEFAULT_BINDER
 
@@ -24,7 +24,7 @@ class DefaultBinder:
     async def bind(
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, node_name: str
     ) -> status.Status:
-        """Bind the pod; return ERROR with the server's message if that fails."""
+        """Bind the pod; return ERROR with the message of the API server if that fails."""
         del state
         refused = await self._binder.bind(pod, node_name)
         if refused is None:

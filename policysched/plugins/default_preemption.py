@@ -1,8 +1,8 @@
-"""DefaultPreemption: evicts pods of lower priority from a node to make room.
+"""DefaultPreemption: evict pods of lower priority from a node to make room.
 
 Sources: `plugins/defaultpreemption/default_preemption.go`, `framework/preemption/preemption.go`.
 The plugin only chooses the node and the victims. The scheduler evicts the victims
-(`scheduler/eviction.py`) and meanwhile keeps the pod pending (`framework/preemptions.py`).
+(`scheduler/eviction.py`) and keeps the pod gated in the meantime (`framework/preemptions.py`).
 """
 
 from __future__ import annotations
@@ -29,26 +29,26 @@ _NEVER_PREEMPTS = "Never"
 _DISRUPTION_TARGET = "DisruptionTarget"
 _BY_SCHEDULER = "PreemptionByScheduler"
 _LARGEST_BATCH = 512
-"""Rows that are evaluated together: enough to share work, few enough to stop early."""
+"""Number of rows to evaluate together: enough to share work, few enough to stop early."""
 
 
 class DefaultPreemptionArgs(arguments.ArgumentStruct, frozen=True):
-    """Arguments: the number of candidates that is enough, relative (percent) and absolute."""
+    """Arguments: the number of candidates to find, in percent of the nodes and absolute."""
 
     min_candidate_nodes_percentage: int = 10
     min_candidate_nodes_absolute: int = 100
 
 
 class DefaultPreemption:
-    """Finds the node on which the least important pods would be evicted."""
+    """Chooses the node on which preemption evicts the least important pods."""
 
     name = names.DEFAULT_PREEMPTION
 
     def __init__(self, handle: handles.Handle, args: DefaultPreemptionArgs | None = None) -> None:
-        """Use the budgets and the random numbers of `handle`.
+        """Use the budgets, the running preemptions and the random numbers of `handle`.
 
         A random number chooses the first row of the search. Without random numbers, all potential
-        nodes are evaluated, so the best candidate is found.
+        nodes are evaluated, which finds the best candidate.
         """
         self._args = args or DefaultPreemptionArgs()
         self._budgets = handle.budgets
@@ -57,7 +57,7 @@ class DefaultPreemption:
 
     @classmethod
     def from_args(cls, args: arguments.Arguments, handle: handles.Handle) -> DefaultPreemption:
-        """Return the plugin for `DefaultPreemptionArgs`.
+        """Create the plugin from `DefaultPreemptionArgs`.
 
         Source: `apis/config/validation/validation_pluginargs.go`.
         """
@@ -73,13 +73,13 @@ class DefaultPreemption:
     # --- queueing --------------------------------------------------------------------------------
 
     def pre_enqueue(self, pod: pod_shape.PodInfo) -> status.Status:
-        """Keep a pod pending while its victims are being evicted."""
+        """Gate a pod while its victims are being evicted."""
         if self._preemptions.is_running(pod.uid):
             return status.unresolvable(self.name, IN_PROGRESS)
         return status.SUCCESS
 
     def events_to_register(self) -> Sequence[events.ClusterEventWithHint]:
-        """Check the gate again after pod deletions; other plugins decide whether those help."""
+        """Register pod deletions, so that the gate runs again; other plugins decide on retries."""
         deleted = events.ActionType.DELETE
         return (
             event_hints.make_event_registration(
@@ -96,7 +96,7 @@ class DefaultPreemption:
         snap: snapshot.Snapshot,
         diagnosis: interface.Diagnosis,
     ) -> interface.PostFilterResult:
-        """Return the node on which room must be made, and the victims."""
+        """Return the node on which to make room and the victims, or the reason for none."""
         del state
         objection = _find_preemptor_ineligibility(pod, snap, diagnosis)
         if objection:
@@ -119,9 +119,9 @@ class DefaultPreemption:
         snap: snapshot.Snapshot,
         diagnosis: interface.Diagnosis,
     ) -> tuple[list[victims.Candidate], dict[int, status.Status]]:
-        """Return the nodes that would accept the pod without their victims, and rejections by row.
+        """Return the candidate nodes with their victims, and row → status of the rejected nodes.
 
-        The rejections contain only rows that were evaluated.
+        Rows that were not evaluated are in neither.
         """
         if diagnosis.refilter is None:
             return [], {}
@@ -142,7 +142,7 @@ class DefaultPreemption:
         return found, refused
 
     def _compute_candidate_limit(self, row_count: int) -> int:
-        """Return the number of candidates that ends the search (calculateNumCandidates)."""
+        """Return the number of candidates after which the search ends (calculateNumCandidates)."""
         if self._rng is None:
             return row_count + 1
         share = row_count * self._args.min_candidate_nodes_percentage // 100
@@ -174,6 +174,7 @@ class DefaultPreemption:
 def _search_in_batches(
     search: victims.VictimSearch, rows: npt.NDArray[np.intp], size: int
 ) -> Iterator[tuple[int, victims.Answer]]:
+    """Yield (row, candidate or status) for each row, evaluated in batches of `size`."""
     for begin in range(0, len(rows), size):
         batch = rows[begin : begin + size].tolist()
         yield from zip(batch, search.on_rows(batch), strict=True)
@@ -182,7 +183,7 @@ def _search_in_batches(
 def _find_preemptor_ineligibility(
     pod: pod_shape.PodInfo, snap: snapshot.Snapshot, diagnosis: interface.Diagnosis
 ) -> str:
-    """Return why a pod must not preempt others, or "" (PodEligibleToPreemptOthers)."""
+    """Return why the pod must not preempt other pods, or "" (PodEligibleToPreemptOthers)."""
     if pod.shape.spec.preemption_policy == _NEVER_PREEMPTS:
         return NEVER
     node_name = pod.pod.status.nominated_node_name
@@ -207,7 +208,7 @@ def _is_terminating_by_preemption(info: pod_shape.PodInfo) -> bool:
 
 
 def _format_unhelped_nodes(refused: Mapping[int, status.Status], snap: snapshot.Snapshot) -> str:
-    """Return `0/5 nodes are available: …` with the reason of each node."""
+    """Format `0/5 nodes are available: …` with the reasons of all nodes."""
     statuses = [status.SUCCESS, status.unresolvable("", NOT_HELPFUL)]
     ids = np.ones(snap.size, np.int16)
     numbers = {s: n for n, s in enumerate(dict.fromkeys(refused.values()), start=len(statuses))}

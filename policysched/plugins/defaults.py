@@ -1,6 +1,6 @@
-"""The plugins that are enabled by default, their order and their weights.
+"""List the plugins that are enabled by default, in order, with their weights.
 
-Source: `apis/config/v1/default_plugins.go` (1.36). `PodGroups` is policysched's own.
+Source: `apis/config/v1/default_plugins.go` (1.36). Only `PodGroups` is not in kube-scheduler.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from policysched.plugins import names
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class DefaultPlugin:
-    """A plugin of the default profile; `weight` applies if it has a score."""
+    """A plugin of the default profile; `weight` applies if the plugin scores."""
 
     name: str
     weight: int = 1

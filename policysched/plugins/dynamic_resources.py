@@ -1,12 +1,12 @@
-"""DynamicResources: rejects pods with resource claims, because policysched allocates no devices.
+"""DynamicResources: reject pods with resource claims, which policysched does not support.
 
-kube-scheduler's plugin allocates devices to the resource claims of a pod. A pod with claims must
+kube-scheduler's plugin allocates devices for the resource claims of a pod. A pod with claims must
 not be placed without its devices, so it stays pending here. This is an exception to the rule that
-decisions equal those of kube-scheduler. For all other pods the plugin behaves as it does there: its
-score is 0 on every node, and if a pod fits nowhere, it answers before preemption is tried.
+decisions equal those of kube-scheduler. For all other pods, the plugin behaves as in
+kube-scheduler: its score is 0 on every node, and its PostFilter runs before preemption.
 
-Device classes are not read. No node has an extended resource that only device classes provide, so
-NodeResourcesFit keeps the pod pending.
+Device classes are not read. An extended resource that only device classes provide exists on no
+node, so NodeResourcesFit keeps the pod pending.
 
 Source: `plugins/dynamicresources/dynamicresources.go`.
 """
@@ -30,7 +30,7 @@ NOT_FOUND = "not found"
 
 
 class DynamicResourcesArgs(arguments.ArgumentStruct, frozen=True):
-    """Arguments, accepted so that existing configurations work; the timeouts have no effect."""
+    """Arguments, accepted for compatibility with existing configurations; they have no effect."""
 
     filter_timeout: str | None = None
     binding_timeout: str | None = None
@@ -41,11 +41,11 @@ class DynamicResources:
 
     name = names.DYNAMIC_RESOURCES
     reads: ClassVar = interface.Reads.NODE | interface.Reads.USAGE
-    """It reads only the pod; these flags let its zeros be summed with NodeResourcesFit's scores."""
+    """The plugin reads only the pod; with these flags, its zeros join NodeResourcesFit's sums."""
 
     @classmethod
     def from_args(cls, args: arguments.Arguments) -> DynamicResources:
-        """Return the plugin for `DynamicResourcesArgs`."""
+        """Create the plugin from `DynamicResourcesArgs`, which are only validated."""
         arguments.decode_arguments(args, DynamicResourcesArgs)
         return cls()
 
@@ -65,9 +65,9 @@ class DynamicResources:
         snap: snapshot.Snapshot,
         diagnosis: interface.Diagnosis,
     ) -> interface.PostFilterResult:
-        """Leave pods without claims to preemption; reject pods with claims, without any eviction.
+        """Pass pods without claims on to preemption; reject pods with claims without evictions.
 
-        If an earlier plugin's PreFilter ended the cycle, kube-scheduler's plugin does not find the
+        If PreFilter of an earlier plugin ended the cycle, kube-scheduler's plugin does not find the
         state that its own PreFilter would have written. This is an error, which ends PostFilter.
         """
         del state, snap
@@ -81,19 +81,19 @@ class DynamicResources:
     def score(
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, nodes: snapshot.NodeView
     ) -> columns.IntArray:
-        """Return int64 (n,): zeros, because there are no alternative devices to rank."""
+        """Return int64 (n,): zeros, because there are no allocations to compare."""
         del state, pod
         return np.zeros(len(nodes), np.int64)
 
     def score_row(
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, node: snapshot.NodeRow
     ) -> int:
-        """Return 0, the score of every node."""
+        """Return 0, which is the score of every node."""
         del state, pod, node
         return 0
 
     def row_scorer(self, pod: pod_shape.PodInfo, snap: snapshot.Snapshot) -> interface.RowScorer:
-        """Return a function that returns 0 for every node."""
+        """Return a scorer that returns 0 for every node."""
         del pod, snap
         return lambda _: 0
 
@@ -114,7 +114,7 @@ class DynamicResources:
         return ", ".join(claim.name for claim in pod.shape.spec.resource_claims)
 
     def events_to_register(self) -> Sequence[events.ClusterEventWithHint]:
-        """Register for no event, because the claims of a pod never change."""
+        """Register no events, because the claims of a pod never change."""
         return ()
 
 

@@ -1,4 +1,4 @@
-"""ImageLocality: prefers nodes that already have the pod's images.
+"""ImageLocality: prefer nodes that already have the images of the pod.
 
 Source: `plugins/imagelocality/image_locality.go`.
 """
@@ -19,21 +19,21 @@ from policysched.plugins import names
 _MEBIBYTE = 1024 * 1024
 MIN_BYTES = 23 * _MEBIBYTE
 MAX_BYTES_PER_CONTAINER = 1000 * _MEBIBYTE
-"""Sizes between these bounds, which contain most images of registries, are mapped to 0..100."""
+"""Sizes between these bounds, which include most images, are mapped to 0 to 100."""
 
 
 class ImageLocality:
-    """Scores the size of the pod's images on a node.
+    """Scores nodes by the total size of the pod's images that they have.
 
-    The size of each image is weighted by the share of nodes that have it. Without this weight, an
-    image on only a few nodes would attract all its pods to them.
+    The size of each image is weighted by the share of nodes that have it. Otherwise, an image on
+    only a few nodes would attract all its pods to them.
     """
 
     name = names.IMAGE_LOCALITY
     reads: ClassVar = interface.Reads.NODE | interface.Reads.ALL_NODES
 
     def answer_key(self, shape: pod_shape.PodShape) -> Hashable:
-        """Return the pod's images and the number of its containers."""
+        """Return a key of the images and the number of containers."""
         spec = shape.spec
         return shape.images, len(spec.init_containers) + len(spec.containers)
 

@@ -1,4 +1,4 @@
-"""Names of the built-in plugins (`plugins/names/names.go`), as reasons and profiles use them."""
+"""Names of the built-in plugins (`plugins/names/names.go`), for reasons and profiles."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """NodeDeclaredFeatures: nodes must declare the kubelet features that a pod needs.
 
-A pod can need two of the features that 1.36 lists; the others concern only updates of pods.
+Pods can need only two of the features in 1.36; the others concern updates of pods.
 
 Sources: `plugins/nodedeclaredfeatures/nodedeclaredfeatures.go`, component-helpers
 `nodedeclaredfeatures/features`, KEP-5328.
@@ -34,7 +34,7 @@ class NodeDeclaredFeatures:
     def pre_filter(
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, snap: snapshot.Snapshot
     ) -> interface.PreFilterResult:
-        """Skip pods that need no feature."""
+        """Skip Filter for pods that need no feature."""
         del state, snap
         needed = list_required_features(pod.shape.spec)
         return interface.PreFilterResult(status.SUCCESS if needed else status.SKIP)
@@ -64,7 +64,7 @@ class NodeDeclaredFeatures:
         return ", ".join(sorted(list_required_features(pod.shape.spec).difference(declared)))
 
     def events_to_register(self) -> Sequence[events.ClusterEventWithHint]:
-        """Register for nodes that declare other features; the needs of a pod never change."""
+        """Register new nodes and changes of declared features; the needs of a pod never change."""
         node = events.ActionType.ADD | events.ActionType.UPDATE_NODE_DECLARED_FEATURE
         return (
             event_hints.make_event_registration(
@@ -74,7 +74,7 @@ class NodeDeclaredFeatures:
 
 
 def list_required_features(spec: objects.PodSpec) -> frozenset[str]:
-    """Return the features that a kubelet must have to run the pod."""
+    """Return the kubelet features that the pod needs."""
     needed = []
     if any(_restarts_all_containers(c) for c in (*spec.containers, *spec.init_containers)):
         needed.append(RESTART_ALL_CONTAINERS)
@@ -94,7 +94,7 @@ def _get_declared_features(node: objects.Node) -> tuple[str, ...]:
 def _after_node_change(
     pod: pod_shape.PodInfo, old: events.ClusterObject, new: events.ClusterObject
 ) -> events.QueueingHint:
-    """Queue after a new node, or after any change of a node's declared features."""
+    """Queue for a new node, or if the declared features of a node changed."""
     del pod
     if not isinstance(new, objects.Node):
         return events.QueueingHint.SKIP

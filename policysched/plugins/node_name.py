@@ -1,4 +1,4 @@
-"""NodeName: a pod with `spec.nodeName` is placed only on this node.
+"""NodeName: restrict a pod with `spec.nodeName` to this node.
 
 Source: `plugins/nodename/node_name.go`.
 """
@@ -18,7 +18,7 @@ REASON = "node(s) didn't match the requested node name"
 
 
 class NodeName:
-    """Rejects all nodes except `spec.nodeName`; pending pods have none and skip Filter."""
+    """Rejects all nodes except `spec.nodeName`; Filter is skipped for pods without it."""
 
     name = names.NODE_NAME
     reads: ClassVar = interface.Reads.NODE
@@ -26,7 +26,7 @@ class NodeName:
     def pre_filter(
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, snap: snapshot.Snapshot
     ) -> interface.PreFilterResult:
-        """Skip pods without a node name."""
+        """Skip Filter for pods without a node name."""
         del state, snap
         named = bool(pod.pod.spec.node_name)
         return interface.PreFilterResult(status.SUCCESS if named else status.SKIP)
@@ -51,7 +51,7 @@ class NodeName:
         return f"spec.nodeName is {pod.pod.spec.node_name}"
 
     def events_to_register(self) -> Sequence[events.ClusterEventWithHint]:
-        """Register for new nodes."""
+        """Register new nodes."""
         return (
             event_hints.make_event_registration(events.EventResource.NODE, events.ActionType.ADD),
         )

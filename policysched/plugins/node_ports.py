@@ -1,4 +1,4 @@
-"""NodePorts: two pods on a node cannot use the same host port.
+"""NodePorts: reject nodes on which a host port of the pod is in use.
 
 Source: `plugins/nodeports/node_ports.go`.
 """
@@ -28,7 +28,7 @@ class NodePorts:
     def pre_filter(
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, snap: snapshot.Snapshot
     ) -> interface.PreFilterResult:
-        """Skip pods without host ports."""
+        """Skip Filter for pods without host ports."""
         del state, snap
         return interface.PreFilterResult(status.SUCCESS if pod.shape.host_ports else status.SKIP)
 
@@ -47,7 +47,7 @@ class NodePorts:
         node: snapshot.NodeView,
         reason: str,
     ) -> str:
-        """Return each port that is in use, and the pods that use it."""
+        """Return the ports that are in use, and the pods that use them."""
         del state, reason
         row = int(node.row_numbers[0])
         texts = []
@@ -61,7 +61,7 @@ class NodePorts:
         return "; ".join(texts)
 
     def events_to_register(self) -> Sequence[events.ClusterEventWithHint]:
-        """Register for deleted pods that release one of the ports, and for new nodes."""
+        """Register deletions of pods that use one of the ports, and new nodes."""
         return (
             event_hints.make_event_registration(
                 events.EventResource.POD, events.ActionType.DELETE, _after_pod_deleted
@@ -89,7 +89,7 @@ def _do_ports_conflict(one: pod_shape.HostPort, other: pod_shape.HostPort) -> bo
 
 
 def _has_conflicting_port(port: pod_shape.HostPort, other: pod_shape.PodInfo) -> bool:
-    """Return whether a pod has a host port that conflicts (framework/types.go, CheckConflict)."""
+    """Return whether a pod uses a port that conflicts with `port` (CheckConflict in types.go)."""
     return any(
         (each.port, each.protocol) == (port.port, port.protocol)
         and (port_columns.ANY_ADDRESS in (each.ip, port.ip) or each.ip == port.ip)

@@ -1,4 +1,4 @@
-"""NodeResourcesBalancedAllocation: prefers nodes whose resources are used evenly.
+"""NodeResourcesBalancedAllocation: prefer nodes whose resources are used evenly.
 
 Source: `plugins/noderesources/balanced_allocation.go`.
 """
@@ -22,29 +22,29 @@ _NATIVE = (pod_requests.CPU, pod_requests.MEMORY, pod_requests.EPHEMERAL_STORAGE
 
 
 class NodeResourcesBalancedAllocation:
-    """Scores by how much the pod improves the balance of a node's resource usage."""
+    """Scores how much the pod improves the balance of resource usage on a node."""
 
     name = names.NODE_RESOURCES_BALANCED_ALLOCATION
     reads: ClassVar = interface.Reads.NODE | interface.Reads.USAGE
 
     def __init__(self, resources: Sequence[str] = ("cpu", "memory")) -> None:
-        """Balance these resources."""
+        """Balance the usage of these resources."""
         self._resources = tuple(resources)
 
     @classmethod
     def from_args(cls, args: arguments.Arguments) -> NodeResourcesBalancedAllocation:
-        """Return the plugin for `NodeResourcesBalancedAllocationArgs`."""
+        """Create the plugin from `NodeResourcesBalancedAllocationArgs`."""
         given = arguments.decode_arguments(args, resource_arguments.BalancedAllocationArgs)
         return cls(resource_arguments.get_resource_names(given.resources))
 
     def answer_key(self, shape: pod_shape.PodShape) -> Hashable:
-        """Return the pod's requests."""
+        """Return a key of the pod's requests."""
         return shape.request_key
 
     def pre_score(
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, nodes: snapshot.NodeView
     ) -> status.Status:
-        """Skip pods that request none of the resources; they would all prefer the same node."""
+        """Skip pods that request none of the resources; all of them would prefer the same node."""
         del state, nodes
         amounts = pod.shape.requests.amounts
         has_requests = any(amounts.get(r, 0) for r in self._resources)
@@ -66,7 +66,7 @@ class NodeResourcesBalancedAllocation:
     def score_row(
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, node: snapshot.NodeRow
     ) -> int:
-        """Return the points of one node."""
+        """Return the score of one node."""
         made: list[interface.RowScorer] | None = state.find(self.name, list)
         if made is None:
             made = [self.row_scorer(pod, node.snapshot)]
@@ -74,7 +74,7 @@ class NodeResourcesBalancedAllocation:
         return made[0](node)
 
     def row_scorer(self, pod: pod_shape.PodInfo, snap: snapshot.Snapshot) -> interface.RowScorer:
-        """Return a function that scores single nodes for pods with equal requests."""
+        """Return a function that scores single nodes, for all pods with the same requests."""
 
         def by_arrays(node: snapshot.NodeRow) -> int:
             rows = node.snapshot.view_rows(np.array([node.row]))
@@ -85,7 +85,7 @@ class NodeResourcesBalancedAllocation:
     def _select_counted_columns(
         self, shape: pod_shape.PodShape, snap: snapshot.Snapshot
     ) -> list[tuple[int, int]]:
-        """Return the columns of the resources that count for a pod, and the requested amounts."""
+        """Return (column, requested amount) for each resource that counts for the pod."""
         amounts = shape.requests.amounts
         counted = (r for r in self._resources if r in _NATIVE or amounts.get(r, 0))
         return [(snap.nodes.get_resource_column_index(r), amounts.get(r, 0)) for r in counted]

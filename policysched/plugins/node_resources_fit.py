@@ -1,4 +1,4 @@
-"""NodeResourcesFit: a pod's requests must fit into the free resources of a node.
+"""NodeResourcesFit: reject nodes without enough free resources, and score by utilisation.
 
 Source: `plugins/noderesources/fit.go` and `resource_allocation.go`.
 """
@@ -28,12 +28,12 @@ _PODS = "pods"
 _MAX_KEYS = 2_000
 _NATIVE = (pod_requests.CPU, pod_requests.MEMORY, pod_requests.EPHEMERAL_STORAGE)
 _WITH_DEFAULTS = (columns.CPU, columns.MEMORY)
-"""The columns for which containers without a request count with a default."""
+"""Columns in which containers without a request count with a default."""
 
 
 @dataclasses.dataclass(frozen=True)
 class _ComparedRequests:
-    """The requests of one shape that Filter compares: r resources, in the order of reasons."""
+    """The requests of one shape that Filter compares: r resources, in the order of the reasons."""
 
     ids: npt.NDArray[np.intp]
     amounts: columns.IntArray
@@ -41,12 +41,12 @@ class _ComparedRequests:
 
     @functools.cached_property
     def checks(self) -> list[tuple[int, int, str]]:
-        """The same as a list of (column, amount, reason)."""
+        """The requests as (column, amount, reason), for single rows."""
         return list(zip(self.ids.tolist(), self.amounts.tolist(), self.reasons, strict=True))
 
 
 class NodeResourcesFit:
-    """Rejects nodes without enough free resources; scores by utilisation with the pod.
+    """Rejects nodes without enough free resources, and scores utilisation including the pod.
 
     Extended resources that device classes provide (DRA) are compared like all others.
     """
@@ -64,7 +64,7 @@ class NodeResourcesFit:
         """Score `resources` (name, weight); Filter skips the ignored extended resources."""
         self._strategy = strategy
         self._resources = tuple(resources)
-        # Policies may score with other instances, which have other strategies, in the same cycle.
+        # Policies can score with other instances and strategies in the same cycle.
         self._scored = f"{self.name}/score by {id(self)}"
         self._ignored_resources = ignored_resources
         self._ignored_groups = ignored_groups
@@ -72,7 +72,7 @@ class NodeResourcesFit:
 
     @classmethod
     def from_args(cls, args: arguments.Arguments) -> NodeResourcesFit:
-        """Return the plugin for `NodeResourcesFitArgs`."""
+        """Create the plugin from `NodeResourcesFitArgs`."""
         given = arguments.decode_arguments(args, resource_arguments.NodeResourcesFitArgs)
         return cls(
             resource_arguments.make_scoring_strategy(given.scoring_strategy),
@@ -82,7 +82,7 @@ class NodeResourcesFit:
         )
 
     def answer_key(self, shape: pod_shape.PodShape) -> Hashable:
-        """Return the pod's requests."""
+        """Return a key of the pod's requests."""
         return shape.request_key
 
     # --- filter ----------------------------------------------------------------------------------
@@ -149,6 +149,7 @@ class NodeResourcesFit:
     def _get_compared_requests(
         self, state: cycle_state.CycleState, shape: pod_shape.PodShape, snap: snapshot.Snapshot
     ) -> _ComparedRequests:
+        """Return the compared requests of the pod, which the cycle state caches."""
         needs = state.find(self.name, _ComparedRequests)
         if needs is None:
             wanted = self._select_compared_resources(shape)
@@ -161,7 +162,7 @@ class NodeResourcesFit:
         return needs
 
     def _select_compared_resources(self, shape: pod_shape.PodShape) -> list[str]:
-        """Return the requested resources that count: native ones first, then the others by name."""
+        """Return the requested resources that Filter compares: native ones, then others by name."""
         requested = {r for r, amount in shape.requests.amounts.items() if amount > 0}
         native = [r for r in _NATIVE if r in requested]
         others = sorted(requested.difference(_NATIVE))
@@ -176,7 +177,7 @@ class NodeResourcesFit:
     def _make_statuses(
         self, needs: _ComparedRequests, fails: columns.NodeMask, facts: columns.BoolArray
     ) -> status.NodeStatuses:
-        """Return one status for each distinct combination of facts, bool (n, 2 + r)."""
+        """Return one status for each distinct row of `facts`, bool (n, 2 + r), of failing nodes."""
         answers = status.NodeStatuses.passing(len(fails))
         rows = np.flatnonzero(fails)
         patterns, kinds = np.unique(facts[rows], axis=0, return_inverse=True)
@@ -195,8 +196,8 @@ class NodeResourcesFit:
     ) -> columns.IntArray:
         """Return int64 (n,): the strategy's score of requested and allocatable amounts, 0 to 100.
 
-        Containers without a request count with the defaults. Resources other than the native ones
-        are scored only if the pod requests them.
+        Containers without a request count with the defaults. Resources that are not native are
+        scored only if the pod requests them.
         """
         del state
         scored = self._select_scored_columns(pod.shape, nodes.snapshot)
@@ -219,7 +220,7 @@ class NodeResourcesFit:
         return made[0](node)
 
     def row_scorer(self, pod: pod_shape.PodInfo, snap: snapshot.Snapshot) -> interface.RowScorer:
-        """Return a function that scores single nodes for pods with equal requests."""
+        """Return a function that scores single nodes, for all pods with the same requests."""
 
         def by_arrays(node: snapshot.NodeRow) -> int:
             rows = node.snapshot.view_rows(np.array([node.row]))
@@ -232,7 +233,7 @@ class NodeResourcesFit:
     def _select_scored_columns(
         self, shape: pod_shape.PodShape, snap: snapshot.Snapshot
     ) -> list[tuple[int, bool, int, int]]:
-        """Return (column, whether defaults count, amount, weight) of each scored resource."""
+        """Return (column, whether defaults count, amount, weight) for each scored resource."""
         scored = shape.requests.scored
         found = []
         for resource, weight in self._resources:
@@ -245,7 +246,7 @@ class NodeResourcesFit:
     # --- events ----------------------------------------------------------------------------------
 
     def events_to_register(self) -> Sequence[events.ClusterEventWithHint]:
-        """Register for pods that are deleted or shrink, and for nodes that become large enough."""
+        """Register pods that are deleted or scaled down, and nodes that become large enough."""
         node = events.ActionType.ADD | events.ActionType.UPDATE_NODE_ALLOCATABLE
         shrinks = events.ActionType.UPDATE_POD_SCALE_DOWN
         pod = events.ActionType.DELETE | shrinks
@@ -266,7 +267,7 @@ class NodeResourcesFit:
     ) -> None:
         """Record for the hints whether any node had too many pods.
 
-        A view of only some rows cannot clear a shortage.
+        A view of only some rows cannot clear a recorded shortage.
         """
         asked_about_all = isinstance(nodes.rows, slice)
         if lacking or asked_about_all:
@@ -281,10 +282,10 @@ class NodeResourcesFit:
     def _after_pod_event(
         self, pod: pod_shape.PodInfo, old: events.ClusterObject, new: events.ClusterObject
     ) -> events.QueueingHint:
-        """Queue if an amount of a requested resource becomes free.
+        """Queue if a requested resource becomes free.
 
-        kube-scheduler queues after every deletion, because each one frees a pod slot. Here this
-        counts only if pod slots were short.
+        kube-scheduler queues after every deletion, because each frees a pod slot. Here, this counts
+        only if pod slots were short, or if that is not known.
         """
         if not isinstance(old, pod_shape.PodInfo) or not event_hints.is_placed_or_nominated(old):
             return events.QueueingHint.SKIP
@@ -300,7 +301,7 @@ class NodeResourcesFit:
     def _after_node_change(
         self, pod: pod_shape.PodInfo, old: events.ClusterObject, new: events.ClusterObject
     ) -> events.QueueingHint:
-        """Queue if the pod fits on an empty node of this size, and the old node was smaller."""
+        """Queue if the pod fits on an empty node of the new size, and the old node was smaller."""
         if not isinstance(new, objects.Node):
             return events.QueueingHint.SKIP
         wanted = self._select_compared_resources(pod.shape)
@@ -319,7 +320,7 @@ class NodeResourcesFit:
 
 
 def _get_requested_with_defaults(nodes: snapshot.NodeView, column: int) -> columns.IntArray:
-    """Return int64 (n,): the requests of placed pods, with defaults for cpu and memory."""
+    """Return int64 (n,): the requests of placed pods, with defaults for CPU and memory."""
     if column in _WITH_DEFAULTS:
         return nodes.nonzero_requested[:, column]
     return nodes.requested[:, column]

@@ -1,4 +1,4 @@
-"""NodeUnschedulable: cordoned nodes accept no pods.
+"""NodeUnschedulable: reject cordoned nodes.
 
 Source: `plugins/nodeunschedulable/node_unschedulable.go`.
 """
@@ -18,11 +18,11 @@ from policysched.plugins.shared import event_hints
 
 REASON = "node(s) were unschedulable"
 TAINT = objects.Taint(key="node.kubernetes.io/unschedulable", effect="NoSchedule")
-"""A pod that tolerates this taint tolerates `spec.unschedulable`."""
+"""A pod that tolerates this taint can run on nodes with `spec.unschedulable`."""
 
 
 class NodeUnschedulable:
-    """Rejects nodes with `spec.unschedulable`, unless the pod tolerates the corresponding taint."""
+    """Rejects nodes with `spec.unschedulable` unless the pod tolerates TAINT."""
 
     name = names.NODE_UNSCHEDULABLE
     reads: ClassVar = interface.Reads.NODE
@@ -48,7 +48,7 @@ class NodeUnschedulable:
         return "spec.unschedulable is true"
 
     def events_to_register(self) -> Sequence[events.ClusterEventWithHint]:
-        """Register for nodes that become schedulable, and for new tolerations of the pod itself."""
+        """Register nodes that become schedulable, and new tolerations of the pod."""
         node = events.ActionType.ADD | events.ActionType.UPDATE_NODE_TAINT
         tolerates_more = events.ActionType.UPDATE_POD_TOLERATION
         return (

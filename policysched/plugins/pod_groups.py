@@ -1,9 +1,10 @@
-"""PodGroups: rejects pods of a scheduling group with a clear reason.
+"""PodGroups: reject pods of a scheduling group with a clear reason.
 
-kube-scheduler places the pods of a group together or not at all if the feature is enabled
+With this feature enabled, kube-scheduler places all pods of a group or none of them
 (`spec.schedulingGroup`, alpha in 1.36; `plugins/gangscheduling`). policysched does not support it.
-A pod placed alone might run without use and block resources that the rest of its group needs. As
-for resource claims, this is an exception to the rule that decisions equal those of kube-scheduler.
+A pod that is placed without its group can be useless and block resources that the rest of the group
+needs. Like the rejection of resource claims, this is an exception to the rule that decisions equal
+those of kube-scheduler.
 """
 
 from __future__ import annotations
@@ -20,10 +21,10 @@ REASON = "pod belongs to a scheduling group, which policysched does not schedule
 
 
 class PodGroups:
-    """Rejects pods that belong to a group."""
+    """Rejects pods that belong to a scheduling group."""
 
     name = names.POD_GROUPS
-    reads: ClassVar = interface.Reads.NODE  # it reads only the pod
+    reads: ClassVar = interface.Reads.NODE  # only the pod is read
 
     def pre_filter(
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, snap: snapshot.Snapshot
@@ -35,7 +36,7 @@ class PodGroups:
         return interface.PreFilterResult(status.unresolvable(self.name, REASON))
 
     def events_to_register(self) -> Sequence[events.ClusterEventWithHint]:
-        """Register for no event, because the group of a pod never changes."""
+        """Register no events, because the group of a pod never changes."""
         return ()
 
 

@@ -1,4 +1,4 @@
-"""PrioritySort: orders pods by priority, then by waiting time.
+"""PrioritySort: order pods by priority, then by waiting time.
 
 Source: `plugins/queuesort/priority_sort.go`.
 """
@@ -12,12 +12,12 @@ from policysched.plugins import names
 
 
 class PrioritySort:
-    """Orders activeQ by priority, then by time of entry, then by order of arrival."""
+    """Orders pods by priority, then by the time of queueing, then by arrival."""
 
     name = names.PRIORITY_SORT
 
     def sort_key(self, pod: queued_pod.QueuedPodInfo) -> tuple[object, ...]:
-        """Return (-priority, seconds, sequence); pods with smaller keys are scheduled first."""
+        """Return (-priority, seconds, sequence); pods with lower keys are scheduled first."""
         return (-pod.info.shape.priority, pod.timestamp_seconds, pod.sequence)
 
 

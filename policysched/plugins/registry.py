@@ -1,4 +1,4 @@
-"""Plugins by name: the built-in ones, and those that other packages register.
+"""Create plugins by name: built-in plugins, and plugins of other packages.
 
 A package provides plugins through entry points of the group `policysched.plugins`:
 
@@ -6,8 +6,8 @@ A package provides plugins through entry points of the group `policysched.plugin
     ZoneBudget = "zone_budget:ZoneBudget.from_args"
 
 The value is a callable `(args, handle) -> plugin`. It is imported when a profile names the plugin,
-so a package that cannot be imported affects only the profiles that use it. It rejects arguments by
-raising `ValueError` with a text for the author of the profile.
+so a package that cannot be imported affects only the profiles that use it. To reject arguments, it
+raises `ValueError` with a text for the author of the profile.
 """
 
 from __future__ import annotations
@@ -51,12 +51,12 @@ PluginFactory: TypeAlias = Callable[[arguments.Arguments, handles.Handle], inter
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class PluginCreationError:
-    """The reason why a plugin could not be created, for display next to its name.
+    """The reason why a plugin could not be created, to display next to its name.
 
     Attributes:
-        plugin: the requested name.
-        problem: the problem, in lower case and without a final period.
-        known: the available names if the name is unknown, else empty.
+        plugin: requested name.
+        problem: description in lower case, without a full stop.
+        known: available names if the requested name is unknown, otherwise empty.
     """
 
     plugin: str
@@ -68,11 +68,11 @@ class PluginRegistry:
     """Creates plugins by name."""
 
     def __init__(self, factories: Mapping[str, PluginFactory]) -> None:
-        """Use `factories`, one for each plugin name."""
+        """Use `factories`, keyed by plugin name."""
         self._factories = dict(factories)
 
     def list_plugin_names(self) -> tuple[str, ...]:
-        """Return all names, sorted."""
+        """Return the names of all plugins, sorted."""
         return tuple(sorted(self._factories))
 
     def create_plugin(
@@ -80,7 +80,7 @@ class PluginRegistry:
     ) -> interface.Plugin | PluginCreationError:
         """Return the plugin, or the reason why it cannot be created.
 
-        Third-party code runs here; every exception that it raises becomes an error of that plugin.
+        This runs third-party code; every exception becomes an error of that plugin.
         """
         factory = self._factories.get(name)
         if factory is None:
@@ -97,17 +97,17 @@ class PluginRegistry:
 
 
 def create_built_in_registry() -> PluginRegistry:
-    """Return a registry of only the built-in plugins."""
+    """Return a registry with only the built-in plugins."""
     return PluginRegistry(_BUILT_IN)
 
 
 def create_installed_registry(
     entry_points: Iterable[metadata.EntryPoint] | None = None,
 ) -> PluginRegistry:
-    """Return a registry of the built-in plugins and those of installed packages.
+    """Return a registry with the built-in plugins and those of installed packages.
 
-    Entry points cannot override built-in names. `entry_points` defaults to all installed ones of
-    the group.
+    Entry points cannot override built-in names. By default, `entry_points` are all installed entry
+    points of the group.
     """
     if entry_points is None:
         entry_points = metadata.entry_points(group=ENTRY_POINT_GROUP)
@@ -142,7 +142,7 @@ def _make_factory_without_args(make: Callable[[], interface.Plugin]) -> PluginFa
 def _make_factory_with_args(
     make: Callable[[arguments.Arguments], interface.Plugin],
 ) -> PluginFactory:
-    """Return the factory of a plugin that has arguments and needs no handle."""
+    """Return the factory of a plugin that has arguments but needs no handle."""
     return lambda args, _handle: make(args)
 
 

@@ -1,4 +1,4 @@
-"""SchedulingGates: a pod with scheduling gates stays outside the queue.
+"""SchedulingGates: keep pods with scheduling gates out of the queue.
 
 Source: `plugins/schedulinggates/scheduling_gates.go`, KEP-3521.
 """
@@ -20,7 +20,7 @@ class SchedulingGates:
     name = names.SCHEDULING_GATES
 
     def pre_enqueue(self, pod: pod_shape.PodInfo) -> status.Status:
-        """Return success for a pod without gates."""
+        """Return success for pods without gates, or a rejection that lists the gates."""
         gates = [gate.name for gate in pod.pod.spec.scheduling_gates]
         if not gates:
             return status.SUCCESS
@@ -28,7 +28,7 @@ class SchedulingGates:
         return status.unresolvable(self.name, reason)
 
     def events_to_register(self) -> Sequence[events.ClusterEventWithHint]:
-        """Register for the removal of the pod's own last gate."""
+        """Register the removal of the pod's last gate."""
         gone = events.ActionType.UPDATE_POD_SCHEDULING_GATES_ELIMINATED
         return (
             event_hints.make_event_registration(

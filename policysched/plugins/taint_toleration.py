@@ -1,4 +1,4 @@
-"""TaintToleration: nodes with taints accept only pods that tolerate them.
+"""TaintToleration: reject nodes with taints that the pod does not tolerate.
 
 Source: `plugins/tainttoleration/taint_toleration.go`.
 """
@@ -22,18 +22,18 @@ REASON = "node(s) had untolerated taint(s)"
 
 
 class TaintToleration:
-    """Rejects untolerated NoSchedule and NoExecute taints, scores PreferNoSchedule taints.
+    """Rejects nodes with untolerated NoSchedule and NoExecute taints; scores PreferNoSchedule.
 
-    The raw score is the number of untolerated PreferNoSchedule taints; a node without any gets 100
-    points. Tolerations are those of the pod and of policies. Queueing hints run outside a cycle, so
-    they use the tolerations of the last cycle of the shape.
+    The raw score is the number of untolerated PreferNoSchedule taints; a node without any gets the
+    normalised score 100. Tolerations include those of policies. Queueing hints run outside a cycle,
+    so they use the tolerations of the shape's last cycle.
     """
 
     name = names.TAINT_TOLERATION
     reads: ClassVar = interface.Reads.NODE
 
     def __init__(self) -> None:
-        """Start without recorded tolerations."""
+        """Start without tolerations; each cycle records those of its pod."""
         self._last_tolerations: weakref.WeakKeyDictionary[
             pod_shape.PodShape, tolerations.Tolerations
         ] = weakref.WeakKeyDictionary()
@@ -60,7 +60,7 @@ class TaintToleration:
         return ", ".join(map(str, repelling))
 
     def shares(self, state: cycle_state.CycleState, shape: pod_shape.PodShape) -> None:
-        """Record the tolerations of a shape that reuses the answers of an equal shape."""
+        """Record the tolerations of a shape that reuses the results of another shape."""
         self._last_tolerations[shape] = state.tolerations
 
     def score(
@@ -73,7 +73,7 @@ class TaintToleration:
     def normalize_score(
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, scores: columns.IntArray
     ) -> columns.IntArray:
-        """Return int64 (f,): points from 100 for no such taint to 0 for the most."""
+        """Return int64 (f,): scores from 100 (no such taint) down to 0 (the most taints)."""
         del state, pod
         return normalization.by_maximum_reversed(scores)
 
@@ -90,7 +90,7 @@ class TaintToleration:
         return table
 
     def events_to_register(self) -> Sequence[events.ClusterEventWithHint]:
-        """Register for nodes whose taints become tolerated, and for the pod's new tolerations."""
+        """Register nodes whose taints become tolerated, and new tolerations of the pod."""
         node = events.ActionType.ADD | events.ActionType.UPDATE_NODE_TAINT
         tolerates_more = events.ActionType.UPDATE_POD_TOLERATION
         return (

@@ -1,1 +1,1 @@
-"""InterPodAffinity: attraction and repulsion between pods."""
+"""InterPodAffinity: filter and score nodes by the affinity between pods."""

@@ -1,4 +1,4 @@
-"""The placed pods that affect pods of a shape in InterPodAffinity, summed by topology domain."""
+"""Sum the placed pods that affect pods of a shape in InterPodAffinity, by topology domain."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ TermColumns = dict[pod_counts.TermKind, list["WeightedCountColumn"]]
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class WeightedCountColumn:
-    """Pods that count with a weight in the domains of a topology key."""
+    """A column of pods that count with a weight in the domains of a topology key."""
 
     topology_key: str
     column: count_column.CountColumn
@@ -27,10 +27,10 @@ class WeightedCountColumn:
 
 @dataclasses.dataclass(slots=True, weakref_slot=True)
 class AffinitySums:
-    """Pods by domain.
+    """The pods that affect pods of a shape, summed by topology domain.
 
     Attributes:
-        required: verdicts of required terms for nodes.
+        required: verdicts of the required terms.
         weighted: pods that count for the score, one entry for each topology key.
     """
 
@@ -40,11 +40,11 @@ class AffinitySums:
 
 @dataclasses.dataclass(slots=True)
 class _KnownSums:
-    """The sums of a shape and the state for which they are valid.
+    """The sums of a shape and the state in which they are valid.
 
     Attributes:
-        acting: the terms of placed pods that the sums include.
-        owned_generation: the `PodCounts.owned_generation` for which `acting` is complete.
+        acting: terms of placed pods that the sums include.
+        owned_generation: value of `PodCounts.owned_generation` for which `acting` is complete.
     """
 
     sums: AffinitySums
@@ -53,14 +53,15 @@ class _KnownSums:
 
 
 class AffinitySumsByShape:
-    """Caches the sums of shapes while terms of placed pods and nodes are unchanged.
+    """Caches the sums of shapes while the nodes and the terms of placed pods are unchanged.
 
-    Counts may change meanwhile. Shapes for which the same pods count share their sums, such as pods
-    of an app that differ in other labels, and all pods that no term matches.
+    Counts can change without invalidating the sums. Shapes for which the same pods count share
+    their sums, such as pods of one app that differ in other labels, or all pods that no term
+    matches.
     """
 
     def __init__(self, hard_weight: int) -> None:
-        """Start empty; required affinity of placed pods scores with `hard_weight`."""
+        """Start empty; `hard_weight` is the score of required affinity terms of placed pods."""
         self.domains = domains.DomainsByKey()
         self._hard_weight = hard_weight
         self._acting: memo.ShapeMemo[TermColumns] = memo.ShapeMemo()
@@ -85,12 +86,12 @@ class AffinitySumsByShape:
     def _are_sums_current(
         self, kept: _KnownSums, shape: pod_shape.PodShape, snap: snapshot.Snapshot
     ) -> bool:
-        """Return whether the same terms act and all summed columns are still updated."""
+        """Return whether the same terms apply and all summed columns are still updated."""
         owned_generation = snap.counts.owned_generation
         if kept.owned_generation != owned_generation:
             if self._find_acting_terms(shape, snap) != kept.acting:
                 return False
-            kept.owned_generation = owned_generation  # the other terms do not match the shape
+            kept.owned_generation = owned_generation  # the new terms do not match the shape
         for sums in kept.sums.weighted:
             if not sums.is_current:
                 return False
@@ -99,10 +100,10 @@ class AffinitySumsByShape:
     def _find_sums(
         self, shape: pod_shape.PodShape, snap: snapshot.Snapshot, stamp: Hashable
     ) -> _KnownSums:
-        """Return the sums for the shape, shared with other shapes for which the same pods count.
+        """Find the sums for a shape, shared with other shapes for which the same pods count.
 
-        The key contains everything on which the sums depend: the columns, not the terms or queries
-        from which they were built.
+        The key contains everything on which the sums depend: columns, but not the terms or queries
+        from which the columns were built.
         """
         acting = self._find_acting_terms(shape, snap)
         required: Sequence[WeightedCountColumn] = ()
@@ -163,7 +164,7 @@ class AffinitySumsByShape:
     def _collect_weighted_counts(
         self, shape: pod_shape.PodShape, snap: snapshot.Snapshot, acting: TermColumns
     ) -> list[WeightedCountColumn]:
-        """Return all counts for the score, from terms of the pod and terms of placed pods."""
+        """Return all counts for the score, from the terms of the pod and of placed pods."""
         matching = snap.counts.get_column
         own = [
             WeightedCountColumn(
@@ -190,7 +191,7 @@ class AffinitySumsByShape:
 def list_repelled_pod_counts(
     shape: pod_shape.PodShape, snap: snapshot.Snapshot
 ) -> list[WeightedCountColumn]:
-    """Return, for each anti-affinity term of the pod, the counts of pods that match it."""
+    """Return the counts of pods that match each anti-affinity term of the pod."""
     return [
         WeightedCountColumn(
             t.topology_key, snap.counts.get_column(pod_counts.PodsMatchingAllTerms((t,))), 1

@@ -1,6 +1,6 @@
-"""InterPodAffinity: attraction and repulsion between pods.
+"""InterPodAffinity: filter and score nodes by the affinity between pods.
 
-Sources: `plugins/interpodaffinity/filtering.go`, `scoring.go`, `plugin.go`. kube-scheduler walks
+Sources: `plugins/interpodaffinity/filtering.go`, `scoring.go`, `plugin.go`. kube-scheduler visits
 all placed pods for every pod. This plugin reads count columns and sums them by topology domain.
 """
 
@@ -37,10 +37,10 @@ _SCORE = f"{names.INTER_POD_AFFINITY}/score"
 
 
 class InterPodAffinityArgs(arguments.ArgumentStruct, frozen=True):
-    """Arguments.
+    """Arguments of InterPodAffinity.
 
-    `hard_pod_affinity_weight` is the score of each required affinity term of a placed pod that
-    matches the pod to be placed.
+    `hard_pod_affinity_weight` is the score for each required affinity term of a placed pod that
+    matches the incoming pod.
     """
 
     hard_pod_affinity_weight: int = 1
@@ -49,12 +49,12 @@ class InterPodAffinityArgs(arguments.ArgumentStruct, frozen=True):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class _CountsBeforeWhatIf:
-    """The counts that Filter read before any change was supposed.
+    """The counts that Filter reads, before any hypothetical change.
 
     Attributes:
-        required: pods that match all required affinity terms, in the topology of each term.
-        repelled: pods that match an anti-affinity term of the pod, by topology key.
-        repelling: pods with an anti-affinity term that matches the pod, by topology key.
+        required: pods that match all required affinity terms, for the topology key of each term.
+        repelled: topology key → pods that match an anti-affinity term of the incoming pod.
+        repelling: topology key → pods with an anti-affinity term that matches the incoming pod.
     """
 
     required: list[domains.Counted]
@@ -64,16 +64,16 @@ class _CountsBeforeWhatIf:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class _ScoreState:
-    """The score contribution of each domain, one table for each topology key."""
+    """The score of each domain, in one table for each topology key."""
 
     sums: Sequence[domains.DomainSums]
 
 
 class InterPodAffinity:
-    """Filters by required terms of the pod and of placed pods; scores preferred terms.
+    """Filters nodes by required terms of the pod and of placed pods, and scores preferred terms.
 
-    The score of a node is the sum of the weights of all (pod, term) pairs in its domains, mapped to
-    0..100 between the smallest and the largest sum.
+    The raw score of a node is the sum of the weights of all (pod, term) pairs in its domains. It is
+    normalised to 0 to 100 between the smallest and the largest sum.
     """
 
     name = names.INTER_POD_AFFINITY
@@ -82,7 +82,7 @@ class InterPodAffinity:
     def __init__(
         self, hard_pod_affinity_weight: int = 1, *, ignore_preferred_terms: bool = False
     ) -> None:
-        """Store the arguments; see `InterPodAffinityArgs`."""
+        """Configure the plugin; the parameters are those of `InterPodAffinityArgs`."""
         self._ignores_preferences = ignore_preferred_terms
         self._sums = domain_sums.AffinitySumsByShape(hard_pod_affinity_weight)
         self._domains = self._sums.domains
@@ -95,7 +95,7 @@ class InterPodAffinity:
 
     @classmethod
     def from_args(cls, args: arguments.Arguments) -> InterPodAffinity:
-        """Return the plugin for `InterPodAffinityArgs`."""
+        """Create the plugin from `InterPodAffinityArgs`."""
         given = arguments.decode_arguments(args, InterPodAffinityArgs)
         weight = given.hard_pod_affinity_weight
         arguments.require_range("hardPodAffinityWeight", weight, 0, _MAX_HARD_WEIGHT)
@@ -106,7 +106,7 @@ class InterPodAffinity:
     def pre_filter(
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, snap: snapshot.Snapshot
     ) -> interface.PreFilterResult:
-        """Sum matching pods by domain; skip if no required term concerns the pod."""
+        """Sum matching pods by domain; skip Filter if no required term applies to the pod."""
         self._hints.counts = snap.counts
         shape = pod.shape
         error = self._errors.get_or_compute(
@@ -153,7 +153,7 @@ class InterPodAffinity:
     def remember(
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, snap: snapshot.Snapshot
     ) -> None:
-        """Copy all counts that Filter reads."""
+        """Copy all counts that Filter reads, for `filter_apart`."""
         shape = pod.shape
         required = []
         if shape.affinity_terms:
@@ -174,7 +174,7 @@ class InterPodAffinity:
     def filter_apart(
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, nodes: snapshot.NodeView
     ) -> status.NodeStatuses:
-        """Return a status for each of the n nodes, as if only the pods of this node had changed."""
+        """Return a status for each of the n nodes, as if only the pods of that node had changed."""
         found = state.read(f"{self.name}/apart", _CountsBeforeWhatIf)
         shape, snap = pod.shape, nodes.snapshot
         repelled = domain_sums.list_repelled_pod_counts(shape, snap)
@@ -221,7 +221,7 @@ class InterPodAffinity:
     def pre_score(
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, nodes: snapshot.NodeView
     ) -> status.Status:
-        """Sum weights by domain; skip if no preferred or weighted term concerns the pod."""
+        """Sum weights by domain; skip Score if no term of the pod or of placed pods applies."""
         weighted = self._get_weighted_sums(state, pod, nodes)
         if not weighted:
             return status.SKIP
@@ -231,7 +231,7 @@ class InterPodAffinity:
     def score(
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, nodes: snapshot.NodeView
     ) -> columns.IntArray:
-        """Return int64 (n,): the sum over topology keys of the scores of the node's domains."""
+        """Return int64 (n,): the sum of the scores of the node's domains over all topology keys."""
         del pod
         return _add_up_domain_sums(state.read(_SCORE, _ScoreState).sums, nodes)
 
@@ -249,9 +249,9 @@ class InterPodAffinity:
         nodes: snapshot.NodeView,
         factor: int,
     ) -> columns.IntArray | int | status.Status:
-        """Return int64 (f,): `factor` times the final points of PreScore, Score and NormalizeScore.
+        """Run PreScore, Score and NormalizeScore; return `factor` times the scores, int64 (f,).
 
-        A single number means that all points are equal; SKIP is returned if PreScore would skip.
+        A single number means that all scores are equal; SKIP means that PreScore would skip.
         """
         weighted = self._get_weighted_sums(state, pod, nodes)
         if not weighted:
@@ -263,7 +263,7 @@ class InterPodAffinity:
     def _get_weighted_sums(
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, nodes: snapshot.NodeView
     ) -> Sequence[domains.DomainSums]:
-        """Return current sums of weights by domain; empty if no pod counts for the score."""
+        """Return the refreshed sums of weights by domain; empty if no pod counts for the score."""
         if self._ignores_preferences and not pod.shape.preferred_terms:
             return ()
         sums = state.find(_SUMS, domain_sums.AffinitySums)
@@ -277,7 +277,7 @@ class InterPodAffinity:
     # --- events ----------------------------------------------------------------------------------
 
     def events_to_register(self) -> Sequence[events.ClusterEventWithHint]:
-        """Register for pods that start to match or stop repelling, and for changed nodes."""
+        """Register pods that start to match or stop repelling, and changed nodes and namespaces."""
         return self._hints.make_registrations()
 
 
@@ -312,7 +312,7 @@ def _add_up_domain_sums(
 def _sum_weighted_pods_by_row(
     snap: snapshot.Snapshot, counted: Iterable[domain_sums.WeightedCountColumn]
 ) -> dict[str, columns.IntArray]:
-    """Return int64 (N,) for each topology key: Σ weight × pods on the row."""
+    """Return the weighted number of pods on each row, int64 (N,), for each topology key."""
     totals: dict[str, columns.IntArray] = {}
     for item in counted:
         pods = item.weight * item.column.get_counts(snap.size)

@@ -1,9 +1,9 @@
-"""Queueing hints for pods that InterPodAffinity rejected.
+"""Define queueing hints for pods that InterPodAffinity rejected.
 
-Source: `plugins/interpodaffinity/plugin.go`. kube-scheduler leaves the pod to the five-minute flush
-in some cases that these hints cover: one of several anti-affinity terms stops matching, a node is
-added for a pod that only placed pods repel, the last pod of a series is removed, or labels of a
-namespace change.
+Source: `plugins/interpodaffinity/plugin.go`. These hints also queue the pod in some cases that
+kube-scheduler leaves to the five-minute flush: one of several anti-affinity terms stops matching, a
+node is added for a pod that only placed pods repel, the last pod of a series is removed, or the
+labels of a namespace change.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ from policysched.plugins.shared import event_hints
 
 
 class PodAffinityHints:
-    """The hints, with the pod counts of the cluster in which pods were last rejected.
+    """The hints; they read the pod counts of the cluster in which pods were last rejected.
 
     Attributes:
-        counts: set by every PreFilter.
+        counts: pod counts of the latest snapshot; PreFilter sets them.
     """
 
     def __init__(self) -> None:
-        """Start with empty counts, until the first cycle."""
+        """Start with empty counts; the first cycle replaces them."""
         self.counts = pod_counts.PodCounts()
 
     def make_registrations(self) -> Sequence[events.ClusterEventWithHint]:
-        """Return the events that may help, with their hints."""
+        """Return the events that can help, with their hints."""
         resource, action = events.EventResource, events.ActionType
         placed = action.ADD | action.UPDATE_POD_LABEL | action.DELETE
         node = action.ADD | action.UPDATE_NODE_LABEL
@@ -50,6 +50,7 @@ class PodAffinityHints:
     def _after_pod_change(
         self, pod: pod_shape.PodInfo, old: events.ClusterObject, new: events.ClusterObject
     ) -> events.QueueingHint:
+        """Queue if the change satisfies required affinity, ends repulsion or starts a series."""
         before = _get_placed_shape(old)
         after = _get_placed_shape(new)
         came = self._matches_required_affinity(
@@ -64,7 +65,7 @@ class PodAffinityHints:
     def _matches_required_affinity(
         self, waiting: pod_shape.PodShape, other: pod_shape.PodShape | None
     ) -> bool:
-        """Return whether `other` matches all required affinity terms together."""
+        """Return whether `other` matches all required affinity terms of the waiting pod."""
         terms = waiting.affinity_terms
         return (
             bool(terms)
@@ -94,9 +95,9 @@ class PodAffinityHints:
         before: pod_shape.PodShape | None,
         after: pod_shape.PodShape | None,
     ) -> bool:
-        """Return whether no matching pod is left and the pod may start a series.
+        """Return whether the last matching pod is gone and the waiting pod can start a series.
 
-        Only a pod that matches its own terms may start a series.
+        Only a pod that matches its own terms can start a series.
         """
         if not self._matches_required_affinity(waiting, before) or self._matches_required_affinity(
             waiting, after
@@ -108,14 +109,14 @@ class PodAffinityHints:
         )
 
     def _does_term_match(self, term: pod_shape.AffinityTerm, other: pod_shape.PodShape) -> bool:
-        """Return whether a term of the pending pod matches `other`."""
+        """Return whether a term of the waiting pod matches `other`."""
         namespaces = self.counts.namespaces
         return term.matches(other.namespace, other.labels, namespaces.get(other.namespace))
 
     def _does_placed_term_match(
         self, term: pod_shape.AffinityTerm, waiting: pod_shape.PodShape
     ) -> bool:
-        """Return whether a term of a placed pod matches the pending pod."""
+        """Return whether a term of a placed pod matches the waiting pod."""
         labels = self.counts.namespaces.get(waiting.namespace, {})
         return term.matches_incoming_pod(waiting.namespace, waiting.labels, labels)
 
@@ -124,9 +125,9 @@ class PodAffinityHints:
     def _after_node_change(
         self, pod: pod_shape.PodInfo, old: events.ClusterObject, new: events.ClusterObject
     ) -> events.QueueingHint:
-        """Queue if a topology label changed that a term concerning the pod uses.
+        """Queue if a node change affects a topology key that a term of or against the pod uses.
 
-        For a new node, queue if the pod has no required affinity or if the node has one of its
+        For a new node, queue if the pod has no required affinity, or if the node has one of its
         topology keys.
         """
         if not isinstance(new, objects.Node):
@@ -150,9 +151,10 @@ class PodAffinityHints:
     def _after_namespace_change(
         self, pod: pod_shape.PodInfo, old: events.ClusterObject, new: events.ClusterObject
     ) -> events.QueueingHint:
-        """Queue if a namespace selector of the pod may match differently.
+        """Queue if the change affects which namespaces a term of the pod selects.
 
-        Queue also for the pod's own namespace, because terms of placed pods may match differently.
+        Also queue for the pod's own namespace, which terms of placed pods can now select
+        differently.
         """
         if not isinstance(new, objects.Namespace):
             return events.QueueingHint.SKIP
@@ -177,6 +179,7 @@ def _does_namespace_match_change(
     before: dict[str, str] | None,
     after: dict[str, str],
 ) -> bool:
+    """Return whether a namespace selector matches the old and the new labels differently."""
     selectors = (t.namespace_selector for t in terms)
     return any(
         s is not None and (before is not None and s.matches(before)) != s.matches(after)

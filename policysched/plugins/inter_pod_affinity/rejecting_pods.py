@@ -1,4 +1,4 @@
-"""Readable lists of the pods that cause required pod affinity to reject a node."""
+"""Format the pods that cause required pod affinity to reject a node."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from policysched.plugins.shared import node_rejection_texts
 
 
 def format_repelled_pods(shape: pod_shape.PodShape, snap: snapshot.Snapshot, row: int) -> str:
-    """Return the pods in the domain that match the pod's anti-affinity."""
+    """Format the pods in the node's domains that match the pod's anti-affinity."""
     texts = []
     for term in shape.anti_affinity_terms:
         query = pod_counts.PodsMatchingAllTerms((term,))
@@ -22,7 +22,7 @@ def format_repelled_pods(shape: pod_shape.PodShape, snap: snapshot.Snapshot, row
 
 
 def format_repelling_pods(shape: pod_shape.PodShape, snap: snapshot.Snapshot, row: int) -> str:
-    """Return the pods in the domain whose anti-affinity matches the pod."""
+    """Format the pods in the node's domains whose anti-affinity matches the pod."""
     texts = []
     for owned, column in snap.counts.find_terms_acting_on(
         pod_counts.TermKind.REQUIRED_ANTI_AFFINITY, shape
@@ -44,7 +44,7 @@ def format_repelling_pods(shape: pod_shape.PodShape, snap: snapshot.Snapshot, ro
 
 
 def format_unmatched_domains(shape: pod_shape.PodShape, snap: snapshot.Snapshot, row: int) -> str:
-    """Return which domains of the row's node have no pod that matches all required terms."""
+    """Format the domains of the node that have no pod that matches all required terms."""
     query = pod_counts.PodsMatchingAllTerms(shape.affinity_terms)
     node = snap.nodes.nodes[row]
     texts = []

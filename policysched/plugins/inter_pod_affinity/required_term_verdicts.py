@@ -1,4 +1,4 @@
-"""Verdicts on nodes by the required terms of pods of a shape and of placed pods."""
+"""Compute the verdicts of required terms, of pods of a shape and of placed pods."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ import numpy as np
 from policysched.plugins.kernels import domain_verdicts, domains
 
 EXISTING, ANTI_AFFINITY, AFFINITY = 1, 2, 3
-"""Numbers of verdicts; if several apply to a node, the highest is reported."""
+"""Verdict numbers; if several apply to a node, the highest is reported."""
 
 
 class RequiredTermVerdicts:
-    """Verdicts by topology domain, updated for rows on which pods were added or removed.
+    """Verdicts by topology domain, updated for rows whose pods changed.
 
     Attributes:
-        verdicts: the verdicts as of the last `refresh`.
+        verdicts: verdicts as of the last `refresh`.
     """
 
     def __init__(
@@ -28,14 +28,15 @@ class RequiredTermVerdicts:
         matches_itself: bool,
         has_own: bool,
     ) -> None:
-        """Follow sums by domain; valid until a node changes.
+        """Compute verdicts from sums by domain; valid until a node changes.
 
         Args:
-            required: for each required affinity term, pods that match all of them.
-            repelled: pods that match an anti-affinity term of the shape, by topology key.
-            repelling: pods with an anti-affinity term that matches the shape, by topology key.
-            matches_itself: whether a pod of the shape matches its own required terms.
-            has_own: whether the shape has required terms, of either kind.
+            required: for each required affinity term, pods that match all of these terms.
+            repelled: pods that match an anti-affinity term of the shape, one sum for each topology
+                key.
+            repelling: pods whose anti-affinity matches the shape, one sum for each topology key.
+            matches_itself: whether a pod of the shape matches its own required affinity terms.
+            has_own: whether the shape has required affinity or anti-affinity terms.
         """
         self._sums = (*required, *repelled, *repelling)
         self.verdicts = domain_verdicts.DomainVerdicts([sums.domains for sums in self._sums])
@@ -50,14 +51,14 @@ class RequiredTermVerdicts:
 
     @property
     def is_current(self) -> bool:
-        """Whether all summed columns are still kept up to date."""
+        """Whether all summed columns are still updated."""
         for sums in self._sums:  # noqa: SIM110 - `all` of a generator takes three times as long
             if not sums.is_current:
                 return False
         return True
 
     def refresh(self) -> bool:
-        """Update the verdicts; return whether any term concerns pods of the shape."""
+        """Update the verdicts; return whether any term applies to pods of the shape."""
         concerns = self._has_own
         for sums, table, number in self._occupied:
             slots = sums.refresh()
@@ -72,9 +73,9 @@ class RequiredTermVerdicts:
         return concerns
 
     def _refresh_required_affinity(self) -> None:
-        """Reject the domains without a pod that matches all required terms together.
+        """Reject the domains without a pod that matches all required affinity terms together.
 
-        If there is no such pod at all and the pod matches its own terms, it is the first of a
+        If there is no such pod anywhere and the pod matches its own terms, it is the first of a
         series, and every domain is accepted.
         """
         news = [sums.refresh() for sums, _ in self._required]
@@ -85,7 +86,7 @@ class RequiredTermVerdicts:
             if slots is None or is_other:
                 lacks = (sums.table <= 0) * np.int16(AFFINITY)
                 if is_first:
-                    # Slot 0 is the nodes without the label, which even the first pod must avoid.
+                    # Slot 0 is for nodes without the label, which even the first pod must avoid.
                     lacks[1:] = 0
                 table.replace(lacks)
             elif not is_first:

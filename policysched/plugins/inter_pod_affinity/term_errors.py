@@ -1,6 +1,6 @@
-"""Errors in a pod's affinity to other pods, in the words of kube-scheduler.
+"""Report errors in the affinity terms of a pod, in the words of kube-scheduler.
 
-Source: `pkg/scheduler/framework/types.go`, PodInfo.Update: the first error of each kind of terms.
+Source: `pkg/scheduler/framework/types.go`, PodInfo.Update: the first error of each kind of term.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from policysched.cluster.pods import pod_shape
 
 
 def find_term_errors(shape: pod_shape.PodShape) -> str:
-    """Return all errors as one text, or ""."""
+    """Return the first error of each kind of term as one text, or ""."""
     affinity = shape.spec.affinity
     if affinity is None or (affinity.pod_affinity is None and affinity.pod_anti_affinity is None):
         return ""

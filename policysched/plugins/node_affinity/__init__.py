@@ -1,1 +1,1 @@
-"""NodeAffinity: nodeSelector, node affinity, and the added affinity of the profile."""
+"""NodeAffinity: filter and score nodes by nodeSelector, node affinity and added affinity."""

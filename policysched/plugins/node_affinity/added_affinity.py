@@ -1,4 +1,4 @@
-"""The affinity that a profile adds to all pods, validated as in kube-scheduler.
+"""Validate the affinity that a profile adds to all pods, like kube-scheduler.
 
 Source: `apis/config/validation/validation_pluginargs.go`, ValidateNodeAffinityArgs.
 """
@@ -16,16 +16,16 @@ _PREFERRED = "addedAffinity.preferredDuringSchedulingIgnoredDuringExecution"
 
 
 class NodeAffinityArgs(arguments.ArgumentStruct, frozen=True):
-    """Arguments of NodeAffinity: an affinity that applies to all pods besides their own."""
+    """Arguments of NodeAffinity: an affinity that applies to all pods, besides their own."""
 
     added_affinity: objects.NodeAffinity | None = None
 
 
 def make_added_affinity(args: arguments.Arguments) -> objects.NodeAffinity | None:
-    """Return the added affinity.
+    """Return the added affinity of the arguments, or None if there is none.
 
     Raises:
-        ArgumentError: it contains an invalid requirement.
+        ArgumentError: the arguments or a requirement are invalid.
     """
     added = arguments.decode_arguments(args, NodeAffinityArgs).added_affinity
     for where, term in _list_terms_with_paths(added or objects.NodeAffinity()):

@@ -1,4 +1,4 @@
-"""NodeAffinity: nodeSelector, node affinity, and the affinity that the profile adds to all pods.
+"""NodeAffinity: filter and score nodes by nodeSelector, node affinity and added affinity.
 
 Source: `plugins/nodeaffinity/node_affinity.go`.
 """
@@ -26,13 +26,13 @@ REASON_CONFLICT = "pod affinity terms conflict"
 
 
 class NodeAffinity:
-    """Rejects nodes that do not match required terms; scores the weights of preferred terms."""
+    """Rejects nodes that do not match required terms, and scores the weights of preferred terms."""
 
     name = names.NODE_AFFINITY
     reads: ClassVar = interface.Reads.NODE
 
     def __init__(self, added: objects.NodeAffinity | None = None) -> None:
-        """Store the affinity that is added to every pod."""
+        """Apply `added` to all pods, besides their own affinity."""
         self._added = _make_shape_with_affinity(added or objects.NodeAffinity())
         self._prefers_more = bool(
             added and added.preferred_during_scheduling_ignored_during_execution
@@ -40,13 +40,13 @@ class NodeAffinity:
 
     @classmethod
     def from_args(cls, args: arguments.Arguments) -> NodeAffinity:
-        """Return the plugin for `NodeAffinityArgs`."""
+        """Create the plugin from `NodeAffinityArgs`."""
         return cls(added_affinity.make_added_affinity(args))
 
     def pre_filter(
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, snap: snapshot.Snapshot
     ) -> interface.PreFilterResult:
-        """Skip pods without requirements; narrow the nodes if every term names nodes."""
+        """Skip Filter for pods without requirements; narrow the nodes if every term names nodes."""
         del state, snap
         terms = pod.shape.required_node_terms
         unrestricted = terms is None and not pod.shape.spec.node_selector
@@ -60,7 +60,7 @@ class NodeAffinity:
     def filter(
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, nodes: snapshot.NodeView
     ) -> status.NodeStatuses:
-        """Return a status for each of the n nodes; the added affinity is reported first."""
+        """Return a status for each of the n nodes; added affinity takes precedence in reasons."""
         del state
         own = ~node_selection.required_mask(pod.shape, nodes)
         rejected = status.unresolvable(self.name, REASON_POD)
@@ -79,7 +79,7 @@ class NodeAffinity:
         node: snapshot.NodeView,
         reason: str,
     ) -> str:
-        """Return the labels and fields that do not match, with the required values."""
+        """Return the requirements that the node does not meet, with its labels and fields."""
         del state
         if reason not in (REASON_POD, REASON_ENFORCED):
             return ""
@@ -100,7 +100,7 @@ class NodeAffinity:
     def pre_score(
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, nodes: snapshot.NodeView
     ) -> status.Status:
-        """Skip pods without preferred terms; return an error for an invalid term."""
+        """Skip Score for pods without preferred terms; return ERROR if a term is invalid."""
         del state, nodes
         preferred = _get_preferred_terms(pod.shape)
         errors = [
@@ -117,7 +117,7 @@ class NodeAffinity:
     def score(
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, nodes: snapshot.NodeView
     ) -> columns.IntArray:
-        """Return int64 (n,): the sum of the weights of the preferred terms that match."""
+        """Return int64 (n,): the sum of the weights of the matching preferred terms."""
         del state
         total = np.zeros(len(nodes), np.int64)
         for term, weight in self._added.preferred_node_terms + pod.shape.preferred_node_terms:
@@ -127,12 +127,12 @@ class NodeAffinity:
     def normalize_score(
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, scores: columns.IntArray
     ) -> columns.IntArray:
-        """Return int64 (f,): points from 0 to 100, with 100 for the largest sum."""
+        """Return int64 (f,): scores normalised to 0 to 100, with 100 for the largest sum."""
         del state, pod
         return normalization.by_maximum(scores)
 
     def events_to_register(self) -> Sequence[events.ClusterEventWithHint]:
-        """Register for nodes that begin to match: new ones, and those whose labels change."""
+        """Register new nodes and changes of node labels, which can make a node match."""
         node = events.ActionType.ADD | events.ActionType.UPDATE_NODE_LABEL
         return (
             event_hints.make_event_registration(
@@ -154,7 +154,7 @@ class NodeAffinity:
 
 
 def _make_shape_with_affinity(affinity: objects.NodeAffinity) -> pod_shape.PodShape:
-    """Return a shape that has only this node affinity; the shape parses the terms."""
+    """Return a shape with only this node affinity, because shapes parse the terms."""
     spec = objects.PodSpec(affinity=objects.Affinity(node_affinity=affinity))
     return pod_shape.PodShape(objects.Pod(metadata=objects.ObjectMeta(), spec=spec), {}, -1)
 
@@ -165,7 +165,7 @@ def _get_preferred_terms(shape: pod_shape.PodShape) -> tuple[objects.PreferredSc
 
 
 def _find_named_nodes(shape: pod_shape.PodShape) -> frozenset[str] | None:
-    """Return the nodes that the terms name; None without terms, or if a term names no node."""
+    """Return the node names to which the terms restrict a pod; None for no restriction."""
     affinity = shape.spec.affinity and shape.spec.affinity.node_affinity
     required = affinity and affinity.required_during_scheduling_ignored_during_execution
     if not required or not required.node_selector_terms:
@@ -191,7 +191,7 @@ def _find_node_names_in_fields(
 
 
 def _format_unmet_requirements(node: objects.Node, term: pod_shape.NodeTerm) -> str:
-    """Return the requirements of a term that a node does not satisfy."""
+    """Format the requirements of a term that a node does not meet."""
     fields = [
         f"{field.key} is {node.name}, wanted {field}"
         for field in term.fields

@@ -1,1 +1,1 @@
-"""NodeVolumeLimits: the maximum number of volumes of each CSI driver on a node."""
+"""NodeVolumeLimits: limit the number of volumes of each CSI driver on a node."""

@@ -1,7 +1,7 @@
-"""NodeVolumeLimits: limits the volumes of a CSI driver on a node to the number in its CSINode.
+"""NodeVolumeLimits: limit the volumes of a CSI driver on a node to the number in its CSINode.
 
-Source: `plugins/nodevolumelimits/csi.go`, with the feature gate VolumeLimitScaling off, the default
-in 1.36. Nodes without the driver, or without a CSINode, have no limit.
+Source: `plugins/nodevolumelimits/csi.go`, with the feature gate VolumeLimitScaling off, as by
+default in 1.36. Nodes without a CSINode, or without the driver in it, have no limit.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ REASON = "node(s) exceed max volume count"
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class _WantedVolumes:
-    """The volumes that a pod needs attached, by driver, or the reason why they are unknown."""
+    """Driver → volumes that a pod needs attached, or the reason why they are unknown."""
 
     by_driver: dict[str, set[csi_migration.CSIVolumeIdentity]]
     failure: status.Status | None = None
 
 
 class NodeVolumeLimits:
-    """Rejects nodes on which the pod's volumes would exceed a limit."""
+    """Rejects nodes on which the volumes of the pod would exceed a limit."""
 
     name = names.NODE_VOLUME_LIMITS
     reads: ClassVar = interface.Reads.ANYTHING
@@ -45,7 +45,7 @@ class NodeVolumeLimits:
     def applies_to(
         self, state: cycle_state.CycleState, shape: pod_shape.PodShape, snap: snapshot.Snapshot
     ) -> bool:
-        """Return whether the pod has claims or in-tree volumes that a CSI driver replaces."""
+        """Return whether the pod has claims, or in-tree volumes that a CSI driver replaces."""
         del state, snap
         return bool(shape.claims) or any(
             csi_migration.find_in_tree_plugin(v) for v in shape.spec.volumes
@@ -76,12 +76,12 @@ class NodeVolumeLimits:
     def remember(
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, snap: snapshot.Snapshot
     ) -> None:
-        """Store nothing: the volumes of a node are counted on its own row."""
+        """Do nothing: the count of volumes on a node depends only on its own row."""
 
     def filter_apart(
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, nodes: snapshot.NodeView
     ) -> status.NodeStatuses:
-        """Return a status for each of the n nodes, as if only the pods of this node had changed."""
+        """Return a status for each of the n nodes, as if only the pods of that node had changed."""
         return self.filter(state, pod, nodes)
 
     def evidence_on(
@@ -91,7 +91,7 @@ class NodeVolumeLimits:
         node: snapshot.NodeView,
         reason: str,
     ) -> str:
-        """Return the drivers whose limit the pod's volumes would exceed on the node."""
+        """Return the drivers whose limit on the node the pod's volumes would exceed."""
         del state
         if reason != REASON:
             return ""
@@ -107,7 +107,7 @@ class NodeVolumeLimits:
         )
 
     def events_to_register(self) -> Sequence[events.ClusterEventWithHint]:
-        """Register for higher limits, detached volumes, and claims."""
+        """Register new and raised limits, deleted pods and attachments, and new claims."""
         return queueing_hints.REGISTRATIONS
 
     def _get_attached_volumes(
@@ -127,6 +127,7 @@ class NodeVolumeLimits:
         *,
         has_csi_node: bool,
     ) -> _WantedVolumes:
+        """Group the pod's volumes by driver, or return the status of the first unknown volume."""
         by_driver: defaultdict[str, set[csi_migration.CSIVolumeIdentity]] = defaultdict(set)
         lookup = csi_volumes.RecordingLookup(attached.stored)
         for found in csi_volumes.resolve_volumes(pod, lookup, has_csi_node=has_csi_node):
@@ -140,7 +141,7 @@ class NodeVolumeLimits:
     def _find_nodes_with_unknown_volumes(
         self, attached: attached_volumes.AttachedVolumeCounts
     ) -> list[tuple[columns.NodeMask, status.Status]]:
-        """Return the nodes with pods whose volumes are unknown, each with its error."""
+        """Return a mask and an error for each node that has a pod with unknown volumes."""
         cases = []
         for row, problem in attached.problems.items():
             mask = np.zeros(len(attached.has_limits()), np.bool_)

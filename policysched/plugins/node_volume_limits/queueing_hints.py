@@ -1,7 +1,7 @@
-"""Queueing hints for pods that NodeVolumeLimits rejected.
+"""Define queueing hints for pods that NodeVolumeLimits rejected.
 
-Source: `plugins/nodevolumelimits/csi.go`. When a volume is detached, kube-scheduler does not queue
-a pod that has only ephemeral volumes; these hints do.
+Source: `plugins/nodevolumelimits/csi.go`. Unlike kube-scheduler, these hints queue a pod that has
+only ephemeral volumes when a volume is detached.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from policysched.plugins.shared import event_hints
 def _after_csi_node_update(
     pod: pod_shape.PodInfo, old: events.ClusterObject, new: events.ClusterObject
 ) -> events.QueueingHint:
-    """Queue if the limit of a driver was raised, or set for the first time."""
+    """Queue if the limit of a driver was raised or newly set."""
     del pod
     if not isinstance(new, storage_objects.CSINode):
         return events.QueueingHint.SKIP
@@ -27,14 +27,14 @@ def _after_csi_node_update(
 
 
 def _get_limits(csi_node: storage_objects.CSINode) -> dict[str, int]:
-    """Return limits by driver, with 0 for no limit as in kube-scheduler's hint."""
+    """Return the limit of each driver; 0 for no limit, as in kube-scheduler's hint."""
     return {d.name: (d.allocatable and d.allocatable.count) or 0 for d in csi_node.spec.drivers}
 
 
 def _after_pod_deleted(
     pod: pod_shape.PodInfo, old: events.ClusterObject, new: events.ClusterObject
 ) -> events.QueueingHint:
-    """Queue if the deleted pod had volumes that may have counted."""
+    """Queue if the deleted pod had volumes that can count against a limit."""
     del pod, new
     if not isinstance(old, pod_shape.PodInfo) or not event_hints.is_placed_or_nominated(old):
         return events.QueueingHint.SKIP
@@ -46,7 +46,7 @@ def _after_pod_deleted(
 def _after_claim_added(
     pod: pod_shape.PodInfo, old: events.ClusterObject, new: events.ClusterObject
 ) -> events.QueueingHint:
-    """Queue if the claim is one of the pod's."""
+    """Queue if the pod uses the claim."""
     del old
     if not isinstance(new, storage_objects.PersistentVolumeClaim):
         return events.QueueingHint.SKIP

@@ -1,1 +1,1 @@
-"""PodTopologySpread: spreads the pods of a set evenly over topology domains."""
+"""PodTopologySpread: spread pods evenly over topology domains."""

@@ -1,7 +1,7 @@
-"""The pods that topology spread constraints count, by node and by topology domain.
+"""Sum the pods that topology spread constraints count, by node and topology domain.
 
-Filter and Score of PodTopologySpread share this state. The part that depends only on nodes is
-cached by pod shape.
+Filter and Score of PodTopologySpread share these sums. The state that depends only on nodes is
+cached for each pod shape.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ from policysched.plugins.shared import memo
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class SpreadConstraintDomains:
-    """A constraint and the nodes to which it applies; depends on nodes, not on pods.
+    """A constraint and the nodes to which it applies; the domains depend only on nodes.
 
     Attributes:
-        nodes: the domains of all nodes that have the label.
-        joined: the same, but nodes without the label belong to the domain of the empty value, if a
-            node has this value.
-        counted: the same as `joined` without the nodes whose pods do not count: those that lack a
-            topology key, and those that the node inclusion policies exclude.
-        eligible: bool (D + 1,), domains with a counted node.
-        column: the pods that count, by row; None if no pod can count.
-        sums: the pods that count, by domain.
-        has_outside: whether any row has no domain.
+        nodes: domains of all nodes that have the label.
+        joined: like `nodes`, but nodes without the label belong to the domain of the empty value if
+            any node has this value.
+        counted: like `joined`, but without nodes whose pods do not count: nodes that lack a
+            topology key and nodes that the node inclusion policies exclude.
+        eligible: bool (D + 1,), domains with at least one counted node.
+        column: counted pods by row; None if no pod can count.
+        sums: counted pods by domain.
+        has_outside: whether any row is in no domain.
     """
 
     constraint: spread_constraints.ResolvedSpreadConstraint
@@ -47,7 +47,7 @@ class SpreadConstraintDomains:
     has_outside: bool
 
     def get_counts(self, snap: snapshot.Snapshot) -> columns.IntArray:
-        """Return int64 (N,): the pods that the constraint counts, by row."""
+        """Return int64 (N,): the counted pods on each row."""
         if self.column is None:
             return np.zeros(snap.size, np.int64)
         return self.column.get_counts(snap.size)
@@ -55,10 +55,10 @@ class SpreadConstraintDomains:
 
 @dataclasses.dataclass(slots=True, weakref_slot=True)
 class SpreadConstraintSet:
-    """The constraints of one kind; shapes for which they read the same share one set.
+    """The constraints of one kind, shared by shapes for which they have the same sums.
 
     Attributes:
-        verdicts: verdicts of hard constraints for nodes; None before Filter is prepared.
+        verdicts: verdicts of hard constraints; None before the first PreFilter.
     """
 
     each: list[SpreadConstraintDomains]
@@ -73,12 +73,12 @@ class SpreadConstraintSet:
 
 
 class SpreadConstraintsByShape:
-    """The constraints of pods by shape and kind, `spread_constraints.HARD` or `SOFT`."""
+    """Caches the constraints of shapes by kind: `spread_constraints.HARD` or `SOFT`."""
 
     def __init__(
         self, owners: owner_selectors.OwnerSelectors, defaults: spread_constraints.SpreadDefaults
     ) -> None:
-        """Use the default constraints `defaults`, with selectors from `owners`."""
+        """Apply `defaults` to pods without constraints, with selectors from `owners`."""
         self._owners = owners
         self._defaults = defaults
         self._domains = domains.DomainsByKey()
@@ -97,7 +97,7 @@ class SpreadConstraintsByShape:
     def get_constraints(
         self, shape: pod_shape.PodShape, action: str
     ) -> tuple[spread_constraints.ResolvedSpreadConstraint, ...]:
-        """Return the constraints of a kind: the pod's own, else the default ones."""
+        """Return the constraints of one kind: those of the pod, or else the defaults."""
         return self._constraints[action].get_or_compute(
             shape,
             self._owners.generation,
@@ -115,9 +115,10 @@ class SpreadConstraintsByShape:
         )
 
     def requires_all_topology_keys(self, shape: pod_shape.PodShape) -> bool:
-        """Return whether nodes that lack a topology key are excluded.
+        """Return whether nodes that lack any topology key are excluded.
 
-        Under system defaults they are not, so that nodes without a zone still spread by hostname.
+        The system defaults do not exclude them, so that nodes without a zone still spread by
+        hostname.
         """
         return bool(shape.spec.topology_spread_constraints) or not self._defaults.is_system
 
@@ -128,7 +129,7 @@ class SpreadConstraintsByShape:
         snap: snapshot.Snapshot,
         action: str,
     ) -> SpreadConstraintSet | None:
-        """Return the constraints of a shape, or None if it has none."""
+        """Return the constraints of one kind for a shape, or None if it has none."""
         constraints = self.get_constraints(shape, action)
         if not constraints:
             return None
@@ -155,6 +156,7 @@ class SpreadConstraintsByShape:
         snap: snapshot.Snapshot,
         constraints: Sequence[spread_constraints.ResolvedSpreadConstraint],
     ) -> list[SpreadConstraintDomains]:
+        """Return the domains and sums of each constraint, under the node inclusion policies."""
         everywhere = snap.view_all_rows()
         by_key = [self._domains.get(snap, c.topology_key) for c in constraints]
         matches_affinity = node_selection.required_mask(shape, everywhere)

@@ -1,4 +1,4 @@
-"""Verdicts of hard topology spread constraints for nodes: Filter of PodTopologySpread.
+"""Compute the verdicts of hard topology spread constraints, for Filter.
 
 Source: `plugins/podtopologyspread/filtering.go`.
 """
@@ -16,18 +16,18 @@ from policysched.plugins.pod_topology_spread import domain_sums
 from policysched.plugins.shared import node_rejection_texts
 
 PASSES, LACKS_LABEL, VIOLATES = 0, 1, 2
-"""Numbers of verdicts."""
+"""Verdict numbers."""
 
 Remembered: TypeAlias = "tuple[domain_sums.SpreadConstraintDomains, spreading.SpreadBefore]"
-"""A constraint and its counts before any change was supposed."""
+"""A constraint and its counts before any hypothetical change."""
 
 
 def refresh_domain_verdicts(
     spreads: domain_sums.SpreadConstraintSet,
 ) -> domain_verdicts.DomainVerdicts:
-    """Return the current verdicts of hard constraints for nodes.
+    """Return the current verdicts of hard constraints.
 
-    Only tables of constraints whose counts changed are recomputed.
+    Only the tables of constraints with changed counts are recomputed.
     """
     verdicts, is_new = spreads.verdicts, spreads.verdicts is None
     if verdicts is None:
@@ -40,7 +40,7 @@ def refresh_domain_verdicts(
 
 
 def _judge_domains(spread: domain_sums.SpreadConstraintDomains) -> npt.NDArray[np.int16]:
-    """Return int16 (D + 1,): the verdict for each domain, from sums that are up to date."""
+    """Return int16 (D + 1,): the verdict of each domain; the sums must be up to date."""
     constraint = spread.constraint
     violating = spreading.violating_domains(
         spread.sums.table,
@@ -68,7 +68,7 @@ def judge_nodes_apart(
     before: spreading.SpreadBefore,
     nodes: snapshot.NodeView,
 ) -> npt.NDArray[np.int16]:
-    """Return int16 (n,): the verdict of one constraint as if only the node's pods had changed."""
+    """Return int16 (n,): the verdict of a constraint as if only that node's pods had changed."""
     constraint = spread.constraint
     slots = spread.nodes.slots[nodes.rows]
     skew = before.skew(slots, spread.get_counts(nodes.snapshot), nodes.rows)
@@ -80,7 +80,7 @@ def judge_nodes_apart(
 def format_skew_evidence(
     spread: domain_sums.SpreadConstraintDomains, node: snapshot.NodeView
 ) -> str:
-    """Return why one constraint rejects the only node of a view, or "" if it does not."""
+    """Format why a constraint rejects the only node of a view; return "" if it passes."""
     snap, constraint = node.snapshot, spread.constraint
     _, before = copy_constraint_counts(spread, snap)
     (verdict,) = judge_nodes_apart(spread, before, node).tolist()

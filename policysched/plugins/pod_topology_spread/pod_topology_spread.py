@@ -1,8 +1,8 @@
-"""PodTopologySpread: spreads the pods of a set evenly over topology domains.
+"""PodTopologySpread: spread pods evenly over topology domains.
 
-Sources: `plugins/podtopologyspread/filtering.go`, `scoring.go`, `plugin.go`. kube-scheduler walks
+Sources: `plugins/podtopologyspread/filtering.go`, `scoring.go`, `plugin.go`. kube-scheduler visits
 all placed pods for every pod. This plugin reads a count column and sums it by topology domain
-(`domain_sums`). `filtering` implements Filter, `scoring` implements Score.
+(`domain_sums`). `filtering` implements Filter and `scoring` implements Score.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _SOFT_ERROR = "calculating preScoreState: obtaining pod's soft topology spread c
 
 
 class PodTopologySpread:
-    """Rejects domains that would exceed maxSkew (DoNotSchedule); scores fewer pods higher."""
+    """Rejects domains that would exceed maxSkew (DoNotSchedule), and scores fewer pods higher."""
 
     name = names.POD_TOPOLOGY_SPREAD
     reads: ClassVar = interface.Reads.ANYTHING
@@ -52,7 +52,7 @@ class PodTopologySpread:
         owners: owner_selectors.OwnerSelectors,
         defaults: spread_constraints.SpreadDefaults | None = None,
     ) -> None:
-        """Use the default constraints `defaults`, with selectors from `owners`."""
+        """Apply `defaults` to pods without constraints, with selectors from `owners`."""
         defaults = defaults or spread_constraints.SpreadDefaults()
         self._has_hard_defaults = any(
             c.when_unsatisfiable == spread_constraints.HARD for c in defaults.constraints
@@ -69,7 +69,7 @@ class PodTopologySpread:
     def from_args(
         cls, args: arguments.Arguments, owners: owner_selectors.OwnerSelectors
     ) -> PodTopologySpread:
-        """Return the plugin for `PodTopologySpreadArgs`."""
+        """Create the plugin from `PodTopologySpreadArgs`."""
         given = arguments.decode_arguments(args, spread_constraints.PodTopologySpreadArgs)
         return cls(owners, spread_constraints.make_spread_defaults(given))
 
@@ -78,9 +78,9 @@ class PodTopologySpread:
     def pre_filter(
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, snap: snapshot.Snapshot
     ) -> interface.PreFilterResult:
-        """Count matching pods by domain; skip pods without hard constraints."""
+        """Count matching pods by domain; skip Filter for pods without hard constraints."""
         if not (self._has_hard_defaults or pod.shape.spec.topology_spread_constraints):
-            return interface.SKIP_FILTER  # the common case; owners need no lookup
+            return interface.SKIP_FILTER  # the common case; avoids the lookup of owners
         error = self._spreads.find_constraint_error(pod.shape, spread_constraints.HARD)
         if error:
             text = f"{_HARD_ERROR}: {error}"
@@ -100,7 +100,7 @@ class PodTopologySpread:
     def filter(
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, nodes: snapshot.NodeView
     ) -> status.NodeStatuses:
-        """Return a status for each of the n nodes, from the first constraint that fails."""
+        """Return a status for each of the n nodes, from the first violated constraint."""
         del pod
         return self.verdicts(state).of_nodes(nodes.rows, self.answers)
 
@@ -124,7 +124,7 @@ class PodTopologySpread:
     def remember(
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, snap: snapshot.Snapshot
     ) -> None:
-        """Copy the counts of all hard constraints."""
+        """Copy the counts of all hard constraints, for `filter_apart`."""
         spreads = self._spreads.get_constraint_set(state, pod.shape, snap, spread_constraints.HARD)
         each = [] if spreads is None else spreads.each
         state.write(f"{self.name}/apart", [filtering.copy_constraint_counts(s, snap) for s in each])
@@ -132,7 +132,7 @@ class PodTopologySpread:
     def filter_apart(
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, nodes: snapshot.NodeView
     ) -> status.NodeStatuses:
-        """Return a status for each of the n nodes, as if only the pods of this node had changed.
+        """Return a status for each of the n nodes, as if only the pods of that node had changed.
 
         Source: `filtering.go`, updateWithPod and criticalPaths.
         """
@@ -147,7 +147,7 @@ class PodTopologySpread:
     def pre_score(
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, nodes: snapshot.NodeView
     ) -> status.Status:
-        """Weight topologies by their size among the feasible nodes; skip without constraints."""
+        """Weight topologies by their number of feasible domains; skip pods without constraints."""
         error = self._spreads.find_constraint_error(pod.shape, spread_constraints.SOFT)
         if error:
             return status.Status(status.Code.ERROR, (f"{_SOFT_ERROR}: {error}",), self.name)
@@ -171,7 +171,7 @@ class PodTopologySpread:
     def score(
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, nodes: snapshot.NodeView
     ) -> columns.IntArray:
-        """Return int64 (n,): the rounded sum of the points of the node's domains."""
+        """Return int64 (n,): the sum of the raw scores of the node's domains, rounded."""
         del pod
         found = state.read(f"{self.name}/score", scoring.SpreadScoreState)
         parts = [
@@ -193,7 +193,7 @@ class PodTopologySpread:
     def normalize_score(
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, scores: columns.IntArray
     ) -> columns.IntArray:
-        """Return int64 (f,): points from 0 to 100, the most for the fewest pods."""
+        """Return int64 (f,): scores from 0 to 100, with the highest for the fewest pods."""
         del pod
         found = state.read(f"{self.name}/score", scoring.SpreadScoreState)
         return spreading.fewest_first(scores, found.is_ignored)
@@ -205,10 +205,10 @@ class PodTopologySpread:
         nodes: snapshot.NodeView,
         factor: int,
     ) -> columns.IntArray | int | status.Status:
-        """Return int64 (f,): `factor` times the final points of PreScore, Score and NormalizeScore.
+        """Run PreScore, Score and NormalizeScore; return `factor` times the scores, int64 (f,).
 
-        A single number means that all points are equal. If PreScore does not succeed, its status is
-        returned.
+        A single number means that all scores are equal. If PreScore would not succeed, its status
+        is returned.
         """
         if not self._spreads.find_constraint_error(pod.shape, spread_constraints.SOFT):
             found = self._spreads.get_constraint_set(
@@ -226,7 +226,7 @@ class PodTopologySpread:
     # --- events ----------------------------------------------------------------------------------
 
     def events_to_register(self) -> Sequence[events.ClusterEventWithHint]:
-        """Register for matching pods that are added or removed, and for changed nodes."""
+        """Register added and removed pods that match, and changed nodes."""
         return self._hints.make_registrations()
 
 

@@ -1,8 +1,8 @@
-"""Queueing hints for pods that PodTopologySpread rejected.
+"""Define queueing hints for pods that PodTopologySpread rejected.
 
-Source: `plugins/podtopologyspread/plugin.go`. There are two differences. A changed taint counts
-only for constraints with `nodeTaintsPolicy: Honor`. A changed label also counts if a node starts or
-stops to match the pod's node affinity, for constraints with `nodeAffinityPolicy: Honor`.
+Source: `plugins/podtopologyspread/plugin.go`, with two differences. A changed taint counts only for
+constraints with `nodeTaintsPolicy: Honor`. For constraints with `nodeAffinityPolicy: Honor`, a
+changed label also counts if the node starts or stops matching the pod's node affinity.
 """
 
 from __future__ import annotations
@@ -27,18 +27,18 @@ class TopologySpreadHints:
     """The hints for the hard constraints that `constraints_of` returns."""
 
     def __init__(self, constraints_of: ConstraintsOf) -> None:
-        """Start without recorded tolerations, until the first cycle."""
+        """Start without tolerations; each cycle records those of its pod."""
         self._constraints_of = constraints_of
         self._last_tolerations: weakref.WeakKeyDictionary[
             pod_shape.PodShape, tolerations.Tolerations
         ] = weakref.WeakKeyDictionary()
 
     def note_tolerations(self, shape: pod_shape.PodShape, own: tolerations.Tolerations) -> None:
-        """Record the tolerations of pods of `shape`, including those of policies."""
+        """Record the tolerations of pods of `shape`, including those that policies add."""
         self._last_tolerations[shape] = own
 
     def make_registrations(self) -> Sequence[events.ClusterEventWithHint]:
-        """Return the events that may help, with their hints."""
+        """Return the events that can help, with their hints."""
         resource, action = events.EventResource, events.ActionType
         placed = action.ADD | action.UPDATE_POD_LABEL | action.DELETE
         own = action.UPDATE_POD_LABEL | action.UPDATE_POD_TOLERATION
@@ -97,7 +97,7 @@ class TopologySpreadHints:
 def _get_labels_of_countable_pod(
     pod: pod_shape.PodInfo, changed: events.ClusterObject
 ) -> dict[str, str] | None:
-    """Return the labels of a placed or nominated pod of the same namespace, else None."""
+    """Return the labels of a placed or nominated pod in the same namespace, or None."""
     if not isinstance(changed, pod_shape.PodInfo) or not event_hints.is_placed_or_nominated(
         changed
     ):
@@ -111,9 +111,9 @@ def _list_node_domains(
     shape: pod_shape.PodShape,
     own: tolerations.Tolerations,
 ) -> list[tuple[str, bool]] | None:
-    """Return, for each constraint, the node's domain and whether its pods count there.
+    """Return (domain of the node, whether its pods count) for each constraint.
 
-    The result is None if the node lacks a topology key or if the object is not a node.
+    The result is None if the object is not a node or the node lacks a topology key.
     """
     if not isinstance(node, objects.Node):
         return None

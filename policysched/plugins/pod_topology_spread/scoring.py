@@ -1,4 +1,4 @@
-"""Points of soft topology spread constraints for nodes: Score of PodTopologySpread.
+"""Compute the raw scores of soft topology spread constraints, for Score.
 
 Source: `plugins/podtopologyspread/scoring.go`.
 """
@@ -18,10 +18,10 @@ from policysched.plugins.pod_topology_spread import domain_sums, spread_constrai
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class SpreadScoreState:
-    """The state that Score and NormalizeScore need.
+    """The state that PreScore passes to Score and NormalizeScore.
 
     Attributes:
-        weights: one for each constraint.
+        weights: weight of each constraint.
         is_ignored: bool (f,), feasible nodes that lack a topology key; None if there are none.
     """
 
@@ -35,10 +35,10 @@ def count_feasible_domains(
     nodes: snapshot.NodeView,
     is_ignored: columns.NodeMask | None,
 ) -> int:
-    """Return the number of domains of the feasible nodes that are not ignored.
+    """Return the number of domains among the feasible nodes that are not ignored.
 
-    For the hostname, every node is a domain of its own, regardless of its label. Nodes without the
-    label together form one domain; they are ignored unless the constraints are system defaults.
+    For the hostname key, every node is its own domain, regardless of its label. Nodes without the
+    label form one domain together; they are ignored unless the constraints are system defaults.
     """
     if spread.constraint.topology_key == spread_constraints.HOSTNAME:
         return len(nodes) - (0 if is_ignored is None else int(np.count_nonzero(is_ignored)))
@@ -49,7 +49,7 @@ def count_feasible_domains(
 
 
 def has_domain_per_node(spread: domain_sums.SpreadConstraintDomains) -> bool:
-    """Return whether each node has a domain of its own, in which pods are counted."""
+    """Return whether each node is its own domain, and pods are counted."""
     is_host = spread.constraint.topology_key == spread_constraints.HOSTNAME
     return is_host and not spread.has_outside and spread.column is not None
 
@@ -57,9 +57,9 @@ def has_domain_per_node(spread: domain_sums.SpreadConstraintDomains) -> bool:
 def score_hostname_constraint(
     spread: domain_sums.SpreadConstraintDomains, nodes: snapshot.NodeView, factor: int
 ) -> columns.IntArray | int:
-    """Return int64 (n,): `factor` times the final points of one `has_domain_per_node` constraint.
+    """Return int64 (n,): `factor` times the scores of one `has_domain_per_node` constraint.
 
-    A single number means that all points are equal.
+    A single number means that all scores are equal.
     """
     on_node = spread.get_counts(nodes.snapshot)
     if not isinstance(nodes.rows, slice):
@@ -75,7 +75,7 @@ def score_hostname_constraint(
 def compute_raw_points(
     spread: domain_sums.SpreadConstraintDomains, weight: float, nodes: snapshot.NodeView
 ) -> tuple[columns.FloatArray, npt.NDArray[np.intp]]:
-    """Return a table of points, float64 (k,), and the index of each node in it, intp (n,)."""
+    """Return a table of scores, float64 (k,), and the index of each node in it, intp (n,)."""
     constraint = spread.constraint
     if constraint.topology_key != spread_constraints.HOSTNAME:
         spread.sums.refresh()

@@ -1,4 +1,4 @@
-"""Spread constraints in the form that PodTopologySpread uses, and the default constraints.
+"""Resolve spread constraints to the form that PodTopologySpread uses, and define the defaults.
 
 Sources: `plugins/podtopologyspread/common.go`, `apis/config/validation/validation_pluginargs.go`.
 """
@@ -24,18 +24,18 @@ SYSTEM_DEFAULTS = (
     objects.TopologySpreadConstraint(max_skew=3, topology_key=HOSTNAME, when_unsatisfiable=SOFT),
     objects.TopologySpreadConstraint(max_skew=5, topology_key=ZONE, when_unsatisfiable=SOFT),
 )
-"""The constraints of pods that have none, under `defaultingType: System` (`plugin.go`)."""
+"""Constraints for pods that have none, with `defaultingType: System` (`plugin.go`)."""
 
 
 class DefaultSpreadConstraint(objects.TopologySpreadConstraint, frozen=True):
-    """A constraint of a profile; fields that the API server would default must be set."""
+    """A default constraint; fields that the API server would fill with defaults are required."""
 
     max_skew: int = 0
     when_unsatisfiable: str = ""
 
 
 class PodTopologySpreadArgs(arguments.ArgumentStruct, frozen=True):
-    """Arguments: the constraints of pods that have none, either `System` or a `List`."""
+    """Arguments: default constraints for pods that have none, from the `System` or a `List`."""
 
     defaulting_type: str = "System"
     default_constraints: tuple[DefaultSpreadConstraint, ...] = ()
@@ -43,13 +43,13 @@ class PodTopologySpreadArgs(arguments.ArgumentStruct, frozen=True):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class ResolvedSpreadConstraint:
-    """One constraint of one pod shape.
+    """A constraint of one pod shape, with its selector resolved.
 
     Attributes:
-        selector: selects the pods that count, including matchLabelKeys.
-        query: the selector as a query of count columns; None if it matches nothing. An empty
-            selector counts no placed pod, although it matches every pod.
-        own: 1 if the pod matches its own selector, else 0.
+        selector: selects the pods to count, including matchLabelKeys.
+        query: query for the count column; None if the selector matches nothing. An empty selector
+            counts no placed pods, although it matches every pod.
+        own: 1 if the pod matches its own selector, or else 0.
     """
 
     max_skew: int
@@ -64,14 +64,14 @@ class ResolvedSpreadConstraint:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class SpreadDefaults:
-    """The constraints of pods that have none of their own."""
+    """The constraints for pods that have none."""
 
     constraints: tuple[objects.TopologySpreadConstraint, ...] = SYSTEM_DEFAULTS
     is_system: bool = True
 
 
 def make_spread_defaults(args: PodTopologySpreadArgs) -> SpreadDefaults:
-    """Return the validated defaults.
+    """Return the default constraints of the arguments.
 
     Raises:
         ArgumentError: the arguments are contradictory, invalid or incomplete.
@@ -94,6 +94,7 @@ def make_spread_defaults(args: PodTopologySpreadArgs) -> SpreadDefaults:
 
 
 def _check_default_constraint(constraint: objects.TopologySpreadConstraint) -> None:
+    """Raise `ArgumentError` if kube-scheduler would reject a default constraint."""
     where = f"`defaultConstraints` for `{constraint.topology_key}`"
     key_problem = kubernetes_names.find_label_key_problem(constraint.topology_key)
     if not constraint.topology_key:
@@ -117,7 +118,7 @@ def resolve_constraints(
     defaults: SpreadDefaults,
     owners: owner_selectors.OwnerSelectors,
 ) -> tuple[ResolvedSpreadConstraint, ...]:
-    """Return the constraints of pods of `shape`: their own, else the default ones."""
+    """Return the constraints of pods of `shape`: their own, or else the defaults."""
     own = shape.spec.topology_spread_constraints
     wanted = [c for c in own or defaults.constraints if c.when_unsatisfiable == when_unsatisfiable]
     if own:
@@ -129,7 +130,7 @@ def resolve_constraints(
 
 
 def find_selector_error(shape: pod_shape.PodShape, when_unsatisfiable: str) -> str:
-    """Return the first selector error in the pod's own constraints, or ""."""
+    """Return the first selector error in the constraints of the pod, or ""."""
     errors = (
         selector_errors.find_label_selector_error(c.label_selector)
         for c in shape.spec.topology_spread_constraints
@@ -141,7 +142,7 @@ def find_selector_error(shape: pod_shape.PodShape, when_unsatisfiable: str) -> s
 def has_all_topology_keys(
     labels: Iterable[str], constraints: Iterable[ResolvedSpreadConstraint]
 ) -> bool:
-    """Return whether a node with these label keys has every topology key."""
+    """Return whether a node with these label keys has all topology keys."""
     return {c.topology_key for c in constraints}.issubset(labels)
 
 
@@ -164,6 +165,7 @@ def _resolve_constraint(
     selector: selectors.Selector,
     shape: pod_shape.PodShape,
 ) -> ResolvedSpreadConstraint:
+    """Resolve one constraint with the given selector."""
     query: pod_counts.PodQuery | None = pod_counts.NonTerminatingPodsInNamespace(
         shape.namespace, selector
     )

@@ -1,1 +1,1 @@
-"""Code that plugins share: queueing hints, cached answers, texts about nodes, arguments."""
+"""Share code between plugins: queueing hints, caches, texts about nodes, arguments."""

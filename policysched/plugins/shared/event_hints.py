@@ -1,4 +1,4 @@
-"""Queueing hints that several plugins use."""
+"""Define queueing hints that several plugins use."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ def make_event_registration(
     action: events.ActionType,
     hint: events.QueueingHintFn | None = None,
 ) -> events.ClusterEventWithHint:
-    """Return a registration; without a hint, every such event causes another attempt."""
+    """Return a registration; without a hint, every matching event retries the pod."""
     return events.ClusterEventWithHint(events.ClusterEvent(resource, action), hint)
 
 
 def choose_queueing_hint(helps: bool) -> events.QueueingHint:  # noqa: FBT001 - the only parameter
-    """Return QUEUE if the event may help, else SKIP."""
+    """Return QUEUE if the event can help the pod, or else SKIP."""
     return events.QueueingHint.QUEUE if helps else events.QueueingHint.SKIP
 
 
 def after_own_change(
     pod: pod_shape.PodInfo, old: events.ClusterObject, new: events.ClusterObject
 ) -> events.QueueingHint:
-    """Queue if the changed pod is the pending pod itself."""
+    """Queue if the changed object is the pending pod itself."""
     del old
     return choose_queueing_hint(isinstance(new, pod_shape.PodInfo) and new.uid == pod.uid)
 
 
 def is_placed_or_nominated(pod: pod_shape.PodInfo) -> bool:
-    """Return whether a pod is placed, or nominated to a node."""
+    """Return whether the pod is placed or nominated to a node."""
     return bool(pod.pod.spec.node_name or pod.pod.status.nominated_node_name)

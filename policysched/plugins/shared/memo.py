@@ -1,4 +1,4 @@
-"""A cache of plugin values by pod shape, valid while their inputs are unchanged."""
+"""Cache values of plugins by pod shape while their inputs are unchanged."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _MAX_SHAPES = 512
 
 
 class ShapeMemo(Generic[ValueT]):
-    """One value for each shape, with the stamp of its inputs."""
+    """A cache with one value for each shape, and the stamp of the inputs of each value."""
 
     def __init__(self) -> None:
         """Start empty."""
@@ -26,9 +26,9 @@ class ShapeMemo(Generic[ValueT]):
         compute: Callable[[], ValueT],
         is_current: Callable[[ValueT], bool] | None = None,
     ) -> ValueT:
-        """Return the value for `shape`; it is recomputed if `stamp` has changed.
+        """Return the value for `shape`, and recompute it if `stamp` has changed.
 
-        `is_current` may reject a cached value whose stamp does not cover all inputs.
+        `is_current` can reject a cached value if the stamp does not cover all inputs.
         """
         kept = self._kept.get(shape)
         if kept is not None and kept[0] == stamp and (is_current is None or is_current(kept[1])):

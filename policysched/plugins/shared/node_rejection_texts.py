@@ -1,4 +1,4 @@
-"""Texts about a node that a plugin rejected: names, labels, pods, quantities."""
+"""Format names, labels, pods and counts for texts about a rejected node."""
 
 from __future__ import annotations
 
@@ -29,18 +29,18 @@ def get_only_node(nodes: snapshot.NodeView) -> objects.Node:
 
 
 def join_names_briefly(names: Sequence[str]) -> str:
-    """Return names joined by commas; of many, only the first ones and the number of the others."""
+    """Join names with commas; of more than three, list three and count the rest."""
     return spelling.join_some_names(names, _MOST_NAMES)
 
 
 def format_node_label(node: objects.Node, key: str) -> str:
-    """Return `KEY=VALUE`, or a text that the node has no such label."""
+    """Return `KEY=VALUE`, or a text that the node does not have the label."""
     value = node.metadata.labels.get(key)
     return f"no label {key}" if value is None else f"{key}={value}"
 
 
 def list_unmet_requirements(node: objects.Node, selector: selectors.Selector) -> list[str]:
-    """Return the requirements that a node does not satisfy, each with the node's label."""
+    """Return the requirements that a node does not meet, each with the label of the node."""
     if selector.matches_nothing:
         return ["the selector matches no node"]
     labels = node.metadata.labels
@@ -54,7 +54,7 @@ def list_unmet_requirements(node: objects.Node, selector: selectors.Selector) ->
 def list_pods_on_rows(
     snap: snapshot.Snapshot, rows: Iterable[int], is_meant: Callable[[pod_shape.PodInfo], bool]
 ) -> list[str]:
-    """Return `NAMESPACE/NAME on NODE` of the placed pods that `is_meant` accepts, by row."""
+    """List the placed pods that `is_meant` accepts as `NAMESPACE/NAME on NODE`, ordered by row."""
     names = snap.nodes.names
     return [
         f"{info.key} on {names[row]}"
@@ -67,7 +67,7 @@ def list_pods_on_rows(
 def list_counted_pods_in_domain(
     snap: snapshot.Snapshot, query: pod_counts.PodQuery, key: str, row: int
 ) -> list[str]:
-    """Return the pods that `query` selects on nodes with the row's value of a label."""
+    """List the pods that `query` selects on nodes with the same label value as the row."""
     counts = snap.counts.get_column(query).get_counts(snap.size)
     namespaces = snap.counts.namespaces
     rows = find_rows_in_domain(snap, key, row, counts)
@@ -77,9 +77,9 @@ def list_counted_pods_in_domain(
 def find_rows_in_domain(
     snap: snapshot.Snapshot, key: str, row: int, counts: columns.IntArray
 ) -> list[int]:
-    """Return the rows with a count above 0 that have the row's value of a label.
+    """Return the rows with a count above 0 and the same label value as `row`.
 
-    `counts` are int64 (N,).
+    `counts` is int64 (N,).
     """
     ids = snap.nodes.get_label_column(key).ids[: snap.size]
     found: list[int] = np.flatnonzero((ids == ids[row]) & (ids >= 0) & (counts > 0)).tolist()
@@ -89,7 +89,7 @@ def find_rows_in_domain(
 def format_skew_counts(
     node: objects.Node, key: str, *, here: int, own: int, skew: int, max_skew: int
 ) -> str:
-    """Return the counts that make a domain exceed maxSkew; `skew` excludes the pod itself."""
+    """Format the counts that make a domain exceed maxSkew; `skew` excludes the pod itself."""
     with_own = f", {here + own:,} with this one" if own else ""
     pods = "matching pod" if here == 1 else "matching pods"
     return (

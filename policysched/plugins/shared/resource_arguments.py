@@ -1,4 +1,4 @@
-"""Arguments of NodeResourcesFit and NodeResourcesBalancedAllocation.
+"""Define the arguments of NodeResourcesFit and NodeResourcesBalancedAllocation.
 
 Sources: `apis/config/types_pluginargs.go`, `apis/config/v1/defaults.go`,
 `apis/config/validation/validation_pluginargs.go`.
@@ -19,27 +19,27 @@ _POINTS_PER_SHAPE_SCORE = 10
 
 
 class ResourceSpec(arguments.ArgumentStruct, frozen=True):
-    """A resource and its weight within the strategy."""
+    """A resource and its weight in the score."""
 
     name: str
     weight: int = 1
 
 
 class UtilizationShapePoint(arguments.ArgumentStruct, frozen=True):
-    """A point of the scoring function: utilisation 0 to 100, score 0 to 10."""
+    """A point of the scoring function: utilisation (0 to 100) and score (0 to 10)."""
 
     utilization: int
     score: int
 
 
 class RequestedToCapacityRatioParam(arguments.ArgumentStruct, frozen=True):
-    """The parameters of the strategy RequestedToCapacityRatio besides resources."""
+    """Parameters of the strategy RequestedToCapacityRatio, besides its resources."""
 
     shape: tuple[UtilizationShapePoint, ...]
 
 
 class ScoringStrategy(arguments.ArgumentStruct, frozen=True):
-    """The function that scores nodes by resources."""
+    """The function that scores nodes by utilisation, and its parameters."""
 
     type: str = "LeastAllocated"
     resources: tuple[ResourceSpec, ...] = ()
@@ -61,10 +61,10 @@ class BalancedAllocationArgs(arguments.ArgumentStruct, frozen=True):
 
 
 def make_scoring_strategy(given: ScoringStrategy) -> allocation.Strategy:
-    """Return the scoring function.
+    """Return the scoring function of the arguments.
 
     Raises:
-        ArgumentError: the type is unknown, or its parameters are invalid or belong to another type.
+        ArgumentError: the type is unknown, or its parameters are invalid or of another type.
     """
     param = given.requested_to_capacity_ratio
     if given.type == "RequestedToCapacityRatio":
@@ -91,10 +91,10 @@ def make_scoring_strategy(given: ScoringStrategy) -> allocation.Strategy:
 
 
 def get_weighted_resources(given: Iterable[ResourceSpec]) -> tuple[tuple[str, int], ...]:
-    """Return (name, weight); cpu and memory by default, and weight 1 for 0.
+    """Return (name, weight) for each resource; by default, CPU and memory. Weight 0 means 1.
 
     Raises:
-        ArgumentError: a weight is outside 1 to 100.
+        ArgumentError: a weight is not 0 to 100.
     """
     found = tuple((r.name, r.weight or 1) for r in given)
     for name, weight in found:
@@ -103,7 +103,7 @@ def get_weighted_resources(given: Iterable[ResourceSpec]) -> tuple[tuple[str, in
 
 
 def get_resource_names(given: Sequence[ResourceSpec]) -> tuple[str, ...]:
-    """Return the names; cpu and memory by default.
+    """Return the names of the resources; by default, CPU and memory.
 
     Raises:
         ArgumentError: a resource is repeated, or its weight is neither 0 nor 1.
@@ -118,10 +118,10 @@ def get_resource_names(given: Sequence[ResourceSpec]) -> tuple[str, ...]:
 
 
 def get_ignored_resources(given: Iterable[str]) -> frozenset[str]:
-    """Return the ignored resources.
+    """Return the extended resources that Filter ignores.
 
     Raises:
-        ArgumentError: a name is not a valid resource name.
+        ArgumentError: a resource name is invalid.
     """
     found = tuple(given)
     for name in found:
@@ -130,10 +130,10 @@ def get_ignored_resources(given: Iterable[str]) -> frozenset[str]:
 
 
 def get_ignored_groups(given: Iterable[str]) -> frozenset[str]:
-    """Return the ignored groups; a group is the part of a resource name before the slash.
+    """Return the groups of extended resources that Filter ignores: name parts before the slash.
 
     Raises:
-        ArgumentError: a group contains a slash or is not a valid name.
+        ArgumentError: a group contains a slash or is invalid.
     """
     found = tuple(given)
     for group in found:
@@ -152,6 +152,7 @@ def _require_resource_name(where: str, name: str) -> None:
 
 
 def _make_utilization_shape(points: Sequence[UtilizationShapePoint]) -> list[tuple[int, int]]:
+    """Return (utilisation, score from 0 to 100) for each point, after validating all points."""
     where = "scoringStrategy.requestedToCapacityRatio.shape"
     if not points:
         msg = f"`{where}` needs at least one point"

@@ -1,1 +1,1 @@
-"""VolumeBinding: provides volumes for a pod's claims before the pod is bound to the node."""
+"""VolumeBinding: find volumes for the claims of a pod, and bind them before the pod."""

@@ -1,8 +1,8 @@
-"""Queueing hints for pods that VolumeBinding rejected.
+"""Define queueing hints for pods that VolumeBinding rejected.
 
-Source: `plugins/volumebinding/volume_binding.go`, EventsToRegister and its hints. There is one
-additional event: the deletion of a pod with claims. If its binding failed, the volumes that were
-reserved for it become free, and no event of a volume reports this.
+Source: `plugins/volumebinding/volume_binding.go`, EventsToRegister and its hints. In addition, the
+deletion of a pod with claims queues pods. If its binding failed, the volumes that were reserved for
+it become free without any event of a volume.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _Resource, _Action = events.EventResource, events.ActionType
 def _after_class_change(
     pod: pod_shape.PodInfo, old: events.ClusterObject, new: events.ClusterObject
 ) -> events.QueueingHint:
-    """Queue for a new class, and if the allowed topologies of a class changed."""
+    """Queue for a new class, or if the allowed topologies of a class changed."""
     del pod
     before, after = _select_by_kind(storage_objects.StorageClass, old, new)
     if before is None or after is None:
@@ -34,7 +34,7 @@ def _after_class_change(
 def _after_claim_change(
     pod: pod_shape.PodInfo, old: events.ClusterObject, new: events.ClusterObject
 ) -> events.QueueingHint:
-    """Queue for a claim of the pod."""
+    """Queue if the pod uses the claim."""
     _, claim = _select_by_kind(storage_objects.PersistentVolumeClaim, old, new)
     if claim is None:
         return events.QueueingHint.QUEUE
@@ -47,7 +47,7 @@ def _after_claim_change(
 def _after_csi_node_change(
     pod: pod_shape.PodInfo, old: events.ClusterObject, new: events.ClusterObject
 ) -> events.QueueingHint:
-    """Queue for a new CSINode, and if its migrated in-tree plugins changed."""
+    """Queue for a new CSINode, or if its migrated in-tree plugins changed."""
     del pod
     before, after = _select_by_kind(storage_objects.CSINode, old, new)
     if before is None or after is None:
@@ -79,7 +79,7 @@ def _after_driver_change(
 def _after_capacity_change(
     pod: pod_shape.PodInfo, old: events.ClusterObject, new: events.ClusterObject
 ) -> events.QueueingHint:
-    """Queue for a new capacity, and if one allows larger volumes."""
+    """Queue for a new capacity, or if a capacity now allows larger volumes."""
     del pod
     before, after = _select_by_kind(storage_objects.CSIStorageCapacity, old, new)
     if before is None or after is None:
@@ -92,7 +92,7 @@ def _after_capacity_change(
 def _after_pod_deletion(
     pod: pod_shape.PodInfo, old: events.ClusterObject, new: events.ClusterObject
 ) -> events.QueueingHint:
-    """Queue if volumes may have been reserved for the deleted pod."""
+    """Queue if volumes could have been reserved for the deleted pod."""
     del pod, new
     return event_hints.choose_queueing_hint(
         isinstance(old, pod_shape.PodInfo) and bool(old.shape.claims)
@@ -102,7 +102,7 @@ def _after_pod_deletion(
 def _select_by_kind(
     kind: type[ObjectT], old: events.ClusterObject, new: events.ClusterObject
 ) -> tuple[ObjectT | None, ObjectT | None]:
-    """Return both objects, with None for an object of another kind."""
+    """Return both objects, with None in place of objects of another type."""
     return old if isinstance(old, kind) else None, new if isinstance(new, kind) else None
 
 

@@ -1,4 +1,4 @@
-"""Node selector terms of volumes: the nodes that can access them or for which they are provisioned.
+"""Compute node selector terms of volumes and of storage classes.
 
 Sources: component-helpers `storage/volume/helpers.go` (CheckNodeAffinity),
 `pkg/apis/core/v1/helper` (MatchTopologySelectorTerms), csi-translation-lib
@@ -29,7 +29,7 @@ _CSI_ZONES = {
     GCE_PD: "topology.gke.io/zone",
     CINDER: "topology.cinder.csi.openstack.org/zone",
 }
-"""In-tree plugin → the node label that its CSI driver uses instead of the zone."""
+"""In-tree plugin → the topology label that its CSI driver uses instead of the zone."""
 
 
 def make_reachable_node_terms(volume: storage_objects.PersistentVolume) -> node_rows.Terms:
@@ -49,10 +49,10 @@ def _make_selector_terms(selector: objects.NodeSelector | None) -> node_rows.Ter
 
 
 def _make_selector_term(term: objects.NodeSelectorTerm) -> pod_shape.NodeTerm:
-    """Return the canonical term.
+    """Convert a node selector term of a volume to its canonical form.
 
-    kube-scheduler matches a volume's affinity against node labels only, so valid field requirements
-    are ignored.
+    kube-scheduler matches the affinity of volumes only against node labels, so valid field
+    requirements are ignored.
     """
     if not all(f.operator in ("In", "NotIn") and len(f.values) == 1 for f in term.match_fields):
         return pod_shape.NodeTerm(selectors.NOTHING)
@@ -86,7 +86,7 @@ def _make_allowed_topology_term(term: storage_objects.TopologyTerm) -> pod_shape
 
 
 def find_in_tree_plugin(volume: storage_objects.PersistentVolume) -> str | None:
-    """Return the in-tree plugin of a volume if its CSI driver uses other topology labels."""
+    """Return the in-tree plugin of a volume if its CSI driver uses a different zone label."""
     spec = volume.spec
     if spec.aws_elastic_block_store is not None:
         return AWS_EBS
@@ -104,7 +104,7 @@ def is_in_tree_plugin_migrated(plugin: str, csi_node: storage_objects.CSINode) -
 def make_csi_reachable_terms(
     volume: storage_objects.PersistentVolume, plugin: str
 ) -> node_rows.Terms:
-    """Return the terms of a volume on nodes on which a CSI driver replaces `plugin`."""
+    """Return the terms of a volume for nodes on which a CSI driver replaces `plugin`."""
     key = _CSI_ZONES[plugin]
     affinity = volume.spec.node_affinity
     required = None if affinity is None else affinity.required
@@ -121,7 +121,7 @@ def make_csi_reachable_terms(
 def _choose_topology_label_keys(
     volume: storage_objects.PersistentVolume, required: objects.NodeSelector | None
 ) -> tuple[str, str]:
-    """Return the zone and region labels that a volume uses: the current or the beta ones."""
+    """Return the keys of the zone and region labels of a volume: current or beta."""
     if any(_list_expressions_on_key(required, _ZONE)):
         return _ZONE, _REGION
     if any(_list_expressions_on_key(required, _BETA_ZONE)):
@@ -141,6 +141,7 @@ def _list_expressions_on_key(
 def _rename_label_key(
     required: objects.NodeSelector | None, old_key: str, new_key: str
 ) -> objects.NodeSelector | None:
+    """Return the selector with the key renamed in all label expressions."""
     if required is None:
         return None
     terms = tuple(
@@ -159,7 +160,7 @@ def _rename_label_key(
 def _add_zone_requirements(
     required: objects.NodeSelector | None, key: str, label: str
 ) -> objects.NodeSelector | None:
-    """Return the terms, each with the zones of a label such as `a__b` as a requirement."""
+    """Add the zones of a label such as `a__b` as a requirement to each term."""
     zones = sorted({zone.strip() for zone in label.split(_ZONES_DELIMITER)} - {""})
     if not zones:
         return required

@@ -1,7 +1,7 @@
-"""VolumeBinding: rejects nodes without volumes for a pod's claims, and binds the claims in PreBind.
+"""VolumeBinding: filter nodes by volumes for the claims of a pod; bind the claims in PreBind.
 
-Source: `plugins/volumebinding/volume_binding.go`. Volumes do not affect scores:
-StorageCapacityScoring is off by default in 1.36, and then PreScore skips every pod.
+Source: `plugins/volumebinding/volume_binding.go`. Volumes do not affect scores, because
+StorageCapacityScoring is off by default in 1.36 and PreScore then skips every pod.
 """
 
 from __future__ import annotations
@@ -38,13 +38,13 @@ REASONS: dict[volume_findings.VolumeFit, str] = {
 _TIMED_OUT = "context deadline exceeded"
 _FIRST_LOOK_SECONDS = 0.05
 _LONGEST_LOOK_SECONDS = 1.0
-"""kube-scheduler polls once a second; shorter first delays let faster bindings finish earlier."""
+"""kube-scheduler polls every second; shorter first delays let fast bindings finish earlier."""
 
 
 class VolumeBindingArgs(arguments.ArgumentStruct, frozen=True):
-    """Arguments: the time that a pod waits for its claims (`apis/config/v1/defaults.go`).
+    """Arguments: how long a pod waits for its claims (`apis/config/v1/defaults.go`).
 
-    `shape` needs the feature gate StorageCapacityScoring and is rejected.
+    `shape` requires the feature gate StorageCapacityScoring, so it is rejected.
     """
 
     bind_timeout_seconds: int = 600
@@ -56,13 +56,12 @@ class _VolumeBindingCycle:
     """The state of a pod's claims in its cycle.
 
     Attributes:
-        claims: the claims.
-        snap: the snapshot of the cycle.
-        nodes, stored: the live objects, which the binding cycle reads.
-        findings: the volumes for the claims. Computed by the first Filter call, or by Reserve if
-            Filter ran outside the cycle, as it does for a nominated node.
-        reservation: the volumes that are reserved for the claims; None if there is nothing to
-            reserve.
+        claims: claims of the pod.
+        snap: snapshot of the cycle.
+        nodes, stored: live objects, which the binding cycle reads.
+        findings: volumes for the claims. The first Filter call computes them, or Reserve if Filter
+            ran outside the cycle, as for a nominated node.
+        reservation: volumes that are reserved for the claims; None if there is nothing to reserve.
     """
 
     claims: volume_claims.PodClaims
@@ -74,13 +73,13 @@ class _VolumeBindingCycle:
 
 
 class VolumeBinding:
-    """Rejects nodes without volumes for the pod's claims; binds the claims to a chosen node."""
+    """Rejects nodes without volumes for the pod's claims, and binds claims on the chosen node."""
 
     name = names.VOLUME_BINDING
-    reads: ClassVar = interface.Reads.ANYTHING  # volumes and claims, which differ for each pod
+    reads: ClassVar = interface.Reads.ANYTHING  # volumes and claims differ for each pod
 
     def __init__(self, handle: handles.Handle, bind_timeout_seconds: float = 600.0) -> None:
-        """Write to volumes and claims through `handle`."""
+        """Write volumes and claims through `handle`."""
         self._writer = handle.volume_writer
         self._sleep = handle.sleep
         self._timeout_seconds = bind_timeout_seconds
@@ -88,7 +87,7 @@ class VolumeBinding:
 
     @classmethod
     def from_args(cls, args: arguments.Arguments, handle: handles.Handle) -> VolumeBinding:
-        """Return the plugin for `VolumeBindingArgs`."""
+        """Create the plugin from `VolumeBindingArgs`."""
         given = arguments.decode_arguments(args, VolumeBindingArgs)
         if given.bind_timeout_seconds < 0:
             msg = f"`bindTimeoutSeconds` is {given.bind_timeout_seconds}, but must not be negative"
@@ -110,9 +109,9 @@ class VolumeBinding:
     def pre_filter(
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, snap: snapshot.Snapshot
     ) -> interface.PreFilterResult:
-        """Reject pods with claims that are missing, lost, being deleted, or not yet bindable.
+        """Reject pods with claims that are missing, lost, being deleted or not bindable yet.
 
-        An unbound claim is bindable here only if its class binds it when the pod is scheduled.
+        An unbound claim is bindable only if its class binds it when a pod is scheduled.
         """
         if not pod.shape.claims:
             return interface.PreFilterResult(status.SKIP)
@@ -142,7 +141,7 @@ class VolumeBinding:
         node: snapshot.NodeView,
         reason: str,
     ) -> str:
-        """Return the claims behind a reason, with their volume or class."""
+        """Return the claims behind the reason, with their volumes or classes."""
         if not self.pre_filter(state, pod, node.snapshot).status.is_success:
             return ""
         claims = state.read(self.name, _VolumeBindingCycle).claims
@@ -168,7 +167,7 @@ class VolumeBinding:
         return bool(self._finder.find_pod_volumes(alone, node.snapshot).of_bound[node.rows][0])
 
     def _get_findings(self, cycle: _VolumeBindingCycle) -> volume_findings.PodVolumeFindings:
-        """Return the findings for all rows; added or removed pods do not change them."""
+        """Return the findings for all rows; additions and removals of pods do not affect them."""
         if cycle.findings is None:
             cycle.findings = self._finder.find_pod_volumes(cycle.claims, cycle.snap)
         return cycle.findings
@@ -176,13 +175,13 @@ class VolumeBinding:
     def remember(
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, snap: snapshot.Snapshot
     ) -> None:
-        """Store the pod's claims."""
+        """Store the claims of the pod, for `filter_apart`."""
         self.pre_filter(state, pod, snap)
 
     def filter_apart(
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, nodes: snapshot.NodeView
     ) -> status.NodeStatuses:
-        """Return a status for each of the n nodes; other pods have no effect."""
+        """Return a status for each of the n nodes; other pods do not affect it."""
         return self.filter(state, pod, nodes)
 
     def reserve(
@@ -200,7 +199,7 @@ class VolumeBinding:
     def unreserve(
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, node_name: str
     ) -> None:
-        """Release reservations that are not written yet."""
+        """Release the reservations that are not written yet."""
         cycle = state.find(self.name, _VolumeBindingCycle)
         if cycle is not None and cycle.reservation is not None:
             volume_reservation.release_volumes(cycle.reservation, cycle.stored.assumed)
@@ -210,7 +209,7 @@ class VolumeBinding:
     def pre_bind_pre_flight(
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, node_name: str
     ) -> status.Status:
-        """Return SKIP if PreBind will have nothing to do."""
+        """Return SKIP if PreBind has nothing to write."""
         cycle = state.find(self.name, _VolumeBindingCycle)
         has_work = cycle is not None and cycle.reservation is not None
         return status.SUCCESS if has_work else status.SKIP
@@ -220,8 +219,7 @@ class VolumeBinding:
     ) -> status.Status:
         """Write the reservation and wait until all claims are bound.
 
-        The status is ERROR if a write is rejected, if the binding cannot be completed, or after the
-        timeout.
+        The status is ERROR if a write fails, if the binding cannot complete, or after the timeout.
         """
         cycle = state.find(self.name, _VolumeBindingCycle)
         if cycle is None or cycle.reservation is None:
@@ -238,7 +236,7 @@ class VolumeBinding:
         return status.SUCCESS
 
     async def _wait_until_bound(self, check: volume_reservation.VolumeBindingCheck) -> str:
-        """Return "" when all claims are bound, or the reason why they cannot be."""
+        """Poll until all claims are bound; return "", or the reason why they cannot be bound."""
         looks = _iterate_poll_delays()
         left_seconds = self._timeout_seconds
         while left_seconds > 0:
@@ -253,7 +251,7 @@ class VolumeBinding:
         return _TIMED_OUT
 
     def events_to_register(self) -> Sequence[events.ClusterEventWithHint]:
-        """Register for volumes, claims, and objects that determine where volumes can be used."""
+        """Register volumes, claims, and objects that determine where volumes can be used."""
         return queueing_hints.REGISTRATIONS
 
 
@@ -268,7 +266,7 @@ def _iterate_poll_delays() -> Iterator[float]:
 def _make_filter_answers(
     name: str, of_bound: volume_findings.Verdicts, of_unbound: volume_findings.Verdicts
 ) -> status.NodeStatuses:
-    """Return a status for each node from both verdicts, int8 (n,); reasons in `VolumeFit` order."""
+    """Combine both verdicts of each node, int8 (n,); reasons have the order of `VolumeFit`."""
     combined = of_bound.astype(np.int16) * len(volume_findings.VolumeFit) + of_unbound
     present, inverse = np.unique(combined, return_inverse=True)
     statuses = [status.SUCCESS]

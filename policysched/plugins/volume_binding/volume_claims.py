@@ -1,4 +1,4 @@
-"""The claims of a pod, and the check whether their state allows scheduling at all.
+"""Find the claims of a pod, and check whether their state allows scheduling.
 
 Source: `plugins/volumebinding/volume_binding.go` (podHasPVCs), `binder.go` (GetPodVolumeClaims);
 component-helpers `storage/volume/pv_helpers.go` (IsDelayBindingMode).
@@ -26,7 +26,7 @@ class PodClaims:
 
     Attributes:
         bound: claims whose binding is complete.
-        delayed: claims that are bound after a node is chosen for the pod.
+        delayed: claims that are bound once a node is chosen for the pod.
     """
 
     bound: tuple[storage_objects.PersistentVolumeClaim, ...] = ()
@@ -34,7 +34,7 @@ class PodClaims:
 
 
 def find_pod_claims(pod: pod_shape.PodInfo, stored: storage.Storage) -> PodClaims | status.Status:
-    """Return the claims of a pod, or a status if it cannot be scheduled on any node."""
+    """Return the claims of a pod, or a status if they prevent scheduling on every node."""
     for use in pod.shape.claims:
         problem = _find_claim_problem(use, pod, stored)
         if problem:
@@ -47,6 +47,7 @@ def find_pod_claims(pod: pod_shape.PodInfo, stored: storage.Storage) -> PodClaim
 def _find_claim_problem(
     use: pod_shape.ClaimUse, pod: pod_shape.PodInfo, stored: storage.Storage
 ) -> str:
+    """Return the reason why a claim prevents scheduling, or ""."""
     name, namespace = use.claim_name, pod.shape.namespace
     claim = stored.claims.get(name, namespace)
     if claim is None and use.is_ephemeral:
@@ -70,6 +71,7 @@ def _find_claim_problem(
 def _group_claims_by_binding(
     claims: Iterable[storage_objects.PersistentVolumeClaim], stored: storage.Storage
 ) -> PodClaims | status.Status:
+    """Separate bound and delayed claims, or return a status that prevents scheduling."""
     bound, delayed, has_immediate = [], [], False
     for claim in claims:
         if claim.is_fully_bound:

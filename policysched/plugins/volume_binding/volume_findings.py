@@ -1,4 +1,4 @@
-"""Volumes for the claims of a pod, computed for all nodes at once.
+"""Find volumes for the claims of a pod on all nodes at once.
 
 Source: `plugins/volumebinding/binder.go` (FindPodVolumes, checkBoundClaims, findMatchingVolumes,
 checkVolumeProvisions).
@@ -29,11 +29,11 @@ class VolumeFit(enum.IntEnum):
 
     FITS = 0
     OUT_OF_REACH = 1
-    """The node cannot access a bound volume."""
+    """The node cannot access the volume of a bound claim."""
     NO_VOLUME = 2
-    """An unbound claim matches no volume, and none can be provisioned."""
+    """No volume matches an unbound claim, and none can be provisioned."""
     NO_SPACE = 3
-    """A volume could be provisioned, but not of the requested size."""
+    """A volume can be provisioned, but not of the requested size."""
     VOLUME_GONE = 4
     """The volume of a bound claim does not exist."""
 
@@ -44,7 +44,7 @@ Verdicts = npt.NDArray[np.int8]
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class StaticBinding:
-    """An existing volume and the claim that gets it."""
+    """An existing volume and the claim to which it will be bound."""
 
     volume: storage_objects.PersistentVolume
     claim: storage_objects.PersistentVolumeClaim
@@ -52,11 +52,11 @@ class StaticBinding:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class _MatchedVolumes:
-    """The volumes that one claim would get.
+    """The volumes to which one claim would be bound, by row.
 
     Attributes:
-        pool: the volumes by number.
-        choices: int32 (N,), the number of the chosen volume on each row.
+        pool: volumes, by number.
+        choices: int32 (N,), number of the chosen volume on each row.
     """
 
     claim: storage_objects.PersistentVolumeClaim
@@ -69,13 +69,13 @@ _Error: TypeAlias = tuple[columns.NodeMask, str]
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class PodVolumeFindings:
-    """The volumes for a pod's claims; valid within one scheduling cycle.
+    """The volumes for a pod's claims on all rows; valid within one scheduling cycle.
 
     Attributes:
-        of_bound: the problem of bound claims on each row.
-        of_unbound: the problem of the other claims on each row.
-        errors: rows, bool (N,), on which the claims cannot be evaluated, and the error; the first
-            one counts.
+        of_bound: problem of the bound claims on each row.
+        of_unbound: problem of the other claims on each row.
+        errors: (rows on which claims cannot be evaluated, bool (N,); error); the first that applies
+            to a row counts.
     """
 
     of_bound: Verdicts
@@ -85,7 +85,7 @@ class PodVolumeFindings:
     _matched: tuple[_MatchedVolumes, ...]
 
     def list_static_bindings(self, row: int) -> list[StaticBinding]:
-        """Return the existing volumes that claims get on a row, smallest claims first."""
+        """Return the existing volumes for claims on a row, smallest claims first."""
         return [
             StaticBinding(m.pool.volume(int(m.choices[row])), m.claim)
             for m in self._matched
@@ -99,7 +99,7 @@ class PodVolumeFindings:
 
 
 class PodVolumeFinder:
-    """Finds volumes for claims, with caches that are shared by all pods."""
+    """Finds volumes for claims; all pods share its caches."""
 
     def __init__(self) -> None:
         """Start with empty caches."""
@@ -112,7 +112,7 @@ class PodVolumeFinder:
     def find_pod_volumes(
         self, claims: volume_claims.PodClaims, snap: snapshot.Snapshot
     ) -> PodVolumeFindings:
-        """Return the volumes for the claims of a pod on all rows."""
+        """Find volumes for the claims of a pod on all rows."""
         if self._stored is not snap.storage:
             self._stored = snap.storage
             self._pools.clear()
@@ -186,7 +186,7 @@ class PodVolumeFinder:
     def _match_existing_volumes(
         self, claims: list[storage_objects.PersistentVolumeClaim], snap: snapshot.Snapshot
     ) -> list[_MatchedVolumes]:
-        """Match existing volumes, smallest claims first, which leaves large volumes free."""
+        """Match existing volumes to claims, smallest claims first, to leave large volumes free."""
         matched: list[_MatchedVolumes] = []
         for claim in sorted(claims, key=volume_pool.requested):
             pool = self._get_volume_pool(claim.class_name)
@@ -205,6 +205,7 @@ class PodVolumeFinder:
         return found
 
     def _refresh_volume_pools(self) -> None:
+        """Update the volume pools from the change log, or drop them if the log is too short."""
         volumes = self._stored.assumed.volumes
         moment, self._pools_moment = self._pools_moment, volumes.cursor
         if moment == self._pools_moment:
@@ -228,7 +229,7 @@ class PodVolumeFinder:
         verdicts: Verdicts,
         snap: snapshot.Snapshot,
     ) -> None:
-        """Write to `verdicts` why a volume cannot be provisioned, for the rows that need one."""
+        """Write to `verdicts` why a volume cannot be provisioned on rows that need one."""
         if not is_needed.any():
             return
         storage_class = self._stored.classes.get(claim.class_name)
@@ -265,7 +266,7 @@ class PodVolumeFinder:
 def _find_claim_selector_error(
     claims: list[storage_objects.PersistentVolumeClaim], is_asked: columns.NodeMask
 ) -> tuple[_Error, ...]:
-    """Return the selector error of the smallest claim that has one, for the rows `is_asked`."""
+    """Return the selector error of the smallest claim with one, for the rows `is_asked`."""
     for claim in sorted(claims, key=volume_pool.requested):
         problem = selector_errors.find_label_selector_error(claim.spec.selector)
         if problem:

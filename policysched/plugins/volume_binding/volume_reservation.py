@@ -1,4 +1,4 @@
-"""The volumes of a pod's claims on the chosen node: reserved immediately, then written and awaited.
+"""Reserve, write and await the volumes of a pod's claims on the chosen node.
 
 Sources: `plugins/volumebinding/binder.go` (AssumePodVolumes, bindAPIUpdate, checkBindings);
 component-helpers `storage/volume/pv_helpers.go` (GetBindVolumeToClaim).
@@ -25,7 +25,7 @@ Claim: TypeAlias = storage_objects.PersistentVolumeClaim
 
 
 class VolumeBindingProgress(enum.Enum):
-    """The state of the binding of claims."""
+    """The progress of binding all claims."""
 
     DONE = enum.auto()
     UNDER_WAY = enum.auto()
@@ -36,10 +36,10 @@ class VolumeReservation:
     """The volumes that are reserved for the claims of one pod.
 
     Attributes:
-        node_name: the node of the pod.
-        bindings: claims with their volumes, whose claimRef is set to the claim.
+        node_name: chosen node of the pod.
+        bindings: claims and their volumes; the claimRef of each volume is set to the claim.
         provisions: claims with the annotation that starts provisioning.
-        assumed: those of these volumes and claims that had to be changed.
+        assumed: volumes and claims among these that had to be changed.
     """
 
     node_name: str
@@ -54,7 +54,7 @@ def reserve_volumes(
     node_name: str,
     assumed: assumed_volumes.AssumedVolumes,
 ) -> VolumeReservation:
-    """Reserve the volumes found for the node in `row`, so that the next pod cannot use them."""
+    """Reserve the volumes found for the node in `row`, so that the next pod does not use them."""
     found = findings.list_static_bindings(row)
     to_provision = findings.list_claims_to_provision(row)
     bindings = [dataclasses.replace(b, volume=_promise_volume(b.volume, b.claim)) for b in found]
@@ -84,7 +84,7 @@ def release_volumes(
 
 
 def _promise_volume(volume: Volume, claim: Claim) -> Volume:
-    """Return the volume with a claimRef to the claim; the same object if it has that already."""
+    """Return the volume with a claimRef to the claim, unchanged if it already has one."""
     meta, reference = claim.metadata, volume.spec.claim_ref
     wanted = (meta.namespace, meta.name, meta.uid)
     is_given = reference is not None
@@ -108,7 +108,7 @@ def _promise_volume(volume: Volume, claim: Claim) -> Volume:
 
 
 def _annotate_selected_node(claim: Claim, node_name: str) -> Claim:
-    """Return the claim with the annotation of a node; the same object if it has that already."""
+    """Return the claim with the annotation of a node, unchanged if it already has it."""
     if volume_findings.get_selected_node(claim) == node_name:
         return claim
     return msgspec.structs.replace(
@@ -128,7 +128,7 @@ async def write_reservation(
 ) -> handles.WriteError | None:
     """Write the reservation to the API server; stop at the first error and return it.
 
-    Earlier writes are not reverted: the next attempt finds a volume that already has its claim.
+    Earlier writes are not reverted: the next attempt finds volumes that already have their claim.
     """
     for number, binding in enumerate(reservation.bindings):
         volume = await writer.write_volume(binding.volume)
@@ -153,7 +153,7 @@ def _replace_in_reservation(
 
 
 class VolumeBindingCheck:
-    """Checks whether volumes are bound and provisioned, from the last state of the watch."""
+    """Checks whether the claims of a reservation are bound, from the state of the watch."""
 
     def __init__(
         self,
@@ -169,7 +169,7 @@ class VolumeBindingCheck:
         self._nodes = nodes
 
     def check_progress(self) -> VolumeBindingProgress | str:
-        """Return the progress, or the reason why the binding cannot be completed."""
+        """Return the progress, or the reason why the binding cannot complete."""
         name = self._reservation.node_name
         row = self._nodes.row_of.get(name, -1)
         node = self._nodes.nodes[row] if row >= 0 else None
@@ -191,6 +191,7 @@ class VolumeBindingCheck:
     def _check_binding(
         self, binding: volume_findings.StaticBinding, node: objects.Node
     ) -> VolumeBindingProgress | str:
+        """Return the progress of a claim with an existing volume, or the reason for a failure."""
         name = binding.volume.metadata.name
         volume = self._stored.volumes.get(name)
         if volume is None:
@@ -207,6 +208,7 @@ class VolumeBindingCheck:
         return _get_binding_progress(claim)
 
     def _check_provision(self, written: Claim, node: objects.Node) -> VolumeBindingProgress | str:
+        """Return the progress of a claim to be provisioned, or the reason for a failure."""
         claim = self._get_claim(written)
         if claim is None:
             return f"failed to check provisioning pvc: {_format_claim_not_found(written)}"
@@ -222,7 +224,7 @@ class VolumeBindingCheck:
             if volume is None:
                 return (
                     VolumeBindingProgress.UNDER_WAY
-                )  # its event may arrive after that of the claim
+                )  # its event can arrive after the event of the claim
             if not self._is_reachable(volume, node):
                 return _format_volume_out_of_reach(volume, node)
         return _get_binding_progress(claim)
@@ -245,7 +247,7 @@ def _get_binding_progress(claim: Claim) -> VolumeBindingProgress:
 
 
 def _is_older_version(told: Volume | Claim, written: Volume | Claim) -> bool:
-    """Return whether the watch has not yet reported the version that was written."""
+    """Return whether the watch has not reported the written version yet."""
     versions = told.metadata.resource_version, written.metadata.resource_version
     return all(v.isdecimal() for v in versions) and int(versions[0]) < int(versions[1])
 

@@ -1,1 +1,1 @@
-"""VolumeRestrictions: disks and claims that pods cannot share."""
+"""VolumeRestrictions: reject nodes if pods would share disks or claims that they cannot share."""

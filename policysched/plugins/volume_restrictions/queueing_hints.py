@@ -1,7 +1,7 @@
-"""Queueing hints for pods that VolumeRestrictions rejected.
+"""Define queueing hints for pods that VolumeRestrictions rejected.
 
-Source: `plugins/volumerestrictions/volume_restrictions.go`. kube-scheduler does not queue a pod
-when a pod of another namespace releases its disk; these hints do.
+Source: `plugins/volumerestrictions/volume_restrictions.go`. Unlike kube-scheduler, these hints
+queue a pod when a pod in another namespace releases its disk.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from policysched.plugins.shared import event_hints
 def _after_pod_deleted(
     pod: pod_shape.PodInfo, old: events.ClusterObject, new: events.ClusterObject
 ) -> events.QueueingHint:
-    """Queue if the deleted pod mounts a disk of the pending pod or names one of its claims."""
+    """Queue if the deleted pod mounts a disk of the pending pod or uses one of its claims."""
     del new
     if not isinstance(old, pod_shape.PodInfo) or not event_hints.is_placed_or_nominated(old):
         return events.QueueingHint.SKIP
@@ -30,7 +30,7 @@ def _after_pod_deleted(
 def _after_claim_added(
     pod: pod_shape.PodInfo, old: events.ClusterObject, new: events.ClusterObject
 ) -> events.QueueingHint:
-    """Queue if the pod names the claim."""
+    """Queue if the pod uses the claim."""
     del old
     if not isinstance(new, storage_objects.PersistentVolumeClaim):
         return events.QueueingHint.SKIP

@@ -1,8 +1,8 @@
-"""VolumeRestrictions: disks and claims that cannot be shared with the pods that use them.
+"""VolumeRestrictions: reject nodes if pods would share disks or claims that they cannot share.
 
 A disk that is mounted without a claim excludes other pods from the node (see
-`cluster/pods/legacy_disks.py`). A claim with access mode ReadWriteOncePod excludes them from all
-nodes.
+`cluster/pods/legacy_disks.py`). A claim with the access mode ReadWriteOncePod excludes other pods
+from all nodes.
 
 Source: `plugins/volumerestrictions/volume_restrictions.go`.
 """
@@ -30,12 +30,12 @@ REASON_CLAIM = "node(s) unavailable due to PersistentVolumeClaim with ReadWriteO
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class _ClaimUsesBeforeWhatIf:
-    """The uses of ReadWriteOncePod claims before any change was supposed.
+    """The uses of ReadWriteOncePod claims before any hypothetical change.
 
     Attributes:
-        in_use: number of such claims of the pod that any pod uses.
-        named_by_row: int64 (N,), number of volumes of placed pods whose claim has the name of one
-            of them.
+        in_use: number of the pod's ReadWriteOncePod claims that any pod uses.
+        named_by_row: int64 (N,), number of volumes of placed pods with a claim of the same name as
+            one of these claims, in any namespace.
     """
 
     in_use: int
@@ -43,7 +43,7 @@ class _ClaimUsesBeforeWhatIf:
 
 
 class VolumeRestrictions:
-    """Rejects nodes whose pods mount a disk of the pod, and all nodes if its claim is in use."""
+    """Rejects nodes with pods that mount a disk of the pod; all nodes if its claim is in use."""
 
     name = names.VOLUME_RESTRICTIONS
     reads: ClassVar = interface.Reads.ANYTHING
@@ -51,7 +51,7 @@ class VolumeRestrictions:
     def applies_to(
         self, state: cycle_state.CycleState, shape: pod_shape.PodShape, snap: snapshot.Snapshot
     ) -> bool:
-        """Return whether the pod mounts a disk or names a claim."""
+        """Return whether the pod mounts a disk without a claim or uses a claim."""
         del state, snap
         return bool(shape.disks) or any(not use.is_ephemeral for use in shape.claims)
 
@@ -72,7 +72,7 @@ class VolumeRestrictions:
     def filter(
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, nodes: snapshot.NodeView
     ) -> status.NodeStatuses:
-        """Return a status for each of the n nodes; disks take precedence in reasons."""
+        """Return a status for each of the n nodes; disks take precedence over claims in reasons."""
         return self._make_filter_answers(
             pod, nodes, np.full(len(nodes), state.read(self.name, bool))
         )
@@ -80,7 +80,7 @@ class VolumeRestrictions:
     def remember(
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, snap: snapshot.Snapshot
     ) -> None:
-        """Store the number of the pod's claims in use, and by row the volumes that name them."""
+        """Store the number of the pod's claims in use and their uses by row, for `filter_apart`."""
         in_use = _list_exclusive_claims_in_use(pod, snap)
         state.write(
             f"{self.name}/apart",
@@ -90,11 +90,11 @@ class VolumeRestrictions:
     def filter_apart(
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, nodes: snapshot.NodeView
     ) -> status.NodeStatuses:
-        """Return a status for each of the n nodes, as if only the pods of this node had changed.
+        """Return a status for each of the n nodes, as if only the pods of that node had changed.
 
         As in kube-scheduler (updateWithPod), a removed pod subtracts one use for each of its
-        volumes that has the name of such a claim. This applies although a claim counts as one use
-        however many pods name it, and although claims of other namespaces may have the same name.
+        volumes that has the name of an exclusive claim. This holds even though several uses of a
+        claim count as one, and claims in other namespaces can have the same name.
         """
         kept = state.read(f"{self.name}/apart", _ClaimUsesBeforeWhatIf)
         change = _count_claim_names_by_row(pod, nodes.snapshot) - kept.named_by_row
@@ -144,7 +144,7 @@ class VolumeRestrictions:
         )
 
     def events_to_register(self) -> Sequence[events.ClusterEventWithHint]:
-        """Register for pods that release a disk or claim, and for new claims and nodes."""
+        """Register pods that release a disk or claim, new claims and new nodes."""
         return queueing_hints.REGISTRATIONS
 
 
@@ -185,7 +185,7 @@ def _list_exclusive_claims_in_use(pod: pod_shape.PodInfo, snap: snapshot.Snapsho
 
 
 def _count_claim_names_by_row(pod: pod_shape.PodInfo, snap: snapshot.Snapshot) -> columns.IntArray:
-    """Return int64 (N,): number of volumes of placed pods that have the name of such a claim."""
+    """Return int64 (N,): number of volumes of placed pods with the name of an exclusive claim."""
     named = np.zeros(snap.size, np.int64)
     for name in _list_exclusive_claims(pod, snap):
         for by_row in snap.storage.pods.count_claim_uses_anywhere(name):

@@ -1,1 +1,1 @@
-"""VolumeZone: a pod must run in the zone and region of its volumes."""
+"""VolumeZone: restrict a pod to the zones and regions of its volumes."""

@@ -1,4 +1,4 @@
-"""Queueing hints for pods that VolumeZone rejected.
+"""Define queueing hints for pods that VolumeZone rejected.
 
 Source: `plugins/volumezone/volume_zone.go`.
 """
@@ -15,7 +15,7 @@ from policysched.plugins.volume_zone import volume_topology
 def _after_class_added(
     pod: pod_shape.PodInfo, old: events.ClusterObject, new: events.ClusterObject
 ) -> events.QueueingHint:
-    """Queue if claims of the new class are bound only when their pod is scheduled."""
+    """Queue if the new class binds claims only when their pod is scheduled."""
     del pod, old
     return event_hints.choose_queueing_hint(
         isinstance(new, storage_objects.StorageClass)
@@ -26,7 +26,7 @@ def _after_class_added(
 def _after_claim_change(
     pod: pod_shape.PodInfo, old: events.ClusterObject, new: events.ClusterObject
 ) -> events.QueueingHint:
-    """Queue if the pod names the claim."""
+    """Queue if the pod uses the claim."""
     del old
     if not isinstance(new, storage_objects.PersistentVolumeClaim):
         return events.QueueingHint.SKIP
@@ -38,7 +38,7 @@ def _after_claim_change(
 def _after_volume_change(
     pod: pod_shape.PodInfo, old: events.ClusterObject, new: events.ClusterObject
 ) -> events.QueueingHint:
-    """Queue if a volume is new or its zone or region changed."""
+    """Queue if the volume is new, or if its zone or region changed."""
     del pod
     if not isinstance(new, storage_objects.PersistentVolume):
         return events.QueueingHint.SKIP

@@ -1,4 +1,4 @@
-"""Zones and regions of a PersistentVolume, from its labels.
+"""Read the zones and regions of a PersistentVolume from its labels.
 
 Source: `plugins/volumezone/volume_zone.go`, getPVTopologies; cloud-provider `volume/helpers`,
 LabelZonesToSet.
@@ -21,14 +21,14 @@ _SEPARATOR = "__"
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class VolumeTopologyLabel:
-    """A label that nodes must have, with one of the values."""
+    """A label that a node must have, and its permitted values."""
 
     key: str
     values: frozenset[str]
 
 
 def list_topology_labels(volume: storage_objects.PersistentVolume) -> list[VolumeTopologyLabel]:
-    """Return the node labels that a volume requires; a label with an empty part is ignored."""
+    """Return the node labels that a volume requires; labels with an empty part are ignored."""
     found = []
     for key in KEYS:
         label = volume.metadata.labels.get(key)

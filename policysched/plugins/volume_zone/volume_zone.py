@@ -1,4 +1,4 @@
-"""VolumeZone: a pod must run where its volumes are, according to zone and region labels.
+"""VolumeZone: restrict a pod to the zones and regions of its volumes, by their labels.
 
 Source: `plugins/volumezone/volume_zone.go`.
 """
@@ -24,7 +24,7 @@ REASON = "node(s) had no available volume zone"
 
 
 class VolumeZone:
-    """Rejects nodes outside the zones or regions of the volumes bound to the pod's claims."""
+    """Rejects nodes outside the zones or regions of the volumes of the pod's claims."""
 
     name = names.VOLUME_ZONE
     reads: ClassVar = interface.Reads.ANYTHING
@@ -32,14 +32,14 @@ class VolumeZone:
     def applies_to(
         self, state: cycle_state.CycleState, shape: pod_shape.PodShape, snap: snapshot.Snapshot
     ) -> bool:
-        """Return whether the pod names claims; claims of ephemeral volumes are ignored."""
+        """Return whether the pod uses claims; claims of ephemeral volumes are ignored."""
         del state, snap
         return any(not use.is_ephemeral for use in shape.claims)
 
     def pre_filter(
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, snap: snapshot.Snapshot
     ) -> interface.PreFilterResult:
-        """Collect the labels of the pod's volumes; skip the pod if they have none."""
+        """Collect the labels of the pod's volumes; skip Filter if there are none."""
         found: list[volume_topology.VolumeTopologyLabel] = []
         for use in pod.shape.claims:
             if use.is_ephemeral:
@@ -57,7 +57,7 @@ class VolumeZone:
     def filter(
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, nodes: snapshot.NodeView
     ) -> status.NodeStatuses:
-        """Return a status for each of the n nodes; nodes without any such label pass."""
+        """Return a status for each of the n nodes; nodes without zone and region labels pass."""
         del pod
         matches = np.ones(len(nodes), np.bool_)
         for topology in state.read(self.name, list):
@@ -71,13 +71,13 @@ class VolumeZone:
     def remember(
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, snap: snapshot.Snapshot
     ) -> None:
-        """Store the labels of the pod's volumes."""
+        """Store the labels of the pod's volumes, for `filter_apart`."""
         self.pre_filter(state, pod, snap)
 
     def filter_apart(
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, nodes: snapshot.NodeView
     ) -> status.NodeStatuses:
-        """Return a status for each of the n nodes; pods have no effect."""
+        """Return a status for each of the n nodes; other pods do not affect it."""
         return self.filter(state, pod, nodes)
 
     def evidence_on(
@@ -100,14 +100,14 @@ class VolumeZone:
         )
 
     def events_to_register(self) -> Sequence[events.ClusterEventWithHint]:
-        """Register for classes, claims, volumes, and nodes that start to match."""
+        """Register classes, claims, volumes, and nodes that start to match."""
         return queueing_hints.REGISTRATIONS
 
 
 def _find_bound_volume(
     stored: storage.Storage, namespace: str, claim_name: str
 ) -> storage_objects.PersistentVolume | str | None:
-    """Return the volume of a claim, None if binding waits for the pod, or an error text."""
+    """Return the volume of a claim, None if binding waits for a pod, or an error text."""
     if not claim_name:
         return "PersistentVolumeClaim had no name"
     claim = stored.claims.get(claim_name, namespace)
@@ -123,7 +123,7 @@ def _find_bound_volume(
 def _explain_unbound_claim(
     stored: storage.Storage, claim: storage_objects.PersistentVolumeClaim
 ) -> str | None:
-    """Return the error of a claim without a volume, or None if binding waits for the pod."""
+    """Return the error of a claim without a volume, or None if binding waits for a pod."""
     if not claim.class_name:
         return "PersistentVolumeClaim had no pv name and storageClass name"
     found = stored.classes.get(claim.class_name)
@@ -141,7 +141,7 @@ def _find_matching_nodes(
 ) -> columns.NodeMask:
     """Return bool (n,): the nodes with a matching label.
 
-    For a beta label that a node lacks, the label that replaced it is compared.
+    If a node lacks a beta label, the label that replaced it is compared instead.
     """
     allowed = selectors.Requirement(topology.key, selectors.LabelOperator.IN, topology.values)
     newer = volume_topology.REPLACED_BY.get(topology.key)
