@@ -1,8 +1,8 @@
-"""An API server in memory, which the scheduler reads and writes in one process and in order.
+"""Simulate an API server in memory, within the process of the scheduler.
 
-It replaces a real one on both sides: `watch_objects` of a collection feeds handlers with objects,
-and `bind`, `evict`, `set_condition`, `nominate` and `record` are the ports of `scheduler.ports`.
-Bindings follow the rules of the pods/binding subresource (kubernetes
+It replaces both sides of a real API server: `watch_objects` of a collection feeds handlers with
+objects; `bind`, `evict`, `set_condition`, `nominate` and `record` are the ports of
+`scheduler.ports`. Bindings follow the rules of the pods/binding subresource (kubernetes
 `pkg/registry/core/pod/storage/storage.go`, assignPod).
 """
 
@@ -31,7 +31,7 @@ DISRUPTION_TARGET = "DisruptionTarget"
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class RecordedEvent:
-    """A Kubernetes event as the scheduler wrote it."""
+    """A Kubernetes event that the scheduler recorded."""
 
     at: datetime.datetime
     pod: str
@@ -47,15 +47,15 @@ async def _sleep_not_at_all(_seconds: float) -> None:
 
 
 class SimulatedApiServer:
-    """Objects and events of a simulated cluster.
+    """The objects and events of a simulated cluster.
 
     Attributes:
-        nodes, pods, namespaces, budgets: the objects; create, update and delete them here. Storage
-            objects are in `get_storage_collection`.
-        events: the events that the scheduler recorded, oldest first.
-        faults, eviction_faults: how bindings and evictions fail; may be changed at any time.
-        terminations: how pods end that are deleted gracefully.
-        bind_count: number of bindings made.
+        nodes, pods, namespaces, budgets: collections of objects, to create, update and delete.
+            `get_storage_collection` returns those of storage objects.
+        events: events that the scheduler recorded, oldest first.
+        faults, eviction_faults: failures of bindings and evictions; can be changed at any time.
+        terminations: graceful deletions of pods.
+        bind_count: number of successful bindings, including those whose answer was lost.
     """
 
     def __init__(
@@ -64,7 +64,7 @@ class SimulatedApiServer:
         rng: random.Random,
         sleep: Callable[[float], Awaitable[None]] = _sleep_not_at_all,
     ) -> None:
-        """Start empty; slow calls and terminating pods wait with `sleep` (`VirtualTime.sleep`)."""
+        """Start empty; slow calls and grace periods wait with `sleep` (`VirtualTime.sleep`)."""
         self._clock = clock
         self._rng = rng
         self._sleep = sleep
@@ -95,7 +95,7 @@ class SimulatedApiServer:
     def get_storage_collection(
         self, kind: type[storages.ObjectT]
     ) -> collection.ObjectCollection[storages.ObjectT]:
-        """Return the storage objects of one type."""
+        """Return the collection of the storage objects of one type."""
         return self._stored[kind]
 
     # --- journal of the collections ---------------------------------------------------------------
@@ -106,7 +106,7 @@ class SimulatedApiServer:
         return self._version
 
     def make_uid(self) -> str:
-        """Return a random uid; the same seed gives the same sequence."""
+        """Return a random UUID; the same seed gives the same sequence."""
         digits = f"{self._rng.getrandbits(128):032x}"
         return "-".join((digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:]))
 
@@ -115,11 +115,11 @@ class SimulatedApiServer:
         return self._clock.now()
 
     def queue_delivery(self, deliver: Callable[[], None]) -> None:
-        """Queue the delivery of one change."""
+        """Queue the delivery of one change until `deliver_changes`."""
         self._undelivered.append(deliver)
 
     def deliver_changes(self) -> int:
-        """Deliver all pending changes to the watching sinks, in order; return their number."""
+        """Deliver all pending changes to the watch sinks, in order; return their number."""
         count = len(self._undelivered)
         for _ in range(count):
             self._undelivered.popleft()()
@@ -127,15 +127,15 @@ class SimulatedApiServer:
 
     @property
     def has_undelivered(self) -> bool:
-        """Whether changes wait for delivery."""
+        """Whether changes have not been delivered yet."""
         return bool(self._undelivered)
 
     # --- ports of the scheduler -------------------------------------------------------------------
 
     async def bind(self, pod: pod_shape.PodInfo, node_name: str) -> handles.BindError | None:
-        """Bind a pod, after the delay of `faults`; return None if the scheduler receives a success.
+        """Bind a pod after `faults.delay_seconds`; return None if the scheduler receives a success.
 
-        `faults` may lose the answer to a binding that was made, which also returns an error.
+        `faults` can lose the answer to a successful binding, which returns an error.
         """
         await self._sleep(self.faults.delay_seconds)
         if self.faults.refuses_next_binding(self._rng):
@@ -157,7 +157,7 @@ class SimulatedApiServer:
         condition: ports.PodCondition,
         nominated_node_name: str | None = None,
     ) -> None:
-        """Write the PodScheduled condition; a deleted or replaced pod is ignored."""
+        """Write the PodScheduled condition; ignore a pod that was deleted or replaced."""
         current = self._get_current_pod(pod)
         if current is None:
             return
@@ -169,19 +169,19 @@ class SimulatedApiServer:
         self._set_pod_status(current, status)
 
     def nominate(self, pod: pod_shape.PodInfo, node_name: str) -> None:
-        """Write the nominated node of a pod that has no node yet."""
+        """Write the nominated node of a pod that is not bound yet."""
         current = self._get_current_pod(pod)
         if current is not None and not current.spec.node_name:
             status = msgspec.structs.replace(current.status, nominated_node_name=node_name)
             self._set_pod_status(current, status)
 
     async def evict(self, victim: pod_shape.PodInfo, condition: ports.PodCondition) -> bool:
-        """Mark a pod as disrupted and delete it gracefully, after the delay of `eviction_faults`.
+        """Write the DisruptionTarget condition of a pod and delete it gracefully.
 
-        Return False if the pod does not exist any more.
+        Return False if the pod no longer exists.
 
         Raises:
-            SimulatedApiError: the eviction failed, by `eviction_faults`.
+            SimulatedApiError: `eviction_faults` made the eviction fail.
         """
         await self._sleep(self.eviction_faults.delay_seconds)
         if self.eviction_faults.fails_next_eviction(self._rng):
@@ -205,7 +205,7 @@ class SimulatedApiServer:
         *,
         equal_by: str | None = None,
     ) -> None:
-        """Store an event."""
+        """Append an event to `events`; equal events are not merged."""
         self.events.append(
             RecordedEvent(
                 self.now(), pod.key, event_type.value, reason, action, note, reporting_controller
@@ -213,7 +213,7 @@ class SimulatedApiServer:
         )
 
     def _get_current_pod(self, pod: pod_shape.PodInfo) -> objects.Pod | None:
-        """Return the current state of a pod, or None if it was deleted or replaced."""
+        """Return the stored version of a pod, or None if it was deleted or replaced."""
         meta = pod.pod.metadata
         current = self.pods.find(meta.name, meta.namespace)
         return current if current is not None and current.metadata.uid == pod.uid else None
@@ -229,7 +229,7 @@ class SimulatedApiServer:
 def _find_binding_refusal(
     current: objects.Pod | None, wanted: pod_shape.PodInfo
 ) -> handles.BindError | None:
-    """Return why `wanted` cannot be bound, or None; `current` is the pod of that name."""
+    """Return the error of binding `wanted`, or None; `current` is the stored pod of that name."""
     if current is None:
         return handles.BindError(f'pods "{wanted.pod.metadata.name}" not found')
     if wanted.pod.metadata.uid not in ("", current.metadata.uid):
@@ -272,9 +272,9 @@ def _make_condition(kind: str, said: ports.PodCondition, timestamp: str) -> obje
 
 
 def _replace_condition(status: objects.PodStatus, new: objects.Condition) -> objects.PodStatus:
-    """Return the status with one condition replaced.
+    """Return the status with `new` in place of the condition of its type.
 
-    The transition time is kept if the status of the condition is unchanged.
+    The transition time stays if the status of the condition is unchanged.
     """
     old = next((c for c in status.conditions if c.type == new.type), None)
     if old is not None and old.status == new.status:

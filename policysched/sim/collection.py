@@ -1,8 +1,8 @@
-"""Objects of one kind, with the bookkeeping of an API server: uid, resourceVersion, watch.
+"""Store the objects of one kind like an API server: uid, resourceVersion and watch.
 
-Watch events are not delivered at the time of the change, but by
-`SimulatedApiServer.deliver_changes`, in the order of the changes of all kinds. So the scheduler
-sees its own bindings late, as with a real API server.
+A change is not delivered to watches at once, but by `SimulatedApiServer.deliver_changes`, in the
+order of the changes of all kinds. The scheduler therefore sees its own bindings late, as with a
+real API server.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ WatchedT_contra = TypeVar("WatchedT_contra", contravariant=True)
 
 
 class SimulatedApiError(errors.RemoteError):
-    """The simulated API server rejects a request.
+    """The simulated API server rejected a request.
 
     Attributes:
-        reason: the status reason of Kubernetes, such as AlreadyExists, Conflict or NotFound.
+        reason: status reason of Kubernetes, such as AlreadyExists, Conflict or NotFound.
     """
 
     def __init__(self, reason: str, message: str) -> None:
@@ -40,23 +40,23 @@ class SimulatedApiError(errors.RemoteError):
 
 
 class WatchSink(Protocol[WatchedT_contra]):
-    """The receiver of a watch; each kind has its own sink among the scheduler's handlers."""
+    """The receiver of a watch; the scheduler has one sink for each kind of object."""
 
     def replace(self, items: Iterable[WatchedT_contra]) -> None:
-        """Receive the result of a list: all existing objects."""
+        """Receive the result of a list: all objects of the kind."""
         ...
 
     def upsert(self, item: WatchedT_contra) -> None:
-        """Receive an added or changed object."""
+        """Receive a new or changed object."""
         ...
 
     def delete(self, item: WatchedT_contra) -> None:
-        """Receive the last state of a deleted object."""
+        """Receive a deleted object in its last state."""
         ...
 
 
 class CollectionJournal(Protocol):
-    """The state that collections share: the version counter and the undelivered changes."""
+    """The state that all collections share: version counter and undelivered changes."""
 
     def make_next_version(self) -> int:
         """Return the next resourceVersion."""
@@ -67,26 +67,26 @@ class CollectionJournal(Protocol):
         ...
 
     def now(self) -> datetime.datetime:
-        """Return the time for creation timestamps."""
+        """Return the time for creationTimestamp."""
         ...
 
     def queue_delivery(self, deliver: Callable[[], None]) -> None:
-        """Queue the delivery of one change."""
+        """Queue the delivery of one change until the server delivers it."""
         ...
 
 
 class ObjectCollection(Generic[ObjectT]):
-    """The objects of one kind by `namespace/name` (`name` for kinds without namespace)."""
+    """The objects of one kind, keyed by `namespace/name`, or `name` for cluster-scoped kinds."""
 
     def __init__(self, kind: str, journal: CollectionJournal) -> None:
-        """Start empty; `kind` names the objects in errors."""
+        """Start empty; `kind` is the name of the kind in error messages."""
         self._kind = kind
         self._journal = journal
         self._objects: dict[str, ObjectT] = {}
         self._sinks: list[WatchSink[ObjectT]] = []
 
     def __iter__(self) -> Iterator[ObjectT]:
-        """Iterate over the objects in order of creation."""
+        """Iterate over the objects in the order of their creation."""
         return iter(list(self._objects.values()))
 
     def __len__(self) -> int:
@@ -94,19 +94,19 @@ class ObjectCollection(Generic[ObjectT]):
         return len(self._objects)
 
     def watch_objects(self, sink: WatchSink[ObjectT]) -> None:
-        """Pass all objects to the sink now, and each later change in order on its delivery."""
+        """Pass all objects to the sink now, and each later change when it is delivered."""
         self._sinks.append(sink)
         sink.replace(list(self._objects.values()))
 
     def find(self, name: str, namespace: str = "") -> ObjectT | None:
-        """Return an object by name, or None."""
+        """Return the object with this name, or None."""
         return self._objects.get(_make_object_key(namespace, name))
 
     def get(self, name: str, namespace: str = "") -> ObjectT:
-        """Return an object by name.
+        """Return the object with this name.
 
         Raises:
-            SimulatedApiError: no object has this name.
+            SimulatedApiError: there is no object with this name.
         """
         found = self.find(name, namespace)
         if found is None:
@@ -114,10 +114,10 @@ class ObjectCollection(Generic[ObjectT]):
         return found
 
     def create(self, item: ObjectT) -> ObjectT:
-        """Store a new object and return it with uid, resourceVersion and creationTimestamp.
+        """Store a new object; return it with its uid, resourceVersion and creationTimestamp.
 
         Raises:
-            SimulatedApiError: an object with this name exists.
+            SimulatedApiError: an object with this name already exists.
         """
         key = _make_object_key(item.metadata.namespace, item.metadata.name)
         if key in self._objects:
@@ -128,11 +128,11 @@ class ObjectCollection(Generic[ObjectT]):
         return self._store_object(key, created)
 
     def update(self, item: ObjectT) -> ObjectT:
-        """Replace an object and return it with its new resourceVersion.
+        """Replace an object; return it with its new resourceVersion.
 
         Raises:
             SimulatedApiError: the object does not exist, has another uid, or has changed since the
-                resourceVersion of `item` (an empty one is not compared).
+                resourceVersion of `item`; an empty resourceVersion is not compared.
         """
         key = _make_object_key(item.metadata.namespace, item.metadata.name)
         old = self._objects.get(key)
@@ -150,10 +150,10 @@ class ObjectCollection(Generic[ObjectT]):
         return self._store_object(key, kept)
 
     def delete(self, name: str, namespace: str = "") -> ObjectT:
-        """Remove an object immediately and return its last state.
+        """Remove an object immediately; return its last state.
 
         Raises:
-            SimulatedApiError: no object has this name.
+            SimulatedApiError: there is no object with this name.
         """
         key = _make_object_key(namespace, name)
         if key not in self._objects:

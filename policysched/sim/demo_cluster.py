@@ -1,4 +1,4 @@
-"""The cluster of `policysched demo`, small enough to follow and varied enough for every policy."""
+"""Define the cluster of `policysched demo`, small enough to follow, with cases for every policy."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ def make_nodes() -> list[objects.Node]:
 
 
 def set_background_load(load: node_load.SimulatedNodeLoad) -> None:
-    """Set a load on some nodes that no pod of the cluster causes."""
+    """Set the load on some nodes that no pod of the cluster causes."""
     for node_name, by_metric in _BACKGROUND.items():
         load.background[node_name] = dict(by_metric)
 
 
 def make_cache_pod(number: int) -> objects.Pod:
-    """Return a cache pod, which the default profile places."""
+    """Return a cache pod for the default profile."""
     return workload.make_pod(
         f"cache-{number}",
         namespace="prod",
@@ -48,7 +48,7 @@ def make_cache_pod(number: int) -> objects.Pod:
 
 
 def make_web_pod(number: int) -> objects.Pod:
-    """Return a replica of the web tier."""
+    """Return a web pod of the production shop for the profile `web`."""
     return workload.make_pod(
         f"web-{number}",
         namespace="prod",
@@ -59,7 +59,7 @@ def make_web_pod(number: int) -> objects.Pod:
 
 
 def make_training_pod(number: int, gpus: int) -> objects.Pod:
-    """Return a training pod without node name and tolerations."""
+    """Return a training pod that requests GPUs, without a node selector or tolerations."""
     return workload.make_pod(
         f"train-{number}",
         namespace="ml",
@@ -69,7 +69,7 @@ def make_training_pod(number: int, gpus: int) -> objects.Pod:
 
 
 def make_debug_pod() -> objects.Pod:
-    """Return a pod that tolerates the GPU taint but needs no GPU."""
+    """Return a pod that tolerates the GPU taint but requests no GPU."""
     return workload.make_pod(
         "debug",
         namespace="ml",
@@ -82,7 +82,7 @@ def make_debug_pod() -> objects.Pod:
 
 
 def make_job_pod(number: int) -> objects.Pod:
-    """Return a batch pod for the profile `spread`."""
+    """Return a batch pod that needs an SSD, for the profile `spread`."""
     return workload.make_pod(
         f"job-{number}",
         namespace="batch",
@@ -94,7 +94,7 @@ def make_job_pod(number: int) -> objects.Pod:
 
 
 def make_report_pod() -> objects.Pod:
-    """Return a pod that requests nearly a whole node, for the profile `load-aware`."""
+    """Return a pod that requests nearly all CPU of a small node, for the profile `load-aware`."""
     return workload.make_pod(
         "report",
         namespace="prod",

@@ -1,4 +1,4 @@
-"""Runs the real scheduler with the simulated API server, step by step in virtual time."""
+"""Drive the real scheduler against the simulated API server, step by step in virtual time."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from policysched.sim import api_server, virtual_time
 
 
 class SimulationDriver:
-    """A scheduler and its cluster, advanced by explicit calls.
+    """A scheduler and its simulated cluster, which advance only by explicit calls.
 
-    Nothing happens between two calls. Each call performs its work in a fixed order, so the same
-    calls with the same seed lead to the same cluster.
+    Each call does its work in a fixed order, so the same calls with the same seed lead to the same
+    cluster.
     """
 
     def __init__(
@@ -19,7 +19,7 @@ class SimulationDriver:
         scheduler: schedulers.Scheduler,
         time: virtual_time.VirtualTime,
     ) -> None:
-        """Start the watches of `scheduler` on `server`, which must also implement its ports."""
+        """Connect the watches of `server` to `scheduler`, whose ports `server` must implement."""
         self._server = server
         self._scheduler = scheduler
         self._time = time
@@ -31,7 +31,7 @@ class SimulationDriver:
         server.pods.watch_objects(scheduler.events.pods)
 
     async def schedule_one_step(self) -> bool:
-        """Deliver all changes and schedule one pod; return False if no pod was ready."""
+        """Deliver all changes and schedule one pod; return False if no pod is ready."""
         self._server.deliver_changes()
         self._scheduler.run_timers()
         scheduled = self._scheduler.schedule_one()
@@ -39,12 +39,12 @@ class SimulationDriver:
         return scheduled
 
     async def run_until_idle(self) -> None:
-        """Schedule until no pod is ready and every change is delivered."""
+        """Schedule until no pod is ready and all changes are delivered."""
         while await self.schedule_one_step() or self._server.has_undelivered:
             pass
 
     async def advance_time(self, seconds: float) -> None:
-        """Advance by `seconds`; timers of the scheduler and slow bindings act at their times."""
+        """Advance the clock, stopping at timers of the scheduler and ends of sleeps."""
         end_seconds = self._time.clock.monotonic_seconds() + seconds
         await self.run_until_idle()
         while True:

@@ -1,8 +1,8 @@
-"""Synthetic load of nodes, as Prometheus would report it for a cluster with these pods.
+"""Generate node load as Prometheus would measure it on the nodes of the simulated pods.
 
-Each pod uses a share of its requests, drawn once. A node adds the usage of the system and any
-background load. As with real metrics, the values lag: each sample moves only part of the way
-towards the load that the placed pods cause, like a rate over a few minutes, and has random noise.
+Each pod uses a share of its requests, which is drawn once. A node adds the usage of the system and
+its background load. As with real metrics, values lag: like a rate over a few minutes, each sample
+moves only part of the way to the current load. Samples also have random noise.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ CPU_BUSY = "cpu_busy"
 MEMORY_USED = "memory_used"
 DISK_USED = "disk_used"
 NETWORK_TRAFFIC = "network_traffic"
-"""The metrics, with the names that policies/load-aware.policy declares.
+"""Names of the metrics that policies/load-aware.policy declares.
 
-The first three are shares 0..1 of the node, the last is bytes per second.
+The first three are shares (0 to 1) of the node; the last is in bytes per second.
 """
 
 METRICS = (CPU_BUSY, MEMORY_USED, DISK_USED, NETWORK_TRAFFIC)
@@ -40,7 +40,7 @@ _BYTES_PER_SECOND_AND_CORE = (1e6, 20e6)
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class _PodUse:
-    """The usage of one pod: milli-CPU, bytes, a share of the node's disk, bytes per second."""
+    """The usage of one pod; `disk_share` is a share of the node's disk."""
 
     cpu_milli: float
     memory_bytes: float
@@ -49,10 +49,10 @@ class _PodUse:
 
 
 class SimulatedNodeLoad:
-    """The load of all nodes of a simulated cluster.
+    """Measures the load of all nodes of a simulated cluster.
 
     Attributes:
-        background: node → metric → load that no pod causes, in the unit of the metric.
+        background: node → metric → load that pods do not cause, in the unit of the metric.
     """
 
     def __init__(
@@ -65,8 +65,8 @@ class SimulatedNodeLoad:
     ) -> None:
         """Start without measurements.
 
-        After `lag_seconds`, a sample has covered 63 % of a change. `jitter` is the standard
-        deviation of a sample, as a share of its value.
+        A sample covers 63 % of a change that happened `lag_seconds` ago. `jitter` is the standard
+        deviation of the noise, as a share of the value.
         """
         self.background: dict[str, dict[str, float]] = {}
         self._clock = clock
@@ -80,7 +80,7 @@ class SimulatedNodeLoad:
     def measure_samples(
         self, nodes: Iterable[objects.Node], pods: Iterable[objects.Pod]
     ) -> Samples:
-        """Measure now; return a new sample of every metric on every node."""
+        """Return a new sample of every metric on every node, at the current time."""
         progress = self._compute_visible_share()
         now = self._clock.now().timestamp()
         targets = self._compute_target_load(list(nodes), pods)
@@ -94,7 +94,7 @@ class SimulatedNodeLoad:
         return samples
 
     def _compute_visible_share(self) -> float:
-        """Return the share of a change that has become visible since the last sample."""
+        """Return the share of a load change that becomes visible in the next sample."""
         now_seconds = self._clock.monotonic_seconds()
         last_seconds, self._measured_at_seconds = self._measured_at_seconds, now_seconds
         if last_seconds is None or self._lag_seconds <= 0:
@@ -109,7 +109,7 @@ class SimulatedNodeLoad:
     def _compute_target_load(
         self, nodes: list[objects.Node], pods: Iterable[objects.Pod]
     ) -> dict[str, dict[str, float]]:
-        """Return the load that the pods cause after the lag."""
+        """Return node → metric → load that samples approach: idle load plus usage of pods."""
         targets = {node.name: self._draw_idle_load(node.name) for node in nodes}
         allocatable = {node.name: _get_cpu_and_memory(node.status.allocatable) for node in nodes}
         for pod in pods:

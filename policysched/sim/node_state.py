@@ -1,4 +1,4 @@
-"""A readable summary of each node of a simulated cluster."""
+"""Summarise each node of a simulated cluster for display."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from policysched.sim import workload
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class NodeState:
-    """One node at one moment.
+    """The state of one node at one time.
 
     Attributes:
-        zone, instance_type: labels of the node, "" if absent.
-        pods: names of its pods, in the order in which the caller passed them.
-        cpu_share, memory_share: requests of its pods, 0..1 of the allocatable amount.
-        gpus_requested, gpus: numbers of devices.
-        busy_share: measured cpu load, 0..1; None without a sample.
-        is_cordoned: whether it is unschedulable.
-        taints: keys of its taints.
+        zone, instance_type: values of the labels, "" if absent.
+        pods: names of the pods on the node, in the order of the input.
+        cpu_share, memory_share: total requests of the pods as a share (0 to 1) of allocatable.
+        gpus_requested, gpus: number of requested and of allocatable GPUs.
+        busy_share: CPU load of the latest sample (0 to 1); None without a sample.
+        is_cordoned: whether the node is unschedulable.
+        taints: keys of the taints.
     """
 
     name: str
@@ -43,7 +43,7 @@ def compute_node_states(
     pods: Iterable[objects.Pod],
     busy: Mapping[str, metric_table.Sample],
 ) -> list[NodeState]:
-    """Return the state of every node; `busy` has the newest cpu sample by node."""
+    """Return the state of each node; `busy` has the latest CPU sample, keyed by node name."""
     pods_on: dict[str, list[objects.Pod]] = {}
     for pod in pods:
         pods_on.setdefault(pod.spec.node_name, []).append(pod)

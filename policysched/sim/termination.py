@@ -1,4 +1,4 @@
-"""Graceful deletion of pods, as by a kubelet: a pod ends after its grace period."""
+"""Delete pods gracefully like a kubelet: a pod is removed after its grace period."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from policysched.sim import collection
 
 
 class GracefulTerminations:
-    """Starts and completes the graceful deletion of pods.
+    """Starts and completes graceful deletions of pods.
 
     Attributes:
-        grace_seconds: returns the grace period of a pod on a node; 0 by default.
+        grace_seconds: returns the grace period of a pod that has a node; by default 0.
     """
 
     def __init__(
@@ -25,7 +25,7 @@ class GracefulTerminations:
         sleep: Callable[[float], Awaitable[None]],
         now: Callable[[], datetime.datetime],
     ) -> None:
-        """Delete from `pods`; grace periods wait with `sleep`."""
+        """Delete from `pods`; wait for grace periods with `sleep`."""
         self._pods = pods
         self._sleep = sleep
         self._now = now
@@ -33,7 +33,7 @@ class GracefulTerminations:
         self.grace_seconds: Callable[[objects.Pod], float] = lambda _pod: 0.0
 
     def begin_deletion(self, pod: objects.Pod) -> None:
-        """Delete a pod, unless it is terminating already; needs a running event loop."""
+        """Start the deletion of a pod that is not terminating yet; needs a running event loop."""
         if pod.metadata.deletion_timestamp is not None:
             return
         grace_seconds = self.grace_seconds(pod) if pod.spec.node_name else 0.0

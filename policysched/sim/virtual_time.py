@@ -1,4 +1,4 @@
-"""Sleeping in virtual time: a sleep ends when the manual clock passes its end."""
+"""Sleep in virtual time: a sleep ends when the manual clock reaches its end."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from policysched import clock as clocks
 
 
 class VirtualTime:
-    """A manual clock and the coroutines that sleep until it advances."""
+    """A manual clock and the coroutines that sleep on it."""
 
     def __init__(self, clock: clocks.ManualClock) -> None:
-        """Use `clock`; from now on, only `advance` may move it."""
+        """Sleep on `clock`, which only `advance` can move from now on."""
         self.clock = clock
         self._sleepers: list[tuple[float, int, asyncio.Future[None]]] = []
         self._order = itertools.count()
 
     @property
     def next_wake_seconds(self) -> float | None:
-        """The end of the next sleep (monotonic clock), or None."""
+        """End of the next sleep (monotonic clock), or None if no coroutine sleeps."""
         return self._sleepers[0][0] if self._sleepers else None
 
     async def sleep(self, seconds: float) -> None:
@@ -33,9 +33,9 @@ class VirtualTime:
         await woken
 
     async def advance(self, seconds: float) -> None:
-        """Advance the clock by `seconds`, and stop at every sleep that ends on the way.
+        """Advance the clock by `seconds`, stopping at the end of each sleep.
 
-        Coroutines that wake run before the clock advances further, for as many awaits as
+        Woken coroutines run before the clock advances further, for as many awaits as
         `run_ready_tasks` allows.
         """
         end_seconds = self.clock.monotonic_seconds() + seconds
@@ -50,6 +50,6 @@ class VirtualTime:
 
 
 async def run_ready_tasks(rounds: int = 10) -> None:
-    """Run tasks that are ready; each round of the event loop runs them to their next await."""
+    """Run all ready tasks for `rounds` rounds of the event loop; each round reaches an await."""
     for _ in range(rounds):
         await asyncio.sleep(0)
