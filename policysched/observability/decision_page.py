@@ -125,6 +125,7 @@ def _make_status_document(answer: status.Status) -> dict[str, object]:
 
 
 def _make_rejection_document(rejection: standings.Rejection) -> dict[str, object]:
+    """Return a rejection as an item of schemas/decisions.schema.json."""
     rule = rejection.answer.rule
     return {
         **_make_status_document(rejection.answer),

@@ -115,6 +115,7 @@ def _count_by_outcome(
 
 
 def _format_difference(each: dry_run.SchedulerComparison) -> str:
+    """Format a difference as log fields, with the reason if it is known."""
     fields = {
         "pod": each.pod,
         "outcome": each.outcome.value,
@@ -129,6 +130,7 @@ def _format_difference(each: dry_run.SchedulerComparison) -> str:
 
 
 def _make_difference_document(each: dry_run.SchedulerComparison) -> dict[str, Any]:
+    """Return a difference as an item of schemas/debug-dry-run.schema.json."""
     return {
         "pod": each.pod,
         "profile": each.profile,

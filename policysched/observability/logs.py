@@ -90,6 +90,7 @@ class _JsonFormatter(_LogFormatter):
     """Formats a record as a JSON object on one line, with the traceback in the field `error`."""
 
     def format(self, record: logging.LogRecord) -> str:
+        """Return the record as JSON, with secrets removed from each text."""
         arguments = record.args if isinstance(record.args, tuple) else ()
         known = [each.values for each in arguments if isinstance(each, LogFields)]
         said: dict[str, object] = {

@@ -30,6 +30,7 @@ def collect_scheduler_metrics(scheduler: schedulers.Scheduler) -> Families:
 
 
 def _collect_attempts(scheduler: schedulers.Scheduler) -> Families:
+    """Yield the number of attempts by result, and the attempts that bound pods needed."""
     attempts = core.CounterMetricFamily(
         "scheduler_schedule_attempts",
         "Attempts to schedule pods, by result.",
@@ -46,6 +47,7 @@ def _collect_attempts(scheduler: schedulers.Scheduler) -> Families:
 
 
 def _collect_durations(scheduler: schedulers.Scheduler) -> Families:
+    """Yield the durations of attempts, cycles, extension points, plugins and Permit waits."""
     measured = scheduler.measurements
     yield make_histograms(
         "scheduler_scheduling_attempt_duration_seconds",
@@ -83,6 +85,7 @@ def _collect_durations(scheduler: schedulers.Scheduler) -> Families:
 
 
 def _collect_preemption(scheduler: schedulers.Scheduler) -> Families:
+    """Yield the number of preemption attempts, and of victims for each preemption."""
     measured = scheduler.measurements
     yield core.CounterMetricFamily(
         "scheduler_preemption_attempts",
@@ -95,6 +98,7 @@ def _collect_preemption(scheduler: schedulers.Scheduler) -> Families:
 
 
 def _collect_queue(scheduler: schedulers.Scheduler) -> Families:
+    """Yield the number of pending, incoming and unschedulable pods."""
     pending = core.GaugeMetricFamily(
         "scheduler_pending_pods", "Pods that wait, by queue.", labels=("queue",)
     )
@@ -139,6 +143,7 @@ def _collect_cache(scheduler: schedulers.Scheduler) -> Families:
 
 
 def _collect_own_metrics(scheduler: schedulers.Scheduler) -> Families:
+    """Yield counters that kube-scheduler does not have."""
     counters = scheduler.counters
     undone = core.CounterMetricFamily(
         "policysched_undone_placements",

@@ -157,6 +157,7 @@ def _compute_changed_share(tally: shadow_decisions.ShadowPolicyTally) -> float:
 def _make_tally_document(
     profile: str, policy: str, tally: shadow_decisions.ShadowPolicyTally
 ) -> dict[str, Any]:
+    """Return a tally as an item of schemas/debug-shadow.schema.json."""
     latest = list(reversed(tally.changes))[:_SHOWN_CHANGES]
     return {
         "profile": profile,

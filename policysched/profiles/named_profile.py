@@ -44,6 +44,7 @@ def _find_declared_profile(
 def _drop_findings_of_other_profiles(
     result: checker.CheckResult, scheduler_name: str | None
 ) -> checker.CheckResult:
+    """Drop findings in policies and metrics that the named profile does not have."""
     profile = _find_declared_profile(result.program, scheduler_name)
     if profile is None:
         return result

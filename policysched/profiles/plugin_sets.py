@@ -118,6 +118,7 @@ def assemble_plugin_set(
 
 
 def _apply_layer(layer: PluginLayer, choices: dict[str, _PluginChoiceState]) -> None:
+    """Apply the changes of one layer to `choices`, which maps plugin names to settings."""
     if layer.disable_all_scores:
         for name in defaults.DEFAULT_WEIGHTS:
             choices[name].scores = False

@@ -185,6 +185,7 @@ class DecisionLog:
         started_seconds: float,
         times: point_times.PointTimes,
     ) -> SchedulingDecision:
+        """Return a new record, and observe the duration of its cycle."""
         seconds = self._clock.monotonic_seconds() - started_seconds
         self.measured.algorithm.observe(seconds)
         return SchedulingDecision(  # by position: keyword arguments take four times as long

@@ -179,6 +179,7 @@ class DryRunComparer:
     def _compare_pod(
         self, framework: runtime.Framework, info: pod_shape.PodInfo, their_node: str | None
     ) -> SchedulerComparison:
+        """Decide a pod and compare the result with the other scheduler's node, if it has one."""
         started_seconds = self._clock.monotonic_seconds()
         snap = self._cache.snapshot()
         try:

@@ -164,6 +164,7 @@ class FailureHandler:
     def _evict_for_pod(
         self, info: pod_shape.PodInfo, prof: profile.Profile, failure: AttemptFailure
     ) -> None:
+        """Start the evictions that PostFilter chose, if it made room for the pod."""
         made_room = failure.made_room
         if made_room is not None and made_room.status.is_success and failure.nominated_node_name:
             self._log.measured.victims.observe(len(made_room.victims))

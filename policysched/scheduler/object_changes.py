@@ -43,6 +43,7 @@ def list_pod_events(old: pod_shape.PodInfo, new: pod_shape.PodInfo) -> list[even
 
 
 def _list_pod_actions(old: pod_shape.PodShape, new: pod_shape.PodShape) -> list[events.ActionType]:
+    """Return the changes of a pod that have their own event."""
     actions = []
     if old.labels != new.labels:
         actions.append(_Action.UPDATE_POD_LABEL)

@@ -106,6 +106,7 @@ class SchedulingCycle:
     def _run_cycle(
         self, framework: runtime.Framework, queued: queued_pod.QueuedPodInfo
     ) -> AssumedPod | None:
+        """Run one cycle and record its decision; return None after handling a failure."""
         started_seconds = self._clock.monotonic_seconds()
         prof = framework.profile
         try:

@@ -158,6 +158,7 @@ class ShadowDecisions:
 def _note_verdict(
     tally: ShadowPolicyTally, decision: decisions.SchedulingDecision, verdict: shadow.Verdict
 ) -> None:
+    """Count a verdict in the tally, and keep it if it differs from the real decision."""
     tally.outcomes[verdict.outcome] += 1
     if verdict.outcome not in shadow.CHANGES:
         return

@@ -55,6 +55,7 @@ def compute_node_states(
 def _compute_node_state(
     node: objects.Node, pods: list[objects.Pod], busy: metric_table.Sample | None
 ) -> NodeState:
+    """Return the state of one node with its pods."""
     labels = node.metadata.labels
     requested = [pod_requests.compute_pod_requests(pod).amounts for pod in pods]
 

@@ -119,6 +119,7 @@ class SimulatedWorkload:
         return [self._make_next_pod() for _ in range(count)]
 
     def _make_next_pod(self) -> objects.Pod:
+        """Return a pod of a random kind with random requests of this kind."""
         kind = self._rng.choices(list(self._weights), list(self._weights.values()))[0]
         self._made += 1
         shape = KINDS[kind]

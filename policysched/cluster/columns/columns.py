@@ -169,6 +169,7 @@ class NodeColumns:
         self._free_row_if_unused(row)
 
     def _apply_pod_change(self, row: int, shape: pod_shape.PodShape, sign: int) -> None:
+        """Add (`sign` 1) or subtract (-1) the requests and host ports of one pod."""
         vector = self._get_request_vector(shape)
         change = vector.added if sign > 0 else vector.removed
         # Unlike scalar sums, array sums overflow without a warning, as in Go.
@@ -232,6 +233,7 @@ class NodeColumns:
         self.usage_changes.note_changed_items(rows)
 
     def _get_request_vector(self, shape: pod_shape.PodShape) -> request_vectors.RequestVector:
+        """Return the request vector of a shape from a bounded cache."""
         vector = self._request_vectors.get(shape.index)
         if vector is None:
             width = self.requested.shape[1]

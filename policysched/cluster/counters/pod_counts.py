@@ -229,6 +229,7 @@ class PodCounts:
     def _apply_pod_change(
         self, placement: _PlacedShape, row: int, change: int, *, is_terminating: bool
     ) -> None:
+        """Count a pod on a row (`change` 1) or subtract it (-1), in all columns of its shape."""
         by_row = placement.terminating_rows if is_terminating else placement.live_rows
         count = by_row.get(row, 0) + change
         if count:
@@ -300,6 +301,7 @@ class PodCounts:
         ]
 
     def _add_owned_terms(self, shape: pod_shape.PodShape) -> list[count_column.CountColumn]:
+        """Register a shape as owner of its terms; return the columns of these terms."""
         columns = []
         for kind, term in _list_acting_terms(shape):
             column = self._owned[kind].get(term)

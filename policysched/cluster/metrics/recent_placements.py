@@ -131,6 +131,7 @@ class _PlacementWindow:
         heapq.heappush(self._ends, (end, info.uid))
 
     def remove(self, uid: str) -> int | None:
+        """Stop counting a pod; return its row, or None if it is not counted."""
         row, _ = self._places.pop(uid, (None, 0.0))
         if row is None:
             return None

@@ -75,6 +75,7 @@ class NodeAliasIndex:
         return found
 
     def _find_uncached(self, text: str) -> frozenset[str]:
+        """Try the steps of the module docstring in order; the first match decides."""
         if text in self._nodes:
             return frozenset((text,))
         host = text.strip().lower()

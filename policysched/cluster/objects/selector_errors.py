@@ -81,6 +81,7 @@ def aggregate_errors(errors: Iterable[str]) -> str:
 
 
 def _find_value_count_errors(operator: str, values: Sequence[str], path: str) -> Iterator[str]:
+    """Yield errors if the operator does not permit these values."""
     match operator:
         case "In" | "NotIn" if not values:
             detail = "for 'in', 'notin' operators, values set can't be empty"

@@ -36,6 +36,7 @@ def list_pod_disks(volumes: Iterable[objects.Volume]) -> tuple[DiskMount, ...]:
 
 
 def _list_volume_disks(volume: objects.Volume) -> Iterator[DiskMount]:
+    """Yield the disks of a volume; an RBD image is one disk for each monitor."""
     gce, ebs = volume.gce_persistent_disk, volume.aws_elastic_block_store
     if gce is not None:
         yield DiskMount(("gce", gce.pd_name), gce.read_only)

@@ -268,6 +268,7 @@ class PodShape:
     def _make_preferred_terms(
         self, affinity: objects.PodAffinity | None, sign: int
     ) -> tuple[WeightedAffinityTerm, ...]:
+        """Return the preferred terms, with weights multiplied by `sign`; () if one is invalid."""
         if affinity is None:
             return ()
         weighted = affinity.preferred_during_scheduling_ignored_during_execution

@@ -94,6 +94,7 @@ class VolumePods:
             self._on_row[row] = {info.uid: info for info in infos if info.uid in pods}
 
     def _remove_use(self, claim_name: str, namespace: str, row: int) -> None:
+        """Subtract one use of a claim on a row, and drop empty entries."""
         by_namespace = self._uses[claim_name]
         by_row = by_namespace[namespace]
         by_row[row] -= 1

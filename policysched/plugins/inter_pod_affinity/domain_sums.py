@@ -137,6 +137,7 @@ class AffinitySumsByShape:
         *,
         matches_itself: bool,
     ) -> AffinitySums:
+        """Build the sums by domain from the count columns of each kind of term."""
         get = self.domains.get
         terms = required_term_verdicts.RequiredTermVerdicts(
             [domains.DomainSums(get(snap, c.topology_key), [(c.column, 1)]) for c in required],

@@ -149,6 +149,7 @@ def has_all_topology_keys(
 def _make_own_selector(
     constraint: objects.TopologySpreadConstraint, shape: pod_shape.PodShape
 ) -> selectors.Selector:
+    """Return the selector of a constraint, restricted by its matchLabelKeys."""
     selector = selectors.from_label_selector(constraint.label_selector)
     keys = [k for k in constraint.match_label_keys if k in shape.labels]
     if not keys or selector.matches_nothing:

@@ -103,6 +103,7 @@ class VolumeRestrictions:
     def _make_filter_answers(
         self, pod: pod_shape.PodInfo, nodes: snapshot.NodeView, in_use: columns.NodeMask
     ) -> status.NodeStatuses:
+        """Return a status for each of the n nodes; `in_use` is bool (n,)."""
         snap = nodes.snapshot
         taken = snap.storage.pods.disks.find_disk_conflicts(pod.shape.disks, snap.size)[nodes.rows]
         return status.NodeStatuses.first_of(
