@@ -23,7 +23,7 @@ class PluginConfig(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class ProfileConfig(msgspec.Struct, frozen=True, rename="camel"):
-    """The plugins of one profile, in addition to those that the policies configure."""
+    """The plugins of one profile, in addition to the plugins of its policies."""
 
     scheduler_name: str
     plugins: tuple[PluginConfig, ...] = ()

@@ -39,7 +39,7 @@ def read_config(path: str) -> config.Config:
 
 
 def parse_config(text: str, where: str) -> config.Config:
-    """Return the configuration in a text; `where` names the text in errors, see `read_config`."""
+    """Return the configuration in a text; `where` is its name in errors."""
     return _convert_document(_load_checked_document(text, where))
 
 

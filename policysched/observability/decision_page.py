@@ -102,7 +102,7 @@ def make_decision_document(decision: decisions.SchedulingDecision) -> dict[str, 
 
 
 def _round_to_microseconds(seconds: float) -> float:
-    """Round seconds to microseconds; further digits are noise."""
+    """Round seconds to microseconds; more digits are noise."""
     return round(seconds, 6)
 
 

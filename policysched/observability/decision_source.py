@@ -30,7 +30,7 @@ class DecisionServerCredentials:
 
     Attributes:
         token_file: path of a file with a bearer token.
-        ca_file: path of CA certificates, which replace those of the system.
+        ca_file: path of CA certificates, which replace the system's certificates.
         is_unverified: accept any certificate of the server.
     """
 

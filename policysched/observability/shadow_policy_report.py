@@ -86,7 +86,7 @@ class ShadowPolicyReport:
             self._tell(line)
 
     def collect_metrics(self) -> Iterator[core.Metric]:
-        """Yield counters of shadow decisions, of skipped ones and of their duration."""
+        """Yield counters of shadow decisions, skipped decisions and the time spent."""
         self._decided.refresh_candidates()
         labels = ("profile", "policy")
         decisions = core.CounterMetricFamily(

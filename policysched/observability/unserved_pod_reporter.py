@@ -87,7 +87,7 @@ class UnservedPodReporter:
             self._told_seconds |= dict.fromkeys(new, now_seconds)
 
     def _warn_of_names(self, by_name: dict[str, list[objects.Pod]]) -> None:
-        """Log one warning about all names, those with the most pods first."""
+        """Log one warning about all names, sorted by their number of pods."""
         largest = sorted(by_name, key=lambda name: (-len(by_name[name]), name))
         told = [
             f"`{name}` ({len(by_name[name])} waiting, such as {by_name[name][0].key})"

@@ -104,7 +104,7 @@ def create_built_in_registry() -> PluginRegistry:
 def create_installed_registry(
     entry_points: Iterable[metadata.EntryPoint] | None = None,
 ) -> PluginRegistry:
-    """Return a registry with the built-in plugins and those of installed packages.
+    """Return a registry with the built-in plugins and the plugins of installed packages.
 
     Entry points cannot override built-in names. By default, `entry_points` are all installed entry
     points of the group.

@@ -33,7 +33,7 @@ class TaintToleration:
     reads: ClassVar = interface.Reads.NODE
 
     def __init__(self) -> None:
-        """Start without tolerations; each cycle records those of its pod."""
+        """Start without tolerations; each cycle records the tolerations of its pod."""
         self._last_tolerations: weakref.WeakKeyDictionary[
             pod_shape.PodShape, tolerations.Tolerations
         ] = weakref.WeakKeyDictionary()

@@ -28,7 +28,7 @@ def make_other_profile_finding_dropper(
 def list_profile_node_metrics(
     policy_set: policies.PolicySet, scheduler_name: str | None
 ) -> list[checked.CheckedMetric]:
-    """Return the node metrics that the named profile reads; all of them without one."""
+    """Return the node metrics that the named profile reads; all node metrics without one."""
     profile = _find_declared_profile(policy_set.program, scheduler_name)
     return policy_set.node_metrics if profile is None else list(profile.metrics)
 

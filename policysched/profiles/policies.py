@@ -59,7 +59,7 @@ class PolicySet:
 
     Attributes:
         program: the checked policies; None if there are none.
-        specs: profiles in the order of the policy texts, then those of the configuration.
+        specs: profiles in the order of the policy texts, then of the configuration.
         plugins: the registry that creates the plugins.
         warnings: rendered findings of the check that are not errors.
         findings: the same findings, unrendered.
@@ -152,7 +152,7 @@ def make_policy_set_from_texts(
 ) -> PolicySet:
     """Return the profiles that policy texts describe; see `load_policy_set`.
 
-    `judge` can change the result of the check, such as `lint_gate.refuse_lint_errors`.
+    `judge` can change the result of the check; `lint_gate` has such functions.
 
     Raises:
         PolicyError: a text has errors.

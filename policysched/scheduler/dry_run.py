@@ -95,7 +95,7 @@ FrameworkOf: TypeAlias = Callable[[str], runtime.Framework | None]
 
 
 class DryRunComparer:
-    """Compares the decisions of another scheduler with those of this process.
+    """Compares the decisions of another scheduler with our own.
 
     Attributes:
         placed: number of bound pods, keyed by (schedulerName, outcome).
@@ -241,7 +241,7 @@ class DryRunComparer:
 def _classify_outcome(
     result: runtime.ScheduleResult, their_node: str | None, snap: snapshot.Snapshot
 ) -> ComparisonOutcome:
-    """Classify a decision against that of the other scheduler, by node and by score."""
+    """Classify our decision by how it differs from the other scheduler's."""
     if not shadow.is_decision(result):
         return ComparisonOutcome.FAILED
     if their_node is None:

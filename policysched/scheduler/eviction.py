@@ -255,7 +255,7 @@ class PreemptionExecutor:
         return current is None or current.is_terminating
 
     def _are_all_victims_leaving(self, preemption: PodPreemption) -> bool:
-        """Return whether the watch shows all victims terminating, except requeued ones."""
+        """Return whether the watch shows all victims terminating, except requeued victims."""
         kept = preemption.turned_away
         # Every event of every pod calls this, and the last victim terminates last, so checking it
         # first is fastest.

@@ -1,6 +1,6 @@
 """Measure durations, attempts and victims in the buckets of kube-scheduler.
 
-Names, labels and buckets are those of `pkg/scheduler/metrics/metrics.go`; they are measured at the
+Names, labels and buckets are as in `pkg/scheduler/metrics/metrics.go`; values are measured at the
 same points as in `schedule_one.go` and `runtime/framework.go`.
 """
 

@@ -31,7 +31,7 @@ _log = logging.getLogger(__name__)
 _CYCLES_A_SAMPLE = 10
 """One cycle in this many measures single plugins (`scheduler.go`, pluginMetricsSamplePercent)."""
 _SAMPLE_INTERVAL_SECONDS = 0.05
-"""Minimum interval between such cycles, which take a third longer than others."""
+"""Minimum interval between measured cycles, which take a third longer than others."""
 
 
 @dataclasses.dataclass(slots=True, eq=False)

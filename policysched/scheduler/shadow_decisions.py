@@ -2,7 +2,7 @@
 
 A pod is decided again within its own cycle, while the snapshot of the real decision is still valid.
 The cost is limited: while other pods wait, shadow decisions take at most BUSY_SHARE of the time;
-those beyond the limit are skipped and counted.
+excess decisions are skipped and counted.
 """
 
 from __future__ import annotations

@@ -23,7 +23,7 @@ GPU = "nvidia.com/gpu"
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class InstanceType:
-    """A machine type such as those of cloud providers.
+    """A machine type, as cloud providers offer.
 
     Attributes:
         resources: resource name → allocatable amount.
@@ -108,7 +108,7 @@ class SimulatedWorkload:
         mix: Mapping[str, int] | None = None,
         scheduler_name: str = "policysched",
     ) -> None:
-        """Draw kinds with the weights of `mix` (key of `KINDS` → weight; None for equal ones)."""
+        """Draw kinds with the weights of `mix` (key of `KINDS` → weight; None: equal)."""
         self._rng = rng
         self._weights = dict.fromkeys(KINDS, 1) if mix is None else dict(mix)
         self._scheduler_name = scheduler_name

@@ -98,7 +98,7 @@ class NonTerminatingPodsInNamespace:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class HypotheticalPodsInNamespace:
-    """Pods of one namespace that a what-if adds to a row, minus those that it removes.
+    """Pods of one namespace that a what-if adds to a row, minus the pods that it removes.
 
     kube-scheduler counts like this for a spread constraint with an empty selector: placed pods do
     not count, but pods that a what-if adds or removes do (`podtopologyspread/common.go`,

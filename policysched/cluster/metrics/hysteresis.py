@@ -39,7 +39,7 @@ class HysteresisState:
     def update_held_nodes(
         self, key: str, names: Sequence[str], holds: _Bools, lets_go: _Bools
     ) -> None:
-        """Release the nodes in `lets_go`, then hold those in `holds`; both masks are (N,)."""
+        """Release the nodes in `lets_go`, then hold the nodes in `holds`; both masks are (N,)."""
         held = self._held.setdefault(key, set())
         held.difference_update(names[row] for row in np.flatnonzero(lets_go).tolist())
         held.update(names[row] for row in np.flatnonzero(holds).tolist())

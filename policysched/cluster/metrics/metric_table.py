@@ -40,7 +40,7 @@ class MetricTable:
     Attributes:
         generation: number that increases with every change of a sample.
         moment: time of the last evaluation of sample ages, or None.
-        looks: number of these evaluations, including those after refreshes.
+        looks: number of evaluations so far, including evaluations after refreshes.
         hysteresis: state of `until` rules.
         listeners: called with the key of a metric after each refresh of its samples.
     """

@@ -77,7 +77,7 @@ class NominatedPods:
     def list_pods_taking_precedence(
         self, info: pod_shape.PodInfo
     ) -> Iterator[tuple[str, list[pod_shape.PodInfo]]]:
-        """Yield (node name, nominated pods that take precedence over `info`) for each node.
+        """Yield each node name with its nominated pods that have precedence over `info`.
 
         These are the nominated pods of the same or a higher priority, except the pod itself
         (`runtime/framework.go`, addGENominatedPods).

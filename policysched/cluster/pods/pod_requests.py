@@ -205,7 +205,7 @@ def _sum_container_requests(pod: objects.Pod, defaults: Mapping[str, int]) -> Am
 
 
 def _compute_container_requests(pod: objects.Pod, container: objects.Container) -> Amounts:
-    """Return the amounts that a container holds, including those granted in its status."""
+    """Return the amounts that a container holds, including amounts granted in its status."""
     spec = _parse_exact_amounts(container.resources.requests)
     held = next((s for s in _get_container_statuses(pod) if s.name == container.name), None)
     if held is None or held.resources is None:

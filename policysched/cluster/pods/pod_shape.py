@@ -310,7 +310,7 @@ class PodInfo:
 
 
 class PodShapeCache:
-    """Interns the shapes of pods: those in use, and the most recently used ones.
+    """Interns the shapes of pods, and keeps shapes in use and recently used shapes.
 
     Jobs and rollouts continually create new shapes, so unused shapes are soon dropped.
     """

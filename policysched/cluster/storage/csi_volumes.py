@@ -19,7 +19,7 @@ Dependency: TypeAlias = tuple[type[storage_objects.StorageObject], tuple[str, st
 
 
 class RecordingLookup:
-    """Looks up objects and records the lookups, including those of missing objects."""
+    """Looks up objects and records each lookup, even if the object is missing."""
 
     def __init__(self, stored: storage.Storage) -> None:
         """Look up objects in `stored`."""

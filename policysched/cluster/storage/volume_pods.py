@@ -45,7 +45,7 @@ class VolumePods:
         return uid in self._on_row.get(row, {})
 
     def count_claim_uses(self, namespace: str, claim_name: str) -> Mapping[int, int]:
-        """Return row → number of volumes of placed pods that name the claim, except ephemeral ones.
+        """Return row → number of non-ephemeral volumes of placed pods that name the claim.
 
         A pod that names a claim twice counts twice. Rows can be dead; `Snapshot.is_claim_used`
         ignores dead rows.

@@ -82,7 +82,7 @@ class InterPodAffinity:
     def __init__(
         self, hard_pod_affinity_weight: int = 1, *, ignore_preferred_terms: bool = False
     ) -> None:
-        """Configure the plugin; the parameters are those of `InterPodAffinityArgs`."""
+        """Configure the plugin; see `InterPodAffinityArgs` for the parameters."""
         self._ignores_preferences = ignore_preferred_terms
         self._sums = domain_sums.AffinitySumsByShape(hard_pod_affinity_weight)
         self._domains = self._sums.domains

@@ -60,7 +60,7 @@ class NodeAffinity:
     def filter(
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, nodes: snapshot.NodeView
     ) -> status.NodeStatuses:
-        """Return a status for each of the n nodes; added affinity takes precedence in reasons."""
+        """Return a status for each of the n nodes; added affinity is reported first."""
         del state
         own = ~node_selection.required_mask(pod.shape, nodes)
         rejected = status.unresolvable(self.name, REASON_POD)

@@ -97,7 +97,7 @@ class SpreadConstraintsByShape:
     def get_constraints(
         self, shape: pod_shape.PodShape, action: str
     ) -> tuple[spread_constraints.ResolvedSpreadConstraint, ...]:
-        """Return the constraints of one kind: those of the pod, or else the defaults."""
+        """Return the constraints of one kind: the pod's own, or else the defaults."""
         return self._constraints[action].get_or_compute(
             shape,
             self._owners.generation,

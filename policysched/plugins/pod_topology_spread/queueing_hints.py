@@ -27,14 +27,14 @@ class TopologySpreadHints:
     """The hints for the hard constraints that `constraints_of` returns."""
 
     def __init__(self, constraints_of: ConstraintsOf) -> None:
-        """Start without tolerations; each cycle records those of its pod."""
+        """Start without tolerations; each cycle records the tolerations of its pod."""
         self._constraints_of = constraints_of
         self._last_tolerations: weakref.WeakKeyDictionary[
             pod_shape.PodShape, tolerations.Tolerations
         ] = weakref.WeakKeyDictionary()
 
     def note_tolerations(self, shape: pod_shape.PodShape, own: tolerations.Tolerations) -> None:
-        """Record the tolerations of pods of `shape`, including those that policies add."""
+        """Record the tolerations of pods of `shape`, including tolerations that policies add."""
         self._last_tolerations[shape] = own
 
     def make_registrations(self) -> Sequence[events.ClusterEventWithHint]:

@@ -160,7 +160,7 @@ def _rename_label_key(
 def _add_zone_requirements(
     required: objects.NodeSelector | None, key: str, label: str
 ) -> objects.NodeSelector | None:
-    """Add the zones of a label such as `a__b` as a requirement to each term."""
+    """Require the zones of a label, such as `a__b`, in each term."""
     zones = sorted({zone.strip() for zone in label.split(_ZONES_DELIMITER)} - {""})
     if not zones:
         return required

@@ -205,7 +205,7 @@ class PodVolumeFinder:
         return found
 
     def _refresh_volume_pools(self) -> None:
-        """Update the volume pools from the change log, or drop them if the log is too short."""
+        """Update the volume pools from the change log; drop them if the log is incomplete."""
         volumes = self._stored.assumed.volumes
         moment, self._pools_moment = self._pools_moment, volumes.cursor
         if moment == self._pools_moment:

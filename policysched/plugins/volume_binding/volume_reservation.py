@@ -74,7 +74,7 @@ def reserve_volumes(
 def release_volumes(
     reservation: VolumeReservation, assumed: assumed_volumes.AssumedVolumes
 ) -> None:
-    """Release the reserved volumes and claims, except those that are already written."""
+    """Release the reserved volumes and claims that are not written yet."""
     for item in reservation.assumed:
         match item:
             case storage_objects.PersistentVolume():

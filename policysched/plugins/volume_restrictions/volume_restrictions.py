@@ -72,7 +72,7 @@ class VolumeRestrictions:
     def filter(
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, nodes: snapshot.NodeView
     ) -> status.NodeStatuses:
-        """Return a status for each of the n nodes; disks take precedence over claims in reasons."""
+        """Return a status for each of the n nodes; if both apply, the reason is the disk."""
         return self._make_filter_answers(
             pod, nodes, np.full(len(nodes), state.read(self.name, bool))
         )

@@ -87,7 +87,7 @@ class VolumeZone:
         node: snapshot.NodeView,
         reason: str,
     ) -> str:
-        """Return the zones and regions of the node that differ from those of the volumes."""
+        """Return the node's zone and region labels that do not match the pod's volumes."""
         del reason
         if not self.pre_filter(state, pod, node.snapshot).status.is_success:
             return ""
