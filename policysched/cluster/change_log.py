@@ -1,4 +1,4 @@
-"""Log changed rows or objects, so that caches can update their results incrementally."""
+"""Log changed rows or objects, for caches that update their results incrementally."""
 
 from __future__ import annotations
 

@@ -49,7 +49,7 @@ class PoliciesConfig(msgspec.Struct, frozen=True, rename="camel"):
     Attributes:
         paths: files, folders and manifests, as `policy_sources.read_policy_texts` accepts them.
         config_map: `NAMESPACE/NAME` of the ConfigMap that holds the policies; "" for none.
-        on_bad_start: `refuse` stops the start on a bad version; `lastGood` uses the last good one.
+        on_bad_start: whether to `refuse` to start with a bad version, or start with the `lastGood`.
         lint_errors: `refuse` rejects a version with lint errors, as if it did not compile; `warn`
             only reports them.
         history: `NAMESPACE/NAME` of the ConfigMap that keeps previous good versions. With "", it is

@@ -43,7 +43,7 @@ def convert_config(value: Mapping[str, Any]) -> config.Config:
 
 
 def _convert_large_floats(value: Any) -> Any:  # noqa: ANN401 - a value of YAML
-    """Replace large floats by integers, because msgspec converts only floats below 2**53."""
+    """Convert large floats to integers, because msgspec converts only floats below 2**53."""
     if isinstance(value, Mapping):
         return {key: _convert_large_floats(each) for key, each in value.items()}
     if isinstance(value, list):
@@ -86,7 +86,7 @@ def _find_profile_faults(given: config.Config) -> _Problems:
 
 
 def _find_backoff_faults(given: config.Config) -> _Problems:
-    """Yield a maximum backoff below the initial one, at the field that the file contains."""
+    """Yield a problem if the maximum backoff is below the initial backoff."""
     longest = given.pod_max_backoff_seconds
     if longest >= given.pod_initial_backoff_seconds:
         return
@@ -129,7 +129,7 @@ def _find_policy_faults(given: config.Config) -> _Problems:
 
 
 def _find_serving_faults(given: config.Config) -> _Problems:
-    """Yield a certificate without its key or the reverse, invalid addresses and equal addresses."""
+    """Yield invalid or equal addresses, and a certificate or key without the other."""
     serving = given.serving
     if bool(serving.cert_file) != bool(serving.key_file):
         there, missing = ("certFile", "keyFile") if serving.cert_file else ("keyFile", "certFile")

@@ -58,7 +58,7 @@ class MetricsExporter:
             self.add_collector(lambda: collect_query_metrics(source.get_metric_stats()))
 
     def make_page(self, _query: http_server.QueryParameters | None = None) -> http_server.HttpPage:
-        """Return all metrics as a page."""
+        """Return all metrics in the text format of the exposition."""
         body = exposition.generate_latest(self.registry)
         return http_server.HttpPage(body, exposition.CONTENT_TYPE_PLAIN_0_0_4)
 

@@ -9,7 +9,7 @@ from policysched.observability import redaction
 from policysched.promapi import settings
 
 _MIN_VALUE_CHARACTERS = 16
-"""Shorter values of headers and parameters are names and switches, which are not secret."""
+"""Shorter values of headers and parameters are names and switches, which logs contain anyway."""
 
 
 def make_process_secret_source(

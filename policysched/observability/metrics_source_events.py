@@ -18,7 +18,7 @@ class MetricsSourceEventWriter:
     """An observer of metric sources that records events once `recorder` is set."""
 
     def __init__(self) -> None:
-        """Start without a recorder; changes until then have no events."""
+        """Start without a recorder; changes are not recorded until `recorder` is set."""
         self.recorder: event_recorders.ObjectEventRecorder | None = None
 
     def source_changed(self, health: status.SourceHealth) -> None:

@@ -66,7 +66,7 @@ class Redactor:
 
 
 def mask_secret_patterns(text: str) -> str:
-    """Replace the parts of a text that look like secrets by HIDDEN."""
+    """Replace the parts of a text that look like secrets with HIDDEN."""
     for pattern, replacement in _PATTERNS:
         text = pattern.sub(replacement, text)
     return text

@@ -118,6 +118,6 @@ class UnservedPodReporter:
 
 
 def _shorten_scheduler_name(name: str) -> str:
-    """Return a name escaped and shortened, because the API server accepts any text as a name."""
+    """Escape and shorten a name, because the API server accepts any text as a name."""
     plain = name.encode("unicode_escape").decode("ascii")
     return plain if len(plain) <= _MAX_NAME_CHARACTERS else f"{plain[:_MAX_NAME_CHARACTERS]}…"

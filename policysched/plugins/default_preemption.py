@@ -79,7 +79,7 @@ class DefaultPreemption:
         return status.SUCCESS
 
     def events_to_register(self) -> Sequence[events.ClusterEventWithHint]:
-        """Register pod deletions, so that the gate runs again; other plugins decide on retries."""
+        """Register for pod deletions, to run the gate again; other plugins decide on retries."""
         deleted = events.ActionType.DELETE
         return (
             event_hints.make_event_registration(

@@ -98,7 +98,7 @@ class DynamicResources:
         return lambda _: 0
 
     def answer_key(self, shape: pod_shape.PodShape) -> Hashable:
-        """Return the same key for all pods."""
+        """Return None as the key, because all pods get the same scores."""
         del shape
         return None
 
@@ -114,7 +114,7 @@ class DynamicResources:
         return ", ".join(claim.name for claim in pod.shape.spec.resource_claims)
 
     def events_to_register(self) -> Sequence[events.ClusterEventWithHint]:
-        """Register no events, because the claims of a pod never change."""
+        """Register for no events, because the claims of a pod never change."""
         return ()
 
 

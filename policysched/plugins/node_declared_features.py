@@ -64,7 +64,7 @@ class NodeDeclaredFeatures:
         return ", ".join(sorted(list_required_features(pod.shape.spec).difference(declared)))
 
     def events_to_register(self) -> Sequence[events.ClusterEventWithHint]:
-        """Register new nodes and changes of declared features; the needs of a pod never change."""
+        """Register for new nodes and changed declared features; a pod's needs never change."""
         node = events.ActionType.ADD | events.ActionType.UPDATE_NODE_DECLARED_FEATURE
         return (
             event_hints.make_event_registration(

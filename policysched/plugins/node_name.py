@@ -51,7 +51,7 @@ class NodeName:
         return f"spec.nodeName is {pod.pod.spec.node_name}"
 
     def events_to_register(self) -> Sequence[events.ClusterEventWithHint]:
-        """Register new nodes."""
+        """Register for new nodes."""
         return (
             event_hints.make_event_registration(events.EventResource.NODE, events.ActionType.ADD),
         )

@@ -246,7 +246,7 @@ class NodeResourcesFit:
     # --- events ----------------------------------------------------------------------------------
 
     def events_to_register(self) -> Sequence[events.ClusterEventWithHint]:
-        """Register pods that are deleted or scaled down, and nodes that become large enough."""
+        """Register for pods that are deleted or scaled down, and nodes that become large enough."""
         node = events.ActionType.ADD | events.ActionType.UPDATE_NODE_ALLOCATABLE
         shrinks = events.ActionType.UPDATE_POD_SCALE_DOWN
         pod = events.ActionType.DELETE | shrinks

@@ -36,7 +36,7 @@ class PodGroups:
         return interface.PreFilterResult(status.unresolvable(self.name, REASON))
 
     def events_to_register(self) -> Sequence[events.ClusterEventWithHint]:
-        """Register no events, because the group of a pod never changes."""
+        """Register for no events, because the group of a pod never changes."""
         return ()
 
 

@@ -28,7 +28,7 @@ class SchedulingGates:
         return status.unresolvable(self.name, reason)
 
     def events_to_register(self) -> Sequence[events.ClusterEventWithHint]:
-        """Register the removal of the pod's last gate."""
+        """Register for the removal of the pod's last gate."""
         gone = events.ActionType.UPDATE_POD_SCHEDULING_GATES_ELIMINATED
         return (
             event_hints.make_event_registration(

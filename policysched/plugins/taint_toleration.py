@@ -90,7 +90,7 @@ class TaintToleration:
         return table
 
     def events_to_register(self) -> Sequence[events.ClusterEventWithHint]:
-        """Register nodes whose taints become tolerated, and new tolerations of the pod."""
+        """Register for nodes whose taints become tolerated, and new tolerations of the pod."""
         node = events.ActionType.ADD | events.ActionType.UPDATE_NODE_TAINT
         tolerates_more = events.ActionType.UPDATE_POD_TOLERATION
         return (

@@ -45,7 +45,7 @@ class PodsInPreBind:
         return status.Status(status.Code.ERROR, (work.stopped_for,)) if work.stopped_for else answer
 
     def stop_plugins(self, uid: str, reason: str) -> bool:
-        """Stop the PreBind plugins of a pod; return False if none are running."""
+        """Stop the PreBind plugins of a pod; return False if none run, as during its binding."""
         work = self._works.get(uid)
         if work is None or work.task.done():
             return False

@@ -222,8 +222,8 @@ class DryRunComparer:
     ) -> str:
         """Return why the other scheduler's node is worse than ours.
 
-        Without a node of theirs, or within _EXPLAIN_SECONDS of the last explanation, return the
-        message of the cycle.
+        If the other scheduler chose no node, or within _EXPLAIN_SECONDS of the last explanation,
+        return the message of the cycle.
         """
         if their_node is None or not shadow.is_decision(result):
             return result.message

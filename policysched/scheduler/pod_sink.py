@@ -1,4 +1,4 @@
-"""Apply changes of pods: pods with a node to the cache, waiting pods to the queue.
+"""Pass changes of pods on: pods with a node to the cache, waiting pods to the queue.
 
 Waiting pods of other schedulers count as unserved, and terminated pods as deleted. A pod can be
 deleted, or bound by another scheduler, while it waits or is assumed here.

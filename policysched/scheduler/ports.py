@@ -36,7 +36,7 @@ class PodStatusWriter(Protocol):
         condition: PodCondition,
         nominated_node_name: str | None = None,
     ) -> None:
-        """Queue a status patch; it replaces an older one of the same pod that is still queued.
+        """Queue a status patch, which replaces an older queued patch of the same pod.
 
         With `nominated_node_name` None, the nomination is not changed.
         """

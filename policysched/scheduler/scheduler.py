@@ -273,7 +273,7 @@ class Scheduler:
             await self._run_one_turn()
 
     def _requeue_all_pods(self) -> None:
-        """Retry all waiting pods, because another leader may have handled them in the meantime."""
+        """Retry all waiting pods, because another leader may have handled them."""
         self._is_stopping = False
         for queued in self.queue.list_waiting_pods():
             # Another leader may have overwritten our condition, so it must be written again.

@@ -29,7 +29,7 @@ from policysched.scheduler import decisions, event_notes, failure, nominations
 _log = logging.getLogger(__name__)
 
 _CYCLES_A_SAMPLE = 10
-"""One cycle in this many measures single plugins (`scheduler.go`, pluginMetricsSamplePercent)."""
+"""Interval, in cycles, between measurements of single plugins (pluginMetricsSamplePercent)."""
 _SAMPLE_INTERVAL_SECONDS = 0.05
 """Minimum interval between measured cycles, which take a third longer than others."""
 
@@ -182,8 +182,8 @@ class SchedulingCycle:
             self._waiting.add(info, node_name, waits)
             place.is_waiting = True
         else:
-            # No event can make the pod schedulable earlier, so the queue need not record events for
-            # it.
+            # No failure after this makes the pod unschedulable, so the queue need not record events
+            # for it.
             self._queue.done(info.uid)
         return place
 

@@ -26,7 +26,7 @@ class UnservedPods:
             self._pods[uid] = pod
 
     def forget_pod(self, uid: str) -> None:
-        """Remove a pod that is gone."""
+        """Stop tracking a deleted pod."""
         self._pods.pop(uid, None)
 
     def count_by_scheduler_name(self) -> Counter[str]:

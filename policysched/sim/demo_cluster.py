@@ -32,7 +32,7 @@ def make_nodes() -> list[objects.Node]:
 
 
 def set_background_load(load: node_load.SimulatedNodeLoad) -> None:
-    """Set the load on some nodes that no pod of the cluster causes."""
+    """Set background load, which no pod causes, on some nodes."""
     for node_name, by_metric in _BACKGROUND.items():
         load.background[node_name] = dict(by_metric)
 

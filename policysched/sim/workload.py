@@ -68,7 +68,7 @@ def make_node(name: str, zone: str, instance_type: InstanceType) -> objects.Node
 
 
 def make_node_fleet(count: int, zones: tuple[str, ...] = ("a", "b", "c")) -> list[objects.Node]:
-    """Return `count` nodes, distributed over zones so that each zone has every instance type."""
+    """Return `count` nodes, distributed over zones and, in each zone, over instance types."""
     return [
         make_node(
             f"node-{number}",

@@ -58,7 +58,7 @@ class PlacedPods:
             self.storage.pods.add(info, row)
 
     def replace(self, info: pod_shape.PodInfo, row: int) -> None:
-        """Replace a pod by a newer version that counts in the same columns."""
+        """Replace a pod with a newer version that counts in the same columns."""
         self._on[row][info.uid] = info
         self.storage.pods.replace(info, row)
 

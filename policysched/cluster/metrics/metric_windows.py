@@ -170,7 +170,7 @@ class SampleHistory:
     def aggregate_by_node(
         self, aggregate: WindowAggregate, names: Sequence[str]
     ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
-        """Return the aggregate and the time of the newest sample for each of N nodes.
+        """Return, for each of N nodes, the aggregate and the time of the newest sample.
 
         Both are float64 (N,). The time is in seconds since 1970, -inf for a missing sample.
         """

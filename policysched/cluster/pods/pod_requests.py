@@ -98,7 +98,7 @@ def compute_pod_requests(pod: objects.Pod) -> PodResourceRequests:
 
 
 def compute_pod_limits(pod: objects.Pod) -> Amounts:
-    """Return the limits of a pod, for `get_resource_limit`.
+    """Return the limits of a pod, keyed by resource; `get_resource_limit` reads them.
 
     CPU, memory and ephemeral storage have a limit only if every container, including init
     containers, has a limit above 0, or if the pod level has one. Every other resource always has a

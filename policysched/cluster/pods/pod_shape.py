@@ -375,7 +375,7 @@ class PodShapeCache:
 
 
 def make_shared_spec(spec: objects.PodSpec) -> objects.PodSpec:
-    """Return the spec without fields that differ within a workload and that scheduling ignores.
+    """Return the spec without fields that differ within a workload but that scheduling ignores.
 
     Volumes of kinds that are not decoded are dropped: pods with a service account have a
     `kube-api-access-…` volume with a random name.

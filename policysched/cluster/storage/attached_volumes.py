@@ -230,7 +230,7 @@ class _CountsByDriver:
         return np.zeros(size, np.int64) if column is None else column.get_counts(size)
 
     def change_row_counts(self, row: int, old: Mapping[str, int], new: Mapping[str, int]) -> None:
-        """Replace the numbers `old` of a row by `new`; both are keyed by driver."""
+        """Replace the numbers `old` of a row with `new`; both are keyed by driver."""
         for driver in {*old, *new}:
             column = self._columns.setdefault(driver, count_column.CountColumn())
             column.add(row, new.get(driver, 0) - old.get(driver, 0))
@@ -239,7 +239,7 @@ class _CountsByDriver:
 
 
 class _RowsByKey(Generic[KeyT]):
-    """An index of rows by their keys."""
+    """An index of the rows that have a key, such as a volume on the node."""
 
     def __init__(self) -> None:
         self._rows: dict[KeyT, set[int]] = {}
@@ -249,7 +249,7 @@ class _RowsByKey(Generic[KeyT]):
         return self._rows.get(key, ())
 
     def change_row_keys(self, row: int, old: frozenset[KeyT], new: frozenset[KeyT]) -> None:
-        """Replace the keys `old` of a row by `new`."""
+        """Replace the keys `old` of a row with `new`."""
         for key in new - old:
             self._rows.setdefault(key, set()).add(row)
         for key in old - new:

@@ -70,7 +70,7 @@ class VolumePods:
             by_row[row] = by_row.get(row, 0) + 1
 
     def replace(self, info: pod_shape.PodInfo, row: int) -> None:
-        """Replace a pod by a newer version of the same shape."""
+        """Replace a pod with a newer version of the same shape."""
         if info.shape.has_volumes:
             self._on_row[row][info.uid] = info
 

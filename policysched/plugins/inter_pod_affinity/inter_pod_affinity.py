@@ -277,7 +277,7 @@ class InterPodAffinity:
     # --- events ----------------------------------------------------------------------------------
 
     def events_to_register(self) -> Sequence[events.ClusterEventWithHint]:
-        """Register pods that start to match or stop repelling, and changed nodes and namespaces."""
+        """Register for pods that match or stop repelling, and for changed nodes and namespaces."""
         return self._hints.make_registrations()
 
 

@@ -132,7 +132,7 @@ class NodeAffinity:
         return normalization.by_maximum(scores)
 
     def events_to_register(self) -> Sequence[events.ClusterEventWithHint]:
-        """Register new nodes and changes of node labels, which can make a node match."""
+        """Register for new nodes and changes of node labels, which can make a node match."""
         node = events.ActionType.ADD | events.ActionType.UPDATE_NODE_LABEL
         return (
             event_hints.make_event_registration(

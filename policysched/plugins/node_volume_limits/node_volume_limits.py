@@ -107,7 +107,7 @@ class NodeVolumeLimits:
         )
 
     def events_to_register(self) -> Sequence[events.ClusterEventWithHint]:
-        """Register new and raised limits, deleted pods and attachments, and new claims."""
+        """Register for new and raised limits, deleted pods and attachments, and new claims."""
         return queueing_hints.REGISTRATIONS
 
     def _get_attached_volumes(

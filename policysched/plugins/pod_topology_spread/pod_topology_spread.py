@@ -226,7 +226,7 @@ class PodTopologySpread:
     # --- events ----------------------------------------------------------------------------------
 
     def events_to_register(self) -> Sequence[events.ClusterEventWithHint]:
-        """Register added and removed pods that match, and changed nodes."""
+        """Register for added and removed pods that match, and for changed nodes."""
         return self._hints.make_registrations()
 
 

@@ -1,1 +1,1 @@
-"""Share code between plugins: queueing hints, caches, texts about nodes, arguments."""
+"""Helpers for several plugins: queueing hints, caches, texts about nodes, arguments."""

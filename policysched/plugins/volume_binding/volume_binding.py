@@ -251,7 +251,7 @@ class VolumeBinding:
         return _TIMED_OUT
 
     def events_to_register(self) -> Sequence[events.ClusterEventWithHint]:
-        """Register volumes, claims, and objects that determine where volumes can be used."""
+        """Register for volumes, claims, and objects that determine where volumes can be used."""
         return queueing_hints.REGISTRATIONS
 
 

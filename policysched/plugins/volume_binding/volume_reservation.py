@@ -84,7 +84,7 @@ def release_volumes(
 
 
 def _promise_volume(volume: Volume, claim: Claim) -> Volume:
-    """Return the volume with a claimRef to the claim, unchanged if it already has one."""
+    """Set the claimRef of the volume; return the same object if it already names the claim."""
     meta, reference = claim.metadata, volume.spec.claim_ref
     wanted = (meta.namespace, meta.name, meta.uid)
     is_given = reference is not None
@@ -108,7 +108,7 @@ def _promise_volume(volume: Volume, claim: Claim) -> Volume:
 
 
 def _annotate_selected_node(claim: Claim, node_name: str) -> Claim:
-    """Return the claim with the annotation of a node, unchanged if it already has it."""
+    """Annotate the claim with the selected node; return the same object if it already is."""
     if volume_findings.get_selected_node(claim) == node_name:
         return claim
     return msgspec.structs.replace(
@@ -148,7 +148,7 @@ async def write_reservation(
 def _replace_in_reservation(
     reservation: VolumeReservation, old: Volume | Claim, new: Volume | Claim
 ) -> None:
-    """Replace an assumed object by its written version, which must not be released."""
+    """Replace an assumed object with its written version, which must not be released."""
     reservation.assumed = [new if item is old else item for item in reservation.assumed]
 
 

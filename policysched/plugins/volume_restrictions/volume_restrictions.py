@@ -145,7 +145,7 @@ class VolumeRestrictions:
         )
 
     def events_to_register(self) -> Sequence[events.ClusterEventWithHint]:
-        """Register pods that release a disk or claim, new claims and new nodes."""
+        """Register for pods that release a disk or claim, new claims and new nodes."""
         return queueing_hints.REGISTRATIONS
 
 

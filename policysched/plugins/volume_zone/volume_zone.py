@@ -100,7 +100,7 @@ class VolumeZone:
         )
 
     def events_to_register(self) -> Sequence[events.ClusterEventWithHint]:
-        """Register classes, claims, volumes, and nodes that start to match."""
+        """Register for classes, claims and volumes, and for nodes that start to match."""
         return queueing_hints.REGISTRATIONS
 
 
