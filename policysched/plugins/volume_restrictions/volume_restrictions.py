@@ -34,8 +34,8 @@ class _ClaimUsesBeforeWhatIf:
 
     Attributes:
         in_use: number of the pod's ReadWriteOncePod claims that any pod uses.
-        named_by_row: int64 (N,), number of volumes of placed pods with a claim of the same name as
-            one of these claims, in any namespace.
+        named_by_row: int64 (N,), number of volumes of placed pods, in any namespace, with the name
+            of one of the pod's ReadWriteOncePod claims.
     """
 
     in_use: int
