@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import pathlib
+import shlex
+import shutil
 import sys
 
 NAME = "policysched"
@@ -13,6 +16,17 @@ def get_program_name() -> str:
     """Return `policysched` or `kubectl policysched`."""
     file = sys.argv[0].rpartition("/")[2]
     return f"kubectl {NAME}" if file.startswith(_PLUGIN_PREFIX) else NAME
+
+
+def get_command() -> str:
+    """Return the command that starts this program: its name, or its path if not on the PATH."""
+    called = pathlib.Path(sys.argv[0])
+    if called.name != NAME or not called.is_file():
+        return get_program_name()
+    found = shutil.which(NAME)
+    if found is not None and called.samefile(found):
+        return NAME
+    return shlex.quote(sys.argv[0])
 
 
 def replace_program_name(text: str) -> str:

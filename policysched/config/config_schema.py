@@ -12,7 +12,7 @@ import orjson
 from policysched import _resources, spelling
 from policysched.inputs import plain_yaml
 
-_FEW_NAMES = 10
+_FEW_NAMES = 20
 
 
 class ConfigFault(NamedTuple):

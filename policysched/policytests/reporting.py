@@ -13,7 +13,9 @@ def as_json(run: running.PolicyTestRun, *, with_coverage: bool) -> dict[str, obj
         },
         "tests": [_render_case_result(result) for result in run.results],
         "problems": [{"file": file, "problem": said} for file, said in run.problems.items()],
-        "coverage": _render_coverage(run.coverage) if with_coverage else None,
+        "coverage": (
+            _render_coverage(run.coverage) if with_coverage and run.has_run_tests else None
+        ),
     }
 
 

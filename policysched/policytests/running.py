@@ -57,6 +57,11 @@ class PolicyTestRun:
         """Return the number of tests with a status."""
         return sum(result.status == status for result in self.results)
 
+    @property
+    def has_run_tests(self) -> bool:
+        """Whether at least one test passed or failed; without one, no rule is reached."""
+        return bool(self.count_results("pass") or self.count_results("fail"))
+
     def get_exit_code(self, threshold: float | None = None) -> int:
         """Return 2 for invalid input, 1 for failed tests, no tests or low coverage, else 0."""
         if self.problems or self.count_results("error"):

@@ -108,6 +108,17 @@ def test_it_prints_the_same_every_time(printed: str, capsys: pytest.CaptureFixtu
 
 
 @pytest.mark.slow
+def test_its_suggestions_name_the_program_as_it_was_called() -> None:
+    """A reader who called `.venv/bin/policysched` has no such program on the PATH."""
+    called = str(pathlib.Path(sys.executable).with_name("policysched"))
+    environment = {**os.environ, "PATH": os.defpath}
+    done = subprocess.run(
+        [called, "demo", "--fast"], capture_output=True, text=True, check=True, env=environment
+    )
+    assert f"\n  {called} check policies\n" in done.stdout
+
+
+@pytest.mark.slow
 def test_points_of_rules_add_up_to_the_total(printed: str) -> None:
     """Every table of points is a sum that a reader can check."""
     tables = re.findall(r"^    POINTS .*\n((?:    .* \d+\n)+)", printed, flags=re.MULTILINE)
@@ -223,7 +234,7 @@ def test_a_tie_is_called_one() -> None:
     found = decision_facts.extract_decision_facts(report, "web", "n1")
     assert (
         decision_facts.select_rule_points_rows(found, 5)[-1].rule
-        == "total: a tie, the first name wins"
+        == "total: a tie; the demo takes the first name"
     )
 
 
@@ -272,6 +283,19 @@ def test_everything_that_matters_fits_on_the_screen(
     for state in stage.list_nodes():
         assert any(line.startswith(state.name) for line in view.frames[-1])
     assert any("total" in line for line in view.frames[-1])
+
+
+@pytest.mark.parametrize("size", [(80, 24), (180, 50)], ids=lambda size: f"{size[0]}")
+def test_the_picture_before_the_first_decision_has_no_boxes(
+    stage: embedded_cluster.DemoCluster, size: tuple[int, int]
+) -> None:
+    """An empty log and an empty decision are blank, not the placeholders of the library."""
+    view = Filmed(_screen(*size))
+    view.show_cluster(stage.list_nodes(), stage.list_pending_pods())
+    (frame,) = view.frames
+    below = frame[3 + len(stage.list_nodes()) + 2 :]
+    assert len(below) > 4
+    assert set(below) == {""}
 
 
 @pytest.mark.slow

@@ -141,6 +141,20 @@ def test_a_folder_without_tests_exits_1(
     assert capsys.readouterr().out.startswith("no tests")
 
 
+@pytest.mark.parametrize("options", [[], ["--threshold", "80"]], ids=["bare", "threshold"])
+def test_without_a_test_that_ran_there_is_no_figure_of_coverage(
+    tmp_path: pathlib.Path, capsys: pytest.CaptureFixture[str], options: list[str]
+) -> None:
+    """A file with an error covers nothing, so `100.0 %` would be a lie."""
+    path = files.expecting(tmp_path, "node: n9")
+    assert main.main(["test", path, "--coverage", *options]) == 2
+    printed = capsys.readouterr().out
+    assert "\ncoverage: none, because no test ran\n" in printed
+    assert "%" not in printed
+    main.main(["test", path, "--coverage", "--format", "json", *options])
+    assert json.loads(capsys.readouterr().out)["coverage"] is None
+
+
 def test_what_is_missing_of_the_coverage_is_told(
     tmp_path: pathlib.Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -29,7 +29,7 @@ FAULTS = [
     ("pod: web, metrics: {busy: {n0: 1}}", "node: n2", "there is no node `n0`"),
     ("pod: web, metrics: none", "node: n2", "`metrics` is a mapping"),
     ("pod: web, now: tomorrow", "node: n2", "`tomorrow` is not a time"),
-    ("pod: web, extra: 1", "node: n2", "`tests[0]` has no field `extra`"),
+    ("pod: web, extra: 1", "node: n2", "`tests[0]` has no field `extra` (there are `name`, `pod`"),
     ("pod: web", "nod: n2", "`tests[0].expect` has no field `nod` (did you mean `node`?)"),
     ("pod: {label: {a: b}}", "node: n2", "`tests[0].pod` has no field `label` (did you mean"),
     ("pod: web, replicas: 0", "pending: 0", "`tests[0].replicas` must be at least 1"),

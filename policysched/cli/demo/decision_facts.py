@@ -7,6 +7,9 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any, TypeAlias
 
+TIE = "total: a tie; the demo takes the first name"
+"""The summary of equal totals. The demo has no random generator; `run` breaks ties at random."""
+
 Report: TypeAlias = Mapping[str, Any]
 """A report in the form of schemas/explain.schema.json."""
 
@@ -114,7 +117,7 @@ def select_rule_points_rows(found: DecisionFacts, lines: int) -> list[RulePoints
         chosen, runner_up = sum(p.chosen for p in cut), sum(p.runner_up for p in cut)
         rest.insert(0, RulePoints(f"{len(cut)} more rules", chosen, runner_up, is_summary=True))
     is_tie = found.total.chosen == found.total.runner_up
-    total = dataclasses.replace(found.total, rule="total: a tie, the first name wins")
+    total = dataclasses.replace(found.total, rule=TIE)
     return [*shown, *rest, total if is_tie else found.total]
 
 

@@ -114,8 +114,10 @@ class ScreenView:
     def _render_screen(self) -> layouts.Layout:
         """Return the whole picture: the title, the nodes, the log and the latest decision."""
         lines = text.Text("\n", no_wrap=True, overflow="ellipsis")
-        log = layouts.Layout(lines.join(self._log[-self._count_log_lines() :]), minimum_size=60)
-        why = layouts.Layout(self._why, ratio=2)
+        log_text = lines.join(self._log[-self._count_log_lines() :])
+        # A layout shows a box with its own name instead of an empty text, but not of a group.
+        log = layouts.Layout(console.Group(log_text), minimum_size=60)
+        why = layouts.Layout(console.Group(self._why), ratio=2)
         below = layouts.Layout()
         if self._is_wide:
             below.split_row(log, why)

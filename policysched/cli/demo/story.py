@@ -6,6 +6,7 @@ import dataclasses
 from collections.abc import Sequence
 from typing import Protocol
 
+from policysched.cli import program_name
 from policysched.cli.demo import decision_facts, embedded_cluster
 from policysched.cli.render import output
 from policysched.cluster.objects import objects
@@ -132,12 +133,16 @@ def _format_demo_summary(stage: embedded_cluster.DemoCluster) -> list[str]:
     reasons = [event.reason for event in stage.events]
     bound = output.format_count(reasons.count("Scheduled"), "pod")
     failed = output.format_count(reasons.count("FailedScheduling"), "failed attempt")
+    program = program_name.get_command()
     return [
         f"{bound} bound, {failed}. The scheduler, queue, cache and policies are those",
         "of `policysched run`; only the API server was simulated. Try next:",
         "",
-        "  policysched check policies                check the policies of this demo",
-        "  policysched explain --cluster FILE --all  explain pods of your own cluster, from",
-        "                                            kubectl get nodes,pods -A -o json > FILE",
-        "  policysched run --kubeconfig FILE         schedule pods on it",
+        "check the policies of this demo:",
+        f"  {program} check policies",
+        "explain the pods of your own cluster:",
+        "  kubectl get nodes,pods -A -o json > FILE",
+        f"  {program} explain --cluster FILE --all",
+        "schedule its pods:",
+        f"  {program} run --kubeconfig FILE",
     ]

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from policysched.policytests import coverage, running
 
 _INDENT = "  "
+_NO_COVERAGE = ("coverage: none, because no test ran",)
 
 
 def format_test_run(
@@ -25,7 +26,8 @@ def format_test_run(
     error = styles.mark_text_style("ERROR", styles.BAD)
     blocks += [f"{error} {file}\n{_indent(problem)}" for file, problem in run.problems.items()]
     if with_coverage:
-        blocks.append("\n".join(_format_coverage(run.coverage, threshold)))
+        lines = _format_coverage(run.coverage, threshold) if run.has_run_tests else _NO_COVERAGE
+        blocks.append("\n".join(lines))
     is_fine = run.get_exit_code(threshold) == errors.EXIT_OK
     blocks.append(
         styles.mark_text_style(_format_test_summary(run), styles.GOOD if is_fine else styles.BAD)

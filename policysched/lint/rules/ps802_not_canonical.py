@@ -23,7 +23,7 @@ def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagno
             "PS802",
             "this text is not in canonical form",
             _get_first_line(text, start, end),
-            help="run `policysched fmt`",
+            help="run `policysched lint --fix` or `policysched fmt --write`",
             fix=diagnostics.Fix(
                 (diagnostics.TextEdit(span, replacement),), safe=True, title="Format this text"
             ),
