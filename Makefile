@@ -65,7 +65,7 @@ help:
 	@echo "                   with FRESH=1 from the beginning; with BASE=FOLDER also policysched of"
 	@echo "                   another checkout, which has an environment of its own"
 	@echo "make plot          measure and draw docs/throughput.svg (about an hour)"
-	@echo "make components    build the real components that tests need (about 10 minutes, once)"
+	@echo "make components    build the real components that tests need (a quarter of an hour, once)"
 	@echo "make update-locks  pin the newest dependencies"
 	@echo "make clean         remove the virtual environment and the caches of the tools"
 
