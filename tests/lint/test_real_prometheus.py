@@ -120,7 +120,7 @@ def test_what_is_right_is_not_reported(server: prometheus.Prometheus) -> None:
         pytest.param(
             "sum without (job) (busy_seconds_total) / on (job) group_left () up",
             "PS611",
-            "own page",
+            "web interface",
             id="refused",
         ),
         pytest.param("max by (instance) (rate(load[2m]))", "PS608", "deriv", id="gauge"),
