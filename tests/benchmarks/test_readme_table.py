@@ -119,4 +119,4 @@ def test_small_clusters_are_counted(
     assert theirs.keys() == ours.keys()
     worse = sum(ours[workload] > theirs[workload] for workload in ours)
     assert _read_cells(begin) == [str(len(ours) - worse), str(worse), ""]
-    assert begin.startswith(f"of {len(ours)} workloads")
+    assert begin.startswith(f"workloads, out of {len(ours)},")
