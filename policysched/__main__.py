@@ -1,4 +1,4 @@
-"""`python -m policysched`, and the program `policysched`."""
+"""Entry point of `python -m policysched` and of the program `policysched`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from policysched.cli import fast_exit, main
 
 
 def run() -> NoReturn:
-    """Run the command line of the process and end it with its exit code."""
+    """Run the command line and exit the process with the resulting exit code."""
     fast_exit.enable_fast_exit()
     fast_exit.exit_process(main.main())
 

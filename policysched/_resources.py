@@ -1,9 +1,9 @@
 """The folders that ship beside the code: grammar/, schemas/ and policies/.
 
-A wheel has them as `policysched/_data/<folder>`, a checkout has them in its root. An editable
-install is a checkout: hatchling does copy the forced files into site-packages then, but the package
-is imported from the checkout, which has no `_data`. Therefore the lookup tries the packaged copy
-first and the checkout second, both relative to this file.
+A wheel contains them as `policysched/_data/<folder>`, a checkout in its root. For an editable
+install, hatchling also copies them into site-packages, but Python imports the package from the
+checkout, which has no `_data`. The lookup therefore tries the packaged copy first and the checkout
+second, both relative to this file.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ def find_resource_folder(name: str) -> pathlib.Path:
     """Return the folder `grammar`, `schemas` or `policies`.
 
     Raises:
-        MissingResourceError: neither the package nor a checkout has it.
+        MissingResourceError: neither the package nor a checkout contains the folder.
     """
     candidates = (_PACKAGE / "_data" / name, _PACKAGE.parent / name)
     for candidate in candidates:
@@ -49,6 +49,6 @@ def read_resource_text(name: str, *parts: str) -> str:
     """Return the content of the file at `parts` below the folder `name`.
 
     Raises:
-        MissingResourceError: there is no such file.
+        MissingResourceError: the file does not exist.
     """
     return find_resource_path(name, *parts).read_text(encoding="utf-8")

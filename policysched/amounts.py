@@ -1,4 +1,4 @@
-"""Format numbers with their unit for people: `83%`, `1.5Gi`, `90M/s`."""
+"""Format numbers with their units for messages: `83%`, `1.5Gi`, `90M/s`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from policysched import units
 _BINARY = ("", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei")
 _DECIMAL = ("", "k", "M", "G", "T", "P", "E")
 _MANY = 100.0
-"""Values from here on are formatted without decimals."""
+"""Values of at least this are formatted without decimals."""
 
 
 def format_amount(value: float, unit: units.Unit) -> str:
@@ -36,7 +36,7 @@ def format_amount(value: float, unit: units.Unit) -> str:
 
 
 def format_precise_amount(value: float, unit: units.Unit) -> str:
-    """Return a value as policies write it: six significant digits, cores as a plain number.
+    """Return a value in the notation of policies: six significant digits, cores as a plain number.
 
     This applies to bytes, cores, numbers and ratios. Other units are formatted by `format_amount`.
     """
@@ -72,6 +72,7 @@ def _format_scaled(
     step: int,
     digits: Callable[[float], str] = _format_three_digits,
 ) -> str:
+    """Divide the value by `step` while a larger suffix exists, and append that suffix."""
     place = 0
     while abs(value) >= step and place < len(suffixes) - 1:
         value /= step

@@ -1,4 +1,4 @@
-"""Time as a dependency: code below `app` does not ask the operating system for the time of day."""
+"""Clocks that callers pass in, so that tests and simulations can control the time of day."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import time
 from typing import Protocol
 
 CORRECTION_SECONDS = 1.0
-"""Wall clocks are corrected by less than this all the time; a larger change is a jump."""
+"""Seconds. Smaller changes of the wall clock are routine corrections, larger ones are jumps."""
 
 
 _YEARS = range(1970, 9999)
@@ -44,25 +44,25 @@ class SystemClock:
 
     def now(self) -> datetime.datetime:
         """Return the wall-clock time in UTC."""
-        return datetime.datetime.now(datetime.UTC)  # noqa: TID251 - the one place that may ask
+        return datetime.datetime.now(datetime.UTC)  # noqa: TID251 - the only permitted call
 
 
 class ClockJumpDetector:
-    """Detects that the wall clock was set: it moved differently from the monotonic clock.
+    """Detects jumps of the wall clock by comparing it with the monotonic clock.
 
-    A machine that sleeps looks like one whose clock is set forward, since the monotonic clock stops
-    during sleep. No other event looks like a clock that is set back.
+    Sleep of the machine looks like a jump forward, because the monotonic clock stops during sleep.
+    No other event looks like a jump back.
     """
 
     def __init__(self, clock: Clock) -> None:
-        """Start with the present difference between the two clocks of `clock`."""
+        """Record the current difference between the wall clock and the monotonic clock."""
         self._clock = clock
         self._ahead_seconds = self._compute_wall_clock_offset_seconds()
 
     def measure_jump_seconds(self, now_seconds: float | None = None) -> float:
-        """Return by how much the wall clock was set since the last call; 0.0 for a mere correction.
+        """Return how far the wall clock jumped since the last call; 0.0 for a routine correction.
 
-        `now_seconds` is the time of the wall clock in seconds since 1970, if the caller has it.
+        `now_seconds` is the wall-clock time in seconds since 1970, if the caller already has it.
         """
         if now_seconds is None:
             ahead_seconds = self._compute_wall_clock_offset_seconds()
@@ -79,7 +79,7 @@ class ClockJumpDetector:
 
 
 class ManualClock:
-    """A clock that moves only on request: for tests, simulation and `--now`."""
+    """A clock that moves only when a caller advances it: for tests, simulation and `--now`."""
 
     def __init__(self, now: datetime.datetime) -> None:
         """Start at `now`, which must carry a time zone."""
@@ -90,7 +90,7 @@ class ManualClock:
         self._monotonic_seconds = 0.0
 
     def monotonic_seconds(self) -> float:
-        """Return the seconds advanced so far."""
+        """Return the sum of all seconds passed to `advance`."""
         return self._monotonic_seconds
 
     def now(self) -> datetime.datetime:

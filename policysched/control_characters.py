@@ -1,7 +1,7 @@
 """Control and bidirectional characters, which are invisible to a reader.
 
-Names, messages and policies come from other people. If such a character is printed unescaped, it
-can end a line, move the cursor, set the title of a terminal or change the direction of text.
+Names, messages and policies are untrusted input. An unescaped character of these kinds can end a
+line, move the cursor, set the title of a terminal or change the direction of text.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def escape_control_characters(text: str) -> str:
 
     Line ends and tabs stay. JSON uses the same notation, so a JSON text keeps its meaning.
     """
-    if text.isprintable():  # takes a tenth of the time for a long JSON text on one line
+    if text.isprintable():  # ten times as fast for a long JSON text on one line
         return text
     return _IN_TEXT.sub(_format_unicode_escape, text)
 
@@ -50,7 +50,7 @@ def escape_unprintable_to_one_line(text: str) -> str:
 
 
 def blank_control_characters(text: str) -> str:
-    """Return a text on one line: a blank replaces each run of `escape_to_one_line`'s characters."""
+    """Replace each run of characters that `escape_to_one_line` escapes with one blank."""
     return _RUN_IN_LINE.sub(" ", text)
 
 

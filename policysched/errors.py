@@ -61,11 +61,11 @@ class MissingResourceError(PolicySchedError):
     """A file that ships with policysched is missing from the installation or checkout."""
 
 
-class PluginFailure(PolicySchedError):  # noqa: N818 - the word of the messages that name it
+class PluginFailure(PolicySchedError):  # noqa: N818 - messages use this word
     """A plugin of another package raised, or its answer is invalid for its extension point.
 
     Attributes:
-        plugin: its name.
+        plugin: name of the plugin.
         point: the extension point, such as `Filter`.
     """
 
@@ -76,4 +76,4 @@ class PluginFailure(PolicySchedError):  # noqa: N818 - the word of the messages 
 
 
 class RemoteError(PolicySchedError):
-    """A server was unreachable or refused a request; packages with clients derive their own."""
+    """A server was unreachable or refused a request; `kube` and `promapi` define subclasses."""

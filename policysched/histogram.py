@@ -1,4 +1,4 @@
-"""Histograms: an observation costs a search and an addition; only scrapes read them."""
+"""Histograms that are cheap to update: each observation costs one search and one addition."""
 
 from __future__ import annotations
 
@@ -7,16 +7,17 @@ from collections.abc import Iterator
 
 
 def make_exponential_buckets(start: float, factor: float, count: int) -> tuple[float, ...]:
-    """Return `count` upper bounds; each is `factor` times the previous one (ExponentialBuckets)."""
+    """Return `count` upper bounds like `ExponentialBuckets` of Prometheus' Go client."""
     return tuple(start * factor**power for power in range(count))
 
 
 class Histogram:
-    """The number of observed values per bucket.
+    """Counts observed values per bucket.
 
     Attributes:
         bounds: upper bounds, inclusive and ascending.
-        counts: values in each bucket (not cumulative), and finally those above all bounds.
+        counts: number of values in each bucket, not cumulative; the last entry counts the values
+            above all bounds.
         total: the sum of all values.
     """
 
@@ -52,7 +53,7 @@ class LabelledHistograms:
         return iter(self._made.items())
 
     def observe(self, value: float, *values: str) -> None:
-        """Count one value for the label values, which are in the order of `labels`."""
+        """Count one value for a combination of label values, given in the order of `labels`."""
         made = self._made.get(values)
         if made is None:
             made = self._made[values] = Histogram(self._bounds)

@@ -8,7 +8,7 @@ MAX = 2**63 - 1
 MIN = -(2**63)
 _TEXT = re.compile(r"[+-]?0*[0-9]{1,19}")
 """At most 19 significant digits: longer numbers exceed 64 bits, and `int` rejects very long
-ones."""
+numbers."""
 
 
 def fits_int64(number: int) -> bool:
@@ -17,7 +17,7 @@ def fits_int64(number: int) -> bool:
 
 
 def parse_int64(text: str) -> int | None:
-    """Return the integer that Go's `strconv.ParseInt(s, 10, 64)` reads, or None."""
+    """Parse a text like Go's `strconv.ParseInt(s, 10, 64)`; return None if Go refuses it."""
     if _TEXT.fullmatch(text) is None:
         return None
     number = int(text.lstrip("+-0") or "0")
@@ -26,5 +26,5 @@ def parse_int64(text: str) -> int | None:
 
 
 def parse_unsigned_digits(text: str) -> int | None:
-    """Return the int64 that is written in ASCII digits without a sign, or None."""
+    """Parse ASCII digits without a sign as an int64; return None for any other text."""
     return parse_int64(text) if text.isdigit() else None

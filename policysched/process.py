@@ -17,14 +17,14 @@ T = TypeVar("T")
 _STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 """A closing terminal sends SIGHUP; `nohup` makes the process ignore it."""
 _GC_THRESHOLD = (50_000, 25, 100)
-"""Reference counts free almost everything, so cycle collections can be rare."""
+"""Reference counting frees almost all objects, so cycle collections can be rare."""
 
 
 def stop_on_signals() -> asyncio.Event:
-    """Return an event that the first of `_STOP_SIGNALS` sets; a second one ends the process.
+    """Return an event that the first stop signal sets; a second signal ends the process.
 
-    The handlers are Python's own and not those of the event loop. The second signal therefore takes
-    effect even while the loop is busy, or waits for a thread, during shutdown.
+    The handlers are installed in Python, not in the event loop. The second signal therefore takes
+    effect even if the loop is busy or waits for a thread during shutdown.
     """
     stopping = asyncio.Event()
     loop = asyncio.get_running_loop()
@@ -56,9 +56,9 @@ async def run_until_stopped(stopping: asyncio.Event, work: Coroutine[None, None,
 
 
 async def run_in_thread(work: Callable[[], T]) -> T:
-    """Return the result of `work` from a daemon thread, which the end of the process abandons.
+    """Run `work` in a daemon thread and return its result; process exit does not wait for it.
 
-    The process would wait for threads of `asyncio.to_thread` at its end, however long they run.
+    With `asyncio.to_thread`, the process would wait at exit until the thread ends.
     """
     loop = asyncio.get_running_loop()
     answer: asyncio.Future[T] = loop.create_future()
@@ -67,7 +67,7 @@ async def run_in_thread(work: Callable[[], T]) -> T:
         settle: Callable[[], None]
         try:
             result = work()
-        except BaseException as error:  # noqa: BLE001 - it is raised where it is waited for
+        except BaseException as error:  # noqa: BLE001 - re-raised in the waiting task
             settle = functools.partial(_set_future_error, answer, error)
         else:
             settle = functools.partial(_set_future_result, answer, result)
@@ -89,7 +89,7 @@ def _set_future_error(answer: asyncio.Future[T], error: BaseException) -> None:
 
 
 def make_garbage_collection_rare() -> None:
-    """Collect cycles rarely, also while all objects of the cluster are being listed."""
+    """Make cycle collections rare, even while the objects of the cluster are being listed."""
     gc.set_threshold(*_GC_THRESHOLD)
 
 
@@ -101,19 +101,19 @@ def freeze_existing_objects() -> None:
 
 
 def collect_garbage_cycles() -> None:
-    """Free objects that only reference each other, such as the policies of a former version.
+    """Free objects that only reference each other, such as replaced policies.
 
-    Otherwise they would stay until a full collection, which `freeze_existing_objects` makes rare.
-    Objects from before that freeze are skipped; newer ones cost 1.2 ms per thousand pods.
+    Otherwise they would stay until a full collection, and those are rare. Objects that
+    `freeze_existing_objects` has frozen are skipped; the others cost 1.2 ms per thousand pods.
     """
     gc.collect()
 
 
 @contextlib.contextmanager
 def pause_garbage_collection() -> Iterator[None]:
-    """Build many long-lived objects without repeated cycle collections.
+    """Suspend automatic cycle collection while the caller builds many long-lived objects.
 
-    A caller that builds several such structures in turn must collect between them.
+    A caller that builds several large structures one after another must collect between them.
     """
     was_enabled = gc.isenabled()
     gc.disable()

@@ -16,9 +16,8 @@ _SCHEMES = frozenset({"http", "https"})
 def split_server_url(url: str) -> urllib.parse.SplitResult | None:
     """Return the parts of `http[s]://HOST[:PORT][/PATH]`, or None if no client can use the text.
 
-    `urlsplit` drops tabs and line ends, and accepts names that are invalid in DNS. Clients then
-    raise, each in its own way, when they connect. Therefore such URLs are refused when they are
-    read.
+    `urlsplit` drops tabs and line ends, and accepts names that are invalid in DNS. Each client
+    would raise a different error when it connects, so these URLs are refused when they are read.
     """
     if not url.isprintable() or " " in url:
         return None
@@ -40,7 +39,7 @@ def _is_valid_host(parts: urllib.parse.SplitResult) -> bool:
     """Return whether the host is an IP address or a valid DNS name.
 
     Raises:
-        ValueError: the brackets hold no IPv6 address, or the name has no IDNA form.
+        ValueError: the brackets do not contain an IPv6 address, or the name has no IDNA form.
     """
     host = parts.hostname or ""
     if "[" in parts.netloc:

@@ -1,4 +1,4 @@
-"""Names in messages: the most similar known name ("did you mean"), and lists of names."""
+"""Suggestions for misspelt names ("did you mean"), and lists of names, for messages."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 MAX_DISTANCE = 2
 MAX_SUGGESTIONS = 3
 _SHORT_WORD = 3
-"""Words up to this length may differ by one edit only: `in` is not a misspelt `or`."""
+"""Words up to this length can differ by one edit only: `in` is not a misspelt `or`."""
 _DOUBLED = re.compile(r"(.)\1+")
 _LONG_WORD = 6
 """Shortest word for which one edit can be an unambiguous misspelling."""
@@ -55,11 +55,11 @@ def find_nearest_names(word: str, names: Iterable[str]) -> list[str]:
 
 
 def is_unambiguous_misspelling(word: str, meant: str, names: Iterable[str]) -> bool:
-    """Return whether `word` can only be a misspelling of `meant`, among the names allowed there.
+    """Return whether `word` can be a misspelling of no other name in `names` than `meant`.
 
-    It is unambiguous if only case or doubled letters differ (`Inn`), or if a long word is one edit
-    away from `meant` and more than two edits away from every other name. Short words are too
-    similar to each other: `Ge` is not `Gt`, and `asc` is not `as`.
+    A misspelling is unambiguous if only case or doubled letters differ (`Inn`), or if a long word
+    is one edit away from `meant` and more than two edits away from every other name. Short words
+    are too similar to each other: `Ge` is not `Gt`, and `asc` is not `as`.
     """
     others = {name for name in names if name != meant}
     folded = word.casefold()
@@ -77,7 +77,7 @@ def is_unambiguous_misspelling(word: str, meant: str, names: Iterable[str]) -> b
 
 
 def _fold_case_and_doubles(word: str) -> str:
-    """Return a word in one case and without doubled letters."""
+    """Return a word in lower case and without doubled letters."""
     return _DOUBLED.sub(r"\1", word.casefold())
 
 
@@ -88,7 +88,7 @@ def suggest_names(word: str, names: Iterable[str]) -> str:
 
 
 def join_alternatives(words: Iterable[str]) -> str:
-    """Join words as `a`, `b` or `c`."""
+    """Join words with commas and a final "or", for messages."""
     listed = list(words)
     if len(listed) < 2:  # noqa: PLR2004 - one word needs no joining
         return "".join(listed)

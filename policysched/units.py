@@ -14,7 +14,7 @@ from __future__ import annotations
 import dataclasses
 
 CORES_SCALE = 1000.0
-"""Canonical number per core: milli-cores, the scale of Kubernetes' own arithmetic."""
+"""Canonical numbers per core: milli-cores, the scale in which Kubernetes calculates."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -26,7 +26,7 @@ class Unit:
         core_power: 1 for cores.
         second_power: 1 for seconds, -1 for per-second rates.
         is_ratio: dimensionless, and declared or derived to be a share.
-        may_exceed_one: a computed ratio, which may exceed 1: pods may request more than nodes have.
+        may_exceed_one: set for computed ratios, because pods can request more than nodes have.
     """
 
     byte_power: int = 0
@@ -49,7 +49,7 @@ class Unit:
         )
 
     def multiply_unit(self, other: Unit, sign: int = 1) -> Unit:
-        """Return the unit of a product, or of a quotient if `sign` is -1."""
+        """Return the unit of the product with `other`, or of the quotient if `sign` is -1."""
         product = Unit(
             self.byte_power + sign * other.byte_power,
             self.core_power + sign * other.core_power,
@@ -60,7 +60,7 @@ class Unit:
         return COMPUTED_RATIO if product.is_dimensionless and is_share else product
 
     def get_sum_unit(self) -> Unit:
-        """Return the unit of a sum or difference of two numbers of this unit."""
+        """Return the unit that results from adding or subtracting two numbers of this unit."""
         return COMPUTED_RATIO if self.is_ratio else self
 
     def __str__(self) -> str:
