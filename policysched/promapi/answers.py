@@ -1,7 +1,7 @@
 """Decodes the answers of a server to instant queries, and classifies errors.
 
-https://prometheus.io/docs/prometheus/latest/querying/api/ defines the form. If some stores did not
-answer, Thanos and Mimir report it in `warnings`, and VictoriaMetrics in `isPartial`.
+https://prometheus.io/docs/prometheus/latest/querying/api/ defines the format. Thanos and Mimir
+report stores that did not answer in `warnings`, VictoriaMetrics in `isPartial`.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ _SeriesT = TypeVar("_SeriesT")
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class InstantVectorSample:
-    """One series of the query.
+    """One series of an instant vector, with its value.
 
     Attributes:
         labels: all labels of the series.
-        value: may be NaN or infinite; None for a native histogram or an invalid value.
-        at_seconds: the timestamp in the answer: the time of evaluation.
+        value: can be NaN or infinite; None for a native histogram or an invalid value.
+        at_seconds: evaluation time from the answer, in seconds since 1970 on the server's clock.
     """
 
     labels: Mapping[str, str]
@@ -44,14 +44,15 @@ class InstantVectorSample:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class InstantVector:
-    """An instant vector.
+    """A decoded answer to an instant query, with measurement times separated from values.
 
     Attributes:
-        series: series of the query itself.
-        measured: series of its freshness: times of measurement, on the server's clock.
-        evaluated_at_seconds: time of evaluation on the server's clock; None for an empty vector.
-        warnings: warnings of the server.
-        infos: annotations of the server at level info.
+        series: the series of the metric's own query.
+        measured: the series that `promql.freshness` has added: measurement times on the server's
+            clock.
+        evaluated_at_seconds: evaluation time on the server's clock; None for an empty vector.
+        warnings: warnings from the server.
+        infos: annotations of level info from the server.
         is_partial: whether the server reports that some stores did not answer.
     """
 
@@ -69,7 +70,7 @@ class _ResponseData(msgspec.Struct, rename="camel"):
 
 
 class ApiResponseBody(msgspec.Struct, rename="camel"):
-    """The envelope of every answer; `result` is not decoded, because its form depends on its type.
+    """The envelope of every answer; `result` stays encoded, because its type determines its format.
 
     Attributes:
         data: None unless `status` is `success`.
@@ -98,10 +99,10 @@ MAX_SERIES = 100_000
 
 
 def decode_instant_vector(body: bytes, content_type: str) -> InstantVector:
-    """Return the answer in the body of HTTP 200.
+    """Decode the body of an HTTP 200 answer to an instant query.
 
     Raises:
-        QueryError: it is not an answer of the API, or not an instant vector.
+        QueryError: the body is not an answer of the API, or not an instant vector.
     """
     found, result = require_result(body, content_type, "vector")
     vectors = decode_series(result, _vector_decoder.decode, "instant vector")
@@ -120,10 +121,10 @@ def decode_instant_vector(body: bytes, content_type: str) -> InstantVector:
 def require_result(
     body: bytes, content_type: str, result_type: str
 ) -> tuple[ApiResponseBody, msgspec.Raw]:
-    """Return an answer whose result has this type, and the text of that result.
+    """Return an answer whose result has this type, and the undecoded JSON of that result.
 
     Raises:
-        QueryError: it is not an answer of the API, is an error, or has another type.
+        QueryError: the body is not an answer of the API, is an error, or has another type.
     """
     found = _parse_response_body(body)
     if found is None:
@@ -148,10 +149,10 @@ def require_result(
 def decode_series(
     result: msgspec.Raw, read: Callable[[msgspec.Raw], _SeriesT], kind: str
 ) -> list[_SeriesT]:
-    """Return the results of `read` for each series of a result.
+    """Decode each series of a result with `read`.
 
-    Series are decoded one by one: other threads can run in between, and each decoded series is
-    freed before the garbage collector scans it.
+    Series are decoded one by one, so that other threads can run between them, and each decoded
+    series is freed before the garbage collector scans it.
 
     Raises:
         QueryError: there are too many series, or the result is not a `kind`.
@@ -168,14 +169,14 @@ def decode_series(
 
 
 def is_freshness_series(labels: Mapping[str, str]) -> bool:
-    """Return whether the values of a series are times of measurement of another series."""
+    """Return whether the values of a series are measurement times of another series."""
     return labels.get(freshness.MARK) == freshness.MEASURED_AT
 
 
 def make_http_status_error(
     status: int, headers: Mapping[str, str], body: bytes
 ) -> failures.QueryError:
-    """Return the error for an HTTP status other than 200."""
+    """Classify an HTTP status other than 200 as an error of the query or of the server."""
     wait = _parse_retry_after_seconds(headers.get("Retry-After", ""))
     found = _parse_response_body(body)
     said = _get_error_text(found) if found is not None else ""
@@ -221,7 +222,7 @@ def _get_error_text(body: ApiResponseBody) -> str:
 
 
 def parse_sample_value(text: str) -> float | None:
-    """Return the value of a sample; None for an invalid value."""
+    """Parse a sample value as the API writes numbers; return None if it is invalid."""
     try:
         return None if "_" in text else float(text)
     except ValueError:
@@ -229,7 +230,7 @@ def parse_sample_value(text: str) -> float | None:
 
 
 def _parse_sample(pair: tuple[float, str] | None) -> tuple[float | None, float]:
-    """Return the value and the time; a sample with an infinite time has no value."""
+    """Return the value and the time in seconds; a sample with an infinite time has no value."""
     if pair is None:
         return None, -math.inf
     at_seconds, text = pair
@@ -238,7 +239,7 @@ def _parse_sample(pair: tuple[float, str] | None) -> tuple[float | None, float]:
 
 
 def _parse_retry_after_seconds(text: str) -> float | None:
-    """Return the seconds of a Retry-After header, None for a date: no such server sends dates."""
+    """Return the seconds of a Retry-After header; None for a date, which no server here sends."""
     try:
         seconds = float(text)
     except ValueError:

@@ -1,4 +1,4 @@
-"""The circuit breaker of a source: it decides for all metrics of the source when to retry."""
+"""The circuit breaker of a source: it schedules retries for all metrics of the source."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from policysched import clock as clocks
 
 BACKOFF = backoff.Backoff(first_seconds=1.0, max_seconds=30.0)
 MAX_RETRY_AFTER_SECONDS = BACKOFF.max_seconds
-"""Upper limit of the pauses that a server or proxy requests."""
+"""Longest pause in seconds that is accepted from a server or proxy."""
 FAILURES_TO_BE_DOWN = 3
 """Fewer consecutive failures, within about three seconds, are not reported as an outage."""
 
 
 def limit_pause_seconds(retry_after_seconds: float | None) -> float:
-    """Return the pause after an answer with this Retry-After."""
+    """Return the pause in seconds for a Retry-After value, limited to `MAX_RETRY_AFTER_SECONDS`."""
     return min(retry_after_seconds or 0.0, MAX_RETRY_AFTER_SECONDS)
 
 
 class CircuitBreaker:
-    """Counts consecutive failures; each failure makes the next pause longer, a success ends it.
+    """Lengthens the pause before the next query with each consecutive failure of a source.
 
     Attributes:
-        failures: number of consecutive failures; 0 after a success.
+        failures: number of consecutive failures; a success resets it to 0.
     """
 
     def __init__(self, clock: clocks.Clock, rng: random.Random) -> None:
@@ -46,9 +46,9 @@ class CircuitBreaker:
         return max(0.0, self._open_until_seconds - self._clock.monotonic_seconds())
 
     def note_failure(self, started_at_seconds: float, retry_after_seconds: float | None) -> None:
-        """Record the failure of a query that began at this time (monotonic clock).
+        """Record the failure of a query that started at this time of the monotonic clock.
 
-        Failures of queries that were in flight at the same time count once.
+        Failures of queries that were in flight at the same time count as one failure.
         """
         if self.failures and started_at_seconds < self._failed_at_seconds:
             return
@@ -59,5 +59,5 @@ class CircuitBreaker:
         self._open_until_seconds = self._failed_at_seconds + wait
 
     def note_success(self) -> None:
-        """Record a success."""
+        """End the pause by resetting the number of failures."""
         self.failures = 0

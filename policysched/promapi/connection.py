@@ -1,9 +1,9 @@
-"""Sends queries to one Prometheus, through prometheus-api-client.
+"""Sends queries to one Prometheus server.
 
-The library reads names and help texts of series. It does not send queries: its `custom_query` drops
-`warnings` and `infos`, puts the query into the URL even for POST (the URL may become too long, and
-proxies log it), and quotes whole answers in its errors. Its retries are off: `circuit` decides
-about retries for all metrics of a source.
+The library prometheus-api-client reads names and help texts of series, but does not send queries.
+Its `custom_query` drops `warnings` and `infos`, puts the query into the URL even for POST (URLs
+have a length limit, and proxies log them), and quotes whole answers in its errors. Its retries are
+off, because `circuit` schedules retries for all metrics of a source.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ _Cause = failures.QueryIssue
 
 
 class PrometheusClient:
-    """A connection to one server, for use from several threads at once.
+    """A connection to one server; several threads can use it at once.
 
-    The timeout covers the whole answer, even if the server sends it slowly.
+    The timeout covers a request up to the last byte of its answer, even if the server sends slowly.
     """
 
     def __init__(
@@ -46,7 +46,7 @@ class PrometheusClient:
         source: settings.PrometheusSource,
         monotonic_seconds: Callable[[], float] = time.monotonic,
     ) -> None:
-        """Configure the session; send nothing, and read no file."""
+        """Configure the session without sending a request or reading a file."""
         tls = source.tls
         logging.getLogger("urllib3").setLevel(logging.ERROR)  # lower levels log URLs
         session = requests.Session()
@@ -55,7 +55,7 @@ class PrometheusClient:
             key = tls.key_file
             session.cert = (tls.cert_file, key) if key is not None else tls.cert_file
         if tls.insecure_skip_verify:
-            # The user has chosen this.
+            # The user has set insecureSkipVerify, so the warnings of urllib3 are not needed.
             urllib3.disable_warnings(urllib3.exceptions.InsecureRequestWarning)
         session.cookies.set_policy(http.cookiejar.DefaultCookiePolicy(allowed_domains=[]))
         self._session = session
@@ -74,11 +74,11 @@ class PrometheusClient:
         self._monotonic_seconds = monotonic_seconds
 
     def __repr__(self) -> str:
-        """Show only the name, because the rest may be secret."""
+        """Show only the name, because other attributes can be secret."""
         return f"PrometheusClient({self._name!r})"
 
     def __enter__(self) -> Self:
-        """Return the connection, which the end of the block closes."""
+        """Return the connection; the end of the block closes it."""
         return self
 
     def __exit__(
@@ -95,7 +95,7 @@ class PrometheusClient:
         self._session.close()
 
     def read_label_values(self, label: str) -> object:
-        """Return what the server sends as the values of a label: a list, if it is well-formed.
+        """Return the decoded but unchecked values of a label: a list, if the answer is well-formed.
 
         Raises:
             prometheus_api_client.PrometheusApiClientException: HTTP refused the request.
@@ -104,7 +104,7 @@ class PrometheusClient:
         return self._library.get_label_values(label)
 
     def read_metadata(self) -> object:
-        """Return what the server sends as the metadata of all metrics, by name.
+        """Return the decoded but unchecked metadata of all metrics, keyed by metric name.
 
         Raises:
             prometheus_api_client.PrometheusApiClientException: HTTP refused the request.
@@ -113,7 +113,7 @@ class PrometheusClient:
         return self._library.get_metric_metadata("")
 
     def ask(self, promql: str) -> answers.InstantVector:
-        """Return the answer of an instant query at the server's own time.
+        """Send an instant query, evaluated at the server's current time.
 
         Raises:
             QueryError: no usable answer arrived.
@@ -121,7 +121,7 @@ class PrometheusClient:
         return answers.decode_instant_vector(*self.send_request("query", {"query": promql}))
 
     def ask_range(self, promql: str, steps: range_answers.RangeSteps) -> sample_matrix.SampleMatrix:
-        """Return the answers of a query at several times.
+        """Send a range query; return its samples at the times of `steps`.
 
         Raises:
             QueryError: no usable answer arrived.
@@ -132,15 +132,15 @@ class PrometheusClient:
     def send_request(
         self, endpoint: str, params: Mapping[str, str], method: str | None = None
     ) -> tuple[bytes, str]:
-        """Send one request; return the body of HTTP 200, and its content type.
+        """Send one request; return the body of an HTTP 200 answer and its content type.
 
         Args:
             endpoint: the part of the path after `/api/v1/`.
-            params: parameters of the endpoint.
-            method: for endpoints that accept only this method.
+            params: form fields or URL parameters, depending on the method.
+            method: overrides the configured method, for endpoints that accept only one.
 
         Raises:
-            QueryError: no such answer arrived.
+            QueryError: no HTTP 200 answer arrived within the timeout.
         """
         _require_tls_files(self._source.tls)
         deadline = self._monotonic_seconds() + self._source.timeout_seconds
@@ -161,6 +161,7 @@ class PrometheusClient:
     def _send_with_deadline(
         self, endpoint: str, params: Mapping[str, str], method: str
     ) -> requests.Response:
+        """Send the request with the configured timeout and credentials; do not follow redirects."""
         limit = f"{self._source.timeout_seconds:g}s"
         form = {**self._source.query_params, **params, "timeout": limit}
         content: dict[str, Any] = {"data" if method == "POST" else "params": form}
@@ -179,6 +180,7 @@ class PrometheusClient:
         return response
 
     def _read_response(self, response: requests.Response, deadline: float) -> bytes:
+        """Read the body up to the deadline and the size limit."""
         body = bytearray()
         while chunk := response.raw.read1(_CHUNK_BYTES, decode_content=True):
             body += chunk
@@ -196,7 +198,7 @@ class PrometheusClient:
 
 
 class _Authorization(requests.auth.AuthBase):
-    """Adds the credential to requests; its presence keeps `requests` from reading ~/.netrc."""
+    """Adds the credential to requests; with any auth object, `requests` does not read ~/.netrc."""
 
     def __init__(self, source: settings.PrometheusSource) -> None:
         self._source = source
@@ -206,7 +208,7 @@ class _Authorization(requests.auth.AuthBase):
         self._file = None if path is None else _SecretFile(path)
 
     def __call__(self, request: requests.PreparedRequest) -> requests.PreparedRequest:
-        """Add the header."""
+        """Add the Authorization header, if a credential is configured."""
         secret = None if self._file is None else self._file.read_secret()
         basic = self._source.basic_auth
         if basic is not None:
@@ -222,7 +224,7 @@ class _Authorization(requests.auth.AuthBase):
 
 
 class _SecretFile:
-    """A file with a secret, read again when it changes: kubelets renew tokens in place."""
+    """A file with a secret, read again when it changes, because kubelets renew tokens in place."""
 
     def __init__(self, path: str) -> None:
         self._path = pathlib.Path(path)
@@ -233,7 +235,7 @@ class _SecretFile:
         """Return the content of the file without surrounding white space.
 
         Raises:
-            QueryError: it cannot be read, or its content cannot be part of a header.
+            QueryError: the file cannot be read, or its content cannot be part of a header.
         """
         try:
             found = self._path.stat()
@@ -254,7 +256,7 @@ class _SecretFile:
 
 
 def _require_tls_files(tls: settings.PrometheusTls) -> None:
-    """Raise an error with the path of a missing or unreadable file; the libraries may omit it."""
+    """Raise an error that names a missing or unreadable file; libraries can omit the path."""
     for path in (tls.ca_file, tls.cert_file, tls.key_file):
         try:
             is_missing = path is not None and not pathlib.Path(path).exists()
@@ -266,7 +268,7 @@ def _require_tls_files(tls: settings.PrometheusTls) -> None:
 
 
 def _find_root_reason(error: BaseException) -> str:
-    """Return the root cause of an error; the texts above it contain URL and query."""
+    """Return the root cause of an error; outer errors contain the URL and the query."""
     reason = "the connection failed"
     seen: BaseException | None = error
     while seen is not None:

@@ -1,4 +1,4 @@
-"""Reasons for which a query returned no usable samples."""
+"""The reasons why a query returned no usable samples."""
 
 from __future__ import annotations
 
@@ -8,26 +8,26 @@ from policysched import errors
 
 
 class QueryIssue(enum.StrEnum):
-    """The issues that are counted per metric.
+    """Issues that are counted per metric.
 
-    The texts are stable, because exported metrics and `explain` contain them. The issues of failed
-    queries come first, those of answers that are used nevertheless follow.
+    The texts are stable, because exported metrics and `explain` contain them. Issues of failed
+    queries come first; issues of answers that are still used follow.
     """
 
     UNREACHABLE = "unreachable"
-    """No connection, or the connection broke."""
+    """The connection failed or broke."""
     TIMEOUT = "timeout"
-    """No complete answer within the timeout."""
+    """The complete answer did not arrive within the timeout."""
     CREDENTIAL = "credential"
-    """A credential could not be read, or HTTP 401 or 403."""
+    """A credential could not be read, or the server answered HTTP 401 or 403."""
     REFUSED = "refused"
     """HTTP 400, 404, 405, 422, …, or `status: error`: the server refuses the query."""
     OVERLOADED = "overloaded"
     """HTTP 429 or 503."""
     SERVER_ERROR = "server_error"
-    """Another HTTP 5xx."""
+    """HTTP 5xx other than 503."""
     MALFORMED = "malformed"
-    """No JSON, truncated JSON, or JSON not defined by the API; also redirects and HTML."""
+    """No JSON, truncated JSON, or JSON that the API does not define; also redirects and HTML."""
     TOO_LARGE = "too_large"
     """More bytes, series or values than an answer may have."""
     WRONG_TYPE = "wrong_type"
@@ -54,11 +54,11 @@ class QueryIssue(enum.StrEnum):
     NON_FINITE = "non_finite"
     """A node whose value is NaN or infinite."""
     OUT_OF_RANGE = "out_of_range"
-    """A node whose value is outside of the metric's `between`."""
+    """A node whose value is outside the metric's `between`."""
     STALE = "stale"
     """A node whose value is based on samples older than maxAge, or of unknown age."""
     UNTIMED = "untimed"
-    """An answer without times of measurement: the time of evaluation is used instead."""
+    """An answer without measurement times: the evaluation time is used instead."""
 
 
 SOURCE_CAUSES = frozenset(
@@ -71,19 +71,16 @@ SOURCE_CAUSES = frozenset(
         QueryIssue.MALFORMED,
     }
 )
-"""Issues that may be the fault of the server rather than of the query.
-
-They are the fault of the server if no query succeeds.
-"""
+"""Issues that count against the server if no query succeeds, and otherwise against the query."""
 
 
 class QueryError(errors.RemoteError):
     """A query that returned no samples.
 
     Attributes:
-        cause: the kind of issue.
+        cause: the issue that is counted for the metric.
         retry_after_seconds: the pause that the server requests, or None.
-        duration_seconds: time from sending the query to the failure.
+        duration_seconds: time from sending the query to the failure; `query_source` sets it.
     """
 
     def __init__(

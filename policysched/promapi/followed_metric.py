@@ -28,31 +28,31 @@ from policysched.promql import freshness, query_tokens
 _log = logging.getLogger(__name__)
 
 _JITTER = 0.1
-"""Share of the interval by which queries are delayed at random, to spread them over time."""
+"""Share of the interval for random delays, which spread queries over time."""
 _MAX_FIRST_JITTER_SECONDS = 1.0
 _REFUSALS_BEFORE_UNTIMED = 3
-"""Consecutive refusals after which the query is sent without times of measurement.
+"""Consecutive refusals after which the query is sent without measurement times.
 
-Fewer may come from a server under load, and answers without these times hide dead exporters.
+A server under load can cause fewer refusals, and answers without these times hide dead exporters.
 """
 _UNTIMED_BEFORE_RETRY = 20
-"""Queries without times of measurement before the next attempt with them."""
+"""Number of queries without measurement times before the next attempt with them."""
 _MAX_QUOTED_CHARACTERS = 100
 
 
 class FollowedMetric:
-    """One metric with its samples and its schedule.
+    """One metric with its query, its samples and its schedule.
 
     Attributes:
-        metric: the declaration.
-        origin: the source.
-        kept: its samples.
-        stats: its status and counters.
+        metric: the checked declaration.
+        origin: the source that answers the query.
+        kept: the latest sample of each node.
+        stats: status and counters for observers and exported metrics.
         asked: set after the first query.
-        answered: set after the first answer with series; from then on the offset of the server's
+        answered: set after the first answer with series; from then on, the offset of the server's
             clock is known.
-        window_seconds: length of the longest window over it; 0 without windows.
-        backfilled: set unless older samples are still needed for the windows.
+        window_seconds: length of the longest window over the metric; 0 without windows.
+        backfilled: set unless windows still need older samples.
     """
 
     def __init__(
@@ -89,20 +89,20 @@ class FollowedMetric:
     def is_same_query(
         self, metric: checked.CheckedMetric, origin: query_source.PrometheusQuerySource
     ) -> bool:
-        """Return whether both have the same query, label and source, and so the same samples."""
+        """Return whether query, label and source are equal, so that the samples can be kept."""
         ours, theirs = (self.metric.promql, self.metric.label), (metric.promql, metric.label)
         return ours == theirs and self.origin is origin
 
     def compute_first_wait_seconds(self) -> float:
-        """Return the delay before the first query; the intervals start when this is called."""
+        """Return the delay before the first query; intervals are counted from this call."""
         self._started_at_seconds = self._clock.monotonic_seconds()
         most = min(_MAX_FIRST_JITTER_SECONDS, _JITTER * self.metric.refresh_seconds)
         return self._rng.random() * most
 
     def compute_wait_seconds(self, error: failures.QueryError | None = None) -> float:
-        """Return the delay before the next query: one query in each interval.
+        """Return the delay before the next query, so that each interval has one query.
 
-        A query that fails while others succeed waits for its next interval too, or for the pause
+        A query that fails while others succeed also waits for its next interval, or for the pause
         that the server requests. If the source answers no query at all, the delay is 0, because the
         source's circuit breaker delays the query.
         """
@@ -151,7 +151,7 @@ class FollowedMetric:
     async def _ask_with_measurement_times(
         self,
     ) -> tuple[freshness.FreshnessQuery, query_source.TimedReply]:
-        """Query with times of measurement, or without them if the server refuses that query."""
+        """Query with measurement times, or without them if the server refuses that query."""
         if self._untimed_left:
             return self._untimed, await self._ask_without_measurement_times()
         try:
@@ -173,6 +173,7 @@ class FollowedMetric:
         return self._untimed, reply
 
     async def _ask_without_measurement_times(self) -> query_source.TimedReply:
+        """Query without measurement times; if that is refused too, resume queries with them."""
         self._untimed_left -= 1
         try:
             return await self._send_query(self._untimed)
@@ -200,7 +201,7 @@ class FollowedMetric:
         return reply
 
     def _compute_evaluation_time(self, reply: query_source.TimedReply) -> float:
-        """Return the time of evaluation on our clock, rather too early than too late."""
+        """Return the evaluation time on the local clock; the estimate errs towards too early."""
         evaluated_at_seconds = reply.answer.evaluated_at_seconds
         if evaluated_at_seconds is None:
             return reply.sent_at_seconds
@@ -211,9 +212,9 @@ class FollowedMetric:
         return evaluated_at_seconds + self._server_clock.behind_seconds
 
     def note_window_seconds(self, seconds: float) -> None:
-        """Record the length of the longest window; if it grew, request older samples.
+        """Record the length of the longest window; if it grew, mark older samples as needed.
 
-        They are requested only once: new samples fill the windows over time.
+        Older samples are requested only once, because new samples fill the windows over time.
         """
         if seconds > self.window_seconds:
             self.backfilled.clear()
@@ -222,7 +223,7 @@ class FollowedMetric:
     async def ask_older_samples(
         self, nodes: node_names_thread.NodeLister
     ) -> metric_windows.OlderSamples:
-        """Send the range query of the windows; return its samples.
+        """Send the range query for the windows and join its answer with nodes.
 
         Call this only after `answered` is set.
 
@@ -258,7 +259,7 @@ class FollowedMetric:
         return older.samples
 
     def _note_problem(self, problem: str) -> None:
-        """Log when a metric begins or ceases to fail; `PrometheusQuerySource` logs outages."""
+        """Log when a metric starts or stops failing; `PrometheusQuerySource` logs outages."""
         if problem and not self.stats.problem:
             _log.warning(
                 "metric `%s` of source `%s` has no result: %s",
@@ -271,7 +272,7 @@ class FollowedMetric:
         self.stats.problem = problem
 
     def _note_node_match(self, example: answers.InstantVectorSample, *, names_nodes: bool) -> None:
-        """Log when no series matches a node any more, and when one matches again."""
+        """Log when series stop matching nodes, and when a series matches a node again."""
         name, label = self.metric.name, self.metric.label
         if self._names_nodes and not names_nodes:
             found = example.labels.get(label, "")[:_MAX_QUOTED_CHARACTERS]

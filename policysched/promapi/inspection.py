@@ -1,9 +1,9 @@
-"""Questions to a server about its series, their types, and scrape intervals.
+"""Requests to a server about its series, their types and its scrape intervals.
 
-Used by `policysched lint --prometheus`. Every question is bounded: by the connection's timeout and
-size limit, and by `MAX_LISTED` names in a list. If a server lacks an endpoint (Thanos and Mimir
-have no targets), the result is an error or empty. The forms are those of
-https://prometheus.io/docs/prometheus/latest/querying/api/.
+`policysched lint --prometheus` uses them. The connection's timeout and size limit bound every
+request, and `MAX_LISTED` bounds lists. If a server lacks an endpoint (Thanos and Mimir have no
+targets), the request fails or returns nothing.
+https://prometheus.io/docs/prometheus/latest/querying/api/ defines the formats.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ _UNIT_SECONDS = {
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class QueryEvaluation:
-    """An answer and its cost.
+    """The answer to an instant query, and its cost on the server.
 
     Attributes:
-        read_samples: number of samples that the server read; None if it does not report it.
-        seconds: duration of the evaluation; None as above.
+        read_samples: number of samples that the server read; None if the server does not report it.
+        seconds: duration of the evaluation; None if the server does not report it.
     """
 
     answer: answers.InstantVector
@@ -116,13 +116,13 @@ class _TargetsBody(msgspec.Struct):
 
 
 class PrometheusInspector:
-    """Sends questions to one server, one after the other."""
+    """Sends requests to one server, one at a time."""
 
     def __init__(self, server: connection.PrometheusClient) -> None:
         self._server = server
 
     def evaluate_query(self, promql: str) -> QueryEvaluation:
-        """Return the answer of a query at the server's own time, and its cost.
+        """Evaluate a query at the server's current time; return the answer and its cost.
 
         Raises:
             QueryError: no usable answer arrived.
@@ -132,7 +132,7 @@ class PrometheusInspector:
         try:
             stats = msgspec.json.decode(body, type=_StatsBody).data.stats
         except wire.UNREADABLE:
-            stats = _QueryStats()  # statistics in another form, or none
+            stats = _QueryStats()  # statistics in another format, or none
         return QueryEvaluation(
             answer, stats.samples.total_queryable_samples, stats.timings.eval_total_time
         )
@@ -150,10 +150,12 @@ class PrometheusInspector:
     def list_label_values(
         self, label: str, selector: str, start_seconds: float, end_seconds: float
     ) -> list[str]:
-        """Return at most `MAX_LISTED` values of a label, of matching series; of all series for "".
+        """Return at most `MAX_LISTED` values of a label in matching series.
+
+        An empty `selector` stands for all series.
 
         Raises:
-            QueryError: as above.
+            QueryError: the server did not answer, or refused the request.
         """
         form = _format_time_range(start_seconds, end_seconds) | {"limit": str(MAX_LISTED)}
         if selector:
@@ -165,20 +167,20 @@ class PrometheusInspector:
     def list_label_names(
         self, selector: str, start_seconds: float, end_seconds: float
     ) -> list[str]:
-        """Return at most `MAX_LISTED` labels of matching series.
+        """Return at most `MAX_LISTED` label names of matching series.
 
         Raises:
-            QueryError: as above.
+            QueryError: the server did not answer, or refused the request.
         """
         form = {"match[]": selector, "limit": str(MAX_LISTED)}
         form |= _format_time_range(start_seconds, end_seconds)
         return self._ask_endpoint("labels", form, _LabelNames).data[:MAX_LISTED]
 
     def find_metric_type(self, name: str) -> str:
-        """Return the type that targets report for a metric: counter, gauge, …; "" if they differ.
+        """Return the type that targets report for a metric: counter, gauge, …; "" if they disagree.
 
         Raises:
-            QueryError: as above.
+            QueryError: the server did not answer, or refused the request.
         """
         found = self._ask_endpoint("metadata", {"metric": name}, _MetadataBody, "GET").data
         kinds = {each.type for each in found.get(name, ())} - {"unknown", ""}
@@ -188,17 +190,17 @@ class PrometheusInspector:
         """Return the names and queries of at most `MAX_LISTED` recording rules.
 
         Raises:
-            QueryError: as above.
+            QueryError: the server did not answer, or refused the request.
         """
         groups = self._ask_endpoint("rules", {"type": "record"}, _RulesBody, "GET").data.groups
         found = [(each.name, each.query) for group in groups for each in group.rules]
         return found[:MAX_LISTED]
 
     def list_scrape_intervals(self) -> Mapping[str, float]:
-        """Return the scrape interval in seconds by job, the longest of its targets.
+        """Return the longest scrape interval of each job's targets in seconds, keyed by job.
 
         Raises:
-            QueryError: as above.
+            QueryError: the server did not answer, or refused the request.
         """
         targets = self._ask_endpoint(
             "targets", {"state": "active"}, _TargetsBody, "GET"
@@ -213,6 +215,7 @@ class PrometheusInspector:
     def _ask_endpoint(
         self, endpoint: str, form: Mapping[str, str], kind: type[_T], method: str | None = None
     ) -> _T:
+        """Send a request and decode its answer as `kind`; raise QueryError if it is malformed."""
         body, content_type = self._server.send_request(endpoint, form, method)
         try:
             return msgspec.json.decode(body, type=kind)
@@ -227,7 +230,7 @@ def _format_time_range(start_seconds: float, end_seconds: float) -> dict[str, st
 
 
 def _parse_duration_seconds(text: str) -> float | None:
-    """Return the seconds of a duration as Prometheus writes it (`1m30s`), None for other texts."""
+    """Return the seconds of a duration in Prometheus' notation (`1m30s`); None for other texts."""
     parts = list(_DURATION_PART.finditer(text))
     if not parts or "".join(part.group() for part in parts) != text:
         return None

@@ -1,8 +1,8 @@
-"""The last sample of each node, which stays, and ages, until a newer one arrives.
+"""The last sample of each node, which is kept and ages until a newer sample arrives.
 
-If an answer lacks a node, or a query fails, the sample does not change immediately. It counts as
-missing when it is older than the metric's maxAge; readers check the age of each sample. Thus a lack
-of data never makes a node appear idle.
+If an answer lacks a node, or a query fails, the node's sample does not change immediately. Readers
+check the age of each sample, and treat it as missing once it is older than the metric's maxAge. A
+lack of data therefore never makes a node appear idle.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from policysched.cluster.objects import node_aliases
 from policysched.promapi import series_node_join
 
 _SAME_SCRAPE_SECONDS = 1.0
-"""Tolerance for times of one scrape: durations of queries and clock estimates vary."""
+"""Seconds by which times of one scrape can differ: query durations and clock estimates vary."""
 
 _FUTURE_SECONDS = 1.0
-"""Tolerance for times in the future: clock corrections below this are normal."""
+"""Seconds by which a sample can be in the future: smaller clock corrections are routine."""
 
 
 class LatestSamples:
-    """The samples of one metric; one thread changes them, any thread may read them."""
+    """The samples of one metric; one thread changes them, any thread can read them."""
 
     def __init__(self) -> None:
         """Start without samples."""
@@ -31,11 +31,11 @@ class LatestSamples:
 
     @property
     def samples(self) -> dict[str, metric_table.Sample]:
-        """The last sample of each node; a returned mapping does not change any more."""
+        """The last sample of each node, keyed by node name; a returned mapping never changes."""
         return self._published
 
     def set_times_back(self, seconds: float) -> None:
-        """Move all times back after our clock was set back by these seconds."""
+        """Move all measurement times back, after the local clock was set back by `seconds`."""
         self._samples = {
             node: metric_table.Sample(each.value, each.measured_at_seconds - seconds)
             for node, each in self._samples.items()
@@ -49,16 +49,16 @@ class LatestSamples:
         now_seconds: float,
         max_age_seconds: float,
     ) -> None:
-        """Process an answer; `now_seconds` is seconds since 1970 on our clock.
+        """Merge an answer into the kept samples; `now_seconds` is seconds since 1970, local clock.
 
-        - Kept samples from the future are dropped: our clock was set back, and no sample would be
-          newer.
-        - A node with a sample gets it, unless its kept sample was measured later.
+        - Kept samples from the future are dropped: the local clock was set back, and no new sample
+          would replace them.
+        - A sample in the answer replaces the node's kept sample, unless that was measured later.
         - A node that the answer names without a usable value loses its sample.
-        - Nodes that the answer does not name keep their samples while they are the same node, by
-          uid.
-        - A node that is known to be stale stays stale until an answer with times shows the
-          opposite.
+        - A node that the answer does not name keeps its sample as long as the node's uid is the
+          same.
+        - A node that is known to be stale stays stale until an answer with measurement times
+          contradicts it.
         """
         for node in [node for node, uid in self._uids.items() if names.get_node_uid(node) != uid]:
             self._forget_node(node)
@@ -106,7 +106,7 @@ class LatestSamples:
 def _choose_newer_sample(
     kept: metric_table.Sample, new: metric_table.Sample
 ) -> metric_table.Sample:
-    """Return the newer sample; within one scrape, the new value with the newer time."""
+    """Return the newer sample; for the same scrape, combine the new value with the later time."""
     kept_for_seconds = kept.measured_at_seconds - new.measured_at_seconds
     if kept_for_seconds <= 0:
         return new

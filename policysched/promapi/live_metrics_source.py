@@ -24,9 +24,9 @@ from policysched.promapi import (
 _log = logging.getLogger(__name__)
 
 Refresh: TypeAlias = Callable[[Mapping[str, Mapping[str, metric_table.Sample]]], None]
-"""Takes new samples: key of the metric → node → sample."""
+"""Receives new samples: key of the metric → name of the node → sample."""
 Backfill: TypeAlias = Callable[[Mapping[str, metric_windows.OlderSamples]], None]
-"""Takes older samples, for windows, by key of the metric."""
+"""Receives older samples for windows, keyed by the key of the metric."""
 Connect: TypeAlias = Callable[[str, settings.PrometheusSource], query_source.QueryClient]
 
 
@@ -36,8 +36,8 @@ _NO_WINDOWS: Mapping[str, float] = {}
 class LiveMetricsSource:
     """Keeps the samples of the policies' metrics current from their Prometheus servers.
 
-    Threads of each source wait for answers and decode them, and one more thread joins them with
-    nodes; everything else runs in the thread of the event loop.
+    Each source has threads that wait for answers and decode them, and one more thread joins the
+    answers of all sources with nodes. Everything else runs in the thread of the event loop.
     """
 
     def __init__(
@@ -47,7 +47,7 @@ class LiveMetricsSource:
         around: query_source.SourceDependencies,
         connect: Connect = connection.PrometheusClient,
     ) -> None:
-        """Configure servers by name, and the first metrics; send no query yet.
+        """Configure the servers, keyed by source name, and the first metrics; send no query yet.
 
         Raises:
             ConfigurationError: a metric's source does not exist.
@@ -71,15 +71,15 @@ class LiveMetricsSource:
         metrics: Iterable[checked.CheckedMetric],
         window_seconds: Mapping[str, float] = _NO_WINDOWS,
     ) -> None:
-        """Query these metrics from now on; metrics with the same query keep their samples.
+        """Query these metrics from now on; metrics whose query is unchanged keep their samples.
 
         Args:
             metrics: the metrics to query.
-            window_seconds: length of the longest window over a metric, by key; its older samples
-                are requested once.
+            window_seconds: length of the longest window over each metric, keyed by the key of the
+                metric; the older samples are requested once.
 
         Raises:
-            ConfigurationError: a metric's source does not exist; nothing has changed then.
+            ConfigurationError: a metric's source does not exist; the metrics are unchanged.
         """
         followed = {}
         for metric in metrics:
@@ -111,10 +111,10 @@ class LiveMetricsSource:
         return tuple(each.stats for each in self._followed.values())
 
     async def wait_until_metrics_asked(self) -> None:
-        """Wait until every metric was queried once, or its source does not answer.
+        """Wait until every metric has been queried once, or its source does not answer.
 
-        At return, windows over the metrics with an answer have their older samples, if these could
-        be fetched.
+        When this returns, windows over metrics that were answered also have their older samples,
+        unless fetching them failed.
         """
         await self._wait_until_all_asked()
         answered = [each for each in self._followed.values() if each.answered.is_set()]
@@ -126,7 +126,7 @@ class LiveMetricsSource:
     async def run(
         self, refresh: Refresh, nodes: node_names_thread.NodeLister, backfill: Backfill
     ) -> NoReturn:
-        """Query periodically and pass on new samples; pass on older samples for windows once."""
+        """Query periodically; pass new samples to `refresh`, and older ones to `backfill` once."""
         try:
             await nodes.wait_synced()
             while True:
@@ -143,12 +143,12 @@ class LiveMetricsSource:
     async def _start_and_stop_tasks(
         self, refresh: Refresh, nodes: node_names_thread.NodeLister
     ) -> None:
-        """Start and stop tasks so that each current metric has one."""
+        """Start and stop tasks so that each current metric has exactly one task."""
         gone = [
             key for key, task in self._tasks.items() if task.get_name() != self._make_task_name(key)
         ]
         await self._stop_tasks(gone)
-        # The new metric with this key may have another query, whose samples differ.
+        # The new metric with this key can have another query and so other samples.
         for key in gone:
             followed = self._followed.get(key)
             refresh({key: followed.kept.samples if followed else {}})
@@ -159,7 +159,7 @@ class LiveMetricsSource:
                 )
 
     def _start_backfills(self, backfill: Backfill, nodes: node_names_thread.NodeLister) -> None:
-        """Start tasks for the older samples that windows need and no task is fetching."""
+        """Start tasks for the older samples that windows need, at most one task for each metric."""
         for key, followed in self._followed.items():
             task = self._backfills.get(key)
             if not followed.backfilled.is_set() and (task is None or task.done()):
@@ -168,7 +168,7 @@ class LiveMetricsSource:
                 )
 
     def _make_task_name(self, key: str) -> str:
-        # With the identity of the object, so that the task of a replaced metric is recognised.
+        # The key includes the object's identity, to distinguish the task of a replaced metric.
         followed = self._followed.get(key)
         return "" if followed is None else f"metric {key} {id(followed)}"
 
@@ -188,7 +188,7 @@ class LiveMetricsSource:
         refresh: Refresh,
         nodes: node_names_thread.NodeLister,
     ) -> NoReturn:
-        """Query one metric periodically."""
+        """Query one metric periodically and pass its samples to `refresh`."""
         wait_seconds = followed.compute_first_wait_seconds()
         while True:
             await self._around.sleep(wait_seconds)
@@ -201,7 +201,8 @@ class LiveMetricsSource:
                 if error.is_source_at_fault and followed.origin.is_failing:
                     self._release_waiters_of_source(followed.origin)
             except Exception:  # noqa: BLE001 - logged, see below
-                # No error that an answer causes in a library may stop the queries of this metric.
+                # An error that an answer causes in a library must not stop the queries of this
+                # metric.
                 _log.exception("the query of metric `%s` failed", followed.metric.name)
             followed.asked.set()
             self._around.observer.metric_asked(followed.stats)
@@ -215,7 +216,7 @@ class LiveMetricsSource:
     ) -> None:
         """Fetch the older samples of one metric, after the first answers of all metrics.
 
-        Only one metric is fetched at a time. There is no second attempt: new samples fill the
+        Only one metric is fetched at a time. A failure is not retried, because new samples fill the
         window over time.
         """
         name = followed.metric.name
@@ -237,12 +238,13 @@ class LiveMetricsSource:
                 followed.backfilled.set()
 
     def _release_waiters_of_source(self, origin: query_source.PrometheusQuerySource) -> None:
-        """Stop waiting for first answers of a source that does not answer."""
+        """Mark all metrics of a source that does not answer as asked, so that no caller waits."""
         for each in self._followed.values():
             if each.origin is origin:
                 each.asked.set()
 
     def _get_source(self, metric: checked.CheckedMetric) -> query_source.PrometheusQuerySource:
+        """Return the source of a metric; raise ConfigurationError if it is not configured."""
         name = metric.source_name or self._default
         found = self._sources.get(name or "")
         if found is not None:

@@ -1,7 +1,8 @@
-"""The thread that joins answers with nodes; only this thread uses the index of node names.
+"""The thread that joins answers with nodes, so that the event loop is free to schedule pods.
 
-The event loop, which schedules pods, passes the current nodes (immutable objects) and awaits the
-result. One thread does this for all metrics, one answer at a time, so the index needs no lock.
+The event loop passes the current nodes (immutable objects) and awaits the result. One thread
+handles all metrics, one answer at a time, and only this thread uses the index of node names, so the
+index needs no lock.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ _T = TypeVar("_T")
 
 
 class NodeLister(Protocol):
-    """The nodes of the cluster."""
+    """Lists the nodes of the cluster."""
 
     async def wait_synced(self) -> None:
         """Return when all nodes have been listed."""
@@ -29,7 +30,7 @@ class NodeLister(Protocol):
 
 
 class NodeNamesThread:
-    """Runs functions that need the names of the nodes."""
+    """Runs functions that need the index of node names in one thread."""
 
     def __init__(self) -> None:
         """Start without nodes."""
@@ -39,12 +40,12 @@ class NodeNamesThread:
     async def run_with_node_names(
         self, nodes: Sequence[objects.Node], work: Callable[[node_aliases.NodeAliasIndex], _T]
     ) -> _T:
-        """Return the result of `work` on the index of `nodes`; it runs in the thread."""
+        """Call `work` with the index of `nodes` in the thread; return its result."""
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self._thread, self._update_names_and_run, nodes, work)
 
     def close(self) -> None:
-        """Stop accepting work, and cancel pending work; running work ends by itself."""
+        """Stop accepting work and cancel pending work; running work continues to its end."""
         self._thread.shutdown(wait=False, cancel_futures=True)
 
     def _update_names_and_run(

@@ -1,4 +1,4 @@
-"""The samples before a start, from a range query, with which windows begin."""
+"""Samples from before the start, fetched with a range query to fill windows."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from policysched.promapi import failures, sample_matrix, series_node_join
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class BackfillSamples:
-    """The result of a range query.
+    """The older samples of one metric, joined with nodes.
 
     Attributes:
-        samples: by time and node.
-        counts: how often each rule applied, at the time at which it applied most often.
+        samples: one entry for each time and node.
+        counts: for each rule of docs/metrics.md, how often it applied at its worst time.
     """
 
     samples: metric_windows.OlderSamples
@@ -32,14 +32,14 @@ def join_range_answer(
     *,
     has_freshness: bool,
 ) -> BackfillSamples:
-    """Find nodes and times of the series, by the rules for instant answers at each time.
+    """Join series with nodes, applying the rules for instant answers at each time.
 
     Args:
-        found: the answer.
-        metric: the metric of the query.
+        found: the decoded answer.
+        metric: the metric that the query belongs to.
         names: the index of the current nodes.
-        behind_seconds: offset from a time of the server to our clock.
-        has_freshness: see `series_node_join.join_matrix`.
+        behind_seconds: number to add to a time of the server to get the local time.
+        has_freshness: whether the query asked for measurement times.
     """
     joined = series_node_join.join_matrix(
         found, metric, names, behind_seconds, has_freshness=has_freshness

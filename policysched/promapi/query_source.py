@@ -1,4 +1,4 @@
-"""One source of metrics: it limits parallel queries, and tracks whether the server is up."""
+"""A source of metrics, which limits parallel queries and tracks whether the server is up."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ _log = logging.getLogger(__name__)
 PARALLEL_QUERIES = 4
 """Prometheus runs 20 queries at once by default (--query.max-concurrency), for all clients."""
 _GRACE_SECONDS = 2.0
-"""Time to wait beyond the query's own timeout: a server may send headers endlessly slowly."""
+"""Seconds to wait beyond the query's own timeout: a server can send headers endlessly slowly."""
 
 _INTERVALS_OF_TRUST = 3.0
-"""A success counts until the next attempt of the query, but at most for this many intervals.
+"""Intervals for which a success counts, unless the next attempt of the query comes first.
 
-The limit is for queries that are not sent any more.
+The limit applies to queries that are no longer sent.
 """
 
 Sleep = Callable[[float], Awaitable[None]]
@@ -40,14 +40,14 @@ _T = TypeVar("_T")
 
 
 class QueryClient(Protocol):
-    """A `connection.PrometheusClient`, or a test double."""
+    """The methods of `connection.PrometheusClient` that a source uses."""
 
     def ask(self, promql: str) -> answers.InstantVector:
-        """Return the answer, in a thread; raise QueryError."""
+        """Return the answer; called in a thread. Raises QueryError."""
         ...
 
     def ask_range(self, promql: str, steps: range_answers.RangeSteps) -> sample_matrix.SampleMatrix:
-        """Return the answers at several times, in a thread; raise QueryError."""
+        """Return the answers at several times; called in a thread. Raises QueryError."""
         ...
 
     def close(self) -> None:
@@ -57,7 +57,7 @@ class QueryClient(Protocol):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class SourceDependencies:
-    """Clock, randomness, sleep and observer of a source."""
+    """The clock, random generator, sleep function and observer of a source; tests replace them."""
 
     clock: clocks.Clock
     rng: random.Random
@@ -67,7 +67,7 @@ class SourceDependencies:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class TimedReply:
-    """An answer, the time of its query (seconds since 1970 on our clock) and its duration."""
+    """An answer, the time of its query (seconds since 1970, local clock) and its duration."""
 
     answer: answers.InstantVector
     sent_at_seconds: float
@@ -75,14 +75,14 @@ class TimedReply:
 
 
 class PrometheusQuerySource:
-    """Queries one server, in a few threads of its own, so that a slow server delays no other.
+    """Queries one server in a few threads of its own, so that a slow server delays no other.
 
     A query that fails while others succeed does not count against the server. Such queries are sent
     one at a time, so that they delay no others. If the latest attempt of every query failed, all
     queries are sent one at a time, with growing pauses; the first success ends this.
 
     Attributes:
-        name: the name by which metrics refer to it.
+        name: the name that metrics use for the source.
     """
 
     def __init__(
@@ -113,18 +113,18 @@ class PrometheusQuerySource:
 
     @property
     def health(self) -> status.SourceHealth:
-        """Whether the server is up."""
+        """Whether the server is up, since when, and its last problem."""
         return self._health
 
     @property
     def is_failing(self) -> bool:
-        """Whether no query succeeds at present, so that queries are sent one at a time."""
+        """Whether no query currently succeeds, so that queries are sent one at a time."""
         return self._circuit.failures > 0
 
     def forget_other_metrics(self, keys: Collection[str]) -> None:
-        """Forget the outcomes of queries for all metrics except these, unless still significant.
+        """Forget the outcomes of queries for metrics other than these, except recent successes.
 
-        A recent success is kept: it shows that the source is up, even if its metric is gone.
+        A recent success shows that the source is up, even if its metric no longer exists.
         """
         now = self._clock.monotonic_seconds()
         self._suspects &= set(keys)
@@ -137,8 +137,8 @@ class PrometheusQuerySource:
 
         Args:
             promql: the query.
-            key: of its metric; queries with the same key succeed and fail together.
-            refresh_seconds: the interval of the metric.
+            key: key of the metric; queries with the same key succeed and fail together.
+            refresh_seconds: time between two queries of the metric.
 
         Raises:
             QueryError: no usable answer arrived; the failure has been counted if the source may be
@@ -161,8 +161,8 @@ class PrometheusQuerySource:
     ) -> sample_matrix.SampleMatrix:
         """Wait for a turn and send a range query.
 
-        Only instant queries determine whether the source is up: a range that is too large for the
-        source must not delay them.
+        Only instant queries determine whether the source is up, because a range that is too large
+        for the source must not delay them.
 
         Raises:
             QueryError: no usable answer arrived.
@@ -171,11 +171,12 @@ class PrometheusQuerySource:
             return await self._run_in_thread(lambda: self._connection.ask_range(promql, steps))
 
     def close(self) -> None:
-        """Close connections; running queries end by themselves."""
+        """Close connections; running queries continue to their end."""
         self._threads.shutdown(wait=False, cancel_futures=True)
         self._connection.close()
 
     async def _send_query_now(self, promql: str, key: str, trust_seconds: float) -> TimedReply:
+        """Send a query in a thread and record whether it succeeded."""
         started_at_seconds = self._clock.monotonic_seconds()
         sent_at_seconds = self._clock.now().timestamp()
         try:
@@ -204,6 +205,7 @@ class PrometheusQuerySource:
     def _note_failure(
         self, key: str, started_at_seconds: float, error: failures.QueryError
     ) -> None:
+        """Blame the query if another query succeeded recently; otherwise count a source failure."""
         self._succeeded_until_seconds.pop(key, None)
         now = self._clock.monotonic_seconds()
         if any(until >= now for until in self._succeeded_until_seconds.values()):

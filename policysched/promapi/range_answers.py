@@ -1,6 +1,6 @@
-"""Decodes answers to range queries, as one instant answer for each time.
+"""Decodes an answer to a range query as one instant answer for each time.
 
-All rules for instant answers therefore apply to older answers as well.
+All rules for instant answers therefore also apply to older samples.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ import numpy as np
 from policysched.promapi import answers, failures, sample_matrix
 
 MAX_POINTS = 11_000
-"""Limit of Prometheus (web/api/v1/api.go, queryRange)."""
+"""Most times in one range query; limit of Prometheus (web/api/v1/api.go, queryRange)."""
 MAX_VALUES = 5_000_000
-"""Limit of times multiplied by series, with those of freshness: 500 times of 5,000 nodes."""
+"""Limit for times × series, including measurement times: 500 times of 5,000 nodes."""
 _SPARE_POINTS = 2
 """VictoriaMetrics moves both ends of a range to multiples of its step."""
 _ROUNDING_SECONDS = 0.001
@@ -33,7 +33,7 @@ class RangeSteps:
 
     @property
     def request_params(self) -> dict[str, str]:
-        """The parameters of the API."""
+        """The parameters `start`, `end` and `step` of the API."""
         return {
             "start": f"{self.first_seconds:.3f}",
             "end": f"{self.last_seconds:.3f}",
@@ -42,14 +42,14 @@ class RangeSteps:
 
     @property
     def count(self) -> int:
-        """Number of times."""
+        """Number of times from start to end, inclusive."""
         return 1 + round((self.last_seconds - self.first_seconds) / self.step_seconds)
 
 
 def make_steps_until(last_seconds: float, length_seconds: float, step_seconds: float) -> RangeSteps:
-    """Return the times of the last `length_seconds`.
+    """Return the times that cover the last `length_seconds`.
 
-    If there are more than the server accepts, only the newest are returned.
+    If there are more times than the server accepts, only the newest ones are returned.
     """
     intervals = min(math.ceil(length_seconds / step_seconds), MAX_POINTS - 1)
     return RangeSteps(last_seconds - intervals * step_seconds, last_seconds, step_seconds)
@@ -67,12 +67,12 @@ _points_decoder = msgspec.json.Decoder(_MatrixElement)
 def decode_range_answer(
     body: bytes, content_type: str, steps: RangeSteps
 ) -> sample_matrix.SampleMatrix:
-    """Return the answers in the body of HTTP 200; times without series are left out.
+    """Decode the body of an HTTP 200 answer to a range query; omit times without series.
 
-    Samples after the requested times are dropped: no sample is measured in the future.
+    Samples after the requested times are dropped, because no sample is measured in the future.
 
     Raises:
-        QueryError: it is not an answer of the API, not a matrix of these times, or too large.
+        QueryError: the body is not an answer of the API, not a matrix of these times, or too large.
     """
     found, result = answers.require_result(body, content_type, "matrix")
     last_seconds = steps.last_seconds + _ROUNDING_SECONDS
@@ -108,7 +108,7 @@ def decode_range_answer(
 
 
 class _RangeSeries(NamedTuple):
-    """One series at the k times at which it exists, in the form of `SampleMatrix`."""
+    """One series at the k times at which it exists, as columns of a `SampleMatrix`."""
 
     labels: dict[str, str]
     times: sample_matrix.Floats

@@ -16,16 +16,16 @@ Bools = npt.NDArray[np.bool_]
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class SampleMatrix:
-    """S series at K times, including those of freshness.
+    """S series at K times, including the series of measurement times.
 
     Attributes:
-        labels: of each series.
-        is_freshness: of each series, whether its values are times of measurement of another series.
+        labels: the labels of each series.
+        is_freshness: for each series, whether its values are measurement times of another series.
         at_seconds: float64 (K,), ascending: times on the server's clock.
-        is_there: bool (K, S), whether a series is part of the answer for a time.
+        is_there: bool (K, S), whether the answer for a time contains the series.
         is_number: bool (K, S), False for a native histogram or an invalid value.
-        values: float64 (K, S), may be NaN or infinite; undefined if there is no number.
-        warnings, infos, is_partial: as in `answers.InstantVector`.
+        values: float64 (K, S), can be NaN or infinite; undefined if `is_number` is False.
+        warnings, infos, is_partial: see `answers.InstantVector`.
     """
 
     labels: tuple[Mapping[str, str], ...]
@@ -40,7 +40,7 @@ class SampleMatrix:
 
 
 def from_instant_vector(answer: answers.InstantVector) -> SampleMatrix:
-    """Return a matrix with the time of an instant vector; an empty vector has no time."""
+    """Return a matrix with one time, the evaluation time; an empty vector has no time."""
     all_series = (*answer.series, *answer.measured)
     evaluated_at = answer.evaluated_at_seconds
     times = np.array([] if evaluated_at is None else [evaluated_at], np.float64)

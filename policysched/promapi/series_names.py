@@ -1,4 +1,4 @@
-"""The names of the series of a Prometheus, for completion in editors."""
+"""The names of all series of a Prometheus server, for completion in editors."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from policysched.promapi import connection, failures, settings
 
 
 def read_series_names(source: settings.PrometheusSource) -> Mapping[str, str]:
-    """Return the name of every series, each with the help text of its exporter, or "".
+    """Return the help text of every series, or "" without one, keyed by the name of the series.
 
     Raises:
-        QueryError: the server does not answer or refuses.
+        QueryError: the server did not answer, or refused the request.
     """
     client = connection.PrometheusClient("editor", source)
     try:
@@ -36,7 +36,7 @@ def read_series_names(source: settings.PrometheusSource) -> Mapping[str, str]:
 
 
 def _decode_help_texts(metadata: object) -> dict[str, str]:
-    """Return the help texts by name, and skip entries in another form."""
+    """Return the help texts keyed by metric name; skip entries in an unknown format."""
     found: dict[str, str] = {}
     for name, entries in metadata.items() if isinstance(metadata, dict) else ():
         first = entries[0] if isinstance(entries, list) and entries else None

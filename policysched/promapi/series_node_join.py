@@ -1,6 +1,6 @@
 """Joins series with nodes: the value of the declared label determines the node of a series.
 
-The node of each series is looked up once, for any number of times in an answer.
+Each series is matched with a node once, even if the answer contains many times.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ class NodeSamples:
     """The samples of nodes in an instant answer.
 
     Attributes:
-        samples: by node, with the time of measurement on our clock.
-        without_value: nodes that the answer names, without a usable value.
+        samples: keyed by node name; measurement times are on the local clock.
+        without_value: nodes that the answer names without a usable value.
         stale: nodes whose samples are older than maxAge, or of unknown age.
-        is_timed: whether the answer contains times of measurement.
-        counts: how often each rule applied.
+        is_timed: whether the answer contains measurement times.
+        counts: how often each rule of docs/metrics.md applied.
     """
 
     samples: dict[str, metric_table.Sample] = dataclasses.field(default_factory=dict)
@@ -46,7 +46,7 @@ class NodeSamples:
 
     @property
     def has_named_nodes(self) -> bool:
-        """Whether any series matches a node, whatever its value."""
+        """Whether any series matches a node, with or without a usable value."""
         return bool(self.samples or self.without_value or self.stale)
 
 
@@ -55,13 +55,13 @@ class NodeSampleMatrix:
     """The samples of M nodes at K times.
 
     Attributes:
-        names: of the M nodes.
-        values: float64 (K, M), undefined if there is no time.
-        times: float64 (K, M), of measurement on our clock; -inf if there is no sample.
+        names: the M nodes, in the order of the columns.
+        values: float64 (K, M), undefined if the time is -inf.
+        times: float64 (K, M), measurement times on the local clock; -inf if there is no sample.
         is_named: bool (K, M), whether a series matches the node.
-        is_valued: bool (K, M), whether exactly one series does, with a finite number.
+        is_valued: bool (K, M), whether exactly one series matches the node, with a finite number.
         is_stale: bool (K, M), whether samples are older than maxAge, or of unknown age.
-        counts: how often each rule applied, at the time at which it applied most often.
+        counts: for each rule of docs/metrics.md, how often it applied at its worst time.
     """
 
     names: tuple[str, ...]
@@ -81,9 +81,9 @@ def join_instant_vector(
     *,
     has_freshness: bool,
 ) -> NodeSamples:
-    """Join an instant answer as `join_matrix` does.
+    """Join an instant answer with nodes by the rules of `join_matrix`.
 
-    `asked_at_seconds` is the time of its evaluation on our clock.
+    `asked_at_seconds` is the evaluation time on the local clock.
     """
     found = sample_matrix.from_instant_vector(answer)
     behind_seconds = round(asked_at_seconds - (answer.evaluated_at_seconds or 0.0), 3)
@@ -113,17 +113,17 @@ def join_matrix(
 ) -> NodeSampleMatrix:
     """Find the node of each series and the age of its samples at each time.
 
-    Ages are differences of the server's own times, so the server's clock may differ from ours. The
-    offset to our clock is rather too low than too high, so samples appear rather too old than too
-    new. A scrape has the same time in all answers that contain it.
+    Ages are differences between times of the server, so the server's clock can differ from the
+    local one. The estimated offset between the clocks tends to be too low, so samples appear older
+    rather than newer. A scrape has the same time in all answers that contain it.
 
     Args:
-        found: the answer.
-        metric: the metric of the query.
+        found: the decoded answer.
+        metric: the metric that the query belongs to.
         names: the index of the current nodes.
-        behind_seconds: offset from a time of the server to our clock.
-        has_freshness: whether the query asked for times of measurement; without them, the time of
-            evaluation is used.
+        behind_seconds: number to add to a time of the server to get the local time.
+        has_freshness: whether the query asked for measurement times; without them, the evaluation
+            time is used.
     """
     matched = _match_series_to_nodes(found, metric.label, names)
     counts = matched.counts + _count_answer_remarks(found)
@@ -163,10 +163,10 @@ class _MatchedSeries:
     """The series that match exactly one node, and their nodes.
 
     Attributes:
-        names: of the M nodes.
-        series: intp (s,), numbers of the series.
-        places: intp (s,), the index in `names` of each series' node.
-        counts: number of series that match no single node.
+        names: the M nodes.
+        series: intp (s,), indexes of the series in the answer.
+        places: intp (s,), for each series, the index of its node in `names`.
+        counts: for each rule, the number of series without exactly one node.
     """
 
     def __init__(self, names: Iterable[str], series: list[int], places: list[int]) -> None:
@@ -188,7 +188,7 @@ class _MatchedSeries:
 def _match_series_to_nodes(
     found: sample_matrix.SampleMatrix, label: str, names: node_aliases.NodeAliasIndex
 ) -> _MatchedSeries:
-    """Find the node of each series; a series that may match several nodes gets none."""
+    """Find the node of each series; an ambiguous series gets no node."""
     place_of: dict[str, int] = {}
     series, places = [], []
     nodeless: dict[failures.QueryIssue, list[int]] = collections.defaultdict(list)
@@ -214,9 +214,9 @@ def _match_series_to_nodes(
 def _find_measurement_times(
     found: sample_matrix.SampleMatrix, label: str, matched: _MatchedSeries
 ) -> sample_matrix.Floats:
-    """Return float64 (K, s): measurement times of the samples of series, NaN if unknown.
+    """Return float64 (K, s): the measurement time of each sample, NaN if unknown.
 
-    A measurement is never later than the evaluation, so later times are reduced to it.
+    A measurement is never later than the evaluation, so later times are set to the evaluation time.
     """
     times_of: dict[str, sample_matrix.Floats] = {}
     is_said = found.is_there & found.is_number
@@ -254,5 +254,5 @@ def _count_answer_remarks(found: sample_matrix.SampleMatrix) -> _Counts:
 
 
 def _count_at_worst_moment(is_so: sample_matrix.Bools) -> int:
-    """Return the largest number of true entries at one time."""
+    """Return the largest number of true entries in one row, that is, at one time."""
     return int(np.count_nonzero(is_so, axis=1).max(initial=0))

@@ -1,24 +1,24 @@
-"""Estimates the offset between a server's clock and ours from its answers."""
+"""Estimates the offset between a server's clock and the local clock from the server's answers."""
 
 from __future__ import annotations
 
 import math
 
 _TOO_OLD_SECONDS = 1.0
-"""Accepted error below the lower bound, from a slow first answer; it makes samples look older."""
+"""Seconds by which a kept estimate can be below the lower bound; samples then look older."""
 _ROUNDING_SECONDS = 0.001
 
 
 class ServerClock:
-    """Converts times of a server to our clock.
+    """Estimates the offset that converts times of a server to the local clock.
 
-    An answer bounds the offset: it was evaluated after its query was sent, and before the answer
-    arrived. The first estimate is kept while it is within these bounds. A new estimate for each
-    answer would make one scrape in two answers look like two scrapes, a few milliseconds apart.
+    Each answer bounds the offset: the query was evaluated after it was sent and before its answer
+    arrived. The first estimate is kept while it is within these bounds. With a new estimate for
+    each answer, one scrape in two answers would look like two scrapes a few milliseconds apart.
 
     Attributes:
-        behind_seconds: offset from a time of the server to our clock, in whole milliseconds; NaN
-            before the first answer.
+        behind_seconds: number to add to a time of the server to get the local time, in whole
+            milliseconds; NaN before the first answer.
     """
 
     def __init__(self) -> None:
@@ -30,7 +30,7 @@ class ServerClock:
     ) -> None:
         """Update the estimate from an answer.
 
-        `evaluated_at_seconds` is a time on the server's clock, `sent_at_seconds` on ours.
+        `evaluated_at_seconds` is on the server's clock, `sent_at_seconds` on the local clock.
         """
         least = sent_at_seconds - evaluated_at_seconds
         most = least + duration_seconds + _ROUNDING_SECONDS

@@ -1,4 +1,4 @@
-"""Settings of a Prometheus server, in the form of the configuration file."""
+"""Settings of a Prometheus server, with the fields of the configuration file."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ import msgspec
 from policysched import errors, server_urls
 
 DEFAULT_NAME = "default"
-"""If there are several sources, the source of metrics that name none."""
+"""With several sources, the source of metrics that do not name one."""
 
 _HELP = "write http://HOST:PORT or https://HOST"
 
 
 class BasicAuth(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
-    """A user and the password, or its file; `password` is never shown."""
+    """A user and a password or password file; `password` is never shown."""
 
     username: str
     password: str | None = None
@@ -27,13 +27,13 @@ class BasicAuth(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fiel
 
 
 class PrometheusTls(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
-    """Trusted certificates and our certificate; all PEM files, read again for each new connection.
+    """Server and client certificates as PEM files, read again for each new connection.
 
     Attributes:
         ca_file: certificates to trust instead of the machine's.
-        cert_file: our certificate.
-        key_file: its key, if it is not in `cert_file`.
-        insecure_skip_verify: trust any certificate.
+        cert_file: client certificate.
+        key_file: key of the client certificate, unless `cert_file` contains it.
+        insecure_skip_verify: accept any server certificate.
     """
 
     ca_file: str | None = None
@@ -43,17 +43,18 @@ class PrometheusTls(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_
 
 
 class PrometheusSource(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
-    """One server; its name is its key in the configuration.
+    """One server; the key in the configuration file is its name.
 
     Attributes:
         url: scheme, host, port, and the path before `/api/v1`, if any.
-        path_prefix: further part of that path, such as `/prometheus`.
+        path_prefix: path appended to `url`, such as `/prometheus`.
         bearer_token: sent unchanged; `bearer_token_file` is read again when it changes.
         headers: sent with each query, such as X-Scope-OrgID.
-        query_params: sent with each query, such as `dedup: "true"` for Thanos; parameters that a
-            query sets itself, such as its time, are refused.
+        query_params: sent with each query, such as `dedup: "true"` for Thanos; parameters that
+            queries themselves set, such as `time`, are refused.
         timeout_seconds: limit for one query, from connecting to the last byte.
-        method: POST, which has no length limit, or GET for proxies that permit only GET.
+        method: POST, without a limit on the query's length, or GET for proxies that permit only
+            GET.
     """
 
     url: str
@@ -68,7 +69,7 @@ class PrometheusSource(msgspec.Struct, frozen=True, rename="camel", forbid_unkno
     method: str = "POST"
 
     def __repr__(self) -> str:
-        """Show only the URL: the other settings may be secret."""
+        """Show only the URL, because other settings can be secret."""
         return f"PrometheusSource({self.url!r})"
 
     @property
@@ -79,7 +80,7 @@ class PrometheusSource(msgspec.Struct, frozen=True, rename="camel", forbid_unkno
 
 
 def find_source_problem(source: PrometheusSource) -> str:
-    """Return the problem of settings, without quoting secrets; "" if there is none."""
+    """Return what is wrong with the settings, without quoting secrets; "" if they are valid."""
     credentials = (source.bearer_token, source.bearer_token_file, source.basic_auth)
     if sum(each is not None for each in credentials) > 1:
         return "give one of `bearerToken`, `bearerTokenFile` and `basicAuth`"
@@ -106,7 +107,7 @@ def find_source_problem(source: PrometheusSource) -> str:
 
 
 def find_url_problem(url: str) -> str:
-    """Return the problem of an address, without quoting a password; "" if there is none."""
+    """Return what is wrong with a URL, without quoting a password; "" if it is valid."""
     parts = server_urls.split_server_url(url)
     if parts is not None and "@" in parts.netloc:
         return "the URL contains a user; move it to `basicAuth`, so that it is not logged"
@@ -120,9 +121,9 @@ def find_url_problem(url: str) -> str:
 
 
 _MAY_BE_SECRET = re.compile(r"[@?#%=&;]")
-"""Characters next to passwords and tokens; a text with any of these is not quoted."""
+"""Characters that can surround passwords and tokens; a text with any of these is not quoted."""
 _OWN_PARAMETERS = frozenset({"query", "time", "timeout", "start", "end", "step"})
-"""Parameters that each query sets itself (Prometheus documentation, "HTTP API")."""
+"""Parameters that the client sets for each query (Prometheus documentation, "HTTP API")."""
 _HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
 _NAMED_URL = re.compile(r"(?P<name>[A-Za-z_][A-Za-z0-9_-]*)=(?P<url>.*)", re.DOTALL)
 
@@ -132,10 +133,10 @@ def _is_header_value(text: str) -> bool:
 
 
 def parse_prometheus_option(text: str) -> tuple[str, PrometheusSource]:
-    """Return the name and settings of `--prometheus [NAME=]URL`.
+    """Parse the option `--prometheus [NAME=]URL` as the name and settings of a source.
 
     Raises:
-        UsageError: it is not a URL.
+        UsageError: the option does not contain a valid URL.
     """
     named = _NAMED_URL.fullmatch(text)
     name, url = (named["name"], named["url"]) if named else (DEFAULT_NAME, text)
@@ -145,7 +146,7 @@ def parse_prometheus_option(text: str) -> tuple[str, PrometheusSource]:
 
 
 def get_default_source_name(names: list[str]) -> str | None:
-    """Return the source of metrics that name none: the only one, or `default`."""
+    """Return the source of metrics that do not name one: the only source, or `default`, or None."""
     if len(names) == 1:
         return names[0]
     return DEFAULT_NAME if DEFAULT_NAME in names else None

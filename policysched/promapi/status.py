@@ -1,4 +1,4 @@
-"""The status of metrics and their sources, for events, exported metrics and `explain`."""
+"""Status of metrics and their sources, for events, exported metrics and `explain`."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ _DURATION_BOUNDS_SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class SourceHealth:
-    """The health of one source.
+    """Whether one source is up, and why not.
 
     Attributes:
-        name: the name by which metrics refer to it.
-        is_up: False after three consecutive failures, until the next success.
-        problem: the failure with which it went down, "" while up.
-        since: time of the last change of `is_up`; None before any change.
+        name: the name that metrics use for the source.
+        is_up: False from the third consecutive failure until the next success.
+        problem: the failure that took the source down; "" while it is up.
+        since: time of the last change of `is_up`; None before the first change.
         address: host and port of the server.
     """
 
@@ -37,13 +37,13 @@ class MetricStats:
     """Status and counters of one metric, since its first query.
 
     Attributes:
-        key: of the metric.
-        name: of the metric in the policies.
-        source: name of its source.
-        queries: number of queries.
+        key: `CheckedMetric.key`.
+        name: name of the metric in the policies.
+        source: name of the source.
+        queries: number of queries sent.
         last_success: time of the last usable answer.
-        durations: of all queries in seconds, including failed ones.
-        problem: the failure of the last query, or "".
+        durations: durations of all queries in seconds, including failed queries.
+        problem: the failure of the last query; "" if it succeeded.
         counts: how often each rule of docs/metrics.md applied.
     """
 
@@ -62,19 +62,19 @@ class MetricStats:
 
 
 class SourceObserver(Protocol):
-    """Receives changes of status, in the thread of the event loop."""
+    """Receives status changes in the thread of the event loop."""
 
     def source_changed(self, health: SourceHealth) -> None:
-        """Report that a source went down, or is up again."""
+        """Handle a source that went down or is up again."""
         ...
 
     def metric_asked(self, stats: MetricStats) -> None:
-        """Report the end of a query; `stats.problem` is its failure, or ""."""
+        """Handle the end of a query; `stats.problem` is its failure, or ""."""
         ...
 
 
 class NullSourceObserver:
-    """An observer that ignores all reports."""
+    """An observer that ignores all changes."""
 
     def source_changed(self, health: SourceHealth) -> None:
         """Do nothing."""

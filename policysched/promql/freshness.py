@@ -1,9 +1,9 @@
-"""Request the measurement times of a query's samples in the same query.
+"""Add the measurement times of a query's samples to the same query.
 
-The answer to an instant query has the time of its evaluation. `rate(x[5m])` therefore looks new for
+The answer to an instant query contains only its evaluation time, so `rate(x[5m])` looks new for
 five minutes after the exporter has died. `add_freshness` adds a second expression, T, to the query.
-T has one series for each series of the query; its value is the time of the last sample that
-contributed to it:
+T has one series for each series of the query; the value is the time of the last sample that
+contributed to that series:
 
     T(selector)         = timestamp(selector)
     T(f(selector[r]))   = timestamp(selector), or the largest in a subquery over the window if
@@ -17,14 +17,14 @@ contributed to it:
                           comparisons
     T(absent(x)), T(vector(1)), T(time()) = time of the evaluation, because no sample is read
 
-With `offset` and `@`, freshness is relative to the requested time: `x offset 1h` is as fresh as it
+With `offset` and `@`, freshness is relative to the requested time: `x offset 1h` is as fresh as `x`
 was an hour ago, because the query requests old samples. Samples older than maxAge count as missing,
-so T looks back no further. If there is no sample within that time, T is 0.
+so T does not look back further. If there is no sample within that time, T is 0.
 
-If T comes from a window, it may be too old, but never too new. The error of each window is at most
+If T comes from a window, it can be too old, but never too new. The error of each window is at most
 the step of its subquery: a tenth of maxAge, or one second if that is more. T relies on the
-evaluation rules of Prometheus (promql/engine.go: `timestamp` of a selector is the sample's time, of
-any other expression the time of the evaluation).
+evaluation rules of Prometheus (promql/engine.go): `timestamp` returns the sample's time for a
+selector, and the evaluation time for any other expression.
 """
 
 from __future__ import annotations
@@ -40,12 +40,12 @@ from policysched.promql import functions, query_labels, query_samples, query_tex
 MARK = "policysched"
 """The label that distinguishes T from the query's own series."""
 MEASURED_AT = "measured_at"
-"""The value of this label."""
+"""The value of the label `MARK` in the series of T."""
 
 _STEPS = 10
 _MIN_STEP_SECONDS = 1.0
 _MAX_CHARACTERS = 100_000
-"""Longest text of T. Servers and proxies refuse large requests; written queries are far shorter."""
+"""Maximum number of characters in T; servers and proxies refuse large requests."""
 
 _Kind = query_tree.QueryResultKind
 
@@ -56,8 +56,8 @@ class FreshnessQuery:
 
     Attributes:
         promql: the query, with T if possible.
-        has_freshness: whether it contains T.
-        problem: the reason why it does not, or "".
+        has_freshness: whether `promql` contains T.
+        problem: the reason why `promql` does not contain T, or "".
     """
 
     promql: str
@@ -66,10 +66,10 @@ class FreshnessQuery:
 
 
 def add_freshness(query: str, label: str, max_age_seconds: float) -> FreshnessQuery:
-    """Return `query` with the newest measurement time for each value of `label`.
+    """Add the newest measurement time for each value of `label` to `query`.
 
-    A query that cannot be extended is returned unchanged; its samples count as measured when it was
-    evaluated.
+    A query that cannot be extended is returned unchanged; its samples then count as measured at the
+    evaluation time.
     """
     try:
         expr = promql_parser.parse(query)
@@ -90,11 +90,11 @@ class _FreshnessWriter:
         self._max_age_seconds = max_age_seconds
 
     def render_vector_freshness(self, expr: promql_parser.Expr) -> str:
-        """Return T of an instant vector; it has the series of `expr`, without their names.
+        """Return T of an instant vector, with the series of `expr` but without their metric names.
 
         Raises:
-            UnwritableQueryError: T cannot be expressed, or is too long. It doubles with each
-                window.
+            UnwritableQueryError: T cannot be expressed, or is too long, because each nested window
+                doubles its length.
         """
         text = self._render_any(expr)
         if len(text) > _MAX_CHARACTERS:
@@ -102,6 +102,7 @@ class _FreshnessWriter:
         return text
 
     def _render_any(self, expr: promql_parser.Expr) -> str:
+        """Return T of an instant vector of any kind, without checking its length."""
         match expr:
             case promql_parser.ParenExpr() | promql_parser.UnaryExpr():
                 return self.render_vector_freshness(expr.expr)
@@ -118,13 +119,12 @@ class _FreshnessWriter:
                 raise query_text.UnwritableQueryError(f"a {type(expr).__name__} as its result")
 
     def render_scalar_freshness(self, expr: promql_parser.Expr) -> str | None:
-        """Return T of a scalar, None if no sample contributes to it."""
+        """Return T of a scalar; None if no sample contributes to the scalar."""
         match query_text.strip_parentheses(expr):
             case promql_parser.UnaryExpr() as found:
                 return self.render_scalar_freshness(found.expr)
             case promql_parser.BinaryExpr() as found:
-                # `clamp_max` takes a vector, so the smaller of two scalars is computed through
-                # `vector`.
+                # `clamp_max` needs a vector, so `vector` wraps one of the two scalars.
                 parts = [
                     self.render_scalar_freshness(found.lhs),
                     self.render_scalar_freshness(found.rhs),
@@ -147,6 +147,7 @@ class _FreshnessWriter:
         return f"max {query_text.render_grouping(expr)}({inner})"
 
     def _render_operation(self, expr: promql_parser.BinaryExpr) -> str:
+        """Return T of a binary operation: the smaller T of both sides, or T of a set operation."""
         operator = str(expr.op)
         sides = [query_tree.find_result_kind(side) for side in (expr.lhs, expr.rhs)]
         if sides == [_Kind.SCALAR] * 2:
@@ -172,7 +173,7 @@ class _FreshnessWriter:
         return text
 
     def _render_smaller_time(self, expr: promql_parser.BinaryExpr) -> str:
-        """Return the smaller T of two vectors, with the labels of the operation's result.
+        """Return the smaller T of the two operands, with the labels of the operation's result.
 
         Each T is multiplied by ones with the labels of the other side, matched like the operands.
         """
@@ -186,6 +187,7 @@ class _FreshnessWriter:
         return f"min without ({MARK}) ({' or '.join(marked)})"
 
     def _render_call(self, expr: promql_parser.Call) -> str:
+        """Return T of a function call; raise UnwritableQueryError for unknown functions."""
         name = expr.func.name
         if query_tree.find_result_kind(expr) != _Kind.VECTOR:
             raise query_text.UnwritableQueryError(f"the scalar `{name}` as its result")
@@ -219,7 +221,7 @@ class _FreshnessWriter:
         return f"{expr.func.name}({', '.join(arguments)})"
 
     def _render_limited(self, text: str, scalars: list[promql_parser.Expr]) -> str:
-        """Return the smaller of T of a vector and T of scalars."""
+        """Limit T of a vector, given as `text`, to T of the scalars."""
         for each in scalars:
             time = self.render_scalar_freshness(each)
             if time is not None:
@@ -227,7 +229,7 @@ class _FreshnessWriter:
         return text
 
     def _render_window(self, call: promql_parser.Call, matrix: promql_parser.Expr) -> str:
-        """Return T of a function over a window."""
+        """Return T of a function over a range or subquery."""
         match matrix:
             case promql_parser.MatrixSelector():
                 inner = matrix.vector_selector
@@ -243,12 +245,12 @@ class _FreshnessWriter:
         lookback = self._render_lookback(window) + query_text.render_modifiers(at, offset)
         past = f"max_over_time({then}{lookback})"
         last = f"({now} or {past})" if now else past
-        # The query's own series limit T; those without a sample within maxAge get 0.
+        # T has only the series of the query itself; series without a sample within maxAge get 0.
         value = query_text.render_query(call)
         return f"(({last}{_render_shift(at, offset)}) and {value} or (timestamp({value}) * 0))"
 
     def _render_lookback(self, window: datetime.timedelta) -> str:
-        """Return the range and step of a subquery that searches for the last sample."""
+        """Return `[range:step]` of the subquery that finds the last sample of a window."""
         seconds = min(window.total_seconds(), self._max_age_seconds)
         step_seconds = max(_MIN_STEP_SECONDS, seconds / _STEPS)
         range_seconds = max(seconds, step_seconds)  # holds at least one step
@@ -256,12 +258,12 @@ class _FreshnessWriter:
 
 
 def _render_ones(expr: promql_parser.Expr) -> str:
-    """Return 1 for each series of a vector with any value, including NaN and histograms."""
+    """Return an expression that is 1 for each series of a vector, whatever its value."""
     return f"(timestamp({query_text.render_query(expr)}) ^ 0)"
 
 
 def _render_shift(at: promql_parser.AtModifier | None, offset: datetime.timedelta | None) -> str:
-    """Return the term that shifts the time requested by `@` and `offset` to now, as ` + …`."""
+    """Return the term ` + …` that shifts the time requested by `@` and `offset` to now."""
     text = ""
     if at is not None and at.type == promql_parser.AtModifierType.At:
         assert at.at is not None  # noqa: S101 - the declared types of the parser are wider

@@ -1,8 +1,8 @@
 """PromQL's functions, aggregations and operators, grouped by their effect on series.
 
 https://prometheus.io/docs/prometheus/latest/querying/functions/ and .../operators/ define them.
-Sets that differ in only one name are separate on purpose; their docstrings explain the difference.
-`query_words` has the words that editors propose, with their documentation.
+Some sets deliberately differ in only one name; their docstrings explain the difference.
+`query_words` contains the words that editors propose, with descriptions.
 """
 
 from __future__ import annotations
@@ -10,62 +10,62 @@ from __future__ import annotations
 # ---------------------------------------------------------------------------- operators
 
 COMPARISON_OPERATORS = frozenset({"==", "!=", "<", "<=", ">", ">="})
-"""They remove series by value, or return 0 or 1 with `bool`."""
+"""Comparisons: they remove series by value, or return 0 or 1 with `bool`."""
 LEFT_SET_OPERATORS = frozenset({"and", "unless"})
-"""They return series of the left side only, so `or` is not one of them."""
+"""Set operators that return series of the left side only, which excludes `or`."""
 FILTER_OPERATORS = COMPARISON_OPERATORS | LEFT_SET_OPERATORS
-"""They can remove all series of a side; `or` cannot."""
+"""Operators that can remove all series of a side, which excludes `or`."""
 UNIT_KEEPING_OPERATORS = FILTER_OPERATORS | {"or"}
-"""Their values are those of a side, unless `bool` turns them into 0 or 1."""
+"""Operators that return values of a side unchanged, unless `bool` turns them into 0 or 1."""
 
 # ---------------------------------------------------------------------------- aggregations
 
 SELECTING_AGGREGATIONS = frozenset({"topk", "bottomk", "limitk", "limit_ratio"})
-"""Their series keep all labels; `by` only defines the groups that are compared."""
+"""Aggregations whose series keep all labels; `by` only defines the groups to compare."""
 ADDING_AGGREGATIONS = frozenset({"sum", "avg"})
-"""They add the values of several series."""
+"""Aggregations that add the values of several series."""
 COUNTING_AGGREGATIONS = frozenset({"count", "group", "count_values"})
-"""Their values do not depend on the scale of the values that they read."""
+"""Aggregations whose results do not depend on the scale of the input values."""
 UNIT_KEEPING_AGGREGATIONS = SELECTING_AGGREGATIONS | {
     *("sum", "avg", "min", "max", "quantile", "stddev"),
 }
-"""Their values have the unit of the values that they read; `stdvar` has its square."""
+"""Aggregations that keep the unit of the input values; `stdvar` squares it and is excluded."""
 
 # ---------------------------------------------------------------------------- functions of ranges
 
 COUNTER_FUNCTIONS = frozenset({"rate", "irate", "increase"})
-"""The growth of a counter: they read a smaller value as a restart from zero."""
+"""Functions of counters, which treat a smaller value as a restart from zero."""
 PER_SECOND_FUNCTIONS = frozenset({"rate", "irate", "deriv"})
-"""Their values are per second: with `deriv` of gauges, without `increase`, which is a total."""
+"""Functions whose results are per second: `deriv` is included, the total `increase` is not."""
 TWO_SAMPLE_FUNCTIONS = COUNTER_FUNCTIONS | {
     *("delta", "idelta", "deriv", "predict_linear", "resets", "changes"),
 }
-"""They need two samples in their range, or compare neighbouring ones."""
+"""Functions that need two samples in their range, or compare neighbouring samples."""
 LAST_SAMPLE_FUNCTIONS = frozenset({"irate", "idelta", "last_over_time", "timestamp"})
-"""They read the newest one or two samples, however long the range is."""
+"""Functions that read only the newest one or two samples of a range of any length."""
 
 # ---------------------------------------------------------------------------- functions of labels
 
 LABEL_FUNCTIONS = frozenset({"label_replace", "label_join"})
-"""They write one label, which their second argument names."""
+"""Functions that write one label, named by their second argument."""
 LABEL_ADDING_FUNCTIONS = LABEL_FUNCTIONS | {"histogram_quantiles"}
-"""They can add a label, which a string among their arguments names."""
+"""Functions and aggregations that can add a label, named by one of their string arguments."""
 BUCKET_FUNCTIONS = frozenset({"histogram_quantile", "histogram_fraction"})
-"""They return one sample for all buckets of a histogram, without the label `le`."""
+"""Functions that combine all buckets of a histogram into one sample without the label `le`."""
 
 # ---------------------------------------------------------------------------- functions of values
 
 ABSENCE_FUNCTIONS = frozenset({"absent", "absent_over_time"})
-"""They return a series, with the labels of the matchers, if there is none."""
+"""Functions that return a series if there is none, with labels from the matchers."""
 VALUE_IGNORING_FUNCTIONS = frozenset({"absent", "count", "group", "present_over_time", "timestamp"})
-"""Functions and aggregations that do not use the values of an instant vector."""
+"""Functions and aggregations that ignore the values of an instant vector."""
 UNIT_KEEPING_FUNCTIONS = LABEL_FUNCTIONS | {
     *("increase", "delta", "idelta", "avg_over_time", "min_over_time", "max_over_time"),
     *("sum_over_time", "last_over_time", "first_over_time", "quantile_over_time"),
     *("stddev_over_time", "abs", "ceil", "floor", "round", "clamp", "clamp_max", "clamp_min"),
     *("sort", "sort_desc", "scalar", "vector"),
 }
-"""Their values have the unit of the values that they read."""
+"""Functions and aggregations that keep the unit of the input values."""
 ELEMENTWISE_FUNCTIONS = frozenset(
     {
         *("abs", "ceil", "floor", "round", "clamp", "clamp_max", "clamp_min", "sgn"),
@@ -79,7 +79,7 @@ ELEMENTWISE_FUNCTIONS = frozenset(
         "histogram_sum",
     }
 )
-"""They compute the value of each series from that series of an instant vector only."""
+"""Functions that compute each series from the same series of an instant vector only."""
 
 # ---------------------------------------------------------------------------- spelling
 
@@ -92,8 +92,8 @@ SPELLING_CANDIDATES = (
     *("avg", "bottomk", "count", "count_values", "group", "max", "min", "quantile", "stddev"),
     *("stdvar", "sum", "topk"),
 )
-"""Functions and aggregations proposed for a misspelt name: those useful in queries about nodes.
+"""Names proposed for misspelt functions: those that are useful in queries about nodes.
 
-`query_words.FUNCTIONS`, the table for editors, has more of them, but not `count_values`, which
-turns values into labels.
+The table for editors, `query_words.FUNCTIONS`, has more names, but not `count_values`, which turns
+values into labels.
 """

@@ -1,4 +1,4 @@
-"""The context of a cursor in a query, from the text before it: a range, string or expression."""
+"""Find the context of a cursor in a query, for completion: a range, string or expression."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ _NO_EXPRESSION = re.compile(rf"\[[^\]]*\Z|\{{[^}}]*\Z|\"[^\"]*\"?\Z|{_GROUPING.p
 
 
 def is_inside_grouping(before: str) -> bool:
-    """Return whether label names follow, as in `sum by (`."""
+    """Return whether label names follow the text, as in `sum by (`."""
     return _GROUPING.search(before) is not None
 
 
 def is_inside_range(before: str) -> bool:
-    """Return whether a duration follows, as in `x[`."""
+    """Return whether a duration follows the text, as in `x[`."""
     return _RANGE.search(before) is not None
 
 
 def is_inside_string(before: str) -> bool:
-    """Return whether the last double quote opens a string."""
+    """Return whether the last double quote in the text opens a string."""
     return _STRING.search(before) is not None
 
 
 def accepts_expression(before: str) -> bool:
-    """Return whether series and functions are useful proposals.
+    """Return whether names of series and functions are useful proposals after the text.
 
     They are not useful in ranges, matchers and groupings, or anywhere after a double quote.
     """

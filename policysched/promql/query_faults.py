@@ -1,8 +1,8 @@
-"""The place at which the PromQL parser refuses a query, and a message for it.
+"""Locate and explain the error for which the PromQL parser refuses a query.
 
-`promql_parser` reports at most what is wrong, and never where. The place is found by parsing parts
-of the query. It is either the call that is refused for the same reason on its own, or the first
-token after which no query can continue.
+`promql_parser` reports at most the kind of an error, and never its position. This module finds the
+position by parsing parts of the query: it is the call that is refused for the same reason on its
+own, or the first token after which no query can continue.
 """
 
 from __future__ import annotations
@@ -21,25 +21,25 @@ _UNSPECIFIC = "invalid promql query"
 _QUOTED = re.compile(r"'([^']*)'")
 _TEMPLATE = re.compile(r"\{\{[^{}\n]*\}\}")
 _OF_CALLS = re.compile("function|call|argument|aggregat")
-"""Problems that the parser reports only after it has read a whole call."""
+"""Messages that the parser reports only after it has read a whole call."""
 _MAX_TOKENS = 300
-"""Largest query in tokens for which the place is located."""
+"""Maximum number of tokens in a query for which the error is located."""
 
-# Possible continuations of a prefix of a query: inside its open brackets, and after them.
+# Texts that can complete a prefix of a query: inside its open brackets, and after them.
 _INNER = ("", " x", "(x)", " 5m", " 1", '="a"', '"a"')
 _OUTER = ("", " x", " (x)", " (a) (x)")
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class QuerySyntaxProblem:
-    """The reason why a query does not parse, with its place.
+    """The reason why a query does not parse, for a diagnostic.
 
     Attributes:
-        start: offset of the place in the query.
-        end: offset after it.
-        message: a sentence for a diagnostic.
-        label: a few words under the place, or "".
-        help: the recommended text, or "".
+        start: offset of the error in the query.
+        end: offset after the error.
+        message: the message of the diagnostic.
+        label: a few words under the error, or "".
+        help: the recommended edit, or "".
     """
 
     start: int
@@ -52,7 +52,7 @@ class QuerySyntaxProblem:
 def explain_parse_failure(
     query: str, tokens: Sequence[query_tokens.QueryToken], problem: str
 ) -> QuerySyntaxProblem:
-    """Return why and where a query does not parse; `problem` is the message of the parser."""
+    """Explain and locate the error in a query; `problem` is the message of the parser."""
     template = _TEMPLATE.search(query)
     if template is not None:
         message = "`{{ … }}` is a template of Helm, not of PromQL"
@@ -82,7 +82,7 @@ def explain_parse_failure(
 
 
 def _describe_parser_problem(problem: str) -> tuple[str, str, str]:
-    """Return message, label and help for a problem that the parser reports."""
+    """Return the message, label and help for a message of the parser."""
     label, advice = "", ""
     name = _QUOTED.search(problem)
     if problem.startswith("unknown function") and name:
@@ -105,6 +105,7 @@ def _describe_parser_problem(problem: str) -> tuple[str, str, str]:
 def _locate_problem(
     query: str, tokens: Sequence[query_tokens.QueryToken], problem: str
 ) -> query_tokens.QueryToken | None:
+    """Return the token to mark for a message of the parser; None if the error cannot be located."""
     if not tokens or len(tokens) > _MAX_TOKENS:
         return None
     if problem == _UNSPECIFIC:
@@ -134,7 +135,7 @@ def _find_refused_call(
 
 
 def _find_call_end(tokens: Sequence[query_tokens.QueryToken], call: query_tokens.QueryToken) -> int:
-    """Return the end of the arguments of a function or aggregation."""
+    """Return the offset after the arguments of a function or aggregation."""
     start = tokens.index(call)
     for end in range(start + 1, len(tokens)):
         token, following = tokens[end], tokens[end + 1 : end + 2]
@@ -149,7 +150,7 @@ def _find_call_end(tokens: Sequence[query_tokens.QueryToken], call: query_tokens
 def _find_first_refused_token(
     query: str, tokens: Sequence[query_tokens.QueryToken]
 ) -> query_tokens.QueryToken:
-    """Return the first token after which no query can continue; the last one if there is none."""
+    """Return the first token after which no query can continue; by default, the last token."""
     fine, wrong = 0, len(tokens)  # tokens[:fine] can be continued, tokens[:wrong] cannot
     while wrong - fine > 1:
         middle = (fine + wrong) // 2
@@ -161,9 +162,9 @@ def _find_first_refused_token(
 
 
 def _is_viable_prefix(prefix: str) -> bool:
-    """Return whether some query can start with this prefix."""
+    """Return whether any query can start with this prefix."""
     closing = _list_closing_brackets(query_tokens.scan_tokens(prefix))
-    # Only the unspecific message is about the grammar; others do not rule out the prefix.
+    # Only the unspecific message concerns the grammar; other messages do not rule out the prefix.
     return any(
         _find_parse_problem(f"{prefix}{inner}{closing}{outer}") != _UNSPECIFIC
         for inner, outer in itertools.product(_INNER, _OUTER)
@@ -176,7 +177,7 @@ def _list_closing_brackets(tokens: Sequence[query_tokens.QueryToken]) -> str:
 
 
 def _find_parse_problem(query: str) -> str:
-    """Return the parser's message about a text, or "" if it parses."""
+    """Return the parser's message for a text, or "" if the text parses."""
     try:
         promql_parser.parse(query)
     except ValueError as error:

@@ -1,4 +1,4 @@
-"""Labels of the series and of the result of a query, if the query itself determines them."""
+"""The labels of a query's series and result, if the query itself determines them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _VECTORS = (query_tree.QueryResultKind.VECTOR, query_tree.QueryResultKind.MATRIX
 
 
 def find_possible_labels(expr: promql_parser.Expr) -> frozenset[str] | None:
-    """Return a superset of the labels of the result's series; None if it is not known."""
+    """Return a superset of the labels in the query's result; None if it is not known."""
     match expr:
         case promql_parser.ParenExpr() | promql_parser.UnaryExpr() | promql_parser.SubqueryExpr():
             return find_possible_labels(expr.expr)
@@ -30,6 +30,7 @@ def find_possible_labels(expr: promql_parser.Expr) -> frozenset[str] | None:
 
 
 def _find_aggregation_labels(expr: promql_parser.AggregateExpr) -> frozenset[str] | None:
+    """Return a superset of the labels after an aggregation; None if it is not known."""
     inner = find_possible_labels(expr.expr)
     if str(expr.op) in functions.SELECTING_AGGREGATIONS:
         return inner
@@ -44,6 +45,7 @@ def _find_aggregation_labels(expr: promql_parser.AggregateExpr) -> frozenset[str
 
 
 def _find_operation_labels(expr: promql_parser.BinaryExpr) -> frozenset[str] | None:
+    """Return a superset of the labels after a binary operation; None if it is not known."""
     for side, other in ((expr.lhs, expr.rhs), (expr.rhs, expr.lhs)):
         if query_tree.find_result_kind(side) == query_tree.QueryResultKind.SCALAR:
             return find_possible_labels(other)
@@ -66,6 +68,7 @@ def _find_operation_labels(expr: promql_parser.BinaryExpr) -> frozenset[str] | N
 
 
 def _find_call_labels(expr: promql_parser.Call) -> frozenset[str] | None:
+    """Return a superset of the labels after a function call; None if it is not known."""
     if expr.func.name in functions.LABEL_FUNCTIONS:
         inner = find_possible_labels(expr.args[0])
         return None if inner is None else inner | {expr.args[1].val}
@@ -92,7 +95,7 @@ def find_pinned_labels(expr: promql_parser.Expr) -> frozenset[str]:
 
 
 def find_source_labels(expr: promql_parser.Expr, label: str) -> frozenset[str]:
-    """Return the labels from which `label` is made; their values may determine its value."""
+    """Return the labels from which a label function computes `label`."""
     found: set[str] = set()
     for each in query_tree.find_calls(expr, functions.LABEL_FUNCTIONS):
         written, *others = (arg.val for arg in each.args[1:])
@@ -105,7 +108,7 @@ def find_source_labels(expr: promql_parser.Expr, label: str) -> frozenset[str]:
 def find_required_matchers(
     selector: promql_parser.VectorSelector,
 ) -> Iterator[tuple[str, str | None]]:
-    """Yield the labels that series must have, with the value if only one matches."""
+    """Yield each label that the series must have, with its value if only one value matches."""
     for matcher in selector.matchers.matchers:
         if matcher.op == promql_parser.MatchOp.Equal and matcher.value:
             yield matcher.name, matcher.value
@@ -114,9 +117,9 @@ def find_required_matchers(
 
 
 def _matches_empty_value(pattern: str) -> bool:
-    """Return whether a pattern matches series without the label, whose value is ""; true if unsure.
+    """Return whether a pattern matches "", the value of an absent label; True if unsure.
 
-    Prometheus uses Go's regular expressions, so a pattern that Python refuses may be valid there.
+    Prometheus uses Go's regular expressions, so a pattern that Python refuses can still be valid.
     """
     try:
         return re.fullmatch(pattern, "") is not None

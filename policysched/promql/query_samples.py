@@ -1,4 +1,4 @@
-"""The samples that a query reads, and the parts of it that remove series by value."""
+"""Find the samples that a query reads, and the parts of it that remove series by value."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from policysched.promql import functions, query_tree
 
 
 def find_raw_selectors(expr: promql_parser.Expr) -> Iterator[promql_parser.VectorSelector]:
-    """Yield selectors whose own values are used, not a function of their range."""
+    """Yield the selectors whose values are used directly, not through a function of a range."""
     match expr:
         case promql_parser.VectorSelector():
             yield expr
@@ -26,17 +26,17 @@ def find_raw_selectors(expr: promql_parser.Expr) -> Iterator[promql_parser.Vecto
 
 
 def find_raw_series_names(expr: promql_parser.Expr) -> frozenset[str]:
-    """Return the names of series whose own values are used."""
+    """Return the names of the series whose values are used directly."""
     return frozenset(each.name or "" for each in find_raw_selectors(expr))
 
 
 def reads_buckets(expr: promql_parser.Expr) -> bool:
-    """Return whether bucket series of histograms are read; native ones need no label `le`."""
+    """Return whether a query reads bucket series of classic histograms."""
     return any((each.name or "").endswith("_bucket") for each in query_tree.list_selectors(expr))
 
 
 def get_range_seconds(expr: promql_parser.Expr) -> float | None:
-    """Return the length of a range in seconds; None for other expressions."""
+    """Return the length of a range or subquery in seconds; None for other expressions."""
     match expr:
         case promql_parser.MatrixSelector(range=length) | promql_parser.SubqueryExpr(range=length):
             return None if length is None else length.total_seconds()
@@ -45,7 +45,7 @@ def get_range_seconds(expr: promql_parser.Expr) -> float | None:
 
 
 def reads_time_range(expr: promql_parser.Expr) -> bool:
-    """Return whether a query, or a recording rule in it, may read more than one instant."""
+    """Return whether a query, or a recording rule that it reads, can read more than one instant."""
     return any(
         isinstance(part, promql_parser.MatrixSelector | promql_parser.SubqueryExpr)
         or (isinstance(part, promql_parser.VectorSelector) and ":" in (part.name or ""))
@@ -60,7 +60,7 @@ def is_filtering_comparison(expr: promql_parser.BinaryExpr) -> bool:
 
 
 def find_value_filter(expr: promql_parser.Expr) -> promql_parser.Expr | None:
-    """Return a part that removes series by value, unless an aggregation combines its result."""
+    """Return the first part that removes series by value, without searching in aggregations."""
     match expr:
         case promql_parser.AggregateExpr() if str(expr.op) in functions.SELECTING_AGGREGATIONS:
             return expr
@@ -75,7 +75,7 @@ def find_value_filter(expr: promql_parser.Expr) -> promql_parser.Expr | None:
 
 
 def may_be_empty(expr: promql_parser.Expr) -> bool:
-    """Return whether operators may remove all series, or the query asks for missing series."""
+    """Return whether a filter operator or an absence function can leave the result empty."""
     if next(query_tree.find_calls(expr, functions.ABSENCE_FUNCTIONS), None) is not None:
         return True
     return any(

@@ -1,8 +1,8 @@
 """Convert PromQL trees back to text.
 
-The `promql_parser` package can print its trees, but it loses the colon of a subquery without a step
-and the escapes of label values, so its text may have another meaning. This module is explicit:
-every operation is in parentheses, every duration in milliseconds.
+The package `promql_parser` can print its trees, but it loses the colon of a subquery without a step
+and the escapes of label values, so its text can have a different meaning. This module writes
+parentheses around every operation, and every duration in milliseconds.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def _render_selection(expr: promql_parser.Expr) -> str:
 
 
 def strip_parentheses(expr: promql_parser.Expr) -> promql_parser.Expr:
-    """Return an expression without its outer parentheses."""
+    """Return the expression inside any outer parentheses."""
     while isinstance(expr, promql_parser.ParenExpr):
         expr = expr.expr
     return expr
@@ -89,10 +89,10 @@ def render_selector(expr: promql_parser.VectorSelector) -> str:
 
 
 def render_name_as_selector(name: str) -> str:
-    """Return a selector of the series with this name, which may come from another system.
+    """Return a selector for the series with this name, which can be untrusted.
 
-    Quotes and backslashes become `_`, as do backticks, which end a query in a policy. Names with
-    `:`, such as those of recording rules, are quoted too.
+    Quotes, backslashes and backticks (which end a query in a policy) become `_`. Names with `:`,
+    such as names of recording rules, are quoted.
     """
     return name if _LABEL.match(name) else f'{{__name__="{_UNSAFE.sub("_", name)}"}}'
 
@@ -106,13 +106,13 @@ _OPERATORS = {
 
 
 def render_modifiers(at: promql_parser.AtModifier | None, offset: datetime.timedelta | None) -> str:
-    """Return `@ …` and `offset …`, each after a blank."""
+    """Return `@ …` and `offset …`, each preceded by a blank; "" without both."""
     text = "" if at is None else f" {at}"
     return text if offset is None else f"{text} offset {render_duration(offset)}"
 
 
 def render_grouping(expr: promql_parser.AggregateExpr) -> str:
-    """Return `by (…)` or `without (…)` with a blank after it, or ""."""
+    """Return `by (…)` or `without (…)` followed by a blank, or "" without a grouping."""
     if expr.modifier is None:
         return ""
     is_by = expr.modifier.type == promql_parser.AggModifierType.By
@@ -120,13 +120,13 @@ def render_grouping(expr: promql_parser.AggregateExpr) -> str:
 
 
 def render_operator(expr: promql_parser.BinaryExpr) -> str:
-    """Return an operator with `bool` and the matching of its operands."""
+    """Return an operator with its modifiers: `bool`, `on`, `ignoring` and `group_…`."""
     is_bool = expr.modifier is not None and expr.modifier.return_bool
     return f"{expr.op}{' bool' if is_bool else ''}{render_vector_matching(expr)}"
 
 
 def render_vector_matching(expr: promql_parser.BinaryExpr) -> str:
-    """Return `on`, `ignoring`, `group_left` and `group_right`, after a blank, or ""."""
+    """Return `on`, `ignoring`, `group_left` and `group_right`, preceded by a blank, or ""."""
     modifier = expr.modifier
     if modifier is None:
         return ""

@@ -1,4 +1,4 @@
-"""Tokens of PromQL with their offsets, which `promql_parser` does not report."""
+"""Split PromQL into tokens with offsets, which `promql_parser` does not report."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class QueryToken(NamedTuple):
     Attributes:
         kind: word, number, string or sign.
         text: as written in the query.
-        start: offset of its first character.
+        start: offset of the first character in the query.
     """
 
     kind: str
@@ -52,7 +52,7 @@ class QueryToken(NamedTuple):
 
 
 def scan_tokens(query: str) -> list[QueryToken]:
-    """Return the tokens of a query, without blanks and comments."""
+    """Split a query into tokens; omit blanks and comments."""
     return [
         QueryToken(str(match.lastgroup), match.group(), match.start())
         for match in _TOKEN.finditer(query)
@@ -74,7 +74,7 @@ def find_unclosed_brackets(found: Sequence[QueryToken]) -> list[QueryToken]:
 
 
 def find_call_words(found: Sequence[QueryToken]) -> list[QueryToken]:
-    """Return the names of functions and aggregations, and `on` and `ignoring`, in order."""
+    """Return the names of functions and aggregations, `on` and `ignoring`, in text order."""
     return [
         token
         for token, following in itertools.pairwise(found)
@@ -89,7 +89,7 @@ def _is_call_name(word: str, following: str) -> bool:
 
 
 def find_series_names(query: str) -> Iterator[str]:
-    """Yield words that are certainly names of series, because matchers or a range follow."""
+    """Yield the words that must be names of series, because matchers or a range follow."""
     for word, following in itertools.pairwise(scan_tokens(query)):
         if word.kind == "word" and following.text in ("{", "["):
             yield word.text
@@ -109,7 +109,8 @@ def find_or_between_matchers(found: Sequence[QueryToken]) -> QueryToken | None:
 def has_experimental_syntax(found: Sequence[QueryToken]) -> bool:
     """Return whether a query uses experimental syntax of Prometheus that the parser does not know.
 
-    This is `anchored`, `smoothed`, and computed durations such as `[5m + 1m]` and `offset (1m)`.
+    This includes `anchored`, `smoothed`, and computed durations such as `[5m + 1m]` and `offset
+    (1m)`.
     """
     texts = [token.text for token in found]
     if any(token.kind == "word" and token.text in _NEWER_WORDS for token in found):
@@ -125,7 +126,7 @@ def has_experimental_syntax(found: Sequence[QueryToken]) -> bool:
 
 
 def _is_computed_duration(inside: Sequence[QueryToken]) -> bool:
-    """Return whether the text between brackets is arithmetic on durations, not a plain duration."""
+    """Return whether the text between brackets is arithmetic on durations."""
     signs = {token.text for token in inside if token.kind == "sign"} - {":", ","}
     words = {token.text for token in inside if token.kind == "word"} - {":"}
     is_known = signs <= _LENGTH_SIGNS and words <= _LENGTH_WORDS
@@ -133,5 +134,5 @@ def _is_computed_duration(inside: Sequence[QueryToken]) -> bool:
 
 
 def depends_on_range_query_bounds(query: str) -> bool:
-    """Return whether a range query has different values because of `@ start()` or `@ end()`."""
+    """Return whether a query uses `@ start()` or `@ end()`, which depend on a range's bounds."""
     return _TIME_OF_RANGE_QUERY.search(query) is not None

@@ -1,4 +1,4 @@
-"""Types, parts and labels of PromQL expressions."""
+"""Find the types, parts and lost labels of PromQL expressions."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from policysched.promql import functions
 
 
 class QueryResultKind(enum.Enum):
-    """The type of an expression's result."""
+    """The result types of PromQL expressions."""
 
     VECTOR = "ValueType.Vector"
     SCALAR = "ValueType.Scalar"
@@ -42,7 +42,7 @@ def find_result_kind(expr: promql_parser.Expr) -> QueryResultKind:
 
 
 def list_children(expr: promql_parser.Expr) -> tuple[promql_parser.Expr, ...]:
-    """Return the direct operands of an expression, in the order of the text."""
+    """Return the direct operands of an expression, in text order."""
     match expr:
         case promql_parser.BinaryExpr():
             return (expr.lhs, expr.rhs)
@@ -58,7 +58,7 @@ def list_children(expr: promql_parser.Expr) -> tuple[promql_parser.Expr, ...]:
 
 
 def measure_depth(expr: promql_parser.Expr) -> int:
-    """Return the nesting depth of an expression, without recursion."""
+    """Return the nesting depth of an expression; safe for deep nesting, without recursion."""
     deepest, left = 0, [(expr, 1)]
     while left:
         part, level = left.pop()
@@ -88,7 +88,7 @@ def walk_call_parts(expr: promql_parser.Expr) -> Iterator[promql_parser.Expr]:
 
 
 def find_label_loss(expr: promql_parser.Expr, label: str) -> promql_parser.Expr | None:
-    """Return the part because of which no series of the result has `label`, or None."""
+    """Return the part that removes `label` from all series of the result, or None."""
     match expr:
         case promql_parser.ParenExpr() | promql_parser.UnaryExpr() | promql_parser.SubqueryExpr():
             return find_label_loss(expr.expr, label)
@@ -117,6 +117,7 @@ def _excludes_label(selector: promql_parser.VectorSelector, label: str) -> bool:
 def _find_loss_in_aggregation(
     expr: promql_parser.AggregateExpr, label: str
 ) -> promql_parser.Expr | None:
+    """Return the part of an aggregation that removes `label`, or None."""
     if str(expr.op) in functions.SELECTING_AGGREGATIONS:
         return find_label_loss(expr.expr, label)
     if isinstance(expr.param, promql_parser.StringLiteral) and expr.param.val == label:
@@ -130,6 +131,7 @@ def _find_loss_in_aggregation(
 def _find_loss_in_operation(
     expr: promql_parser.BinaryExpr, label: str
 ) -> promql_parser.Expr | None:
+    """Return the part of a binary operation that removes `label`, or None."""
     for side, other in ((expr.lhs, expr.rhs), (expr.rhs, expr.lhs)):
         if find_result_kind(side) == QueryResultKind.SCALAR:
             return find_label_loss(other, label)
@@ -140,7 +142,7 @@ def _find_loss_in_operation(
     if operator == "unless":
         return left
     if _is_matched_label(modifier, label):
-        return left or right  # equal on both sides, so both need it
+        return left or right  # matching requires the label on both sides
     if operator == "and":
         return left
     if modifier is None or modifier.card == promql_parser.VectorMatchCardinality.OneToOne:
@@ -158,12 +160,13 @@ def _is_matched_label(modifier: promql_parser.BinModifier | None, label: str) ->
 
 
 def _find_loss_in_call(expr: promql_parser.Call, label: str) -> promql_parser.Expr | None:
+    """Return the part of a function call that removes `label`, or None."""
     name = expr.func.name
     strings = [arg.val for arg in expr.args if isinstance(arg, promql_parser.StringLiteral)]
     if name == "info" or (name in functions.LABEL_ADDING_FUNCTIONS and label in strings):
         return None
     if name in functions.ABSENCE_FUNCTIONS:
-        return None  # its labels come from the matchers
+        return None  # the labels of the result come from the matchers
     for arg in expr.args:
         if find_result_kind(arg) in {QueryResultKind.VECTOR, QueryResultKind.MATRIX}:
             return find_label_loss(arg, label)
@@ -171,7 +174,7 @@ def _find_loss_in_call(expr: promql_parser.Call, label: str) -> promql_parser.Ex
 
 
 def walk_query(expr: promql_parser.Expr) -> Iterator[promql_parser.Expr]:
-    """Yield an expression and all its parts, including the selectors of ranges."""
+    """Yield an expression and all its parts, including the selectors inside ranges."""
     yield expr
     if isinstance(expr, promql_parser.MatrixSelector):
         yield expr.vector_selector
@@ -187,12 +190,12 @@ def find_calls(expr: promql_parser.Expr, names: Collection[str]) -> Iterator[pro
 
 
 def list_selectors(expr: promql_parser.Expr) -> list[promql_parser.VectorSelector]:
-    """Return the selectors of a query, including those of ranges, in the order of the text."""
+    """Return the selectors of a query, including those inside ranges, in text order."""
     return [each for each in walk_query(expr) if isinstance(each, promql_parser.VectorSelector)]
 
 
 def normalise_query(expr: promql_parser.Expr) -> str:
-    """Return a text that is equal for queries that differ only in blanks and outer brackets."""
+    """Return a text for comparison that ignores blanks and outer parentheses."""
     while isinstance(expr, promql_parser.ParenExpr):
         expr = expr.expr
     return str(expr.prettify())

@@ -1,8 +1,8 @@
-"""The unit of a query's values, and whether they are in percent, derived from the names in it.
+"""Infer the unit of a query's values, and whether they are in percent, from the names in it.
 
-By Prometheus' conventions (https://prometheus.io/docs/practices/naming/), names end in base units:
-`_bytes`, `_seconds`, `_ratio`, and names of counters in `_total`. If a name has no such suffix, its
-unit and the unit of every value computed from it are unknown.
+By Prometheus' conventions (https://prometheus.io/docs/practices/naming/), names end in base units
+(`_bytes`, `_seconds`, `_ratio`), and names of counters in `_total`. If a name has none of these
+suffixes, its unit and the unit of every value computed from it are unknown.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ _BY_SUFFIX = {"_bytes": units.BYTES, "_seconds": units.SECONDS, "_ratio": _NONE}
 _NAMED_OTHERWISE = {"node_network_speed_bytes": units.BYTES.multiply_unit(units.SECONDS, -1)}
 """Series of node_exporter whose names do not contain their full unit."""
 _SCALES = frozenset(map(float, [10**power for power in range(19)] + [2**10, 2**20, 2**30, 2**40]))
-"""Usual factors between scales of one unit: percent, kilo, mebi."""
+"""Factors that convert between scales of the same unit: percent, kilo, mebi."""
 _PERCENT = 100.0
 _PERCENT_SUFFIXES = ("_percent", "_percentage", "_pct")
 
 
 def infer_unit(expr: promql_parser.Expr) -> units.Unit | None:
-    """Return the unit of a query, a ratio counting as a plain number; None if it is not known."""
+    """Return the unit of a query; a ratio counts as a plain number. None if it is not known."""
     match expr:
         case promql_parser.VectorSelector():
             return _infer_name_unit(expr.name or "")
@@ -44,7 +44,7 @@ def infer_unit(expr: promql_parser.Expr) -> units.Unit | None:
 
 def _infer_name_unit(name: str) -> units.Unit | None:
     if ":" in name:
-        return None  # of a recording rule, whose operations are unknown
+        return None  # a recording rule, whose operations are unknown
     if name in _NAMED_OTHERWISE:
         return _NAMED_OTHERWISE[name]
     if name.endswith(("_count", "_bucket")):
@@ -54,6 +54,7 @@ def _infer_name_unit(name: str) -> units.Unit | None:
 
 
 def _infer_call_unit(expr: promql_parser.Call) -> units.Unit | None:
+    """Return the unit of a function's result; None if it is not known."""
     name = expr.func.name
     if name == "time":
         return units.SECONDS
@@ -71,7 +72,7 @@ def _infer_call_unit(expr: promql_parser.Call) -> units.Unit | None:
 
 
 def _infer_histogram_unit(expr: promql_parser.Expr) -> units.Unit | None:
-    """Return the unit of the observations of a histogram."""
+    """Return the unit of the values that a histogram observes."""
     for part in query_tree.walk_query(expr):
         if isinstance(part, promql_parser.VectorSelector):
             return _infer_name_unit((part.name or "").removesuffix("_bucket"))
@@ -79,6 +80,7 @@ def _infer_histogram_unit(expr: promql_parser.Expr) -> units.Unit | None:
 
 
 def _infer_operation_unit(expr: promql_parser.BinaryExpr) -> units.Unit | None:
+    """Return the unit of a binary operation's result; None if it is not known."""
     operator = str(expr.op)
     if operator in functions.UNIT_KEEPING_OPERATORS:
         is_answer = expr.modifier is not None and expr.modifier.return_bool
@@ -112,7 +114,7 @@ def _is_number_literal(expr: promql_parser.Expr) -> bool:
 
 
 def _is_unit_keeping_factor(factor: promql_parser.Expr) -> bool:
-    """Return whether a factor keeps the unit; `/ 300` may mean seconds, `* 8` converts to bits."""
+    """Return whether a factor keeps the unit; `/ 300` can mean seconds, `* 8` converts to bits."""
     match factor:
         case promql_parser.ParenExpr() | promql_parser.UnaryExpr():
             return _is_unit_keeping_factor(factor.expr)
@@ -128,7 +130,7 @@ def is_in_percent(expr: promql_parser.Expr) -> bool:
 
 
 def _infer_scale(expr: promql_parser.Expr) -> float | None:
-    """Return the factor by which values exceed shares; None for a literal, which has no scale."""
+    """Return the scale of values: for example 1 for shares, 100 for percent; None for a literal."""
     match expr:
         case promql_parser.NumberLiteral():
             return None
@@ -151,6 +153,7 @@ def _infer_scale(expr: promql_parser.Expr) -> float | None:
 
 
 def _infer_operation_scale(expr: promql_parser.BinaryExpr) -> float | None:
+    """Return the scale of a binary operation's result; None if no operand determines it."""
     left, right = _infer_factor_scale(expr.lhs), _infer_factor_scale(expr.rhs)
     match str(expr.op):
         case "*":
@@ -163,7 +166,7 @@ def _infer_operation_scale(expr: promql_parser.BinaryExpr) -> float | None:
 
 
 def _infer_factor_scale(side: promql_parser.Expr) -> float:
-    """Return the scale of a factor; a literal has scale 1, except 100."""
+    """Return the scale of a factor; a literal has scale 1, except the literal 100."""
     if isinstance(side, promql_parser.NumberLiteral):
         return _PERCENT if side.val == _PERCENT else 1.0
     return _infer_scale(side) or 1.0

@@ -57,7 +57,7 @@ FUNCTIONS: dict[str, str] = {
     "topk": "topk(k, v): the k largest; the selection changes from one moment to the next",
     "vector": "vector(s): a number as a series without labels",
 }
-"""Name -> its call and its result."""
+"""Name of a function or aggregation -> its call and a description of its result."""
 
 KEYWORDS = (
     *("by", "without", "on", "ignoring", "group_left", "group_right", "offset", "bool"),
