@@ -1,8 +1,8 @@
 """The policy language: from text to checked program.
 
-The package imports neither NumPy nor any code that calls Kubernetes. The only files that it reads
-are those installed with it (grammar, documentation) and the time zone database. A text passes
-through these modules and folders; each uses only those before it:
+The package imports neither NumPy nor code that calls Kubernetes. It reads only the files installed
+with it (grammar, documentation) and the time zone database. A text passes through these modules and
+packages; each imports only the ones above it:
 
     source, text_limits   texts and places in them; limits on the content of a text
     words                 keywords, names, numbers and characters

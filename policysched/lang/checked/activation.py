@@ -1,4 +1,4 @@
-"""When a rule is active: weekly time windows (`during`) and an expiry date (`expires`)."""
+"""The times at which a rule is active: weekly windows (`during`) and an expiry date (`expires`)."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ import zoneinfo
 
 MINUTES_PER_DAY = 24 * 60
 _LOOK_AHEAD_DAYS = 8
-"""A weekly window starts and ends within seven days; overnight windows need one day more."""
+"""Days to search for the next change: one week, and one more day for overnight windows."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class TimeWindow:
-    """A range of minutes of the day on some weekdays.
+    """A time range that repeats on some weekdays.
 
     Attributes:
         weekdays: days on which the window starts; Monday is 0.
@@ -27,7 +27,7 @@ class TimeWindow:
     end_minute: int
 
     def contains_local_time(self, weekday: int, minute: int) -> bool:
-        """Return whether a local time is inside the window."""
+        """Return whether a local time is inside the window; `minute` counts from midnight."""
         if self.start_minute < self.end_minute:
             return weekday in self.weekdays and self.start_minute <= minute < self.end_minute
         if minute >= self.start_minute:
@@ -37,12 +37,12 @@ class TimeWindow:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class RuleActivation:
-    """When a rule is active.
+    """The times at which a rule is active.
 
     Attributes:
-        windows: the rule is active inside any of these; empty for always.
+        windows: the rule is active inside any of these; always active if empty.
         timezone: IANA name of the time zone of the windows.
-        expires_at: seconds since the epoch from which the rule is never active, or None.
+        expires_at: time in seconds since the epoch at which the rule expires; None for no expiry.
     """
 
     windows: tuple[TimeWindow, ...]
@@ -66,6 +66,7 @@ class RuleActivation:
         return next((time for time in times if self.is_active(time) != before), None)
 
     def _list_boundaries(self, now: float) -> list[float]:
+        """Return the expiry time and window boundaries near `now`, in seconds since the epoch."""
         times = [] if self.expires_at is None else [self.expires_at]
         zone = _get_time_zone(self.timezone)
         today = datetime.datetime.fromtimestamp(now, zone).date()
@@ -83,5 +84,5 @@ class RuleActivation:
 
 
 def _get_time_zone(name: str) -> datetime.tzinfo:
-    """Return the time zone; UTC works even without a time zone database on the machine."""
+    """Return the time zone; UTC works even if the machine has no time zone database."""
     return datetime.UTC if name == "UTC" else zoneinfo.ZoneInfo(name)

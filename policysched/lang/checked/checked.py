@@ -1,12 +1,12 @@
 """The meaning of a policy: the input of the compiler.
 
-Everything is resolved. Params and lets are substituted, names refer to their definitions, omitted
-clauses have their defaults, numbers are in the canonical scale of `policysched.units` (bytes,
-milli-cores, seconds, ratios 0..1), and label operators are the six of Kubernetes. The only thing
-that can fail at run time is that data is missing; `on_missing` and `missing_points` decide then.
-Selectors are in `checked_selector`, expressions in `checked_expr`.
+Params and lets are substituted, names refer to their definitions, omitted clauses have their
+defaults, numbers are in the canonical scale of `policysched.units` (bytes, milli-cores, seconds,
+ratios 0..1), and label operators are the six of Kubernetes. At run time, evaluation can fail only
+because data is missing; `on_missing` and `missing_points` define the result in this case. Selectors
+are in `checked_selector`, expressions in `checked_expr`.
 
-The order of the tuples below has no meaning. It is the order of the text, for display.
+The tuples below are in text order, for display; their order has no other meaning.
 """
 
 from __future__ import annotations
@@ -25,8 +25,9 @@ class PlacedCost:
     """The expected effect of a recently placed pod on the metric of its node, for a limited time.
 
     Attributes:
-        value: in canonical scale; reads only the pod and facts of the node.
-        seconds: how long the value is added after the pod was scheduled.
+        value: in canonical scale; reads only the pod and properties of the node that do not change
+            when the pod is placed.
+        seconds: time after scheduling during which the value is added.
     """
 
     value: checked_expr.TypedExpr
@@ -39,25 +40,25 @@ class CheckedMetric:
 
     Attributes:
         key: unique in the program: the name, or `name@hash` if the params of a profile change the
-            query; equal keys mean equal queries.
-        name: as declared.
-        unit: of the value; `cores` are whole cores, as the query returns them.
+            metric; equal keys mean equal queries.
+        name: the declared name.
+        unit: unit of the value; `cores` are whole cores, as the query returns them.
         promql: the query with params substituted.
         target: `node`, or `cluster` for cluster policies.
-        label: label of the result that names the node (or cluster).
+        label: label in the query's result whose value identifies the node (or cluster).
         refresh_seconds: time between two queries.
-        max_age_seconds: samples older than this, by their own timestamp, count as missing.
-        missing_action: the effect of a node without a sample in `reject`; a clause overrides it.
-        missing_points: the points of a node without a sample in `score`; a clause overrides it.
-        source_name: name of the source, None for the default one.
-        low: values below count as missing, in the scale of the query; None for no bound.
-        high: values above count as missing; None for no bound.
-        window: the samples that are aggregated to the value; a clause overrides it. None for the
+        max_age_seconds: samples count as missing if their measurement is older than this.
+        missing_action: what `reject` does with a node without a sample; a clause overrides it.
+        missing_points: the points from `score` for a node without a sample; a clause overrides it.
+        source_name: name of the source; None for the default source.
+        low: lower values count as missing; in the scale of the query. None for no bound.
+        high: higher values count as missing; in the scale of the query. None for no bound.
+        window: aggregates several samples to the value; a clause overrides it. None to use the
             newest sample.
         placed: the load that recently placed pods add to the value.
         fallback: replaces a missing value, in canonical scale. The checker has already inserted it
-            wherever the metric is read.
-        span: of the name in its declaration.
+            into every expression that reads the metric.
+        span: range of the name in the declaration.
     """
 
     key: str
@@ -84,19 +85,19 @@ class CheckedMetric:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class RuleHead:
-    """The attributes that all rules have.
+    """The attributes that all kinds of rules share.
 
     Attributes:
-        name: stable display name, unique in the program: `policy/name` with the name given by `as`,
-            else `policy/KIND@hash` with the hash of the rule's canonical text.
+        name: stable display name, unique in the program: `policy/name` if `as` names the rule,
+            otherwise `policy/KIND@hash` with a hash of the rule's canonical text.
         policy: name of the policy.
         kind: the keyword with which the rule starts: nodeAffinity, podAffinity, podAntiAffinity,
             topologySpread, tolerate, reject, score, clusterAffinity.
-        given_name: the name given by `as`, or None.
+        given_name: the name from `as`, or None.
         text: canonical text on one line, for explanations.
-        message: the message for a node that the rule rejects, or None.
-        active: when the rule is active (`during`, `expires`); None for always.
-        span: of the whole statement.
+        message: the user's message for a node that the rule rejects, or None.
+        active: the times at which the rule is active (`during`, `expires`); None for always.
+        span: range of the whole statement.
     """
 
     name: str
@@ -111,7 +112,7 @@ class RuleHead:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class NodeAffinityRule:
-    """Nodes must match (required), or matching nodes get 100 points and others 0 (preferred).
+    """Requires that nodes match, or (preferred) gives matching nodes 100 points and others 0.
 
     Attributes:
         weight: 1..100 for preferred; None makes the rule required.
@@ -124,12 +125,12 @@ class NodeAffinityRule:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class PodAffinityRule:
-    """The pod must or should be near the pods of a set, or not near them if `anti`.
+    """Requires or prefers nodes near the pods of a set, or away from them if `anti`.
 
-    Required terms are ANDed, as in Kubernetes, and a required anti term also repels later pods.
-    Preferred: the raw score is the number of matching pods in the node's domain, normalised by
-    minimum and maximum over the feasible nodes. If all are equal, the points are 0. `anti` reverses
-    the points.
+    Required terms are ANDed, as in Kubernetes, and a required anti term also repels later pods. For
+    preferred terms, the raw score is the number of matching pods in the node's domain, normalised
+    by minimum and maximum over the feasible nodes. If all raw scores are equal, the points are 0.
+    `anti` reverses the points.
 
     Attributes:
         weight: 1..100 for preferred; None makes the rule required.
@@ -144,12 +145,12 @@ class PodAffinityRule:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class TopologySpreadRule:
-    """A topology spread constraint; the fields have the meaning of Kubernetes.
+    """A topology spread constraint; the fields mean the same as in Kubernetes.
 
     Attributes:
         min_domains: 1 if not given.
-        when_unsatisfiable: DoNotSchedule filters, ScheduleAnyway scores.
-        weight: 1..100 for ScheduleAnyway, else None.
+        when_unsatisfiable: DoNotSchedule filters nodes, ScheduleAnyway scores them.
+        weight: 1..100 for ScheduleAnyway, otherwise None.
     """
 
     head: RuleHead
@@ -165,7 +166,7 @@ class TopologySpreadRule:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class TolerationRule:
-    """Tolerations added to those of the pod; effects are NoSchedule or PreferNoSchedule."""
+    """Adds tolerations to the pod's own, with the effects NoSchedule or PreferNoSchedule."""
 
     head: RuleHead
     patterns: tuple[checked_selector.TaintPattern, ...]
@@ -176,10 +177,10 @@ class RejectRule:
     """Rejects the nodes on which the condition holds.
 
     Attributes:
-        on_missing: the value of a condition whose truth depends on missing data: false for `allow`,
+        on_missing: the result if missing data leaves the condition undecided: false for `allow`,
             true for `reject`. None if no data can be missing.
-        until: with hysteresis, the condition under which a rejected node is accepted again. Both
-            conditions then read a metric, and neither reads the incoming pod.
+        until: the condition under which a rejected node is accepted again (hysteresis), or None.
+            With `until`, both conditions read a metric, and neither reads the incoming pod.
     """
 
     head: RuleHead
@@ -190,7 +191,7 @@ class RejectRule:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class LinearNormalization:
-    """Points from 0 at `low` to 100 at `high` (`prefer low`: from 100 to 0), clamped outside."""
+    """Linear points: 0 at `low`, 100 at `high` (reversed for `prefer low`), clamped outside."""
 
     low: float
     high: float
@@ -198,10 +199,10 @@ class LinearNormalization:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class MinMaxNormalization:
-    """Points by position between the smallest and the largest value of the feasible nodes.
+    """Linear points between the smallest and the largest value of the feasible nodes.
 
-    With span = max(largest - smallest, floor), the points are 100 (v - smallest) / span for
-    `prefer high` and 100 (largest - v) / span for `prefer low`. If span is 0, all are 0.
+    With span = max(largest - smallest, floor), the points are 100 (v - smallest) / span for `prefer
+    high` and 100 (largest - v) / span for `prefer low`. If span is 0, all points are 0.
     """
 
     floor: float
@@ -209,19 +210,23 @@ class MinMaxNormalization:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class RankNormalization:
-    """Points by rank among the distinct values: worst 0, best 100, even steps; one value: 0."""
+    """Points by rank among the distinct values: even steps from 0 to 100; a single value gets 0."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class MaxNormalization:
-    """100 v / largest (prefer low: 100 - that); negative values count as 0; largest 0: all 0."""
+    """Points relative to the largest value of the feasible nodes.
+
+    The points are 100 v / largest for `prefer high`, and 100 minus this for `prefer low`. Negative
+    values count as 0. If the largest value is 0, all points are 0.
+    """
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class ShapeNormalization:
-    """Points by linear interpolation between (value, points), constant outside.
+    """Points by linear interpolation between pairs of (value, points), constant outside.
 
-    The shape itself contains the direction, so the rule has no `prefer`.
+    The shape itself defines the direction, so the rule has no `prefer`.
 
     Attributes:
         points: strictly increasing values, each with points 0..100.
@@ -241,14 +246,14 @@ Normalization: TypeAlias = (
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class ExpressionScoreRule:
-    """Points from a number, or 100 and 0 from a condition.
+    """Points from a number, or from a condition: 100 if true, 0 if false.
 
     Attributes:
         value: a number or a condition; a number that is not finite counts as missing.
-        prefer: None for ShapeNormalization and for conditions (true is 100).
-        normalization: over the feasible nodes of the pod; None for conditions.
+        prefer: None for ShapeNormalization and for conditions.
+        normalization: how numbers become points; None for conditions.
         missing_points: final points 0..100 of nodes without a value. None if no value can be
-            missing; a number that is not finite then gets 0.
+            missing; nodes whose number is not finite then get 0.
         weight: 1..100.
     """
 
@@ -262,12 +267,13 @@ class ExpressionScoreRule:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class ResourceScoreRule:
-    """A resource strategy of NodeResourcesFit as a separate score, independent of that plugin.
+    """A scoring strategy of NodeResourcesFit as a score of its own, independent of that plugin.
 
     Attributes:
-        resources: (resource, weight), with the strategy's own weights 1..100.
-        shape: for RequestedToCapacityRatio: (utilization 0..100, points 0..100), increasing.
-        weight: 1..100, of this score in the total.
+        resources: (resource, weight) with the weights 1..100 inside the strategy.
+        shape: for RequestedToCapacityRatio, (utilization 0..100, points 0..100) in increasing
+            order.
+        weight: weight of this score in the total, 1..100.
     """
 
     head: RuleHead
@@ -289,7 +295,7 @@ Rule: TypeAlias = (
 
 
 def list_expressions(rule: Rule) -> tuple[checked_expr.TypedExpr, ...]:
-    """Return the conditions of a reject rule or the value of a score, () for other rules."""
+    """Return the conditions of a reject rule or the value of a score; () for other rules."""
     match rule:
         case RejectRule(condition=condition, until=until):
             return (condition,) if until is None else (condition, until)
@@ -301,7 +307,7 @@ def list_expressions(rule: Rule) -> tuple[checked_expr.TypedExpr, ...]:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class DisabledRule:
-    """`disable policy.rule`: the rule does not apply to pods that the disabling policy selects.
+    """`disable policy.rule`: turns the rule off for pods that the disabling policy selects.
 
     Attributes:
         policy: name of the policy that contains the rule.
@@ -318,11 +324,11 @@ class CheckedPolicy:
     """One policy or cluster policy.
 
     Attributes:
-        mode: `enforce`, or `shadow` for a policy that is evaluated but decides nothing.
+        mode: `enforce`, or `shadow` to evaluate the policy without any effect on decisions.
         scope: the pods or resources to which the policy applies.
-        span: of the name in its declaration.
-        clusters: the statements of a clusterPolicy other than rules; its rules are about clusters.
-            None for a policy about pods and nodes.
+        span: range of the name in the declaration.
+        clusters: the statements of a clusterPolicy other than rules; None for a policy about pods
+            and nodes.
     """
 
     name: str
@@ -349,8 +355,8 @@ class PluginSetting:
     """`plugin NAME weight N args {…}` of a profile.
 
     Attributes:
-        weight: 1..100, None for the plugin's default.
-        args: arguments with the structure of the plugin's YAML, None if not given.
+        weight: 1..100; None for the plugin's default.
+        args: arguments with the structure of the plugin's YAML; None if not given.
     """
 
     name: str
@@ -361,24 +367,23 @@ class PluginSetting:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class CheckedProfile:
-    """The policies and plugins that decide for one scheduler name.
+    """The policies and plugins that schedule the pods of one scheduler name.
 
     Attributes:
-        name: the schedulerName; None for the single profile that is implied if the text declares
-            none.
-        policies: resolved with the params of this profile, so they may differ between profiles.
-        metrics: the metrics that the policies read, by key.
+        name: the schedulerName; None for the implied profile of a text without profiles.
+        policies: resolved with the params of this profile, so they can differ between profiles.
+        metrics: the metrics that the policies read.
         plugins: built-in or third-party plugins that are enabled, weighted or given arguments.
         disabled: plugins that are off at every extension point.
-        disabled_scores: plugins with only their score off.
-        disable_all_scores: all built-in scores are off, except those of `plugins` with a weight.
-        builtin_weight: factor of the weight of every built-in score, 1..100.
+        disabled_scores: plugins of which only the score is off.
+        disable_all_scores: whether all built-in scores are off, except for `plugins` with a weight.
+        builtin_weight: factor 1..100 for the weight of every built-in score.
         on_outage: `skip` ignores a rule whose metric has no valid sample on any node; `hold` keeps
             its pods pending.
-        params: values in this profile.
-        span: of the name, None for the implied profile.
-        cluster_policies: its clusterPolicies, for the scheduler of a Karmada control plane.
-        cluster_metrics: the metrics that the cluster policies read, by key.
+        params: all params with their values in this profile.
+        span: range of the name; None for the implied profile.
+        cluster_policies: clusterPolicies, for the scheduler of a Karmada control plane.
+        cluster_metrics: the metrics that the clusterPolicies read.
     """
 
     name: str | None
@@ -401,11 +406,10 @@ class CheckedParam:
     """A param with its value.
 
     Attributes:
-        type: name of the type as declared (`duration`, `string`, or a unit).
-        unit: None for strings.
+        type: the declared type (`duration`, `string`, or a unit).
+        unit: unit of `value`; None for strings.
         value: canonical number, or the string.
-        promql: the value as it is written into a query: durations and numbers as they are, strings
-            escaped.
+        promql: the value in PromQL notation, for insertion into queries; strings are escaped.
     """
 
     name: str
@@ -421,12 +425,12 @@ class CheckedProgram:
     """All policy texts that were checked together, ready for the compiler.
 
     Attributes:
-        params: with their values outside of profiles.
-        metrics: every declared metric, with those params.
-        policies: every policy, with those params; a policy in no profile has no effect.
-        profiles: at least one.
-        content_hash: 12 hex digits over the texts and the given params; changes with any of them.
-        cluster_policies: every clusterPolicy, with those params.
+        params: all params with their values outside profiles.
+        metrics: every declared metric, resolved with `params`.
+        policies: every policy, resolved with `params`; a policy in no profile has no effect.
+        profiles: at least one profile.
+        content_hash: 12 hex digits; identifies the texts and the given params.
+        cluster_policies: every clusterPolicy, resolved with `params`.
     """
 
     params: tuple[CheckedParam, ...]
@@ -438,13 +442,13 @@ class CheckedProgram:
 
     @property
     def sources(self) -> tuple[str, ...]:
-        """Names of the metric sources that metrics use, sorted; the default source has no name."""
+        """Sorted names of the sources that metrics use, without the default source."""
         read = [*self.metrics, *(metric for each in self.profiles for metric in each.metrics)]
         return tuple(sorted({m.source_name for m in read if m.source_name is not None}))
 
     @property
     def decides_all_pods(self) -> bool:
-        """Whether some profile decides for pods whose schedulerName matches no profile."""
+        """Whether a profile also schedules pods whose schedulerName matches no profile."""
         names = [each.name for each in self.profiles]
         return None in names or find_fallback_profile(names) is not None
 
@@ -456,7 +460,7 @@ DEFAULT_SCHEDULER_NAME: Final = "policysched"
 def find_fallback_profile(names: Collection[str | None]) -> str | None:
     """Return the name of the profile for pods whose schedulerName matches no profile, or None.
 
-    It is the only profile, or among several the one with the default name.
+    This is the only profile, or the profile with the default name if there are several.
     """
     if len(names) == 1:
         return next(iter(names))

@@ -1,7 +1,7 @@
 """The statements of a clusterPolicy other than rules, in checked form.
 
-They fill in only those fields that the placement of a binding leaves empty; the fields that are set
-in Karmada take precedence.
+They fill in only fields that the placement of a binding leaves empty; fields that are set in
+Karmada take precedence.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ class OrderedClusterGroup:
 
     Attributes:
         name: unique in the policy; reported in the binding's `schedulerObservingAffinityName`.
-        selector: selects the clusters.
+        selector: matches the clusters of the group.
     """
 
     name: str
@@ -45,13 +45,14 @@ class ClusterSpreadConstraint:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class ReplicaDivisionStrategy:
-    """`replicas …`: the division of replicas among clusters.
+    """`replicas …`: how replicas are divided among clusters.
 
     Attributes:
         kind: with Duplicated, every cluster gets all replicas.
-        weights: (cluster, weight) of `Weighted (m1: 2, m2: 1)`.
-        dynamic: `Weighted AvailableReplicas`, or `Weighted by score`.
-        rule: `RuleHead.name` of the score to divide by; None for the sum of the policy's scores.
+        weights: (cluster, weight) pairs from `Weighted (m1: 2, m2: 1)`.
+        dynamic: set for `Weighted AvailableReplicas` and `Weighted by score`.
+        rule: `RuleHead.name` of the score that serves as weight; None for the sum of the policy's
+            scores.
     """
 
     kind: Literal["Duplicated", "Aggregated", "Weighted"]
@@ -63,7 +64,7 @@ class ReplicaDivisionStrategy:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class ClusterPlacement:
-    """The statements of a clusterPolicy about placement that are not rules.
+    """The placement statements of a clusterPolicy, that is, all statements except rules.
 
     Attributes:
         groups: in the order in which they are tried; empty if all clusters form one group.

@@ -1,9 +1,9 @@
 """Typed expressions: the numbers and conditions of `reject` and `score`, resolved.
 
-Each node has `unit` (None for conditions) and `span`. Numbers are in the canonical scale of
-`policysched.units`. A number may be missing: a metric without a valid sample, a label that is not a
-number, a division by zero. Arithmetic with a missing operand is missing. Comparisons, `and`, `or`
-and `not` use Kleene logic.
+Each node has a `unit` (None for conditions) and a `span`. Numbers are in the canonical scale of
+`policysched.units`. A number can be missing: a metric without a valid sample, a label that is not a
+number, a division by zero. The result of arithmetic with a missing operand is missing. Comparisons,
+`and`, `or` and `not` use Kleene logic.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ class Const:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class MetricWindow:
-    """`over 10m max`: the aggregation of the samples of some time to one value.
+    """`over 10m max`: aggregates the samples within a period to one value.
 
     Attributes:
-        seconds: length of the window, back from the newest sample of the node.
+        seconds: length of the window, which ends at the newest sample of the node.
         function: avg, min, max or quantile.
-        quantile: 0..1, for quantile.
+        quantile: the quantile 0..1; used only if `function` is quantile.
     """
 
     seconds: float
@@ -45,13 +45,13 @@ class MetricWindow:
 class MetricRef:
     """The metric's value for the node, in the scale of the query (cores are whole cores).
 
-    Only this leaf is in the scale of the query: the checker wraps metrics in cores in a
-    multiplication by 1000. It also wraps a metric with a fallback in a `ValueWithFallback`.
+    Only this node is in the scale of the query: the checker multiplies metrics in cores by 1000. It
+    also wraps a metric that has a fallback in a `ValueWithFallback`.
 
     Attributes:
         metric: `CheckedMetric.key`.
-        window: the samples that are aggregated to the value; None for the newest one.
-        grows: whether recently placed pods add to it (`CheckedMetric.placed`).
+        window: aggregates several samples to the value; None to use the newest sample.
+        grows: whether recently placed pods add to the value (`CheckedMetric.placed`).
     """
 
     metric: str
@@ -66,8 +66,8 @@ class NodeResource:
     """A resource of the node in canonical scale; 0 for a resource that the node does not have.
 
     Attributes:
-        kind: `allocatable`; `requested`: by the pods on the node, including assumed pods but not
-            the incoming pod; `free`: allocatable - requested, may be negative.
+        kind: `allocatable`; `requested` by the pods on the node, including assumed pods but not the
+            incoming pod; `free`, which is allocatable - requested and can be negative.
         resource: `cpu`, `memory`, `pods`, `ephemeral-storage`, `hugepages-2Mi`, `nvidia.com/gpu`…
     """
 
@@ -79,7 +79,7 @@ class NodeResource:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class PodRequests:
-    """The incoming pod's effective request (init containers, overhead), 0 if it requests none."""
+    """The incoming pod's effective request (init containers, overhead); 0 without a request."""
 
     resource: str
     unit: units.Unit
@@ -88,7 +88,7 @@ class PodRequests:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class PodLimits:
-    """The incoming pod's effective limit; missing if the pod has none."""
+    """The incoming pod's effective limit; missing if the pod has no limit."""
 
     resource: str
     unit: units.Unit
@@ -97,7 +97,7 @@ class PodLimits:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class PodPriority:
-    """`spec.priority` of the incoming pod, 0 if unset."""
+    """The incoming pod's `spec.priority`; 0 if unset."""
 
     unit: units.Unit
     span: source.Span = dataclasses.field(compare=False, repr=False)
@@ -105,7 +105,7 @@ class PodPriority:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class NodeLabelNumber:
-    """A label of the node as a decimal number; missing if it is absent or not a finite number."""
+    """A node label as a decimal number; missing if the label is absent or not a finite number."""
 
     key: str
     unit: units.Unit
@@ -114,7 +114,7 @@ class NodeLabelNumber:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class ArithmeticOperation:
-    """`left operator right`; a division by zero is missing. `-x` is represented as 0 - x."""
+    """`left operator right`; the result of a division by zero is missing. `-x` becomes 0 - x."""
 
     operator: Literal["+", "-", "*", "/"]
     left: TypedExpr
@@ -125,13 +125,13 @@ class ArithmeticOperation:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class NumberFunctionCall:
-    """A function of numbers.
+    """A call of a function with numbers as arguments.
 
     Attributes:
         function: `min` and `max` of two or more arguments; `abs`, `floor` and `ceil` of one; `mod`
             of two (the result has the sign of the divisor; missing if the divisor is 0). `floor`
-            and `ceil` apply to the number as written in the language: if the canonical scale
-            differs, the checker has added a division and a multiplication around them.
+            and `ceil` apply to the number as users write it: if the canonical scale differs, the
+            checker has added a division and a multiplication around them.
     """
 
     function: Literal["min", "max", "abs", "floor", "ceil", "mod"]
@@ -152,7 +152,7 @@ class ValueWithFallback:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Compare:
-    """A condition: `left comparator right`, both in the same canonical scale."""
+    """A comparison `left comparator right` of two numbers in the same canonical scale."""
 
     comparator: checked_selector.Comparator
     left: TypedExpr
@@ -163,7 +163,7 @@ class Compare:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class NodeMatch:
-    """A condition: the node matches the selector. Never missing."""
+    """True if the node matches the selector; never missing."""
 
     selector: checked_selector.Selector
     span: source.Span = dataclasses.field(compare=False, repr=False)
@@ -172,7 +172,7 @@ class NodeMatch:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class PodMatch:
-    """A condition: the incoming pod matches the selector. Never missing."""
+    """True if the incoming pod matches the selector; never missing."""
 
     selector: checked_selector.Selector
     span: source.Span = dataclasses.field(compare=False, repr=False)
@@ -264,7 +264,7 @@ def reads_pod(expr: TypedExpr) -> bool:
 
 
 def compute_depth(expr: TypedExpr) -> int:
-    """Return the number of levels of the expression, 1 for a leaf."""
+    """Return the number of levels in the expression; 1 for a leaf."""
     return 1 + max((compute_depth(child) for child in list_operands(expr)), default=0)
 
 

@@ -26,12 +26,12 @@ ResourceField: TypeAlias = Literal["apiVersion", "kind", "resourceName"]
 class LabelRequirement:
     """A requirement on one label of the selected object, with the semantics of Kubernetes.
 
-    NotIn also matches if the key is absent. Gt and Lt match only if the label's value is a decimal
-    int64 (apimachinery pkg/labels/selector.go, Requirement.Matches).
+    NotIn also matches an object without the label. Gt and Lt match only if the label's value is a
+    decimal int64 (apimachinery pkg/labels/selector.go, Requirement.Matches).
 
     Attributes:
-        values: sorted and without duplicates for In and NotIn; none for Exists and DoesNotExist;
-            one decimal int64 for Gt and Lt (`>= 5` has become Gt 4).
+        values: sorted and without duplicates for In and NotIn; empty for Exists and DoesNotExist;
+            one decimal int64 for Gt and Lt (the checker converts `>= 5` to Gt 4).
     """
 
     key: str
@@ -42,7 +42,7 @@ class LabelRequirement:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class AnnotationRequirement:
-    """A requirement on one annotation of a pod; operators and semantics are those of labels."""
+    """A requirement on one annotation of a pod, with the operators and semantics of labels."""
 
     key: str
     operator: LabelOperator
@@ -56,10 +56,10 @@ class FieldRequirement:
 
     Attributes:
         field: `image` has several values, one for each container (including init containers): In
-            matches if any of them is in the set, NotIn if none is. An image is compared as in the
-            pod spec and as its repository without tag and digest; `*` in a value matches any
-            characters. `zone` has the zones of a cluster, "" if there are none. The other fields
-            have one value, "" if unset; `ownerKind` is the kind of the controlling owner.
+            matches if any image is in the set, NotIn if no image is. Both the image as in the pod
+            spec and its repository without tag and digest are compared; `*` in a value matches any
+            characters. `zone` has the zones of a cluster, or "" without zones. Other fields have
+            one value, "" if unset; `ownerKind` is the kind of the controlling owner.
         operator: In or NotIn.
         values: sorted, without duplicates.
     """
@@ -72,12 +72,13 @@ class FieldRequirement:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class NumberRequirement:
-    """A comparison of a number of the pod with a constant.
+    """A comparison of the pod's priority, requests or limits with a constant.
 
     Attributes:
         resource: name of the resource whose effective request is compared (0 if not requested);
             None for the pod's priority.
-        amount: `limits` compares the effective limit instead; a pod without a limit does not match.
+        amount: `limits` compares the effective limit instead of the request; a pod without a limit
+            does not match.
         value: in the canonical scale of the resource; the number itself for the priority.
     """
 
@@ -92,14 +93,14 @@ class NumberRequirement:
 class TaintPattern:
     """A pattern of taints, for `tolerate` and `tainted`.
 
-    A taint matches if its key is equal, its effect is one of `effects` and its value fits the
-    operator. Equal requires an equal value. Gt and Lt require that the taint's value is a decimal
-    int64 that is greater or less than `value` (KEP-5471: the taint's value is on the left).
+    A taint matches if its key is equal, its effect is in `effects` and its value satisfies the
+    operator. Equal requires an equal value. Gt and Lt require a taint value that is a decimal int64
+    greater or less than `value` (KEP-5471: the taint's value is on the left).
 
     Attributes:
         value: "" for Exists; a decimal int64 for Gt and Lt.
-        effects: if the text names no effect, NoSchedule and PreferNoSchedule for `tolerate` and all
-            three for `tainted`.
+        effects: the matching effects; by default, NoSchedule and PreferNoSchedule for `tolerate`,
+            and all three effects for `tainted`.
     """
 
     key: str
@@ -111,7 +112,7 @@ class TaintPattern:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class TaintRequirement:
-    """The node has a taint that matches the pattern."""
+    """Matches if the node has a taint that matches the pattern."""
 
     pattern: TaintPattern
     span: source.Span = dataclasses.field(compare=False, repr=False)
@@ -119,21 +120,21 @@ class TaintRequirement:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class SelectorConjunction:
-    """All operands match; without operands, everything matches (`EVERYTHING`)."""
+    """Matches if all operands match; without operands, it matches everything (`EVERYTHING`)."""
 
     operands: tuple[Selector, ...]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class SelectorDisjunction:
-    """At least one of two or more operands matches."""
+    """Matches if at least one of two or more operands matches."""
 
     operands: tuple[Selector, ...]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class SelectorNegation:
-    """The operand does not match."""
+    """Matches if the operand does not match."""
 
     operand: Selector
 
@@ -148,20 +149,20 @@ Requirement: TypeAlias = (
 Selector: TypeAlias = SelectorConjunction | SelectorDisjunction | SelectorNegation | Requirement
 """A selector on a pod, a node, a namespace, a cluster or a resource.
 
-These requirements occur:
+The kind of object determines which requirements can occur:
 
 - pods: all except TaintRequirement, with fields of PodField
 - nodes: LabelRequirement, TaintRequirement, and FieldRequirement of `nodeName`
 - namespaces: LabelRequirement
-- clusters: those of nodes, with fields of ClusterField
-- resources: those of pods, with fields of ResourceField
+- clusters: the same as for nodes, with fields of ClusterField
+- resources: the same as for pods, with fields of ResourceField
 """
 
 EVERYTHING = SelectorConjunction(())
 
 
 def walk_requirements(selector: Selector) -> Iterator[Requirement]:
-    """Yield the requirements in a selector, in the order of the text."""
+    """Yield the requirements in a selector, in text order."""
     match selector:
         case SelectorConjunction(operands=operands) | SelectorDisjunction(operands=operands):
             for operand in operands:
@@ -174,12 +175,12 @@ def walk_requirements(selector: Selector) -> Iterator[Requirement]:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class NamespaceSet:
-    """A set of namespaces: the union of `names` and of the namespaces that `selector` matches.
+    """A set of namespaces: `names` and the namespaces that `selector` matches.
 
     Attributes:
-        names: sorted.
-        selector: follows changes of namespace labels; EVERYTHING for all namespaces, None without a
-            selector.
+        names: sorted names.
+        selector: evaluated against the current namespace labels; EVERYTHING for all namespaces,
+            None without a selector.
     """
 
     names: tuple[str, ...]
@@ -192,7 +193,7 @@ class PolicyPodScope:
 
     Attributes:
         namespaces: None for all namespaces.
-        where: selector on the pod.
+        where: selector that pods in these namespaces must match.
     """
 
     namespaces: NamespaceSet | None
@@ -205,14 +206,15 @@ class PodSelection:
 
     Attributes:
         kind: `self`: pods that the policy selects (its PolicyPodScope). `sameWorkload`: pods with
-            the same controlling owner as the incoming pod; if it has none, pods without an owner
-            that have the same pod-template-hash label. `where`: pods that `selector` matches.
-        selector: set for `where`.
+            the same controlling owner as the incoming pod; if the incoming pod has no owner, pods
+            without an owner that have the same pod-template-hash label. `where`: pods that
+            `selector` matches.
+        selector: set if `kind` is `where`.
         namespaces: None for the namespace of the incoming pod (of the pod that carries the term).
-        match_label_keys: counted pods have the incoming pod's value of each of these labels; a key
-            that the incoming pod lacks is ignored (KEP-3633).
-        mismatch_label_keys: counted pods have the label with a different value than the incoming
-            pod; a key that the incoming pod lacks is ignored.
+        match_label_keys: counted pods must have the same values of these labels as the incoming
+            pod; a key that the incoming pod lacks is ignored (KEP-3633).
+        mismatch_label_keys: counted pods must have these labels with different values from the
+            incoming pod; a key that the incoming pod lacks is ignored.
     """
 
     kind: Literal["self", "sameWorkload", "where"]

@@ -1,4 +1,4 @@
-"""Convert the cluster part of a profile into the form of the node part."""
+"""Convert clusterPolicies of a profile to policies, so that the node code can evaluate them."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ if TYPE_CHECKING:
 
 
 def treat_clusters_as_nodes(profile: checked.CheckedProfile) -> checked.CheckedProfile:
-    """Return the profile with its cluster policies and metrics in place of those for pods.
+    """Return the profile with its cluster policies and metrics instead of its pod policies.
 
-    Plugins are about nodes, so the result has no plugin settings and all built-in scores are off.
+    Plugins only handle nodes, so the result has no plugin settings and all built-in scores are off.
     """
     return dataclasses.replace(
         profile,

@@ -1,4 +1,4 @@
-"""Comparisons of numbers: their operators, and comparisons with a constant."""
+"""Analyse comparisons of numbers: negated and exchanged operators, and constant sides."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MIRRORED: Mapping[checked_selector.Comparator, checked_selector.Comparator] = {
     ">": "<",
     ">=": "<=",
 }
-"""The equivalent operator for exchanged sides."""
+"""Operator -> the equivalent operator after exchanging the sides."""
 NEGATED: Mapping[checked_selector.Comparator, checked_selector.Comparator] = {
     "=": "!=",
     "!=": "=",
@@ -31,13 +31,13 @@ NEGATED: Mapping[checked_selector.Comparator, checked_selector.Comparator] = {
     ">": "<=",
     ">=": "<",
 }
-"""The operator that holds if and only if the original does not."""
+"""Operator -> the operator that is true if and only if the original is false."""
 
 
 def split_constant_comparison(
     condition: checked_expr.TypedExpr,
 ) -> tuple[checked_expr.TypedExpr, checked_selector.Comparator, float | None]:
-    """Return the compared expression, the operator and the constant.
+    """Split a comparison with a constant into the expression, the operator and the constant.
 
     For any other condition, return the condition itself, "=" and None.
     """
@@ -51,7 +51,7 @@ def split_constant_comparison(
 
 
 def evaluate_constant(expr: checked_expr.TypedExpr) -> float | None:
-    """Return the value of an expression of constants, or None for other expressions."""
+    """Return the value of an expression that consists of constants; None for other expressions."""
     match expr:
         case checked_expr.Const(value=value):
             return value
@@ -65,6 +65,7 @@ def evaluate_constant(expr: checked_expr.TypedExpr) -> float | None:
 
 
 def _compute_operation(operator: str, left: float, right: float) -> float:
+    """Compute one arithmetic operation; the caller has excluded a division by zero."""
     match operator:
         case "+":
             return left + right

@@ -1,4 +1,4 @@
-"""A hash that identifies a version of the policies in decisions and in the history."""
+"""The hash that identifies a version of the policies in decisions and in the history."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _DIGITS = 12
 def hash_policy_texts_and_params(
     texts: Iterable[source.SourceText], given: Mapping[str, str]
 ) -> str:
-    """Return 12 hex digits over all texts and the params given from outside.
+    """Return the first 12 hex digits of a hash of all texts and the params given from outside.
 
     The hash does not depend on the order of the texts or on their folder.
     """

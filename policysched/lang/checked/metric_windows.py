@@ -1,15 +1,15 @@
-"""Limits on the length of windows over metrics (`over 10m max`)."""
+"""Check the length of windows over metrics (`over 10m max`)."""
 
 from __future__ import annotations
 
 from policysched.lang.checked import checked_expr
 
 MAX_SAMPLES = 1000
-"""Most samples of one node in a window; all of them are kept in memory."""
+"""Maximum number of samples of one node in a window; all of them are kept in memory."""
 
 
 def find_window_problem(window: checked_expr.MetricWindow, refresh_seconds: float) -> str:
-    """Return the problem of a window over a metric with this refresh interval, or ""."""
+    """Return why a window is invalid for a metric with this refresh interval, or ""."""
     refreshes = window.seconds / refresh_seconds
     if refreshes <= 1:
         return "a window is longer than the time between two refreshes"
@@ -20,4 +20,4 @@ def find_window_problem(window: checked_expr.MetricWindow, refresh_seconds: floa
 
 def is_doubtful_window(seconds: float, refresh_seconds: float) -> bool:
     """Return whether a window is valid but contains at most two samples."""
-    return 1 < seconds / refresh_seconds < 2  # noqa: PLR2004 - two refreshes, as in the docstring
+    return 1 < seconds / refresh_seconds < 2  # noqa: PLR2004 - two refreshes, see the docstring
