@@ -1,1 +1,1 @@
-"""From syntax tree to checked program: names, types and units, with all errors at once."""
+"""Check syntax trees: resolve names, types and units, and report all errors at once."""

@@ -18,9 +18,9 @@ _HOLDERS = {"comment": "comment", "string": "string", "promql": "query"}
 def check_suspect_characters(
     text: source.SourceText, found: diagnostic_collector.DiagnosticCollector
 ) -> None:
-    """Report control characters as errors and bidirectional ones as warnings, one per line.
+    """Report control characters as errors and bidirectional ones as warnings, at most one per line.
 
-    Outside of comments, strings and queries, the parser refuses both.
+    Outside comments, strings and queries, the parser refuses both.
     """
     lines: set[int] = set()
     for start, holder in _locate_suspect_characters(text):
@@ -38,7 +38,7 @@ def check_suspect_characters(
 
 
 def _locate_suspect_characters(text: source.SourceText) -> Iterator[tuple[int, str]]:
-    """Yield the offset of each suspect character, and the kind of lexeme that contains it."""
+    """Yield the offset of each suspect character and the kind of the lexeme that contains it."""
     unseen = control_characters.UNSEEN
     if unseen.search(text.text) is None:
         return
@@ -52,6 +52,7 @@ def _locate_suspect_characters(text: source.SourceText) -> Iterator[tuple[int, s
 def _diagnose_control_character(
     char: str, holder: str, span: source.Span
 ) -> diagnostics.Diagnostic:
+    """Return the error for a control character, with a fix that removes it."""
     return diagnostics.Diagnostic(
         "PS003",
         f"the {holder} has the control character {characters.describe_character(char)}",
@@ -63,6 +64,7 @@ def _diagnose_control_character(
 
 
 def _diagnose_bidirectional(char: str, holder: str, span: source.Span) -> diagnostics.Diagnostic:
+    """Return the warning for a bidirectional character, with a fix that removes it."""
     name = characters.describe_character(char)
     return diagnostics.Diagnostic(
         "PS807",

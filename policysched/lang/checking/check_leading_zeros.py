@@ -16,7 +16,7 @@ _ZEROS = re.compile(r"(-?)0+(?=[0-9])")
 def check_leading_zeros(
     result: parser.ParseResult, found: diagnostic_collector.DiagnosticCollector
 ) -> None:
-    """Warn of numbers with leading zeros; label values are text and may have them."""
+    """Warn of numbers with leading zeros; label values are text, so leading zeros are allowed."""
     if _MAYBE.search(result.text.text) is None:
         return
     for item in result.file.items:
@@ -26,6 +26,7 @@ def check_leading_zeros(
 
 
 def _diagnose_leading_zeros(numeral: syntax_expr.Numeral) -> diagnostics.Diagnostic:
+    """Return the warning for a number with leading zeros."""
     plain = _ZEROS.sub(r"\1", numeral.text, count=1)
     return diagnostics.Diagnostic(
         "PS809",

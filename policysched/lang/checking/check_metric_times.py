@@ -1,4 +1,4 @@
-"""Report times of a metric that are valid on their own, but not together."""
+"""Report times of a metric that are valid on their own but conflict with each other."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from policysched.lang.syntax import syntax, syntax_clause
 
 _CODE = "PS305"
 _FLICKERING_REFRESHES = 2
-"""If `maxAge` has fewer refreshes, one late or failed query makes nodes missing."""
+"""With fewer refreshes within `maxAge`, one late or failed query makes samples missing."""
 
 
 def check_max_age(
     options: clauses.ClauseSet, refresh_seconds: float, max_age_seconds: float
 ) -> None:
-    """Report a `maxAge` that ends before a new sample can arrive."""
+    """Report a `maxAge` shorter than one refresh, and warn if it is shorter than two."""
     clause = options.get_clause("maxAge", syntax_clause.AmountClause)
     if clause is None:
         return
@@ -39,7 +39,7 @@ def check_max_age(
 def warn_of_short_window(
     found: diagnostic_collector.DiagnosticCollector, span: source.Span, name: str = ""
 ) -> None:
-    """Warn of a window that is too short for a metric; `name` is set if a clause has the window."""
+    """Warn of a window with at most two samples; a clause's window has `name`, the metric."""
     prefix = f"`{name}`: " if name else ""
     _add_warning(
         found,
@@ -55,7 +55,7 @@ def check_placed_duration(
     written: syntax.Metric,
     found: diagnostic_collector.DiagnosticCollector,
 ) -> None:
-    """Report that recently placed pods stop counting before a sample can contain them."""
+    """Warn if placed pods stop counting before a sample can contain their load."""
     if metric.placed is None or metric.placed.seconds >= metric.refresh_seconds:
         return
     for option in written.options:
@@ -76,6 +76,7 @@ def _add_warning(
     label: str,
     advice: str,
 ) -> None:
+    """Add a warning with this module's code."""
     found.add_diagnostic(
         diagnostics.Diagnostic(
             _CODE,

@@ -42,9 +42,9 @@ class CheckResult:
 
     Attributes:
         program: None if there is any error.
-        diagnostics: by position.
-        texts: the texts by name, for rendering; given params are one of them.
-        parsed: the parse result of each text, in the order of the texts.
+        diagnostics: ordered by position.
+        texts: the texts keyed by name, for rendering; includes a text for given params.
+        parsed: the parse results, in the order of the texts.
     """
 
     program: checked.CheckedProgram | None
@@ -60,14 +60,14 @@ def check(
     plugins: Collection[str] | None = None,
     now: float | None = None,
 ) -> CheckResult:
-    """Check texts that form one namespace; never raises for any content.
+    """Check texts that form one namespace; no content makes this function raise.
 
     Args:
-        sources: texts with distinct names: the files of a folder, the keys of a ConfigMap.
-        given: values of params from configuration or command line; they override profiles.
-        plugins: names of the installed plugins, for checking profiles; None if they are unknown,
-            and any name is accepted.
-        now: seconds since the epoch; rules that have expired by then get a warning. None for none.
+        sources: texts with distinct names, such as the files of a folder or the keys of a
+            ConfigMap.
+        given: values of params from the configuration or the command line; they override profiles.
+        plugins: names of the installed plugins, to check profiles; None to accept any name.
+        now: seconds since the epoch, to warn of expired rules; None to skip this check.
     """
     return _ProgramChecker(sources, given or {}, plugins, now).run()
 
@@ -93,6 +93,7 @@ class _ProgramChecker:
         self.found = diagnostic_collector.DiagnosticCollector(self.texts, lost, damaged)
 
     def run(self) -> CheckResult:
+        """Run all passes and collect their diagnostics."""
         self._check_text_names()
         for result in self.parsed.values():
             for finding in result.diagnostics:
@@ -108,7 +109,7 @@ class _ProgramChecker:
         )
 
     def _check_text_names(self) -> None:
-        """Report texts with the same name, such as two ConfigMaps in a file with the same key."""
+        """Report texts with the same name, such as equal keys of two ConfigMaps in one file."""
         seen: set[str] = set()
         for text in self.sources:
             if text.name in seen:
@@ -121,6 +122,7 @@ class _ProgramChecker:
             seen.add(text.name)
 
     def _exceeds_text_limits(self) -> bool:
+        """Report the first item that exceeds the limit on items and statements."""
         count = 0
         for result in self.parsed.values():
             for item in result.file.items:
@@ -138,6 +140,7 @@ class _ProgramChecker:
         return False
 
     def _check_program(self) -> checked.CheckedProgram:
+        """Check names, params, metrics, lets, policies and profiles, in this order."""
         names = symbols.collect_symbols(list(self.parsed.values()), self.found)
         for name, given in self.given.items():
             if name not in names.params:
@@ -174,9 +177,9 @@ class _ProgramChecker:
         overrides: Mapping[str, syntax_expr.Amount],
         base: Mapping[str, checked.CheckedMetric],
     ) -> number_reading.NameEnvironment:
-        """Return the meaning of names under the values that a profile gives to params.
+        """Resolve params, lets and metrics with the param values of a profile.
 
-        `base` contains the metrics without these values.
+        `base` contains the metrics outside profiles.
         """
         values: dict[str, checked.CheckedParam] = {}
         for name, param in names.params.items():
@@ -203,7 +206,7 @@ class _ProgramChecker:
     def _check_lets(
         self, names: symbols.PolicySymbols, env: number_reading.NameEnvironment
     ) -> None:
-        """Check each let on its own; a single literal is valid, although its unit is unknown."""
+        """Check each let separately; a single literal is valid although its unit is unknown."""
         env = dataclasses.replace(env, target=None)
         for let in names.lets.values():
             if isinstance(let, syntax.LetSelector):
@@ -216,7 +219,7 @@ class _ProgramChecker:
     ) -> None:
         """Check that a selector is valid for at least one kind of object.
 
-        If it is not, the diagnostics of the kind with the fewest are reported.
+        If it is not, this reports the diagnostics for the kind of object with the fewest.
         """
         trials = []
         domains: tuple[vocabulary.Domain, ...] = ("node", "pod", "namespace", "cluster", "resource")
@@ -238,6 +241,7 @@ class _ProgramChecker:
         env: number_reading.NameEnvironment,
         chosen: Collection[str],
     ) -> dict[str, checked.CheckedPolicy]:
+        """Check the chosen policies; return them keyed by name."""
         return {
             name: check_policies.check_policy(names.policies[name], env, names, self.parsed)
             for name in chosen
@@ -250,6 +254,7 @@ class _ProgramChecker:
         env: number_reading.NameEnvironment,
         policies: Mapping[str, checked.CheckedPolicy],
     ) -> checked.CheckedProfile:
+        """Check a profile; if it sets params, check its policies again with these values."""
         checker = check_profiles.ProfileChecker(profile, env, names, self.plugins)
         values = checker.check_param_values()
         chosen = checker.check_policy_names()
@@ -264,7 +269,7 @@ class _ProgramChecker:
 def _list_metrics_read(
     policies: Collection[checked.CheckedPolicy], env: number_reading.NameEnvironment
 ) -> tuple[checked.CheckedMetric, ...]:
-    """Return the metrics that the rules of the policies read."""
+    """Return the metrics that the policies' rules read."""
     keys = {
         key
         for policy in policies

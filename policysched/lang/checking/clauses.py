@@ -1,4 +1,4 @@
-"""The clauses of a statement: which are allowed, and their values."""
+"""Check the clauses of a statement and read their values."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ _C = TypeVar("_C", bound=syntax_clause.Clause)
 
 
 class ClauseSet:
-    """The clauses of one statement. The constructor reports misplaced and repeated ones.
+    """The clauses of one statement; the constructor reports misplaced and repeated clauses.
 
     Args:
-        env: the meaning of names.
+        env: resolves names in the clauses, and collects diagnostics.
         statement: a key of `syntax_words.ALLOWED_CLAUSES`.
-        clauses: as written.
+        clauses: the clauses as written.
     """
 
     def __init__(
@@ -45,12 +45,12 @@ class ClauseSet:
                 self._by_keyword[key] = clause
 
     def get_clause(self, keyword: str, kind: type[_C]) -> _C | None:
-        """Return the clause with this keyword, None if it was not written."""
+        """Return the clause with this keyword, or None if the statement does not have it."""
         clause = self._by_keyword.get(keyword)
         return clause if isinstance(clause, kind) else None
 
     def read_weight(self) -> int | None:
-        """Return the weight, 1 if it was not written; None if it is invalid and was reported."""
+        """Return the weight, by default 1; report an invalid weight and return None."""
         clause = self.get_clause("weight", syntax_clause.AmountClause)
         if clause is None:
             return 1
@@ -59,7 +59,7 @@ class ClauseSet:
         )
 
     def read_whole_number(self, keyword: str, bounds: tuple[int, int]) -> tuple[bool, int | None]:
-        """Return whether a clause is valid, and its whole number; None if it was not written."""
+        """Return whether a clause is valid or absent, and its whole number; None if absent."""
         clause = self.get_clause(keyword, syntax_clause.AmountClause)
         if clause is None:
             return True, None
@@ -67,9 +67,9 @@ class ClauseSet:
         return value is not None, value
 
     def read_choice(self, keyword: str, allowed: Sequence[str]) -> str | None:
-        """Return the word of a clause, or the first of `allowed` if it was not written.
+        """Return the word of a clause; without the clause, the first word of `allowed`.
 
-        Return None if the word is not allowed, which is reported.
+        A word that is not allowed is reported, and the result is None.
         """
         clause = self.get_clause(keyword, syntax_clause.WordClause)
         if clause is None:
@@ -80,11 +80,11 @@ class ClauseSet:
         return clause.word.text
 
     def get_words_clause(self, keyword: str) -> syntax_clause.WordsClause | None:
-        """Return the clause with a list of words, None if it was not written."""
+        """Return the clause with a list of words, or None if the statement does not have it."""
         return self.get_clause(keyword, syntax_clause.WordsClause)
 
     def read_message(self) -> str | None:
-        """Return the message, None if it was not written. An invalid message is reported."""
+        """Return the message, or None without one; report an invalid message."""
         clause = self.get_clause("message", syntax_clause.TextClause)
         if clause is None:
             return None
@@ -106,7 +106,7 @@ class ClauseSet:
         return clause.text.text
 
     def read_activation(self) -> activation.RuleActivation | None:
-        """Return when the rule is active, None for always. Report and ignore invalid parts."""
+        """Return the times at which the rule is active; None for always. Report invalid parts."""
         windows, zone = self._read_time_windows()
         expires = self.get_clause("expires", syntax_clause.TextClause)
         expires_at = None
@@ -126,6 +126,7 @@ class ClauseSet:
         return activation.RuleActivation(windows, zone, expires_at)
 
     def _read_time_windows(self) -> tuple[tuple[activation.TimeWindow, ...], str]:
+        """Return the windows of `during` and their time zone; report an invalid text."""
         during = self.get_clause("during", syntax_clause.TextClause)
         if during is None:
             return (), timetable.UTC
@@ -139,7 +140,7 @@ class ClauseSet:
 
 
 def _has_invisible_characters(text: str) -> bool:
-    """Return whether a text has invisible characters, except those that `PS003` reports."""
+    """Return whether a text has invisible characters other than those that `PS003` reports."""
     return any(
         not char.isprintable() and not control_characters.is_control_character(char)
         for char in text
@@ -152,7 +153,7 @@ def _suggest_date(text: str) -> str:
 
 
 def _make_uniqueness_key(statement: str, clause: syntax_clause.Clause) -> str:
-    """Return the key that may occur once. Metrics may have `missing` for reject and for score."""
+    """Return the key that must be unique: metrics can have `missing` for reject and for score."""
     is_points = isinstance(clause, syntax_clause.MissingClause) and clause.points is not None
     return "missing score" if statement == "metric" and is_points else clause.keyword
 
@@ -160,6 +161,7 @@ def _make_uniqueness_key(statement: str, clause: syntax_clause.Clause) -> str:
 def _report_misplaced_clause(
     found: diagnostic_collector.DiagnosticCollector, statement: str, clause: syntax_clause.Clause
 ) -> None:
+    """Report a clause that the statement does not allow, and where it is allowed."""
     keyword = source.Span(
         clause.span.file,
         clause.span.start,
@@ -193,6 +195,7 @@ def _report_repeated_clause(
     clause: syntax_clause.Clause,
     first: syntax_clause.Clause,
 ) -> None:
+    """Report a clause that a statement has twice."""
     found.add_error(
         "PS108",
         f"`{clause.keyword}` appears twice in this statement",

@@ -1,4 +1,4 @@
-"""The collection of diagnostics from all modules of the checker."""
+"""Collects the diagnostics of all checker modules, and makes the common ones."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from policysched.lang.syntax import syntax_expr
 
 NO_WILDCARDS = "there are no wildcards here: name the values, or select by labels"
 _ENDLESS_WORD = re.compile(r"([^\s`]{40})[^\s`]{216,}")
-"""Words longer than any key or name in Kubernetes (253), which would make messages unreadable."""
+"""Words longer than any key or name in Kubernetes (253) would make messages unreadable."""
 
 
 def _shorten_endless_words(text: str) -> str:
@@ -31,10 +31,10 @@ class DiagnosticCollector:
     """Collects diagnostics without duplicates: policies are checked again for profiles with params.
 
     Args:
-        texts: all source texts by name.
-        lost_words: words of statements that could not be parsed. A name among them may have been
-            defined there, so it is not reported as missing.
-        damaged: ranges that could not be parsed.
+        texts: all source texts, keyed by name.
+        lost_words: words in statements that could not be parsed. These statements can define names,
+            so a name among the words is not reported as missing.
+        damaged: the ranges that could not be parsed.
     """
 
     def __init__(
@@ -49,7 +49,7 @@ class DiagnosticCollector:
         self._found: dict[tuple[str, source.Span, str], diagnostics.Diagnostic] = {}
 
     def add_diagnostic(self, finding: diagnostics.Diagnostic) -> None:
-        """Add a diagnostic, with overlong words shortened, unless it is already there."""
+        """Add a diagnostic with overlong words shortened, unless it has been added before."""
         finding = dataclasses.replace(
             finding,
             message=_shorten_endless_words(finding.message),
@@ -77,11 +77,11 @@ class DiagnosticCollector:
         """Report a name that is not defined, with the most similar known names.
 
         Args:
-            kind: the kind of the name, for the message.
-            name: as written.
+            kind: what the name should denote, for the message.
+            name: the name as written.
             known: all defined names.
-            instead: help if no known name is similar.
-            edits: replacements, if they differ from the similar names.
+            instead: the help if no known name is similar.
+            edits: replacement texts, if they differ from the similar names.
         """
         if name.text in self.lost_words:
             return
@@ -116,7 +116,7 @@ class DiagnosticCollector:
     def report_word_not_allowed(
         self, what: str, word: syntax_expr.Value, allowed: Iterable[str]
     ) -> None:
-        """Report a word that is not one of the allowed ones."""
+        """Report a word that is not in `allowed`, with the most similar allowed words."""
         listed = list(allowed)
         near = spelling.find_nearest_names(word.text, listed)
         meant = "" if near else foreign_words.translate_value(word.text, listed)
@@ -135,7 +135,7 @@ class DiagnosticCollector:
         )
 
     def is_next_to_unparsed_part(self, span: source.Span) -> bool:
-        """Return whether a part in `span`, or directly after it, could not be parsed."""
+        """Return whether a range in `span`, or directly after it, could not be parsed."""
         text = self.texts.get(span.file)
         return text is not None and any(
             each.file == span.file
@@ -145,12 +145,12 @@ class DiagnosticCollector:
         )
 
     def get_text_on_one_line(self, span: source.Span) -> str:
-        """Return the text under a span, on one line."""
+        """Return the text that a span covers, on one line."""
         text = self.texts.get(span.file)
         return " ".join(text.slice(span).split()) if text else ""
 
     def list_by_position(self) -> tuple[diagnostics.Diagnostic, ...]:
-        """Return all diagnostics by position."""
+        """Return all diagnostics, ordered by position."""
         return tuple(sorted(self._found.values(), key=diagnostics.make_diagnostic_sort_key))
 
     @property

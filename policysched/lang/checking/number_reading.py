@@ -1,6 +1,6 @@
-"""Read the numbers of clauses, params and profiles: a literal, or the name of one.
+"""Read the numbers in clauses, params and profiles.
 
-A name refers to a param, or to a let that contains one literal.
+A number is a literal, or the name of a param or of a let that contains one literal.
 """
 
 from __future__ import annotations
@@ -20,19 +20,20 @@ from policysched.lang.words import numerals
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class NameEnvironment:
-    """The meaning of names while one policy is checked, under one set of param values.
+    """The definitions of all names while a policy is checked with one set of param values.
 
     Attributes:
-        params: with their values, without those whose value is invalid.
-        param_names: all declared params, including invalid ones.
-        lets: all declared lets, except those defined through themselves.
-        broken_lets: names of those; their uses are not reported again.
-        metrics: with these params in their queries, without invalid metrics.
-        metric_names: all declared metrics, including invalid ones.
+        params: all params with valid values.
+        param_names: names of all declared params, including invalid ones.
+        lets: all declared lets except recursive ones.
+        broken_lets: names of the recursive lets, which have been reported; uses are not reported
+            again.
+        metrics: all valid metrics, with `params` inserted into their queries.
+        metric_names: names of all declared metrics, including invalid ones.
         found: the collector of diagnostics.
-        now: seconds since the epoch, for rules that have expired; None to ignore expiry.
-        target: what rules reject and score: nodes, or clusters in a clusterPolicy; None if it is
-            not known, in a let on its own.
+        now: seconds since the epoch, to warn of expired rules; None to ignore expiry.
+        target: the objects that rules reject and score: nodes, or clusters in a clusterPolicy; None
+            for a let that is checked on its own.
     """
 
     params: Mapping[str, checked.CheckedParam]
@@ -52,13 +53,13 @@ class NameEnvironment:
 
     @property
     def silent_names(self) -> frozenset[str]:
-        """Declared names that are invalid; their declaration has a diagnostic already."""
+        """Declared but invalid names, whose declarations have already been reported."""
         wrong_params = self.param_names - self.params.keys()
         return wrong_params | self.broken_lets | (self.metric_names - self.metrics.keys())
 
 
 def resolve_literal(env: NameEnvironment, expr: syntax_expr.Expr) -> numerals.NumberLiteral | None:
-    """Return the literal of an expression, directly or through lets; None if it is not one."""
+    """Return the literal that an expression is, directly or through lets, or None."""
     match expr:
         case syntax_expr.Number(numeral=numeral):
             return numerals.parse_numeral(numeral.text)
@@ -89,6 +90,7 @@ def read_number_in_unit(
 def _resolve_amount_literal(
     env: NameEnvironment, amount: syntax_expr.Amount
 ) -> numerals.NumberLiteral | None:
+    """Return the literal of an amount, directly or through lets; None after an error."""
     if isinstance(amount, syntax_expr.Numeral):
         literal = numerals.parse_numeral(amount.text)
         if literal is None:
@@ -113,6 +115,7 @@ def _resolve_amount_literal(
 def _read_param_number(
     env: NameEnvironment, name: syntax_expr.Value, param: checked.CheckedParam, unit: units.Unit
 ) -> float | None:
+    """Return the value of a param; report a string or a unit of another dimension."""
     if isinstance(param.value, str) or param.unit is None:
         env.found.add_error("PS102", f"`{name.text}` is a string, not a number", name.span)
         return None
@@ -130,7 +133,7 @@ def read_whole_number(
     what: str,
     code: str = "PS111",
 ) -> int | None:
-    """Return a whole number within bounds (inclusive); None if an error was reported."""
+    """Return a whole number within inclusive bounds; None if an error was reported."""
     value = read_number_in_unit(env, amount, units.NUMBER)
     if value is None:
         return None
@@ -158,7 +161,7 @@ def read_whole_number(
 
 
 def _is_plain_number(env: NameEnvironment, amount: syntax_expr.Amount) -> bool:
-    """Return whether a valid number is a plain literal, or a param that is not a ratio."""
+    """Return whether a valid number is a literal without a unit, or a param that is not a ratio."""
     if isinstance(amount, syntax_expr.Value) and amount.text in env.params:
         unit = env.params[amount.text].unit
         return unit is not None and not unit.is_ratio
@@ -167,7 +170,7 @@ def _is_plain_number(env: NameEnvironment, amount: syntax_expr.Amount) -> bool:
 
 
 def _suggest_nearest_whole_number(written: str, low: int, high: int) -> str:
-    """Return the nearest number within the bounds, without `%`; "" for a name or a fraction."""
+    """Return the nearest number within the bounds, without `%`; "" for names and fractions."""
     digits = written.removesuffix("%")
     if not digits.lstrip("-").isdecimal():
         return ""
@@ -175,7 +178,7 @@ def _suggest_nearest_whole_number(written: str, low: int, high: int) -> str:
 
 
 def report_bad_number(env: NameEnvironment, numeral: syntax_expr.Numeral) -> None:
-    """Report a number that cannot be parsed; most have an unknown suffix."""
+    """Report a number that cannot be parsed; usually, the suffix is unknown."""
     advice = numerals.describe_refused_number(numeral.text)
     if advice:
         message = f"`{numeral.text}` is not a valid number"
@@ -185,7 +188,7 @@ def report_bad_number(env: NameEnvironment, numeral: syntax_expr.Numeral) -> Non
 
 
 def _report_bad_suffix(env: NameEnvironment, numeral: syntax_expr.Numeral) -> None:
-    """Report a number with an unknown suffix."""
+    """Report a number with an unknown suffix, and suggest a known suffix."""
     suffix = numerals.get_suffix(numeral.text)
     other = numerals.OTHER_SPELLINGS.get(suffix)
     near = [other] if other is not None else spelling.find_nearest_names(suffix, numerals.SUFFIXES)

@@ -1,4 +1,4 @@
-"""Params: their declarations, and their values from profiles and the command line."""
+"""Check the declarations of params, and their values from profiles and the command line."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from policysched.lang.syntax import syntax, syntax_expr
 from policysched.lang.words import numerals, vocabulary
 
 GIVEN = "(params)"
-"""Name of the text that represents given params in diagnostics, with one line for each."""
+"""Name of the text that represents given params in diagnostics, one line per param."""
 
 _MILLISECONDS = (
     ("y", 365 * 86_400_000),
@@ -28,14 +28,14 @@ _MILLISECONDS = (
 
 
 class SuppliedParam(NamedTuple):
-    """A value from outside the texts."""
+    """A param value from the configuration or the command line."""
 
     name: syntax_expr.Value
     value: syntax_expr.Value
 
 
 def format_supplied_params(values: Mapping[str, str]) -> source.SourceText:
-    """Return given params as a text for diagnostics, with lines of `name=value`."""
+    """Format given params as lines of `name=value`, so that diagnostics can refer to them."""
     lines = [
         f"{_escape_to_one_line(name)}={_escape_to_one_line(value)}"
         for name, value in sorted(values.items())
@@ -46,7 +46,7 @@ def format_supplied_params(values: Mapping[str, str]) -> source.SourceText:
 def locate_supplied_params(
     values: Mapping[str, str], text: source.SourceText
 ) -> dict[str, SuppliedParam]:
-    """Return given params with their places in the text of `format_supplied_params`."""
+    """Locate given params in the text of `format_supplied_params`; return them keyed by name."""
     result = {}
     for number, (name, value) in enumerate(sorted(values.items()), start=1):
         start = sum(len(text.line(line)) + 1 for line in range(1, number))
@@ -70,14 +70,13 @@ def resolve_param(
     *,
     is_text: bool = False,
 ) -> checked.CheckedParam | None:
-    """Return a param with its value; None if an error was reported.
+    """Determine the value of a param; return None if an error was reported.
 
     Args:
-        param: its declaration.
-        override: the value from a profile or from outside, instead of the default.
+        param: the declaration.
+        override: the value from a profile or from outside; None to use the default.
         found: the collector of diagnostics.
-        is_text: the override is plain text from outside; the type of the param decides how it is
-            parsed.
+        is_text: whether the override is plain text from outside, to be parsed by the param's type.
     """
     kind = param.type.text
     if kind not in vocabulary.PARAM_TYPES:
@@ -98,6 +97,7 @@ def _resolve_string_param(
     *,
     is_text: bool,
 ) -> checked.CheckedParam | None:
+    """Return a string param; report a value without quotes."""
     if isinstance(value, syntax_expr.Numeral) or not (value.quoted or is_text):
         found.add_error(
             "PS102",
@@ -117,7 +117,7 @@ def _resolve_string_param(
 
 
 def _escape_promql_string(text: str) -> str:
-    """Escape a text for a PromQL string in `"` (Go's escapes)."""
+    """Escape a text for a PromQL string in `"`, with Go's escapes."""
     short = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r", "\t": "\\t"}
     return "".join(
         short.get(char, char if char.isprintable() else f"\\U{ord(char):08x}") for char in text
@@ -127,6 +127,7 @@ def _escape_promql_string(text: str) -> str:
 def _resolve_number_param(
     param: syntax.Param, value: syntax_expr.Amount, found: diagnostic_collector.DiagnosticCollector
 ) -> checked.CheckedParam | None:
+    """Return a number or duration param; report a value in another unit."""
     kind = param.type.text
     unit = vocabulary.PARAM_UNITS[kind]
     literal = numerals.parse_numeral(value.text) if isinstance(value, syntax_expr.Numeral) else None
@@ -152,6 +153,7 @@ def _resolve_number_param(
 
 
 def _suggest_param_value(written: str, unit: units.Unit) -> str:
+    """Return how to write a value in `unit`, or "" if that is not clear."""
     if unit == units.SECONDS:
         return "durations look like `5m`, `90s`"
     if unit == units.RATIO and numerals.parse_numeral(f"{written}%") is not None:
@@ -164,7 +166,7 @@ def _suggest_param_value(written: str, unit: units.Unit) -> str:
 
 
 def _format_promql_duration(seconds: float) -> str:
-    """Return a duration in PromQL notation: whole amounts, largest unit first."""
+    """Return a duration in PromQL notation: whole numbers of each unit, largest unit first."""
     rest = round(seconds * 1000)
     parts = []
     for suffix, size in _MILLISECONDS:
@@ -175,7 +177,7 @@ def _format_promql_duration(seconds: float) -> str:
 
 
 def _format_promql_number(number: float, unit: units.Unit) -> str:
-    """Return a number in PromQL notation; cores are whole cores."""
+    """Return a number in PromQL notation; milli-cores are converted to cores."""
     if unit == units.CORES:
         number /= units.CORES_SCALE
     text = repr(int(number)) if number == int(number) else repr(number)

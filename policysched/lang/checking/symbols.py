@@ -1,4 +1,4 @@
-"""Names of all texts that are checked together: each is defined once, and not through itself."""
+"""Collect the definitions of all texts; names must be unique, and lets must not be recursive."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ _MAX_NAME = 63
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class PolicySymbols:
-    """All definitions by name; if a name is defined twice, the first one counts.
+    """All definitions, keyed by name; if a name is defined twice, the first definition counts.
 
     Attributes:
-        lets: those that are not defined through themselves.
-        broken_lets: names of the others.
-        rules: policy -> names given by `as` -> the statement.
+        lets: the lets that are not recursive and not in a too long chain.
+        broken_lets: names of all other lets.
+        rules: policy -> rule name from `as` -> the statement.
     """
 
     params: Mapping[str, syntax.Param]
@@ -45,6 +45,7 @@ class _SymbolCollector:
         self._first: dict[tuple[str, str], syntax_expr.Value] = {}
 
     def add_item(self, item: syntax.Item) -> None:
+        """Add the definition in a top-level item; report an invalid or repeated name."""
         match item:
             case syntax.Policy(name=name):
                 self._report_name_problem(
@@ -67,6 +68,7 @@ class _SymbolCollector:
     def _add_name(
         self, item: syntax.Param | syntax.LetExpr | syntax.LetSelector | syntax.Metric
     ) -> None:
+        """Add a param, metric or let under its name."""
         match item:
             case syntax.Param():
                 self.params[item.name.text] = item
@@ -76,6 +78,7 @@ class _SymbolCollector:
                 self.lets[item.name.text] = item
 
     def _check_name_is_new(self, kind: str, name: syntax_expr.Value) -> bool:
+        """Return whether a name can be defined; report reserved and repeated names."""
         if kind == "name" and name.text in vocabulary.RESERVED_NAMES:
             self.found.add_error(
                 "PS104",
@@ -109,7 +112,7 @@ class _SymbolCollector:
 def collect_symbols(
     parsed: Sequence[parser.ParseResult], found: diagnostic_collector.DiagnosticCollector
 ) -> PolicySymbols:
-    """Collect all definitions, and report problems with their names."""
+    """Collect all definitions, and report invalid, repeated and recursive names."""
     collector = _SymbolCollector(found)
     keys = {result.text.key for result in parsed}
     for result in parsed:
@@ -133,6 +136,7 @@ def collect_symbols(
 def _check_text_version(
     result: parser.ParseResult, found: diagnostic_collector.DiagnosticCollector
 ) -> None:
+    """Report an unknown version, and a `version` that is not first."""
     for index, item in enumerate(result.file.items):
         if not isinstance(item, syntax.Version):
             continue
@@ -147,6 +151,7 @@ def _check_text_version(
 def _check_import_key(
     item: syntax.Import, keys: set[str], found: diagnostic_collector.DiagnosticCollector
 ) -> None:
+    """Report an import of a path or of an unknown text."""
     key = item.key
     if "/" in key.text or "\\" in key.text:
         found.add_error(
@@ -164,6 +169,7 @@ def _check_import_key(
 def _check_rule_names(
     policy: syntax.Policy, found: diagnostic_collector.DiagnosticCollector
 ) -> dict[str, syntax.Statement]:
+    """Return the statements that `as` names, keyed by name; report bad and repeated names."""
     names: dict[str, syntax.Statement] = {}
     for statement in policy.statements:
         for clause in getattr(statement, "clauses", ()):
@@ -193,10 +199,10 @@ def _select_valid_lets(
     lets: Mapping[str, syntax.LetExpr | syntax.LetSelector],
     found: diagnostic_collector.DiagnosticCollector,
 ) -> tuple[dict[str, syntax.LetExpr | syntax.LetSelector], frozenset[str]]:
-    """Split lets into valid ones and those defined through themselves or too many others.
+    """Separate valid lets from recursive lets and lets in chains that are too long.
 
-    A let is valid if all lets that it uses are valid. Its rank is the length of the longest chain
-    of lets that it starts.
+    A let is valid if all lets that it uses are valid. The rank of a let is the length of the
+    longest chain of lets that starts with it.
     """
     uses = {
         name: list_used_names(let.expr if isinstance(let, syntax.LetExpr) else let.selector)
@@ -213,7 +219,7 @@ def _select_valid_lets(
             used_by[each].add(name)
     for name in broken - set(
         sort_topologically(used_by)
-    ):  # the rest is in a cycle, or between two cycles
+    ):  # the remaining lets are in a cycle, or between two cycles
         found.add_error(
             "PS104",
             f"`{name}` is defined through itself",
@@ -232,7 +238,7 @@ def _select_valid_lets(
 
 
 def sort_topologically(uses: Mapping[str, set[str]]) -> Iterator[str]:
-    """Yield each name after all names that it uses; leave out cycles and their users."""
+    """Yield each name after all names that it uses; omit cycles and names that use them."""
     users: dict[str, list[str]] = {name: [] for name in uses}
     waiting = {name: len(used) for name, used in uses.items()}
     for name, used in uses.items():
@@ -258,7 +264,7 @@ def list_used_names(root: syntax_expr.SyntaxNode) -> set[str]:
 
 
 def walk_syntax_nodes(root: syntax_expr.SyntaxNode) -> Iterator[syntax_expr.SyntaxNode]:
-    """Yield every node below and including `root`."""
+    """Yield `root` and every node below it."""
     pending: list[object] = [root]
     while pending:
         node = pending.pop()

@@ -28,7 +28,7 @@ UTC = "UTC"
 
 
 def parse_during(text: str) -> tuple[tuple[activation.TimeWindow, ...], str] | str:
-    """Return the windows and the time zone, or the problem of the text."""
+    """Return the windows and the time zone, or a message if the text is invalid."""
     zone_match = _ZONE.search(text)
     zone = zone_match.group("zone") if zone_match else UTC
     body = text[: zone_match.start()] if zone_match else text
@@ -47,7 +47,7 @@ def parse_during(text: str) -> tuple[tuple[activation.TimeWindow, ...], str] | s
 
 
 def is_time_zone(name: str) -> bool:
-    """Return whether the time zone database contains the zone."""
+    """Return whether the time zone database contains `name`."""
     if name == UTC:
         return True
     try:
@@ -58,6 +58,7 @@ def is_time_zone(name: str) -> bool:
 
 
 def _make_time_window(match: re.Match[str]) -> activation.TimeWindow:
+    """Build a window from a match; without days, it applies to every day."""
     days: set[int] = set()
     for each in (match.group("days") or "Mon-Sun").split(","):
         first, _, last = each.partition("-")
@@ -75,7 +76,7 @@ def _parse_minute_of_day(text: str) -> int:
 
 
 def suggest_expires_date(text: str) -> str:
-    """Return a date in another notation as `parse_expires` expects it, or ""."""
+    """Convert a date in another notation to the notation of `expires`; return "" if unknown."""
     match = re.fullmatch(r"(\d{1,2})\.(\d{1,2})\.(\d{4})|(\d{4})[/.](\d{1,2})[/.](\d{1,2})", text)
     if match is None:
         return ""
@@ -86,7 +87,7 @@ def suggest_expires_date(text: str) -> str:
 
 
 def parse_expires(text: str) -> float | None:
-    """Return seconds since the epoch, None if the text is not a date or a time with a zone."""
+    """Return seconds since the epoch; None unless the text is a date, or a time with a zone."""
     try:
         if re.fullmatch(r"\d{4}-\d{2}-\d{2}", text):
             day = datetime.date.fromisoformat(text) + datetime.timedelta(days=1)

@@ -1,7 +1,6 @@
-"""Parts of the language that this version does not implement: they are refused with PS110.
+"""The parts of the language that this version parses but refuses with PS110.
 
-They are parsed and checked all the same. An entry is removed when its part is implemented.
-docs/language-reference.md lists the same keys.
+Remove an entry when its part is implemented. docs/language-reference.md lists the same keys.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ UNSUPPORTED: dict[str, str] = {
     "condition": "reading a node's conditions",
     "storageClass": "reading the storage classes of a pod's claims",
 }
-"""Key -> its description, as the subject of "… is not yet supported"."""
+"""Key -> the subject of the message "… is not yet supported"."""
 
 
 def diagnose_unsupported(

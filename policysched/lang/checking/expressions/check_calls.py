@@ -20,7 +20,7 @@ Typed = checked_expr.TypedExpr
 
 
 class NumberChecker(Protocol):
-    """The part of the expression checker that functions need."""
+    """The methods of the expression checker that this module calls."""
 
     env: number_reading.NameEnvironment
     found: diagnostic_collector.DiagnosticCollector
@@ -54,7 +54,7 @@ def check_call(
 def _report_unknown_function(
     found: diagnostic_collector.DiagnosticCollector, call: syntax_expr.Call
 ) -> None:
-    """Report an unknown function, with the equivalent if another language has it."""
+    """Report an unknown function; suggest the equivalent of another language's function."""
     name = call.function.text
     ours = foreign_words.FUNCTIONS.get(name.lower())
     edit = diagnostics.TextEdit(call.function.span, ours) if ours else None
@@ -95,7 +95,7 @@ def report_misplaced_strategy(
 def read_word_argument(
     found: diagnostic_collector.DiagnosticCollector, call: syntax_expr.Call, example: str
 ) -> syntax_expr.Value | None:
-    """Return the only argument, a name or string; None if an error was reported."""
+    """Return the only argument, which must be a name or string; None if an error was reported."""
     if len(call.arguments) == 1 and call.arguments[0].key is None:
         value = call.arguments[0].value
         if isinstance(value, syntax_expr.Ref):
@@ -116,7 +116,7 @@ def read_word_argument(
 
 
 def read_resource_name(checker: NumberChecker, word: syntax_expr.Value) -> str | None:
-    """Return the name of a resource; None if it is invalid, which is reported."""
+    """Return the name of a resource; report an invalid name and return None."""
     problem = kubernetes_names.find_resource_name_problem(word.text)
     if problem:
         check_selectors.report_invalid_resource(checker.env, word, problem)
@@ -125,6 +125,7 @@ def read_resource_name(checker: NumberChecker, word: syntax_expr.Value) -> str |
 
 
 def _check_resource_call(checker: NumberChecker, call: syntax_expr.Call) -> Typed | None:
+    """Check `requests`, `limits` and the resource functions of nodes."""
     name = call.function.text
     word = read_word_argument(checker.found, call, f"{name}(cpu)")
     resource = read_resource_name(checker, word) if word is not None else None
@@ -160,6 +161,7 @@ def _check_label_call(checker: NumberChecker, call: syntax_expr.Call) -> Typed |
 def _check_arithmetic_call(
     checker: NumberChecker, call: syntax_expr.Call, expected: units.Unit | None
 ) -> Typed | None:
+    """Check a function of numbers: the number of arguments, and their units."""
     name = call.function.text
     bounds = {"min": (2, 100), "max": (2, 100), "mod": (2, 2)}.get(name, (1, 1))
     has_keys = any(argument.key is not None for argument in call.arguments)
@@ -187,7 +189,7 @@ def _check_arithmetic_call(
 def _check_arguments_of_one_unit(
     checker: NumberChecker, call: syntax_expr.Call, expected: units.Unit | None
 ) -> Typed | None:
-    """Check min, max, mod: all arguments get the unit of the first one that is not a literal."""
+    """Check min, max, mod; the first argument that is not a literal determines the unit."""
     values = [argument.value for argument in call.arguments]
     anchor = next(
         (value for value in values if number_reading.resolve_literal(checker.env, value) is None),
@@ -222,7 +224,7 @@ def _convert_to_plain_number(operand: Typed, unit: units.Unit) -> Typed:
 
 
 def _round_in_whole_units(call: syntax_expr.Call, operand: Typed, unit: units.Unit) -> Typed:
-    """Return a rounding to whole cores, although the canonical number is in milli-cores."""
+    """Return a rounding in the user's scale: whole cores, not the canonical milli-cores."""
     function = cast("Any", call.function.text)
     if unit.core_power == 0:
         return checked_expr.NumberFunctionCall(function, (operand,), unit, call.span)

@@ -1,7 +1,7 @@
-"""Check expressions: names, units and types of the numbers and conditions in rules.
+"""Check the expressions of rules: resolve names, and check units and types.
 
-Literals have no unit of their own, so operands are checked in pairs. The operand that is not a
-literal determines the unit of the other.
+Literals have no unit of their own, so operands are checked in pairs: an operand that is not a
+literal determines the unit of the other operand.
 """
 
 from __future__ import annotations
@@ -36,8 +36,9 @@ class ExprChecker:
     """Checks the expressions of one policy.
 
     Args:
-        env: the meaning of names.
-        window: the window of the statement, which overrides those of the metrics that it reads.
+        env: resolves names, and collects diagnostics.
+        window: the window of the statement, which overrides the windows of metrics; None without
+            one.
     """
 
     def __init__(
@@ -51,22 +52,22 @@ class ExprChecker:
         self._is_full = False
 
     def check_condition(self, expr: syntax_expr.Expr) -> Typed | None:
-        """Return a typed condition; None if an error was reported."""
+        """Return the typed condition; None if an error was reported."""
         self._reset_size_counters()
         return self._check_subcondition(expr)
 
     def check_number_or_condition(
         self, expr: syntax_expr.Expr, expected: units.Unit | None = None
     ) -> Typed | None:
-        """Return a typed number or condition; None if an error was reported.
+        """Return the typed number or condition; None if an error was reported.
 
-        A literal is converted to the unit `expected`, if that is given.
+        A literal is converted to the unit `expected`, if given.
         """
         self._reset_size_counters()
         return self.check_subexpression(expr, expected)
 
     def check_constant(self, expr: syntax_expr.Expr, unit: units.Unit) -> float | None:
-        """Return a number that is known without running the policy, in `unit`; None if reported."""
+        """Return the value of a constant expression in `unit`; report other expressions."""
         self._reset_size_counters()
         typed = self.check_number(expr, unit)
         if typed is None:
@@ -105,6 +106,7 @@ class ExprChecker:
             self._depth -= 1
 
     def _report_too_large(self, span: source.Span) -> None:
+        """Report once that the expression exceeds a limit after lets are expanded."""
         if not self._is_full:
             self._is_full = True
             self.found.add_error(
@@ -116,6 +118,7 @@ class ExprChecker:
             )
 
     def _check_by_kind(self, expr: syntax_expr.Expr, expected: units.Unit | None) -> Typed | None:
+        """Check an expression with the method for its node type."""
         match expr:
             case syntax_expr.Number() | syntax_expr.Negate():
                 return self._check_number_or_negation(expr, expected)
@@ -143,6 +146,7 @@ class ExprChecker:
                 return self._check_condition_by_kind(expr)
 
     def _check_condition_by_kind(self, expr: _Condition) -> Typed | None:
+        """Check a condition with the method for its node type."""
         match expr:
             case syntax_expr.Comparison():
                 return self._check_comparison(expr)
@@ -155,7 +159,7 @@ class ExprChecker:
                 return self._check_object_test(expr)
 
     def _check_object_test(self, expr: _Test) -> Typed | None:
-        """Check a selector on the pod or resource, or on its target."""
+        """Check `pod(…)`, `node(…)` or `cluster(…)` against the target of the policy."""
         problem = check_targets.find_test_target_problem(expr, self.env.target)
         if problem is not None:
             self.found.add_error("PS108", problem.message, expr.span, help=problem.help)
@@ -185,6 +189,7 @@ class ExprChecker:
     def _check_number_or_negation(
         self, expr: syntax_expr.Number | syntax_expr.Negate, expected: units.Unit | None
     ) -> Typed | None:
+        """Check a literal or a negation; a negated expression becomes 0 - x."""
         literal = number_reading.resolve_literal(self.env, expr)
         if literal is not None:
             return self._check_literal(literal, expr.span, expected)
@@ -202,7 +207,7 @@ class ExprChecker:
     def _check_literal(
         self, literal: numerals.NumberLiteral, span: source.Span, expected: units.Unit | None
     ) -> Typed | None:
-        """Convert a literal to the expected unit, else to the only unit that it can have."""
+        """Convert a literal to the expected unit, or else to the only unit that it can have."""
         value = literal.convert_to_unit(expected) if expected is not None else None
         if expected is not None and value is not None:
             return checked_expr.Const(value, expected, span)
@@ -225,6 +230,7 @@ class ExprChecker:
         )
 
     def _check_reference(self, ref: syntax_expr.Ref, expected: units.Unit | None) -> Typed | None:
+        """Resolve a name to a pod field, param, metric or let; report other names."""
         name, env = ref.name, self.env
         field = vocabulary.EXPRESSION_FIELDS.get(name.text)
         if field is not None:
@@ -252,6 +258,7 @@ class ExprChecker:
         return None
 
     def _report_undefined_name(self, name: syntax_expr.Value) -> None:
+        """Report an undefined name, with help for functions and likely misspellings."""
         if name.text in vocabulary.STRATEGIES:
             check_calls.report_misplaced_strategy(self.found, name.text, name.span)
             return
@@ -279,6 +286,7 @@ class ExprChecker:
         )
 
     def _check_param(self, ref: syntax_expr.Ref) -> Typed | None:
+        """Return the value of a param as a constant; report a string param."""
         param = self.env.params[ref.name.text]
         if isinstance(param.value, str) or param.unit is None:
             self.found.add_error(
@@ -290,7 +298,7 @@ class ExprChecker:
         return checked_expr.Const(param.value, param.unit, ref.span)
 
     def _check_metric(self, ref: syntax_expr.Ref) -> Typed | None:
-        """Return the value of a metric, with its fallback if it has one."""
+        """Return the reading of a metric, with the fallback if the metric has one."""
         metric = self.env.metrics[ref.name.text]
         problem = check_targets.find_metric_target_problem(metric, self.env.target)
         if problem is not None:
@@ -306,7 +314,8 @@ class ExprChecker:
             value = checked_expr.ArithmeticOperation("*", value, scale, units.CORES, ref.span)
         if metric.fallback is None:
             return value
-        # Each use repeats the fallback in the checked expression, so it counts towards the limits.
+        # Each use inserts the fallback into the checked expression, so it counts towards the
+        # limits.
         self._nodes += sum(1 for _ in checked_expr.walk_expressions(metric.fallback))
         is_deep = (
             self._depth + checked_expr.compute_depth(metric.fallback)
@@ -341,8 +350,8 @@ class ExprChecker:
         Args:
             left: first operand.
             right: second operand.
-            verb: the operation, for the message: `is compared with`.
-            expected: unit for literals if both operands are literals.
+            verb: the operation in the message, such as `is compared with`.
+            expected: the unit if both operands are literals.
         """
         left_is_literal = number_reading.resolve_literal(self.env, left) is not None
         if left_is_literal and number_reading.resolve_literal(self.env, right) is None:
@@ -363,6 +372,7 @@ class ExprChecker:
     def _check_arithmetic(
         self, expr: syntax_expr.Binary, expected: units.Unit | None
     ) -> Typed | None:
+        """Check an arithmetic operation; fold it if both operands are constant."""
         if check_label_idioms.report_hyphen_for_underscore(self.env, expr):
             return None
         if expr.operator in ("+", "-"):
@@ -386,7 +396,7 @@ class ExprChecker:
     def _check_factors(
         self, expr: syntax_expr.Binary, expected: units.Unit | None
     ) -> check_operands.SameUnitOperands | None:
-        """Type both sides of `*` and `/`; an ambiguous literal takes the expected unit."""
+        """Check both sides of `*` and `/`; an ambiguous literal gets the expected unit."""
         operands: list[Typed | None] = []
         for side in (expr.left, expr.right):
             literal = number_reading.resolve_literal(self.env, side)
@@ -403,6 +413,7 @@ class ExprChecker:
     # ------------------------------------------------------------------------ conditions
 
     def _check_subcondition(self, expr: syntax_expr.Expr) -> Typed | None:
+        """Check an operand of `and`, `or` or `not`; report a number."""
         typed = self.check_subexpression(expr, None)
         if typed is not None and typed.unit is not None:
             self.found.add_error(
@@ -415,6 +426,7 @@ class ExprChecker:
         return typed
 
     def _check_comparison(self, expr: syntax_expr.Comparison) -> Typed | None:
+        """Check a comparison of two numbers; report comparisons of labels and booleans."""
         if check_label_idioms.report_comparison_with_boolean(self.env, expr):
             return None
         if check_label_idioms.report_label_comparison(self.env, expr):

@@ -1,4 +1,4 @@
-"""Find data that may be missing in an expression, and report statements that do not handle it."""
+"""Find data that can be missing in expressions, and report statements that do not handle it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Typed = checked_expr.TypedExpr
 def iterate_possibly_missing_parts(expr: Typed) -> Iterator[Typed]:
     """Yield the parts whose values can be missing, except those with a fallback.
 
-    These are metrics, labels read as numbers, limits, and divisions (and `mod`) by a value that may
+    These are metrics, labels read as numbers, limits, and divisions (and `mod`) by a value that can
     be zero. A fallback is included only if its value can be missing.
     """
     match expr:
@@ -53,7 +53,7 @@ def collect_metric_keys(parts: Sequence[checked_expr.TypedExpr]) -> tuple[bool, 
 def explain_unsettled_missing_data(
     value: checked_expr.TypedExpr, answers: Collection[object]
 ) -> str:
-    """Return why the metrics' own `missing` clauses (`answers`) do not decide, or ""."""
+    """Return why the metrics' own `missing` clauses do not decide, or "" for other reasons."""
     if len(answers) > 1 and None not in answers:
         return "its metrics have different `missing` clauses"
     has_fallback = any(
@@ -70,7 +70,7 @@ def report_unhandled_missing_data(
     choices: Sequence[str],
     why: str,
 ) -> None:
-    """Report that a statement reads data that may be missing and does not handle it."""
+    """Report a statement that reads data that can be missing and does not handle it."""
     text = env.found.texts[statement.file]
     end = text.span(statement.end, statement.end)
     first, second = choices

@@ -1,4 +1,4 @@
-"""Check whether the units of two operands agree, and report if they do not."""
+"""Bring two operands to the same unit, and report incompatible units."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ Typed = checked_expr.TypedExpr
 
 
 class Operand(NamedTuple):
-    """A number as written, and as a typed expression."""
+    """A number as written and as a typed expression; messages need both."""
 
     written: syntax_expr.Expr
     typed: Typed
 
 
 class SameUnitOperands(NamedTuple):
-    """Two numbers with the same unit."""
+    """Two checked numbers and their common unit."""
 
     left: Typed
     right: Typed
@@ -34,13 +34,13 @@ class SameUnitOperands(NamedTuple):
 def unify_operand_units(
     found: diagnostic_collector.DiagnosticCollector, left: Operand, right: Operand, verb: str
 ) -> SameUnitOperands | None:
-    """Return both numbers in one unit; None if they have none in common, which is reported.
+    """Convert both numbers to one unit; report incompatible units and return None.
 
     Args:
         found: the collector of diagnostics.
         left: first operand.
         right: second operand.
-        verb: the operation, for the message: `is compared with`.
+        verb: the operation in the message, such as `is compared with`.
     """
     first, second = left.typed, right.typed
     first = convert_constant_unit(first, get_unit(second)) or first
@@ -54,7 +54,7 @@ def unify_operand_units(
 
 
 def _find_common_unit(first: units.Unit, second: units.Unit) -> units.Unit:
-    """Return the unit of both numbers: a ratio if one of them is, preferably a computed one."""
+    """Return the ratio if only one unit is a ratio; of two ratios, prefer the computed one."""
     if first.is_ratio and second.is_ratio:
         return first if first.may_exceed_one else second
     return second if second.is_ratio else first
@@ -75,6 +75,7 @@ def convert_constant_unit(typed: Typed, unit: units.Unit) -> checked_expr.Const 
 def _report_unit_mismatch(
     found: diagnostic_collector.DiagnosticCollector, left: Operand, right: Operand, verb: str
 ) -> None:
+    """Report two operands with incompatible units, with a fix if the intended unit is clear."""
     is_constant = isinstance(left.typed, checked_expr.Const)
     wrong, other = (left, right) if is_constant else (right, left)
     written, unit = found.get_text_on_one_line(wrong.written.span), get_unit(other.typed)
@@ -98,7 +99,7 @@ def _report_unit_mismatch(
 def fold_constants(
     expr: checked_expr.ArithmeticOperation,
 ) -> checked_expr.ArithmeticOperation | checked_expr.Const:
-    """Return the result if both operands are constant and it is finite, else the operation."""
+    """Return the result if both operands are constant and it is finite, or else the operation."""
     left, right = expr.left, expr.right
     if not isinstance(left, checked_expr.Const) or not isinstance(right, checked_expr.Const):
         return expr
@@ -115,12 +116,12 @@ def fold_constants(
 
 
 def get_unit(typed: Typed) -> units.Unit:
-    """Return the unit; a condition counts as a plain number, because it was reported already."""
+    """Return the unit; a condition, which has already been reported, counts as a plain number."""
     return typed.unit if typed.unit is not None else units.NUMBER
 
 
 def is_unit_compatible(typed: Typed, unit: units.Unit) -> bool:
-    """Return whether a number can be combined with one in `unit`.
+    """Return whether a number can be combined with a number in `unit`.
 
     A plain constant outside -1..1 is not compatible with a declared ratio.
     """
@@ -154,6 +155,7 @@ def _explain_unit(verb: str, unit: units.Unit, typed: Typed) -> tuple[str, ...]:
 
 
 def _suggest_unit_spelling(written: str, unit: units.Unit, typed: Typed) -> str:
+    """Return how to write a constant in `unit`, or "" if that is not clear."""
     if not isinstance(typed, checked_expr.Const):
         return ""
     if numerals.has_binary_suffix(written) and not unit.byte_power:
@@ -169,7 +171,7 @@ def _suggest_unit_spelling(written: str, unit: units.Unit, typed: Typed) -> str:
 
 
 def _suggest_share_of_resource(other: Operand, written: str, typed: Typed) -> str:
-    """Return the help for `free(cpu) < 10%`: a share of the node's allocatable resources."""
+    """Return the help for `free(cpu) < 10%`, where a share of the allocatable amount is meant."""
     if not isinstance(typed, checked_expr.Const) or not get_unit(typed).is_ratio:
         return ""
     for part in checked_expr.walk_expressions(other.typed):

@@ -1,4 +1,4 @@
-"""The objects of an expression: nodes and pods in a policy, clusters in a clusterPolicy."""
+"""Check that the tests and metrics of a policy fit its target: nodes, or clusters."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ DOMAINS: Mapping[type[Test], vocabulary.Domain] = {
     syntax_expr.ClusterTest: "cluster",
     syntax_expr.PodTest: "pod",
 }
-"""The kind of object that the selector of each test applies to."""
+"""Type of a test -> the kind of object that its selector matches."""
 
 
 class TargetMismatch(NamedTuple):
-    """A problem with the target, and the edit that solves it."""
+    """The message for a test or metric with a different target, and the help."""
 
     message: str
     help: str
 
 
 def find_test_target_problem(test: Test, target: Target) -> TargetMismatch | None:
-    """Return the problem of a test in an expression about `target`, or None."""
+    """Return why a test cannot be used in an expression about `target`, or None if it can."""
     match test:
         case syntax_expr.NodeTest() if target == "cluster":
             return TargetMismatch(
@@ -47,7 +47,7 @@ def find_test_target_problem(test: Test, target: Target) -> TargetMismatch | Non
 def find_metric_target_problem(
     metric: checked.CheckedMetric, target: Target
 ) -> TargetMismatch | None:
-    """Return the problem of reading a metric in an expression about `target`, or None."""
+    """Return why a metric cannot be used in an expression about `target`, or None if it can."""
     if target is None or metric.target == target:
         return None
     name = metric.name

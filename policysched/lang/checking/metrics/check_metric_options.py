@@ -1,4 +1,4 @@
-"""Check the options of metrics with amounts or expressions: between, over, placed, fallback."""
+"""Check the metric options `between`, `over`, `placed` and `fallback`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _MIN_SECONDS, _MAX_SECONDS = 1.0, 7 * 86_400.0
 def check_metric_range(
     options: clauses.ClauseSet, unit: units.Unit
 ) -> tuple[float | None, float | None]:
-    """Return the bounds of a metric in the scale of its query; None for no bound."""
+    """Return the valid range of a metric in the scale of its query; None for no bound."""
     between = options.get_clause("between", syntax_clause.BetweenClause)
     if between is None:
         return None, None
@@ -38,7 +38,7 @@ def check_metric_range(
 def check_metric_window(
     options: clauses.ClauseSet, refresh_seconds: float
 ) -> checked_expr.MetricWindow | None:
-    """Return the window that a metric declares; None if there is none or it cannot be read."""
+    """Return the window that a metric declares; None without a window or after an error."""
     over = options.get_clause("over", syntax_clause.OverClause)
     if over is None:
         return None
@@ -58,7 +58,7 @@ def check_metric_window(
 def check_window(
     env: number_reading.NameEnvironment, over: syntax_clause.OverClause
 ) -> checked_expr.MetricWindow | None:
-    """Return a window; None if an error was reported."""
+    """Return the window of an `over` clause; None if an error was reported."""
     seconds = _check_seconds(env, over.duration, "a window")
     function = over.function.text
     if function not in vocabulary.WINDOW_FUNCTIONS:
@@ -100,9 +100,9 @@ def add_placed_increase_and_fallback(
     costs: number_reading.NameEnvironment,
     fallbacks: number_reading.NameEnvironment,
 ) -> checked.CheckedMetric | None:
-    """Return the metric with its `placed` load and its fallback; None if one of them is invalid.
+    """Return the metric with its `placed` load and its fallback; None if either is invalid.
 
-    `costs` is the environment of names for the load, `fallbacks` that for the fallback.
+    `costs` resolves names in the load, `fallbacks` in the fallback.
     """
     fallback, placed = None, None
     for option in written.options:
@@ -128,6 +128,7 @@ def _check_placed_pod_increase(
     option: syntax_clause.PlacedClause,
     env: number_reading.NameEnvironment,
 ) -> checked.PlacedCost | None:
+    """Check `placed`: its value must not change after the pod is placed."""
     if metric.target == "cluster":
         env.found.add_error(
             "PS108",
@@ -163,7 +164,7 @@ def _check_number_in_metric_unit(
     verb: str,
     env: number_reading.NameEnvironment,
 ) -> checked_expr.TypedExpr | None:
-    """Return a number in the unit of the metric; None if an error was reported."""
+    """Check that an expression is a number in the unit of the metric; return None if not."""
     checker = check_exprs.ExprChecker(env)
     typed = checker.check_number_or_condition(expr, metric.unit)
     if typed is None:

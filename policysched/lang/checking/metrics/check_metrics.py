@@ -1,7 +1,7 @@
-"""Check metrics: unit, query, options.
+"""Check the units, queries and options of metrics.
 
-A fallback may read other metrics. Metrics are therefore checked first without their fallbacks. The
-fallbacks follow, each after those of the metrics that it reads.
+A fallback can read other metrics. All metrics are therefore checked without fallbacks first. Then
+each fallback is checked after the fallbacks of the metrics that it reads.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from policysched.lang.words import vocabulary
 
 DEFAULT_REFRESH_SECONDS = 30.0
 DEFAULT_MAX_AGE_REFRESHES = 5
-"""Number of refreshes after which a sample is too old, if there is no `maxAge`."""
+"""Refresh intervals after which a sample is too old, if the metric has no `maxAge`."""
 
 _MIN_SECONDS, _MAX_SECONDS = 1.0, 7 * 86_400.0
 MAX_POINTS = 100
@@ -38,12 +38,12 @@ def check_metrics(
     env: number_reading.NameEnvironment,
     base: Mapping[str, checked.CheckedMetric],
 ) -> dict[str, checked.CheckedMetric]:
-    """Return the valid metrics, with the params of `env` inserted.
+    """Return the valid metrics, keyed by name, with the params of `env` inserted.
 
     Args:
-        metrics: as written, by name.
-        env: the meaning of names; its metrics are ignored.
-        base: the metrics outside of profiles; a metric that differs from them gets its own key.
+        metrics: the declarations, keyed by name.
+        env: resolves names; its metrics are ignored.
+        base: the metrics outside profiles; a metric that differs from its base gets its own key.
     """
     alone = {name: _check_metric(metric, env) for name, metric in metrics.items()}
     plain = {name: metric for name, metric in alone.items() if metric is not None}
@@ -52,8 +52,8 @@ def check_metrics(
         own = plain.get(name)
         if own is None:
             continue
-        # A fallback may only read metrics that are checked completely. `placed` must not read
-        # metrics at all, but needs their names for the error message.
+        # A fallback can only read completely checked metrics. `placed` must not read metrics, but
+        # the error message needs their names.
         costs = dataclasses.replace(env, metrics=plain, target=own.target)
         fallbacks = dataclasses.replace(env, metrics=found, target=own.target)
         whole = check_metric_options.add_placed_increase_and_fallback(
@@ -77,7 +77,7 @@ def _copy_with_distinct_key(
 def _check_metric(
     metric: syntax.Metric, env: number_reading.NameEnvironment
 ) -> checked.CheckedMetric | None:
-    """Return the metric without `placed` and fallback; None if an error was reported."""
+    """Check a metric except for `placed` and `fallback`; return None if an error was reported."""
     options = clauses.ClauseSet(env, "metric", metric.options)
     unit = vocabulary.METRIC_UNITS.get(metric.type.text)
     if unit is None:
@@ -120,6 +120,7 @@ def _check_metric(
 def _check_metric_target(
     metric: syntax.Metric, options: clauses.ClauseSet, env: number_reading.NameEnvironment
 ) -> tuple[Literal["node", "cluster"], str | None]:
+    """Return whether the metric is about nodes or clusters, and the label that names them."""
     node = options.get_clause("node", syntax_clause.WordClause)
     cluster = options.get_clause("cluster", syntax_clause.WordClause)
     found = env.found
@@ -148,6 +149,7 @@ def _check_metric_target(
 
 
 def _read_seconds_option(options: clauses.ClauseSet, keyword: str, default: float) -> float | None:
+    """Return a duration in seconds, or the default without the option; None after an error."""
     clause = options.get_clause(keyword, syntax_clause.AmountClause)
     if clause is None:
         return default
@@ -165,7 +167,7 @@ def _read_seconds_option(options: clauses.ClauseSet, keyword: str, default: floa
 def _check_missing_options(
     options: clauses.ClauseSet,
 ) -> tuple[Literal["allow", "reject"] | None, int | None]:
-    """Return the action for reject and the points for score if a sample is missing."""
+    """Return the action of `reject` and the points of `score` for a missing sample."""
     action: Literal["allow", "reject"] | None = None
     clause = options.get_clause("missing", syntax_clause.MissingClause)
     if clause is not None:
@@ -177,7 +179,7 @@ def _check_missing_options(
 def check_missing_action(
     env: number_reading.NameEnvironment, clause: syntax_clause.MissingClause
 ) -> Literal["allow", "reject"] | None:
-    """Return the action of reject for missing data; None if an error was reported."""
+    """Return the action of `reject` for missing data; None if an error was reported."""
     if clause.action.text not in vocabulary.MISSING_ACTIONS or clause.points is not None:
         env.found.report_word_not_allowed(
             "an action of a reject for missing data", clause.action, vocabulary.MISSING_ACTIONS

@@ -1,4 +1,4 @@
-"""Check that the query of a metric parses, gives one value per node, and keeps the node label."""
+"""Check that a metric's query parses, returns a vector, and keeps the label of nodes."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ def check_promql_query(
     text: source.SourceText,
     found: diagnostic_collector.DiagnosticCollector,
 ) -> None:
-    """Report queries that cannot work.
+    """Report a query that does not parse, is not a vector, or drops the label of nodes.
 
     Args:
-        query: with params inserted.
+        query: the query with params inserted.
         label: the label that names the node; None if it is not known.
         text: the policy text that contains the query.
         found: the collector of diagnostics.
@@ -56,6 +56,7 @@ class _PromqlChecker:
         self._tokens = query_tokens.scan_tokens(query.text)
 
     def check_query(self) -> None:
+        """Report the first problem of the query, in the order: size, syntax, depth, type, label."""
         if len(self._tokens) > text_limits.MAX_QUERY_WORDS:
             problem = f"the query has more than {text_limits.MAX_QUERY_WORDS:,} words and signs"
             self._found.add_error(
@@ -92,6 +93,7 @@ class _PromqlChecker:
         return self._query.locate_query_range(first.start, last.end, self._text)
 
     def _report_parse_failure(self, problem: str) -> None:
+        """Report a syntax error; only warn if the query uses experimental syntax."""
         if query_tokens.has_experimental_syntax(self._tokens):
             finding = diagnostics.Diagnostic(
                 "PS401",
@@ -114,6 +116,7 @@ class _PromqlChecker:
     # ------------------------------------------------------------------------ the label of nodes
 
     def _check_node_label_kept(self, expr: promql_parser.Expr, label: str) -> None:
+        """Report the part of the query that drops the label of nodes."""
         loser = query_tree.find_label_loss(expr, label)
         if loser is None:
             return
@@ -133,7 +136,7 @@ class _PromqlChecker:
     def _find_call_token(
         self, expr: promql_parser.Expr, part: promql_parser.Expr
     ) -> query_tokens.QueryToken | None:
-        """Return the token of a call in the text, or None."""
+        """Return the token of the call `part` in the query, or None if it cannot be located."""
         parts = [str(each) for each in query_tree.walk_call_parts(expr)]
         words = query_tokens.find_call_words(self._tokens)
         if len(parts) != len(words) or str(part) not in parts:
@@ -143,7 +146,7 @@ class _PromqlChecker:
     def _make_aggregation_fix(
         self, loser: promql_parser.Expr, token: query_tokens.QueryToken | None, label: str
     ) -> diagnostics.Fix | None:
-        """Return the fix that adds `by`, for an aggregation without `by` and `without`."""
+        """Return the fix that adds `by` to an aggregation without `by` or `without`, or None."""
         if token is None or not isinstance(loser, promql_parser.AggregateExpr) or loser.modifier:
             return None
         place = self._query.locate_query_range(token.end, token.end, self._text)
@@ -151,6 +154,7 @@ class _PromqlChecker:
 
 
 def _suggest_join_label(loser: promql_parser.Expr, label: str) -> str:
+    """Return how to keep the label in the part that drops it."""
     match loser:
         case promql_parser.AggregateExpr(modifier=None):
             return f"write `{loser.op} by ({label}) (…)`"

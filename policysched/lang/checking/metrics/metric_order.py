@@ -1,4 +1,4 @@
-"""The order in which metrics are checked: each follows the metrics that its fallback reads."""
+"""Order metrics so that each follows the metrics that its fallback reads."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ _MAX_CIRCLES = 100
 def sort_metrics_by_fallback(
     metrics: Mapping[str, syntax.Metric], env: number_reading.NameEnvironment
 ) -> list[str]:
-    """Return the metrics whose fallbacks do not lead back to themselves, in order of checking.
+    """Return the metrics whose fallbacks are not part of or based on a cycle, in checking order.
 
-    Each cycle is reported once; the search is limited to `_MAX_CIRCLES` metrics. Metrics in a
-    cycle, and metrics that use them, are left out.
+    Each cycle is reported once; the search is limited to `_MAX_CIRCLES` metrics. The result omits
+    metrics in a cycle, and metrics that use them.
     """
     uses = {
         name: _list_names_read_by_fallback(metric, env) & metrics.keys()
@@ -58,7 +58,7 @@ def _list_names_read_by_fallback(
 
 
 def _find_cycle(start: str, uses: Mapping[str, set[str]]) -> list[str]:
-    """Return the shortest cycle of fallbacks through a metric; empty if there is none."""
+    """Return the shortest cycle of fallbacks through a metric; empty without a cycle."""
     came_from: dict[str, str] = {}
     pending = deque([start])
     while pending:

@@ -1,8 +1,8 @@
-"""Params in PromQL: `$name` in a query is replaced by the value of the param.
+"""Replace `$name` in a query with the value of the param.
 
-The query is trusted, because the author of the policy writes it. A value may come from a command
-line. Durations and numbers are therefore inserted as they are, and strings only inside quotes, with
-escapes for this kind of quote. No value can end the string that contains it.
+The query is trusted, because the author of the policy writes it. A value is not: it can come from a
+command line. Durations and numbers are inserted unchanged. Strings are inserted only inside quotes,
+with escapes for the kind of quote, so no value can end the string that contains it.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ class QueryPiece:
 
     Attributes:
         start: offset in the query with params inserted.
-        written: its place in the policy text; for a param, the length differs.
-        is_param: whether it is the value of a param.
+        written: range in the policy text; the length differs if the part is a param.
+        is_param: whether the part is the value of a param.
     """
 
     start: int
@@ -45,12 +45,12 @@ class QueryPiece:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class SubstitutedQuery:
-    """A query with params inserted, and the place of each part in the policy text.
+    """A query with params inserted, which maps its parts to ranges in the policy text.
 
     Attributes:
         text: the query with the values of its params.
-        pieces: its parts in order, none of them empty.
-        is_whole: false if an error was reported, so that the rest of the query cannot be checked.
+        pieces: the non-empty parts of `text`, in order.
+        is_whole: False if an error was reported, so that the query cannot be checked further.
     """
 
     text: str
@@ -58,7 +58,7 @@ class SubstitutedQuery:
     is_whole: bool
 
     def locate_query_range(self, start: int, end: int, text: source.SourceText) -> source.Span:
-        """Return the place of `self.text[start:end]` in the policy text, with params as a whole."""
+        """Return the range of `self.text[start:end]` in the policy text, including whole params."""
         first, last = self._find_piece_at(start), self._find_piece_at(max(start, end - 1))
         written_start = first.written.start + (0 if first.is_param else start - first.start)
         written_end = last.written.end if last.is_param else last.written.start + end - last.start
@@ -75,9 +75,9 @@ def substitute_params(
     known: Iterable[str],
     found: diagnostic_collector.DiagnosticCollector,
 ) -> SubstitutedQuery:
-    """Return the query with params inserted; params without a value are kept as `$name`.
+    """Return the query with params inserted; params without a value stay as `$name`.
 
-    Unknown names and strings outside of quotes are reported.
+    Unknown names and strings outside quotes are reported.
     """
     text = found.texts[query.span.file]
     first = query.span.start + 1
@@ -95,7 +95,7 @@ def substitute_params(
 
 
 class _QueryWriter:
-    """Builds a query from start to end.
+    """Builds a query with params inserted, from left to right.
 
     Args:
         written: the query as written.
@@ -113,7 +113,7 @@ class _QueryWriter:
         self._pieces: list[QueryPiece] = []
 
     def put_value(self, start: int, end: int, value: str) -> None:
-        """Copy the written text up to `start`, and replace the text up to `end` by `value`."""
+        """Copy the written text up to `start`, and replace the text up to `end` with `value`."""
         self._add_piece(
             self._written[self._position : start], self._position, start, is_param=False
         )
@@ -121,7 +121,7 @@ class _QueryWriter:
         self._position = end
 
     def finish_query(self, *, is_whole: bool) -> SubstitutedQuery:
-        """Copy the rest of the written text and return the query."""
+        """Copy the rest of the written text and return the finished query."""
         end = len(self._written)
         self._add_piece(self._written[self._position :], self._position, end, is_param=False)
         return SubstitutedQuery("".join(self._parts), tuple(self._pieces), is_whole)
@@ -141,20 +141,20 @@ def find_param_names(query: syntax.PromQL) -> frozenset[str]:
 
 
 def locate_param_uses(query: syntax.PromQL) -> Iterator[tuple[str, int, int]]:
-    """Yield each use of a param in a query, with the start and end of its name in the query."""
+    """Yield the name of each param use in a query, with the start and end of the name."""
     for match, _ in _iterate_param_uses(query.text):
         yield match["name"], match.start("name"), match.end("name")
 
 
 def _iterate_param_uses(text: str) -> Iterator[tuple[re.Match[str], str]]:
-    """Yield each `$name` with the quote that surrounds it, or ""."""
+    """Yield each `$name` with the kind of quote that surrounds it, or ""."""
     quote = ""
     position = 0
     while match := _PIECE.search(text, position):
         position = match.end()
         kind = match.lastgroup
         if kind == "comment" and quote:
-            # Inside quotes, `#` does not begin a comment.
+            # `#` inside quotes does not begin a comment.
             position = match.start() + 1
         elif kind == "quote" and (not quote or quote == match.group()):
             quote = "" if quote else match.group()
@@ -170,6 +170,7 @@ def _get_param_text(
     known: Iterable[str],
     found: diagnostic_collector.DiagnosticCollector,
 ) -> str | None:
+    """Return the text to insert for a param; report unknown params and unquoted strings."""
     param = params.get(name)
     if param is None:
         if name.startswith("__"):
@@ -181,7 +182,7 @@ def _get_param_text(
                 fix=fixes.make_replacement_fix(span, "5m"),
             )
         elif name not in known:
-            # The span begins at `$`, so the edit does too.
+            # The span begins at `$`, so the replacement must include it.
             prefixed = [f"${each}" for each in spelling.find_nearest_names(name, known)]
             found.report_undefined_name(
                 "param", syntax_expr.Value(span, name), known, edits=prefixed
@@ -201,5 +202,5 @@ def _get_param_text(
 
 
 def _escape_for_single_quotes(escaped: str) -> str:
-    """Convert escapes for `"` to those for `'`: PromQL does not allow escapes of other quotes."""
+    """Convert escapes from `"` to `'`, because PromQL allows no escapes of other quotes."""
     return _ESCAPED_OR_QUOTE.sub(lambda match: _FOR_SINGLE.get(match[0], match[0]), escaped)

@@ -1,4 +1,4 @@
-"""Report labels outside of selectors (`reject when disk = hdd`), and other misused names."""
+"""Report labels outside selectors (`reject when disk = hdd`) and other misused names."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _CONDITIONS = (
 def report_label_comparison(
     env: number_reading.NameEnvironment, expr: syntax_expr.Comparison
 ) -> bool:
-    """Report a comparison of a label outside of a selector; return whether this is one."""
+    """Report a comparison of a label outside a selector; return whether it was reported."""
     left, right = expr.left, expr.right
     if isinstance(left, syntax_expr.Ref) and left.name.text == "priority":
         test = "pod(priorityClassName = {})"
@@ -52,7 +52,7 @@ def report_label_comparison(
 def report_comparison_with_boolean(
     env: number_reading.NameEnvironment, expr: syntax_expr.Comparison
 ) -> bool:
-    """Report a condition that is compared with `true` or `false`; return whether this is one."""
+    """Report a comparison with `true` or `false`; return whether it was reported."""
     sides = ((expr.left, expr.right), (expr.right, expr.left))
     for condition, value in sides:
         word = _get_unknown_name(env, value)
@@ -78,12 +78,12 @@ def report_priority_class_name(
     value: syntax_expr.Value,
     test: str = "priorityClassName = {}",
 ) -> bool:
-    """Report a priority that is compared with the name of a PriorityClass; return whether it is.
+    """Report a priority compared with a PriorityClass name; return whether it was reported.
 
     Args:
-        env: the meaning of names.
+        env: resolves names, and collects diagnostics.
         value: the value that the priority is compared with.
-        test: template of the condition that selects the pods of a class.
+        test: template of the condition to recommend, which selects the pods of a class.
     """
     name = value.text
     known = env.names | env.silent_names | env.found.lost_words
@@ -105,7 +105,7 @@ def warn_of_field_like_key(
     domain: vocabulary.Domain,
     requirement: syntax_expr.Requirement,
 ) -> None:
-    """Warn of an unquoted label key that is named like a field."""
+    """Warn of an unquoted label key that resembles a field."""
     key = requirement.subject.name
     meant = None if key.quoted else foreign_fields.find_key_meaning(domain, key.text)
     if meant is None:
@@ -129,7 +129,7 @@ def warn_of_field_like_key(
 def warn_of_null_value(
     found: diagnostic_collector.DiagnosticCollector, requirement: syntax_expr.Requirement
 ) -> None:
-    """Warn of `disk = null`, which compares with the text `null`, unless it is quoted."""
+    """Warn of an unquoted `null`, as in `disk = null`, which is the text `null` here."""
     operators = {"=": "DoesNotExist", "!=": "Exists"}
     if requirement.operator not in operators:
         return
@@ -153,11 +153,11 @@ def warn_of_null_value(
 def warn_of_effect_as_taint_key(
     found: diagnostic_collector.DiagnosticCollector, key: syntax_expr.Value
 ) -> None:
-    """Warn of `tolerate NoSchedule`, where the effect is a taint key, unless it is quoted."""
+    """Warn of an unquoted effect as a taint key, as in `tolerate NoSchedule`."""
     if key.quoted or key.text not in foreign_fields.NO_TAINT_KEYS:
         return
     is_effect = key.text in vocabulary.TAINT_EFFECTS
-    effect = "NoSchedule" if key.text == "NoExecute" else key.text  # NoExecute is never granted
+    effect = "NoSchedule" if key.text == "NoExecute" else key.text  # NoExecute is refused
     example = f"dedicated:{effect}" if is_effect else "dedicated"
     found.add_diagnostic(
         diagnostics.Diagnostic(
@@ -173,7 +173,7 @@ def warn_of_effect_as_taint_key(
 def report_hyphen_for_underscore(
     env: number_reading.NameEnvironment, expr: syntax_expr.Binary
 ) -> bool:
-    """Report `cpu-busy` if a name such as `cpu_busy` is defined; return whether one is."""
+    """Report `cpu-busy` if a name such as `cpu_busy` is defined; return whether it was reported."""
     left, right = _get_unknown_name(env, expr.left), _get_unknown_name(env, expr.right)
     if expr.operator != "-" or left is None or right is None:
         return False
@@ -193,7 +193,7 @@ def report_hyphen_for_underscore(
 
 
 def _get_label_key(env: number_reading.NameEnvironment, expr: syntax_expr.Expr) -> str | None:
-    """Return the key if the expression can only mean a label, else None."""
+    """Return the key if the expression can only mean a label, or else None."""
     if isinstance(expr, syntax_expr.Call) and expr.function.text == "label":
         value = expr.arguments[0].value if len(expr.arguments) == 1 else None
         return env.found.get_text_on_one_line(value.span) if value is not None else None
@@ -202,7 +202,7 @@ def _get_label_key(env: number_reading.NameEnvironment, expr: syntax_expr.Expr) 
 
 
 def _get_unknown_name(env: number_reading.NameEnvironment, expr: syntax_expr.Expr) -> str | None:
-    """Return a name that is neither defined nor a function, else None."""
+    """Return the name if it is neither defined nor a function, or else None."""
     if not isinstance(expr, syntax_expr.Ref):
         return None
     name = expr.name.text

@@ -1,4 +1,4 @@
-"""Check namespaces and pod sets: the scope of a policy, and the pods that a rule counts."""
+"""Check the scope of a policy, and the pods and namespaces that a rule counts."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def check_label_keys(own: clauses.ClauseSet, keyword: str) -> tuple[str, ...] | 
 def _check_namespaces_clause(
     own: clauses.ClauseSet,
 ) -> tuple[bool, checked_selector.NamespaceSet | None]:
-    """Return whether the clauses are valid, and the namespaces; None for those of the pod."""
+    """Return whether the clauses are valid, and the namespaces; None for the pod's namespace."""
     names = own.get_words_clause("namespaces")
     selector = own.get_clause("namespaceSelector", syntax_clause.SelectorClause)
     if names is None and selector is None:
@@ -93,6 +93,7 @@ def _make_namespace_set(
     names: Sequence[syntax_expr.Value],
     selector: syntax_expr.Selector | None,
 ) -> checked_selector.NamespaceSet | None:
+    """Return the set of namespaces; report invalid names and selectors, and return None."""
     good = True
     for name in names:
         problem = kubernetes_names.find_dns_label_problem(name.text)

@@ -1,7 +1,7 @@
-"""Check selectors: keys, operators, values, fields, taints.
+"""Check the keys, operators, values, fields and taints in selectors.
 
-One checker serves all kinds of objects (`vocabulary.Domain`). Unquoted reserved names are fields of
-the object, all other keys are labels.
+The same checker handles all kinds of objects (`vocabulary.Domain`). Unquoted reserved names are
+fields of the object, all other keys are labels.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class SelectorChecker:
     """Checks selectors for one kind of object.
 
     Args:
-        env: the meaning of names.
+        env: resolves names, and collects diagnostics.
         domain: pod, node, namespace, cluster or resource.
     """
 
@@ -62,6 +62,7 @@ class SelectorChecker:
     def _check_subselector(
         self, selector: syntax_expr.Selector
     ) -> checked_selector.Selector | None:
+        """Check a selector within the limits on size and depth."""
         self._nodes += 1
         if (
             self._nodes > text_limits.MAX_EXPANDED_NODES
@@ -76,6 +77,7 @@ class SelectorChecker:
             self._depth -= 1
 
     def _report_too_large(self, span: source.Span) -> None:
+        """Report once that the selector exceeds a limit after lets are expanded."""
         if not self._is_full:
             self._is_full = True
             self._found.add_error(
@@ -87,6 +89,7 @@ class SelectorChecker:
             )
 
     def _check_by_kind(self, selector: syntax_expr.Selector) -> checked_selector.Selector | None:
+        """Check a selector with the method for its node type."""
         match selector:
             case syntax_expr.SelectorAnd(operands=operands):
                 checked = self._check_operands(operands)
@@ -106,7 +109,7 @@ class SelectorChecker:
                 return self._check_requirement(selector)
 
     def _report_joined_values(self, operands: tuple[syntax_expr.Selector, ...]) -> None:
-        """Report `disk = ssd or nvme`, because each operand of `or` must be a requirement."""
+        """Report `disk = ssd or nvme`, where `nvme` is a value and not a requirement."""
         first, rest = operands[0], operands[1:]
         if not isinstance(first, syntax_expr.Requirement) or first.operator != "=":
             return
@@ -138,6 +141,7 @@ class SelectorChecker:
         return good if len(good) == len(checked) else None
 
     def _check_reference(self, ref: syntax_expr.SelectorRef) -> checked_selector.Selector | None:
+        """Resolve a name to a let selector; report other names."""
         name = ref.name
         let = self._env.lets.get(name.text)
         if isinstance(let, syntax.LetSelector):
@@ -167,6 +171,7 @@ class SelectorChecker:
     def _check_taint_test(
         self, tainted: syntax_expr.Tainted
     ) -> checked_selector.TaintRequirement | None:
+        """Check `tainted(…)`, which is valid only for nodes and clusters."""
         if self._domain not in ("node", "cluster"):
             self._found.add_error(
                 "PS108",
@@ -184,6 +189,7 @@ class SelectorChecker:
     def _check_requirement(
         self, requirement: syntax_expr.Requirement
     ) -> checked_selector.Selector | None:
+        """Check a requirement on a function, field or label, depending on its subject."""
         subject = requirement.subject
         if subject.argument is not None:
             return self._check_function_requirement(requirement, subject.argument)
@@ -201,6 +207,7 @@ class SelectorChecker:
     def _check_function_requirement(
         self, requirement: syntax_expr.Requirement, argument: syntax_expr.Value
     ) -> checked_selector.Selector | None:
+        """Check a requirement on `requests(…)`, `limits(…)` or `annotation(…)`."""
         name = requirement.subject.name
         known = [
             key
@@ -231,7 +238,7 @@ class SelectorChecker:
     def _report_expression_function(
         self, requirement: syntax_expr.Requirement, argument: syntax_expr.Value
     ) -> bool:
-        """Report a function that is only valid in expressions; return whether it is one."""
+        """Report a function that is only valid in expressions; return whether it was reported."""
         name = requirement.subject.name
         if name.text not in vocabulary.FUNCTIONS:
             return False
@@ -255,8 +262,8 @@ class SelectorChecker:
         key: syntax_expr.Value,
         what: str,
         make: Callable[..., Any],
-    ) -> Any | None:  # noqa: ANN401 - whatever `make` makes
-        """Check a requirement on a label or annotation; both have the operators of labels."""
+    ) -> Any | None:  # noqa: ANN401 - the result type of `make`
+        """Check a requirement on a label or annotation; both have the same operators."""
         good = self._check_name_validity(
             key, f"{what} key", kubernetes_names.find_label_key_problem(key.text)
         )
@@ -273,11 +280,11 @@ class SelectorChecker:
         return make(key.text, operator, values, requirement.span) if good else None
 
     def _check_bound(self, requirement: syntax_expr.Requirement) -> tuple[str, str | None] | None:
-        """Return Gt or Lt and the whole number; None for other operators.
+        """Convert a comparison to Gt or Lt and a whole number; return None for other operators.
 
-        The number is None if it is invalid or beyond int64.
+        The number is None if it is invalid or does not fit an int64.
         """
-        # Kubernetes compares integers only by Gt and Lt, so `>= n` becomes Gt n - 1.
+        # Kubernetes compares integers with Gt and Lt only, so `>= n` becomes Gt n - 1.
         shift = {"Gt": 0, "Lt": 0, ">": 0, "<": 0, ">=": -1, "<=": 1}.get(requirement.operator)
         if shift is None:
             return None
@@ -302,6 +309,7 @@ class SelectorChecker:
     def _check_field_requirement(
         self, requirement: syntax_expr.Requirement, field: vocabulary.ReservedField
     ) -> checked_selector.Selector | None:
+        """Check a requirement on a field; Exists and `=` become In and NotIn."""
         name = requirement.subject.name.text
         if name == "storageClass":
             self._found.add_diagnostic(
@@ -336,6 +344,7 @@ class SelectorChecker:
     def _report_wrong_operator(
         self, requirement: syntax_expr.Requirement, operators: str, code: str = "PS108"
     ) -> None:
+        """Report an operator that the subject does not support."""
         subject = self._found.get_text_on_one_line(requirement.subject.span)
         operator = self._found.get_text_on_one_line(requirement.operator_span)
         self._found.add_error(
@@ -363,6 +372,7 @@ class SelectorChecker:
     def _check_number_requirement(
         self, requirement: syntax_expr.Requirement, resource: str | None, unit: units.Unit
     ) -> checked_selector.NumberRequirement | None:
+        """Check a comparison of the priority or of an amount of a resource."""
         comparator = _COMPARATORS.get(requirement.operator)
         if comparator is None:
             self._report_wrong_operator(requirement, "=, !=, <, <=, > and >=")
@@ -386,7 +396,7 @@ class SelectorChecker:
 def report_invalid_resource(
     env: number_reading.NameEnvironment, name: syntax_expr.Value, problem: str
 ) -> None:
-    """Report a name that is not a resource."""
+    """Report a name that is not the name of a resource."""
     meant = foreign_words.RESOURCES.get(name.text.lower())
     near = spelling.find_nearest_names(name.text, ("cpu", "memory", "ephemeral-storage", "pods"))
     near = [meant] if meant else near
@@ -402,13 +412,13 @@ def report_invalid_resource(
 def check_whole_number(
     env: number_reading.NameEnvironment, value: syntax_expr.Value, operator: str
 ) -> int | None:
-    """Return the int64 for Gt, Lt and their signs; None if an error was reported."""
+    """Return the int64 on the right of Gt, Lt, `<` and similar; None if an error was reported."""
     if _WHOLE.match(value.text) and (number := int64.parse_int64(value.text)) is not None:
         return number
     literal = numerals.parse_numeral(value.text)
     natural = literal.get_natural_reading() if literal is not None else None
     fix, near = None, 0
-    if natural is not None and abs(natural[0]) < 2**53:  # above this, a float is not exact
+    if natural is not None and abs(natural[0]) < 2**53:  # larger floats are not exact
         near = math.ceil(natural[0]) if operator in (">=", "<", "Lt") else math.floor(natural[0])
         fix = fixes.make_replacement_fix(value.span, str(near))
     env.found.add_error(
@@ -425,7 +435,7 @@ def check_whole_number(
 def _report_value_as_effect(
     env: number_reading.NameEnvironment, pattern: syntax_expr.Toleration, effect: syntax_expr.Value
 ) -> None:
-    """Report `dedicated:web`, where the value of the taint is in place of the effect."""
+    """Report `dedicated:web`, where the taint's value is in the place of the effect."""
     effects = spelling.join_alternatives(f"`{each}`" for each in vocabulary.TAINT_EFFECTS)
     if pattern.key.text in _PARTS_OF_TOLERATIONS:
         env.found.add_error(
@@ -453,7 +463,7 @@ def check_taint_pattern(
     pattern: syntax_expr.Toleration,
     effects: tuple[str, ...],
 ) -> checked_selector.TaintPattern | None:
-    """Return a checked taint pattern, with `effects` if it has none; None if reported."""
+    """Check a taint pattern; `effects` are the default. Return None if an error was reported."""
     found = env.found
     good = True
     if pattern.value is None:

@@ -1,4 +1,4 @@
-"""Report values that a field can never have: wildcards, and names invalid in Kubernetes."""
+"""Report values that a field can never have: wildcards, and names that Kubernetes refuses."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _CONTROLLERS = {
     "deployment": "ReplicaSet",
     "cronjob": "Job",
 }
-"""Kind of Kubernetes, in lower case -> the kind that controls its pods."""
+"""Kind in Kubernetes, in lower case -> the kind that actually controls the pods."""
 _CHECKS: dict[str, Callable[[str], str]] = {
     "image": _find_image_problem,
     "nodeName": kubernetes_names.find_subdomain_problem,
@@ -49,13 +49,13 @@ _CHECKS: dict[str, Callable[[str], str]] = {
     "kind": _find_kind_problem,
     "apiVersion": _find_api_version_problem,
 }
-"""Field -> the check of its values; other fields accept any printable text."""
+"""Field -> the function that checks its values; other fields accept any printable text."""
 
 
 def report_impossible_values(
     found: diagnostic_collector.DiagnosticCollector, requirement: syntax_expr.Requirement
 ) -> bool:
-    """Report values that the field can never have; return whether there are any."""
+    """Report values that the field can never have; return whether any were reported."""
     name = requirement.subject.name.text
     check = _CHECKS.get(name, _find_invisible_character_problem)
     wrong = [
@@ -71,7 +71,7 @@ def report_impossible_values(
 def warn_of_owner_kind(
     found: diagnostic_collector.DiagnosticCollector, requirement: syntax_expr.Requirement
 ) -> None:
-    """Warn of a kind that never controls pods directly, or that is in the wrong case."""
+    """Warn of a kind that never controls pods directly, or is in the wrong case."""
     for value in requirement.values if requirement.subject.name.text == "ownerKind" else ():
         meant = _CONTROLLERS.get(value.text.lower(), value.text)
         if meant == value.text:
@@ -101,6 +101,7 @@ def _report_impossible_value(
     value: syntax_expr.Value,
     problem: str,
 ) -> None:
+    """Report one impossible value, with a correction if one is known."""
     name = requirement.subject.name.text
     edit = _make_correction_edit(requirement, value)
     advice = f"write `{edit.replacement}`" if edit is not None else ""
@@ -119,7 +120,7 @@ def _report_impossible_value(
 def _make_correction_edit(
     requirement: syntax_expr.Requirement, value: syntax_expr.Value
 ) -> diagnostics.TextEdit | None:
-    """Return the edit that corrects the values, or None if no correction is known."""
+    """Return the edit that corrects a value, or None if no correction is known."""
     name, operator = requirement.subject.name.text, requirement.operator
     if name == "image" and "?" in value.text:
         return diagnostics.TextEdit(value.span, '"' + re.sub(r"\?+", "*", value.text) + '"')

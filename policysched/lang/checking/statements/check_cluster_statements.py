@@ -1,4 +1,4 @@
-"""Check statements of a clusterPolicy other than rules: groups, spread, division of replicas."""
+"""Check the placement statements of a clusterPolicy: groups, spread, division of replicas."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from policysched.lang.words import kubernetes_names, vocabulary
 
 _MAX_INT32 = 2**31 - 1
 MAX_GROUP_NAME = 32
-"""Source: Karmada `policy/v1alpha1/propagation_types.go`, length of `affinityName`."""
+"""Maximum length of `affinityName` in Karmada's `policy/v1alpha1/propagation_types.go`."""
 
 _S = TypeVar("_S", bound=syntax_expr.SyntaxNode)
 
@@ -26,8 +26,8 @@ def check_cluster_placement(
 
     Args:
         policy: a clusterPolicy.
-        rules: the valid rules of the policy, whose scores may divide replicas.
-        env: the meaning of names.
+        rules: the valid rules of the policy, whose scores can divide replicas.
+        env: resolves names, and collects diagnostics.
     """
     groups = [
         _check_cluster_group(node, env) for node in _list_statements(policy, syntax.ClusterGroup)
@@ -59,6 +59,7 @@ def _list_statements(policy: syntax.Policy, kind: type[_S]) -> list[_S]:
 def _report_repeated_statements(
     said: Iterable[tuple[str, Any]], found: diagnostic_collector.DiagnosticCollector
 ) -> None:
+    """Report each statement that a policy has more than once."""
     first: dict[str, Any] = {}
     for what, span in said:
         if first.setdefault(what, span) is not span:
@@ -74,6 +75,7 @@ def _report_repeated_statements(
 def _check_cluster_group(
     node: syntax.ClusterGroup, env: number_reading.NameEnvironment
 ) -> checked_cluster.OrderedClusterGroup | None:
+    """Check a cluster group: its name and its selector."""
     problem = kubernetes_names.find_dns_label_problem(node.name.text)
     if not problem and len(node.name.text) > MAX_GROUP_NAME:
         problem = f"has {len(node.name.text)} characters, Karmada allows {MAX_GROUP_NAME}"
@@ -89,6 +91,7 @@ def _check_cluster_group(
 def _check_spread_constraint(
     node: syntax.SpreadConstraint, env: number_reading.NameEnvironment
 ) -> checked_cluster.ClusterSpreadConstraint | None:
+    """Check a spread constraint: its field, and its bounds on groups."""
     own = clauses.ClauseSet(env, "spreadConstraint", node.clauses)
     if node.by.text not in vocabulary.SPREAD_FIELDS:
         what = "a property for spreading clusters"
@@ -118,6 +121,7 @@ def _check_replica_division(
     rules: Sequence[checked.Rule],
     env: number_reading.NameEnvironment,
 ) -> checked_cluster.ReplicaDivisionStrategy | None:
+    """Check the division of replicas: its weights, and the score to divide by."""
     weights = _check_static_weights(node, env)
     if weights is None:
         return None
@@ -134,6 +138,7 @@ def _check_replica_division(
 def _check_static_weights(
     node: syntax.Replicas, env: number_reading.NameEnvironment
 ) -> tuple[tuple[str, int], ...] | None:
+    """Return the (cluster, weight) pairs; None if an error was reported."""
     found: dict[str, int] = {}
     good = True
     for name, amount in node.weights:
@@ -157,7 +162,7 @@ def _find_division_score(
     rules: Sequence[checked.Rule],
     env: number_reading.NameEnvironment,
 ) -> tuple[bool, str | None]:
-    """Return whether the division is valid, and its score; None for the sum of all scores."""
+    """Return whether the division is valid, and the name of its score; None to add all scores."""
     written = [s for s in policy.statements if isinstance(s, syntax.Score | syntax.ClusterAffinity)]
     if not written:
         env.found.add_error(

@@ -1,4 +1,4 @@
-"""Check whole policies: description, scope, rules, disabled rules."""
+"""Check whole policies: descriptions, scopes, rules and disabled rules."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ def check_policy(
     """Return the policy or clusterPolicy without its invalid rules.
 
     Args:
-        policy: as written.
-        env: the meaning of names under one set of params.
+        policy: the policy as written.
+        env: resolves names with one set of params.
         names: all definitions.
-        parsed: parse results by name of the text; a damaged policy may lack required statements.
+        parsed: parse results keyed by text name; damaged policies may lack required statements.
     """
     is_cluster = policy.keyword == "clusterPolicy"
     env = dataclasses.replace(env, target="cluster" if is_cluster else "node")
@@ -60,6 +60,7 @@ def check_policy(
 def _check_meta_statements(
     policy: syntax.Policy, found: diagnostic_collector.DiagnosticCollector, *, is_cluster: bool
 ) -> dict[str, str]:
+    """Return `description`, `owner` and `mode`, keyed by keyword; report repeated ones."""
     first: dict[str, syntax.Meta] = {}
     for node in policy.statements:
         if not isinstance(node, syntax.Meta):
@@ -87,6 +88,7 @@ def _report_repeated_statement(
     node: syntax_expr.SyntaxNode,
     first: syntax_expr.SyntaxNode,
 ) -> None:
+    """Report a statement that a policy must not have twice."""
     found.add_error(
         "PS108",
         f"`{what}` appears twice in this policy",
@@ -102,6 +104,7 @@ def _check_policy_scopes(
     found: diagnostic_collector.DiagnosticCollector,
     parsed: Mapping[str, parser.ParseResult],
 ) -> None:
+    """Report a repeated or missing `for pods` or `for resources`."""
     about = "resources" if policy.keyword == "clusterPolicy" else "pods"
     for again in scopes[1:]:
         _report_repeated_statement(found, f"for {about}", again, scopes[0])
@@ -118,6 +121,7 @@ def _check_policy_scopes(
 def _check_repeated_rules(
     rules: tuple[checked.Rule, ...], found: diagnostic_collector.DiagnosticCollector
 ) -> None:
+    """Report equal rules without a name, which would get the same display name."""
     first: dict[str, checked.Rule] = {}
     for rule in rules:
         other = first.setdefault(rule.head.name, rule)
@@ -137,6 +141,7 @@ def _check_disabled_rules(
     names: symbols.PolicySymbols,
     found: diagnostic_collector.DiagnosticCollector,
 ) -> tuple[checked.DisabledRule, ...]:
+    """Return the rules that a policy disables; report names that it cannot disable."""
     disabled = []
     for node in policy.statements:
         if not isinstance(node, syntax.Disable):

@@ -1,4 +1,4 @@
-"""Check profiles: the policies and plugins that decide for a scheduler name."""
+"""Check profiles: the policies, params and plugins for one scheduler name."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ class ProfileChecker:
     """Checks the statements of one profile.
 
     Attributes:
-        profile: as written.
-        env: the meaning of names under the profile's params.
+        profile: the profile as written.
+        env: resolves names with the profile's params.
         names: all definitions.
-        plugins: names of the installed plugins; None if they are not known.
+        plugins: names of the installed plugins; None to accept any name.
     """
 
     profile: syntax.Profile
@@ -39,7 +39,7 @@ class ProfileChecker:
 
     @property
     def found(self) -> diagnostic_collector.DiagnosticCollector:
-        """The collector of diagnostics."""
+        """The collector of diagnostics, from `env`."""
         return self.env.found
 
     def check_profile(
@@ -50,8 +50,9 @@ class ProfileChecker:
         """Return the checked profile.
 
         Args:
-            policies: the profile's policies and clusterPolicies by name, checked under its params.
-            metrics: the metrics that they read.
+            policies: policies and clusterPolicies of the profile, keyed by name and checked with
+                its params.
+            metrics: the metrics that the policies read.
         """
         told_apart = partition_policies(policies.values(), metrics)
         disabled, scores, all_scores = self._check_disabled_plugins()
@@ -86,7 +87,7 @@ class ProfileChecker:
         return tuple(listed)
 
     def check_param_values(self) -> dict[str, syntax_expr.Amount]:
-        """Return the values that the profile gives to params."""
+        """Return the values that the profile sets, keyed by param; report invalid ones."""
         values: dict[str, syntax.ProfileParam] = {}
         for statement in self._list_statements(syntax.ProfileParam):
             name = statement.name
@@ -110,6 +111,7 @@ class ProfileChecker:
     def _report_repeated_statement(
         self, what: str, node: syntax_expr.SyntaxNode, first: syntax_expr.SyntaxNode
     ) -> None:
+        """Report a statement that a profile must not have twice."""
         self.found.add_error(
             "PS108",
             f"`{what}` appears twice in this profile",
@@ -121,6 +123,7 @@ class ProfileChecker:
     # ------------------------------------------------------------------------ plugins
 
     def _check_disabled_plugins(self) -> tuple[tuple[str, ...], tuple[str, ...], bool]:
+        """Return the plugins that are off, those with only scores off, and `all scores`."""
         everywhere: dict[str, syntax_expr.Value] = {}
         scores: dict[str, syntax_expr.Value] = {}
         all_scores = False
@@ -144,6 +147,7 @@ class ProfileChecker:
         return True
 
     def _check_plugins(self, disabled: Collection[str]) -> tuple[checked.PluginSetting, ...]:
+        """Return the valid plugin settings; report plugins that are repeated or disabled."""
         settings: dict[str, checked.PluginSetting] = {}
         first: dict[str, syntax.UsePlugin] = {}
         for statement in self._list_statements(syntax.UsePlugin):
@@ -162,6 +166,7 @@ class ProfileChecker:
         return tuple(settings.values())
 
     def _check_plugin(self, statement: syntax.UsePlugin) -> checked.PluginSetting | None:
+        """Check the weight and the arguments of a plugin; return None for an invalid weight."""
         for what, given in (("weight", statement.weights), ("args", statement.args)):
             for again in given[1:]:
                 self._report_repeated_statement(what, again, given[0])
@@ -184,6 +189,7 @@ class ProfileChecker:
         return 1 if statement is None else self._check_plugin_weight(statement.weight) or 1
 
     def _read_outage_action(self) -> str:
+        """Return the action of `onOutage`, by default `skip`; report unknown actions."""
         statement = self._get_only_statement(syntax.OnOutage, "onOutage")
         if statement is None:
             return "skip"
@@ -252,7 +258,7 @@ def warn_about_unused_policies(
 
 
 class PartitionedPolicies(NamedTuple):
-    """Policies for pods and policies for clusters, and the metrics of each."""
+    """Policies for pods and policies for clusters, each with the metrics for its target."""
 
     policies: tuple[checked.CheckedPolicy, ...]
     metrics: tuple[checked.CheckedMetric, ...]
@@ -263,7 +269,7 @@ class PartitionedPolicies(NamedTuple):
 def partition_policies(
     policies: Iterable[checked.CheckedPolicy], metrics: Iterable[checked.CheckedMetric]
 ) -> PartitionedPolicies:
-    """Separate policies and metrics for nodes from those for clusters."""
+    """Separate the policies and metrics for nodes from the ones for clusters."""
     all_policies, all_metrics = tuple(policies), tuple(metrics)
     return PartitionedPolicies(
         tuple(each for each in all_policies if each.clusters is None),
@@ -278,7 +284,7 @@ def build_implied_profile(
     metrics: tuple[checked.CheckedMetric, ...],
     params: Sequence[checked.CheckedParam],
 ) -> checked.CheckedProfile:
-    """Return the profile of a program that declares none: all policies, default plugins."""
+    """Return the profile of a program without profiles: all policies and the default plugins."""
     told_apart = partition_policies(policies, metrics)
     return checked.CheckedProfile(
         name=None,

@@ -1,4 +1,4 @@
-"""Check the rules of a policy, with one function for each kind of statement.
+"""Check the rules of a policy with one function for each kind of statement.
 
 Each function returns the checked rule, or None if an error was reported.
 """
@@ -27,18 +27,18 @@ _EVICTION: dict[bool, tuple[str, str, str]] = {
     False: ("pod", "pod", "kubelet and taint eviction read"),
     True: ("resource", "placement", "Karmada's taint manager reads"),
 }
-"""Whether the rule is about clusters -> the object that tolerates, the holder of its
-tolerations, and the readers of these."""
+"""Whether the rule is about clusters -> words for messages: the tolerating object, the holder of
+the tolerations, and the component that reads them."""
 
 
 class RuleStatement(NamedTuple):
-    """A statement with the context for checking it.
+    """A statement with the context that its check needs.
 
     Attributes:
         policy: name of the policy.
         kind: keyword of the statement.
-        node: the statement.
-        own: its clauses.
+        node: the statement as written.
+        own: the clauses of the statement.
     """
 
     policy: str
@@ -47,7 +47,7 @@ class RuleStatement(NamedTuple):
     own: clauses.ClauseSet
 
     def make_rule_head(self) -> checked.RuleHead:
-        """Return the rule's head: name, text, message and times."""
+        """Build the head of the rule, with its name, text, message and active times."""
         text = printing.format_statement(kept_parentheses.strip_parentheses_marks(self.node))
         given = self.own.get_clause("as", syntax_clause.WordClause)
         name = given.word.text if given is not None else f"{self.kind}@{_hash_statement(text)}"
@@ -70,7 +70,7 @@ def _hash_statement(text: str) -> str:
 def check_rule(
     policy: str, node: syntax.Statement, env: number_reading.NameEnvironment
 ) -> checked.Rule | None:
-    """Return the rule of a statement; None if it is invalid (reported) or is not a rule."""
+    """Check a statement; return None if it is not a rule, or if an error was reported."""
     match node:
         case syntax.NodeAffinity(strength=strength):
             own = clauses.ClauseSet(env, f"nodeAffinity {strength}", node.clauses)
@@ -100,7 +100,7 @@ def check_rule(
 
 
 def _check_term_weight(strength: str, own: clauses.ClauseSet) -> tuple[bool, int | None]:
-    """Return whether the weight is valid, and the weight; None for a required term."""
+    """Return whether the weight is valid, and the weight, which is None for a required term."""
     if strength == "required":
         return True, None
     weight = own.read_weight()
@@ -110,6 +110,7 @@ def _check_term_weight(strength: str, own: clauses.ClauseSet) -> tuple[bool, int
 def _check_node_affinity(
     node: syntax.NodeAffinity | syntax.ClusterAffinity, statement: RuleStatement
 ) -> checked.NodeAffinityRule | None:
+    """Check `nodeAffinity` or `clusterAffinity`."""
     head = statement.make_rule_head()
     domain: vocabulary.Domain = "node" if isinstance(node, syntax.NodeAffinity) else "cluster"
     selector = check_selectors.SelectorChecker(statement.own.env, domain).check_selector(
@@ -122,6 +123,7 @@ def _check_node_affinity(
 
 
 def _check_topology_key(statement: RuleStatement) -> str | None:
+    """Return the topologyKey; report a missing or invalid key and return None."""
     clause = statement.own.get_clause("topologyKey", syntax_clause.WordClause)
     found = statement.own.env.found
     if clause is None and statement.own.env.found.is_next_to_unparsed_part(statement.node.span):
@@ -152,6 +154,7 @@ def _find_keyword_span(span: source.Span, keyword: str) -> source.Span:
 def _check_pod_affinity(
     node: syntax.PodAffinity, statement: RuleStatement
 ) -> checked.PodAffinityRule | None:
+    """Check `podAffinity` or `podAntiAffinity`."""
     head = statement.make_rule_head()
     pods = check_pod_sets.check_pod_selection(node.pods, statement.own)
     topology_key = _check_topology_key(statement)
@@ -165,6 +168,7 @@ def _check_pod_affinity(
 def _check_topology_spread(
     node: syntax.TopologySpread, statement: RuleStatement
 ) -> checked.TopologySpreadRule | None:
+    """Check `topologySpread`, with the defaults of Kubernetes for absent clauses."""
     own = statement.own
     head = statement.make_rule_head()
     pods = check_pod_sets.check_pod_selection(node.pods, own)
@@ -198,6 +202,7 @@ def _check_topology_spread(
 
 
 def _check_spread_weight(own: clauses.ClauseSet, when: str | None) -> tuple[bool, int | None]:
+    """Return whether the weight is valid, and the weight; DoNotSchedule takes none."""
     clause = own.get_clause("weight", syntax_clause.AmountClause)
     if when == "ScheduleAnyway":
         return _check_term_weight("preferred", own)
@@ -236,6 +241,7 @@ def _check_tolerate(
 def _check_toleration(
     pattern: syntax_expr.Toleration, env: number_reading.NameEnvironment
 ) -> checked_selector.TaintPattern | None:
+    """Check a toleration; report those that policies must not grant, such as `NoExecute`."""
     if pattern.key.text == "*" and not pattern.key.quoted:
         env.found.add_error(
             "PS207",
@@ -268,6 +274,7 @@ def _check_toleration(
 
 
 def _check_reject(node: syntax.Reject, statement: RuleStatement) -> checked.RejectRule | None:
+    """Check `reject` with its condition, `until` and its action for missing data."""
     own = statement.own
     head = statement.make_rule_head()
     window_fine, window = check_scores.check_window_clause(own)
@@ -291,7 +298,7 @@ def _check_until_condition(
     window: checked_expr.MetricWindow | None,
     condition: checked_expr.TypedExpr | None,
 ) -> tuple[bool, checked_expr.TypedExpr | None]:
-    """Return whether `until` is valid, and its condition; None if it was not written."""
+    """Return whether `until` is valid or absent, and its condition; None if absent."""
     clause = own.get_clause("until", syntax_clause.ExprClause)
     if clause is None:
         return True, None
@@ -339,7 +346,7 @@ def _get_missing_action_of_metrics(
     node: syntax.Reject,
     env: number_reading.NameEnvironment,
 ) -> Literal["allow", "reject"] | None:
-    """Return the action on which all metrics agree; None if there is none, which is reported."""
+    """Return the action that all metrics declare; report missing or different declarations."""
     only_metrics, read = check_missing_data.collect_metric_keys(parts)
     actions = {metric.missing_action for metric in env.metrics.values() if metric.key in read}
     if only_metrics and len(actions) == 1 and (action := actions.pop()) is not None:

@@ -1,4 +1,4 @@
-"""Check `score`: a number for each node, a condition, or a resource strategy."""
+"""Check `score`, which takes a number, a condition or a resource strategy."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def is_resource_strategy(node: syntax.Score) -> bool:
 
 
 def _get_strategy_call(value: syntax_expr.Expr) -> syntax_expr.Call | None:
-    """Return the call of a resource strategy, or None; a bare name is a call without resources."""
+    """Return the call of a resource strategy, or None; a bare name becomes a call."""
     if isinstance(value, syntax_expr.Ref):
         value = syntax_expr.Call(value.span, value.name, ())
     if isinstance(value, syntax_expr.Call) and value.function.text in vocabulary.STRATEGIES:
@@ -37,7 +37,7 @@ def _get_strategy_call(value: syntax_expr.Expr) -> syntax_expr.Call | None:
 def check_score(
     node: syntax.Score, head: checked.RuleHead, own: clauses.ClauseSet
 ) -> checked.ExpressionScoreRule | checked.ResourceScoreRule | None:
-    """Return the rule of a score; None if an error was reported."""
+    """Check a `score` statement; return None if an error was reported."""
     strategy = _get_strategy_call(node.value)
     if strategy is not None:
         return _check_resource_strategy(strategy, head, own)
@@ -59,7 +59,7 @@ def check_score(
 
 
 def _check_condition_clauses(own: clauses.ClauseSet) -> bool:
-    """Report clauses for numbers in a score of a condition; return whether there are none."""
+    """Return whether the score of a condition has no clauses for numbers; report any."""
     fine = True
     for keyword in ("prefer", "normalize"):
         clause = own.get_clause(keyword, syntax_clause.WordClause) or own.get_clause(
@@ -80,6 +80,7 @@ def _check_condition_clauses(own: clauses.ClauseSet) -> bool:
 def _check_number_clauses(
     node: syntax.Score, own: clauses.ClauseSet, unit: units.Unit
 ) -> tuple[bool, checked.Normalization | None, Literal["low", "high"] | None]:
+    """Return whether the clauses are valid, the normalization and the direction."""
     prefer = own.get_clause("prefer", syntax_clause.WordClause)
     normalization = _check_normalization(own, unit)
     if isinstance(normalization, checked.ShapeNormalization):
@@ -101,6 +102,7 @@ def _check_number_clauses(
 
 
 def _report_missing_direction(node: syntax.Score, own: clauses.ClauseSet) -> None:
+    """Report a score of a number without `prefer`."""
     advice = "add `prefer low` or `prefer high`"
     if isinstance(node.value, syntax_expr.Negate):
         advice = f"write `{own.env.found.get_text_on_one_line(node.value.operand.span)} prefer low`"
@@ -117,9 +119,9 @@ def _report_missing_direction(node: syntax.Score, own: clauses.ClauseSet) -> Non
 
 
 def _check_normalization(own: clauses.ClauseSet, unit: units.Unit) -> checked.Normalization | None:
-    """Return the normalization, or None if an error was reported.
+    """Return the normalization; None if an error was reported.
 
-    The default is linear from 0 to 1 for ratios, and minmax for other numbers.
+    The default is linear from 0 to 1 for ratios and minmax for other numbers.
     """
     clause = own.get_clause("normalize", syntax_clause.NormalizeClause)
     if clause is None:
@@ -158,10 +160,11 @@ def _check_normalization(own: clauses.ClauseSet, unit: units.Unit) -> checked.No
 def _make_simple_normalization(
     own: clauses.ClauseSet, clause: syntax_clause.NormalizeClause, numbers: Sequence[float]
 ) -> checked.Normalization | None:
+    """Build a normalization other than `shape`; report invalid bounds."""
     match clause.method.text:
         case "linear":
             low, high = numbers
-            if low / 2 < high / 2:  # the kernel uses halves against overflow
+            if low / 2 < high / 2:  # the kernel also halves them, to avoid overflow
                 return checked.LinearNormalization(low, high)
             own.env.found.add_error(
                 "PS111",
@@ -261,7 +264,7 @@ def _check_missing_points(
 
 
 def check_window_clause(own: clauses.ClauseSet) -> tuple[bool, checked_expr.MetricWindow | None]:
-    """Return whether `over` is valid, and its window; None if it was not written."""
+    """Return whether `over` is valid or absent, and its window; None if absent."""
     over = own.get_clause("over", syntax_clause.OverClause)
     if over is None:
         return True, None
@@ -270,7 +273,7 @@ def check_window_clause(own: clauses.ClauseSet) -> tuple[bool, checked_expr.Metr
 
 
 def check_window_has_metric(own: clauses.ClauseSet, value: checked_expr.TypedExpr) -> bool:
-    """Return whether a statement with `over` reads a metric, and report it if not."""
+    """Return whether a statement with `over` reads a metric; report it otherwise."""
     over = own.get_clause("over", syntax_clause.OverClause)
     if checked_expr.list_read_metrics(value) or over is None:
         return True
@@ -284,6 +287,7 @@ def check_window_has_metric(own: clauses.ClauseSet, value: checked_expr.TypedExp
 def _check_resource_strategy(
     call: syntax_expr.Call, head: checked.RuleHead, own: clauses.ClauseSet
 ) -> checked.ResourceScoreRule | None:
+    """Check the resources, the weights and the shape of a resource strategy."""
     name = call.function.text
     shape: tuple[tuple[int, int], ...] | None = ()
     shapes = [each for each in call.arguments if _is_shape_argument(each)]
@@ -319,7 +323,7 @@ def _is_shape_argument(argument: syntax_expr.Argument) -> bool:
 def _suggest_resource_weight(
     found: diagnostic_collector.DiagnosticCollector, value: syntax_expr.Expr
 ) -> str:
-    """Return the help for `cpu=1` instead of `cpu: 1`."""
+    """Return the help for `cpu=1`, which should be `cpu: 1`."""
     if not isinstance(value, syntax_expr.Comparison) or value.operator != "=":
         return ""
     name = found.get_text_on_one_line(value.left.span)
@@ -329,7 +333,7 @@ def _suggest_resource_weight(
 def _check_resource_weight(
     argument: syntax_expr.Argument, own: clauses.ClauseSet
 ) -> tuple[str, int] | None:
-    """Return a resource and its weight, which is 1 if it was not written; None if reported."""
+    """Return a resource and its weight, by default 1; None if an error was reported."""
     found = own.env.found
     word_expr = argument.value if argument.key is None else argument.key
     if isinstance(word_expr, syntax_expr.Ref):
@@ -367,7 +371,7 @@ def _check_resource_weight(
 def _check_utilization_shape(
     call: syntax_expr.Call, shapes: Sequence[syntax_expr.Argument], own: clauses.ClauseSet
 ) -> tuple[tuple[int, int], ...] | None:
-    """Return the shape over the utilization in percent; None if an error was reported."""
+    """Return (utilization in percent, points) pairs; None if an error was reported."""
     if len(shapes) != 1:
         own.env.found.add_error(
             "PS109",

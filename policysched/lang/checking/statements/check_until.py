@@ -1,9 +1,10 @@
-"""Report hysteresis that cannot work: `until` conditions that do not fit their `when`.
+"""Report hysteresis that cannot work because `until` does not fit `when`.
 
-Both conditions are evaluated at a finite number of points. A quantity that is compared with
-constants takes each constant, the middle between any two neighbours, one value below all of them
-and one above, limited to the range of the metric. Every other condition is true or false.
-Quantities count as independent, so a result that holds at none of the points holds nowhere.
+Both conditions are evaluated at a finite number of points. For a quantity that is compared with
+constants, the points are each constant, the middle between any two neighbours, one value below all
+constants and one above, limited to the range of the metric. Any other condition is tried as true
+and as false. Quantities count as independent, so a result that is true at none of the points is
+never true.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ _MAX_POINTS = 10_000
 def report_until_date(
     clause: syntax_clause.ExprClause, env: number_reading.NameEnvironment
 ) -> bool:
-    """Report `until 2099-01-01`, which should be `expires`; return whether it is a date."""
+    """Report `until 2099-01-01`, which should be `expires`; return whether it was reported."""
     date = env.found.get_text_on_one_line(clause.expr.span).strip('"')
     if not _DATE.fullmatch(date):
         return False
@@ -45,7 +46,7 @@ def report_until_date(
 
 
 def check_until_conditions(when: Typed, until: Typed, env: number_reading.NameEnvironment) -> bool:
-    """Return whether a pair of conditions has no error; some valid pairs get a warning."""
+    """Return whether `until` fits `when`; report errors and warnings."""
     quantities = _ConditionQuantities(env.metrics)
     for condition in (when, until):
         quantities.collect_quantities(condition)
@@ -85,6 +86,7 @@ def check_until_conditions(when: Typed, until: Typed, env: number_reading.NameEn
 def _warn_of_until_direction(
     until: Typed, where: str, label: diagnostics.SpanLabel, env: number_reading.NameEnvironment
 ) -> None:
+    """Warn that `until` is false for extreme values, so that nodes stay rejected."""
     env.found.add_diagnostic(
         diagnostics.Diagnostic(
             "PS309",
@@ -99,10 +101,10 @@ def _warn_of_until_direction(
 
 
 class _ConditionQuantities:
-    """The quantities that two conditions read, and values to test for each.
+    """The quantities that two conditions read, and the values to test for each quantity.
 
     Args:
-        metrics: by name, for their ranges.
+        metrics: all metrics, keyed by name, for their valid ranges.
     """
 
     def __init__(self, metrics: Mapping[str, checked.CheckedMetric]) -> None:
@@ -116,7 +118,7 @@ class _ConditionQuantities:
         self._has_single_values = False
 
     def collect_quantities(self, condition: Typed) -> None:
-        """Add the quantities of a condition."""
+        """Add the quantities that a condition compares, and their constants."""
         match condition:
             case checked_expr.And(operands=operands) | checked_expr.Or(operands=operands):
                 for operand in operands:
@@ -140,13 +142,13 @@ class _ConditionQuantities:
         return count
 
     def iterate_value_combinations(self) -> Iterator[_Point]:
-        """Yield all combinations of values, the lowest first."""
+        """Yield all combinations of values, lowest values first."""
         yield from itertools.product(
             *(self._list_test_values(index) for index in range(len(self._read)))
         )
 
     def does_single_number_decide(self) -> bool:
-        """Return whether the conditions only compare one number, without `=` and `!=`."""
+        """Return whether both conditions only compare the same number, without `=` and `!=`."""
         return len(self._limits) == 1 and not self._has_single_values
 
     def is_true(self, condition: Typed, point: _Point) -> bool:
@@ -164,6 +166,7 @@ class _ConditionQuantities:
                 return bool(value) if limit is None else comparisons.SIGNS[comparator](value, limit)
 
     def _list_test_values(self, index: int) -> list[float]:
+        """Return the values to test for a quantity, in increasing order."""
         limits = sorted(self._limits[index])
         if not limits:
             return [0.0, 1.0]
