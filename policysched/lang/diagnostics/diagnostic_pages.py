@@ -1,4 +1,4 @@
-"""The Markdown page of each diagnostic code: its meaning and how to resolve it."""
+"""Find the Markdown page that explains a diagnostic code and how to resolve it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from policysched.lang.diagnostics import diagnostics
 
 
 def read_diagnostic_code_page(code: str) -> str:
-    """Return the page of a known code, starting with its heading `# CODE: title`.
+    """Return the page of a known code, starting with the heading `# CODE: title`.
 
     Codes of `check` share docs/diagnostics.md; each code of `lint` has a file in docs/lint/.
 

@@ -1,4 +1,4 @@
-"""Findings of the parser, the checker and lint in a policy text, as data.
+"""Diagnostics of the parser, the checker and lint, as data.
 
 The catalogue (`CODES`, `LINT_CODES`) lists every code once; codes are stable and never reused.
 Rendering as text and as JSON is in `policysched.lang.diagnostics.rendering`.
@@ -13,7 +13,7 @@ from policysched.lang import source
 
 
 class Severity(enum.StrEnum):
-    """Severity of a finding; `check` reports errors and warnings, `lint` all three."""
+    """Severity of a diagnostic; `check` reports errors and warnings, `lint` all three."""
 
     ERROR = "error"
     WARNING = "warning"
@@ -30,16 +30,16 @@ class TextEdit:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Fix:
-    """Edits that together remove the cause of a diagnostic.
+    """A set of edits that removes the cause of a diagnostic.
 
     Attributes:
-        edits: applied together, never overlapping.
-        safe: the replaced text has exactly one meaning, and the new text expresses it. Only safe
-            fixes are applied automatically: by `lint --fix`, by `source.fixAll`, and when an editor
-            saves. A guess, a choice among several texts, or an edit that changes decisions is not
-            safe.
-        title: an action; required if a title made of the edits is not readable, see
-            `fixes.make_fix_title`.
+        edits: edits to apply together; they never overlap.
+        safe: whether the replaced text has exactly one meaning and the new text expresses it. Only
+            safe fixes are applied automatically: by `lint --fix`, by `source.fixAll`, and when an
+            editor saves. A guess, a choice among several texts, or an edit that changes decisions
+            is not safe.
+        title: the action in words; required if the title that `fixes.make_fix_title` derives from
+            the edits is not readable.
     """
 
     edits: tuple[TextEdit, ...]
@@ -49,7 +49,7 @@ class Fix:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class SpanLabel:
-    """A second span that explains the first, with a short text."""
+    """A secondary span that helps to explain a diagnostic, with a short text."""
 
     span: source.Span
     text: str
@@ -57,15 +57,15 @@ class SpanLabel:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Diagnostic:
-    """One finding in a policy text.
+    """A problem in a policy text, with its location and the recommended edit.
 
     Attributes:
         code: a key of `CODES` or `LINT_CODES`.
-        message: one plain sentence, lowercase, no final period, user text in backticks.
+        message: one plain sentence in lower case without a full stop; user text is in backticks.
         span: the smallest range that shows the problem.
         label: a few words under the caret, or "".
-        secondary: up to two further spans.
-        notes: the behaviour of Kubernetes, or why the finding matters.
+        secondary: up to two other spans.
+        notes: the relevant behaviour of Kubernetes, or the reason why the problem matters.
         help: the recommended edit in words, or "".
         fix: the same edit for tools, or None.
         severity: error by default.
@@ -119,7 +119,7 @@ CODES: dict[str, str] = {
     "PS808": "a key or value that reads like a field, an effect or no value",
     "PS809": "a number with a leading zero",
 }
-"""Code -> its subject, in one line. `docs/diagnostics.md` has a section for each."""
+"""Code -> subject in one line. `docs/diagnostics.md` has a section for each code."""
 
 LINT_CODES: dict[str, str] = {
     "PS106": "a value that reads like a number and is compared as text",
@@ -196,10 +196,10 @@ LINT_CODES: dict[str, str] = {
     "PS803": "an `ignore` that ignores nothing, or without a reason",
     "PS805": "a `during` that is always true, or a redundant window in it",
 }
-"""Codes of `policysched lint`, like `CODES`. `docs/lint/` has a page for each."""
+"""Code of `policysched lint` -> subject in one line. `docs/lint/` has a page for each code."""
 
 
 def make_diagnostic_sort_key(diagnostic: Diagnostic) -> tuple[str, int, int, str]:
-    """Return the sort key of a diagnostic: file, then position, then code."""
+    """Return the key for sorting diagnostics by file, position and code."""
     span = diagnostic.span
     return span.file, span.start, span.end, diagnostic.code

@@ -1,8 +1,8 @@
-"""Fixes that replace one word, and titles of fixes.
+"""Make fixes that replace one word, and titles of fixes.
 
-All fixes of `check` and `lint` follow one rule: a fix is safe only if the replaced text has exactly
-one meaning and the new text expresses it. Every other fix is a suggestion. Editors offer it by its
-title, and only `--unsafe-fixes` applies it.
+A fix of `check` or `lint` is safe only if the replaced text has exactly one meaning and the new
+text expresses it. Any other fix is a suggestion, which editors offer by its title and only
+`--unsafe-fixes` applies.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from policysched.lang.diagnostics import diagnostics
 from policysched.lang.words import syntax_words
 
 _MAX_SHOWN = 60
-"""Longest text in a title, because menus are narrow."""
+"""Maximum length of a text in a title, because menus in editors are narrow."""
 _JOINED = re.compile(r"[\w./%-]{2}|[=<>!&|]{2}")
-"""Two characters that form one word or sign if no blank separates them."""
+"""Two characters that would merge into one word or sign without a blank between them."""
 
 
 def make_replacement_fix(span: source.Span, text: str) -> diagnostics.Fix:
@@ -33,11 +33,11 @@ def make_respelling_fix(
     """Return the fix that replaces `word` with `meant`; safe if the misspelling is unambiguous.
 
     Args:
-        span: place of the word.
+        span: range of the word in the text.
         word: the word in the text.
-        meant: the nearest of the allowed words.
-        allowed: the words that are valid there. A similar keyword, valid there or not, also makes
-            the fix unsafe.
+        meant: the most similar allowed word.
+        allowed: the words that are valid at this place. Any other similar keyword, valid or not,
+            makes the fix unsafe.
     """
     is_safe = spelling.is_unambiguous_misspelling(
         word, meant, {*allowed, *syntax_words.ALL_KEYWORDS}
@@ -48,7 +48,7 @@ def make_respelling_fix(
 def pad_fix_with_blanks(
     fix: diagnostics.Fix, texts: Mapping[str, source.SourceText]
 ) -> diagnostics.Fix:
-    """Return the fix with the blanks that separate its words from the words around it."""
+    """Return the fix with the blanks that separate its words from adjacent words."""
     edits = tuple(
         dataclasses.replace(
             edit,
@@ -62,11 +62,11 @@ def pad_fix_with_blanks(
 
 
 def pad_replacement_with_blanks(text: str, start: int, end: int, replacement: str) -> str:
-    """Return a replacement with a blank at each end where it would join two words or signs.
+    """Add a blank at each end of a replacement where it would merge two words or signs.
 
     Args:
         text: the whole text.
-        start: offset of the replaced range; it may be inside a word.
+        start: offset of the replaced range, which can begin inside a word.
         end: offset after the replaced range.
         replacement: the new text, "" to remove the range.
     """

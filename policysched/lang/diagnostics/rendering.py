@@ -1,4 +1,4 @@
-"""Diagnostics as text for people and as JSON for programs.
+"""Render diagnostics as text for users and as JSON for programs.
 
 error[PS001]: `Inn` is not a label operator
   --> web.policy:18:34
@@ -18,19 +18,19 @@ from policysched.lang import source
 from policysched.lang.diagnostics import diagnostics
 
 _UNSEEN = ("Cc", "Cf", "Cn", "Co", "Cs", "Zl", "Zp")
-"""Unicode categories of invisible characters; some end lines or change the text direction."""
+"""Unicode categories of invisible characters, some of which end lines or change direction."""
 _MAX_SNIPPET = 160
-"""Longest part of a source line in a snippet; longer lines would wrap and misplace the caret."""
+"""Maximum characters of a source line in a snippet; longer lines would misplace the caret."""
 
 
 def render_diagnostic(
     finding: diagnostics.Diagnostic, texts: Mapping[str, source.SourceText]
 ) -> str:
-    """Return the finding as lines of text, without a final line end.
+    """Render a diagnostic as lines of text, without a final line end.
 
     Args:
         finding: the diagnostic.
-        texts: the source texts by name; a span in any other text has no snippet.
+        texts: the source texts, keyed by name; a span in any other text has no snippet.
     """
     message = replace_invisible_characters(finding.message)
     lines = [
@@ -58,6 +58,7 @@ def _render_secondary_mark(
     primary: source.Span,
     width: int,
 ) -> list[str]:
+    """Render a secondary span below the primary one, or with its own line or file."""
     text = texts.get(mark.span.file)
     if text is None:
         return []
@@ -68,11 +69,11 @@ def _render_secondary_mark(
         ]
     lines = _render_snippet(text, mark, "-", width)
     is_below = mark.span.line == primary.line and len(text.line(mark.span.line)) <= _MAX_SNIPPET
-    return lines[1:] if is_below else lines  # a long line may show another part
+    return lines[1:] if is_below else lines  # a long line can show another part
 
 
 def _format_location(span: source.Span, texts: Mapping[str, source.SourceText]) -> str:
-    """Return a location in the form that editors and terminals can open."""
+    """Return a location in a format that editors and terminals can open."""
     file, line, column = _get_begin_position(span, texts)
     return replace_invisible_characters(f"{file}:{line}:{column}")
 
@@ -80,7 +81,7 @@ def _format_location(span: source.Span, texts: Mapping[str, source.SourceText]) 
 def _get_begin_position(
     span: source.Span, texts: Mapping[str, source.SourceText]
 ) -> tuple[str, int, int]:
-    """Return the file, line and column of a span, in the manifest if the text is part of one."""
+    """Return the file, line and column of a span; if a manifest contains the text, its file."""
     text = texts.get(span.file)
     return text.place(span.start) if text is not None else (span.file, span.line, span.column)
 
@@ -88,6 +89,7 @@ def _get_begin_position(
 def _render_snippet(
     text: source.SourceText, mark: diagnostics.SpanLabel, sign: str, width: int
 ) -> list[str]:
+    """Render a source line and, below it, the marked range with its label."""
     line = text.line(mark.span.line)
     start = mark.span.column - 1
     end = min(max(start + mark.span.end - mark.span.start, start + 1), max(len(line), start + 1))
@@ -110,14 +112,14 @@ def _render_snippet(
 
 
 def replace_invisible_characters(text: str) -> str:
-    """Replace characters that a terminal would interpret instead of display."""
+    """Replace invisible characters, which a terminal would interpret or hide."""
     return "".join(
         char if char == "\t" or unicodedata.category(char) not in _UNSEEN else "�" for char in text
     )
 
 
 def summarise_findings(findings: Sequence[diagnostics.Diagnostic]) -> str:
-    """Return the number of findings by severity: "2 errors, 1 warning"."""
+    """Count diagnostics by severity: "2 errors, 1 warning"."""
     counts = [
         (sum(each.severity is severity for each in findings), severity.value)
         for severity in diagnostics.Severity
@@ -129,7 +131,7 @@ def summarise_findings(findings: Sequence[diagnostics.Diagnostic]) -> str:
 def encode_diagnostic(
     finding: diagnostics.Diagnostic, texts: Mapping[str, source.SourceText]
 ) -> dict[str, Any]:
-    """Return the finding in the format of schemas/check.schema.json."""
+    """Encode a diagnostic in the format of schemas/check.schema.json."""
     fix = finding.fix
     return {
         "code": finding.code,
@@ -156,6 +158,7 @@ def encode_diagnostic(
 
 
 def _encode_place(span: source.Span, texts: Mapping[str, source.SourceText]) -> dict[str, Any]:
+    """Encode a span with its file, lines, columns and offsets."""
     text = texts.get(span.file)
     file, line, column = _get_begin_position(span, texts)
     end_line, end_column = text.place(span.end)[1:] if text else (line, column)

@@ -23,7 +23,7 @@ _LABELS = idiom_patterns.LABELS
 
 
 def _rewrite_object_test(match: re.Match[str]) -> str | None:
-    """Rewrite `pod.spec.nodeName = a` as `node(nodeName = a)`; None for unknown fields."""
+    """Rewrite `pod.spec.nodeName = a` as `node(nodeName = a)`; return None for unknown fields."""
     key = match["key"]
     if match["object"] is None:
         meant = foreign_fields.find_bare_key_meaning("node", key)
@@ -38,7 +38,7 @@ def _rewrite_object_test(match: re.Match[str]) -> str | None:
 
 
 def _rewrite_entry_test(match: re.Match[str]) -> str | None:
-    """Rewrite `pod.labels["app"] = web` as `pod(app = web)`; None for annotations of nodes."""
+    """Rewrite `pod.labels["app"] = web` as `pod(app = web)`; refuse annotations of nodes."""
     subject = match["key"]
     if match["map"] == "annotations":
         if match["object"] != "pod":
@@ -48,7 +48,7 @@ def _rewrite_entry_test(match: re.Match[str]) -> str | None:
 
 
 def _translate_comparison_words(match: re.Match[str]) -> str:
-    """Return the sign of a comparison in words, such as `<` for `less than`."""
+    """Return the operator for a comparison in words, such as `<` for `less than`."""
     sign = "<" if match["word"].lower() in ("less", "fewer") else ">"
     return f"{sign}=" if match["equal"] else sign
 

@@ -1,6 +1,6 @@
-"""Fields of Kubernetes objects under foreign names, with their equivalents in this language.
+"""Foreign names for fields of Kubernetes objects, with their equivalents in this language.
 
-In a selector, such a name would be the key of a label that hardly any object has.
+In a selector, a foreign name would be the key of a label that hardly any object has.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _OURS: dict[vocabulary.Domain, dict[str, str]] = {
 }
 NO_VALUES = frozenset({"null", "nil", "none"})
 NO_TAINT_KEYS = frozenset({*vocabulary.TAINT_EFFECTS, "Exists", "Equal", "all"})
-"""Words that are valid unquoted texts but are rarely meant as such."""
+"""Words that are valid as unquoted texts but rarely intended as texts."""
 _NAMESPACES = frozenset({"namespace", "metadata.namespace"})
 _OF_LABELS = re.compile(r"(?:metadata\.)?labels\.")
 _OF_ANNOTATIONS = re.compile(r"(?:metadata\.)?annotations\.")
@@ -42,12 +42,12 @@ _HOMES: dict[vocabulary.Domain, str] = {"pod": "`pod(…)`", "node": "`nodeAffin
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class FieldMeaning:
-    """The likely meaning of a key that is named like a field.
+    """The likely meaning of a key that resembles a field.
 
     Attributes:
-        domain: the object that has the field.
-        subject: the field or label key to use, "" if there is none.
-        help: advice, if the field does not exist or belongs to another object.
+        domain: the kind of object that has the field.
+        subject: the field or label key to use instead, or "".
+        help: advice if the field does not exist or belongs to another object.
     """
 
     domain: vocabulary.Domain
@@ -100,7 +100,7 @@ def _find_owner_meaning(
 
 
 def find_bare_key_meaning(target: Literal["node", "cluster"], key: str) -> FieldMeaning:
-    """Return the field or label that a key means if the text does not name the object."""
+    """Return the field or label that a key means if the text names no object."""
     ours = find_key_meaning(target, key)
     if ours is None and target == "node":
         is_field = key in vocabulary.POD_FIELDS

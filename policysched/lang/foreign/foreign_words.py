@@ -87,10 +87,10 @@ WORDS: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("interval", "every", "period", "scrape_interval"), (*_REFRESH, "")),
     "default": ("fallback", "let"),
 }
-"""Word, as written or in lower case -> meanings; "" removes the word."""
+"""Word, as written or in lower case -> likely meanings; "" removes the word."""
 
 FIRST_WORDS: dict[str, str] = {"where": "for pods where", "in": "for pods in"}
-"""Word at the start of a policy -> its meaning there."""
+"""Word -> meaning at the start of a policy."""
 
 SIGNS: dict[str, tuple[str, ...]] = {
     ":": ("", "="),
@@ -103,7 +103,7 @@ SIGNS: dict[str, tuple[str, ...]] = {
     "[": ("(",),
     "]": (")",),
 }
-"""Sign -> meanings; "" removes the sign."""
+"""Sign -> likely meanings; "" removes the sign."""
 
 UNITS: dict[str, str] = {
     **dict.fromkeys(("%", "percent", "percentage", "share", "fraction"), "ratio"),
@@ -117,7 +117,7 @@ UNITS: dict[str, str] = {
     **dict.fromkeys(("str", "text"), "string"),
     **dict.fromkeys(("time", "timedelta", "interval"), "duration"),
 }
-"""Unit or type, in lower case -> unit or type of this language."""
+"""Foreign unit or type, in lower case -> unit or type of this language."""
 
 VALUES: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("dry-run", "dryrun", "audit", "observe", "off", "warn"), ("shadow",)),
@@ -133,7 +133,7 @@ VALUES: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("maximum", "highest"), ("max", "high")),
     **dict.fromkeys(("minimum", "lowest"), ("min", "low")),
 }
-"""Value, in lower case -> values of this language; which of them is valid depends on the place."""
+"""Foreign value, in lower case -> values of this language; the place determines which is valid."""
 
 RESOURCES: dict[str, str] = {
     **dict.fromkeys(("mem", "ram"), "memory"),
@@ -141,7 +141,7 @@ RESOURCES: dict[str, str] = {
     **dict.fromkeys(("gpu", "gpus"), '"nvidia.com/gpu"'),
     **dict.fromkeys(("disk", "storage"), '"ephemeral-storage"'),
 }
-"""Resource, in lower case -> resource of this language."""
+"""Foreign name of a resource, in lower case -> resource of this language."""
 
 FUNCTIONS: dict[str, str] = {
     **dict.fromkeys(("capacity", "total"), "allocatable"),
@@ -155,7 +155,7 @@ FUNCTIONS: dict[str, str] = {
     **dict.fromkeys(("float", "double"), "number"),
     "modulo": "mod",
 }
-"""Function -> function of this language with the same arguments."""
+"""Foreign function -> function of this language with the same arguments."""
 
 CALLS: dict[str, str] = {
     **dict.fromkeys(("coalesce", "ifnull", "nvl", "orElse"), "({0} else {1})"),
@@ -165,7 +165,7 @@ CALLS: dict[str, str] = {
     "quantity": "{0}",
     "sum": "({0} + {1})",
 }
-"""Function -> template of the whole call, with its arguments."""
+"""Foreign function -> template of the whole call, including arguments."""
 
 OTHER_SIGNS: dict[str, str] = {
     "&&": "and",
@@ -173,7 +173,7 @@ OTHER_SIGNS: dict[str, str] = {
     "!": "not",
     ";": "",
 }
-"""Signs of other languages -> their replacement; "" removes the sign."""
+"""Foreign sign -> replacement; "" removes the sign."""
 
 KUBERNETES_WORDS: dict[str, str] = {
     "requiredDuringSchedulingIgnoredDuringExecution": "required",
@@ -191,10 +191,10 @@ KUBERNETES_WORDS: dict[str, str] = {
     "matchLabels": "",
     "preference": "",
 }
-"""Words of manifests -> their replacement; "" removes the word."""
+"""Word of Kubernetes manifests -> replacement; "" removes the word."""
 
 NOT_THE_SAME = frozenset({"requiredDuringSchedulingRequiredDuringExecution"})
-"""Words of manifests whose replacement does not have their full meaning."""
+"""Words of manifests whose replacements lose part of the meaning."""
 
 CALLS_OF_OTHERS: dict[str, str] = {
     **dict.fromkeys(
@@ -205,7 +205,7 @@ CALLS_OF_OTHERS: dict[str, str] = {
     "pods": "`requested(pods)` counts all pods of a node; pods of some labels are kept apart by "
     "`podAntiAffinity` and `topologySpread`",
 }
-"""Function without an equivalent call, in lower case -> advice."""
+"""Foreign function without an equivalent call, in lower case -> advice."""
 
 LITERALS: dict[str, str] = {
     **dict.fromkeys(("true", "false"), "conditions are comparisons or selectors: leave it out"),
@@ -215,17 +215,17 @@ LITERALS: dict[str, str] = {
         "`missing reject`, a priority that is not set is `0`",
     ),
 }
-"""Value of other languages, in lower case -> advice."""
+"""Foreign literal, in lower case -> advice."""
 
 MISSING: tuple[str, ...] = (
     *("where", "when", "required", "topologyKey", "pods where", "self", "namespace", "prefer"),
     *("node", ":", ",", "and"),
 )
-"""Words and signs that may be missing before the location of an error."""
+"""Words and signs that users can have left out before the location of an error."""
 
 
 def translate_value(word: str, allowed: Collection[str]) -> str:
-    """Return the allowed value that a word of another language means, "" if none is known."""
+    """Return the allowed value that a word of another language means, or "" if unknown."""
     folded = word.lower()
     share = re.fullmatch(r"p(\d\d?)", folded)
     if share is not None and "quantile" in allowed:
@@ -244,7 +244,7 @@ _AMOUNT = re.compile(
 
 
 def translate_to_resource_call(name: str) -> str:
-    """Return `free(cpu)` for `freecpu` or `cpu_free`, "" for other names."""
+    """Return `free(cpu)` for `freecpu` or `cpu_free`; "" for other names."""
     match = _AMOUNT.fullmatch(name)
     if match is None or (match["before"] is None) == (match["after"] is None):
         return ""

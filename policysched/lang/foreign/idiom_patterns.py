@@ -1,4 +1,4 @@
-"""The class of foreign idioms, and regular expressions that idioms share."""
+"""Define the class of foreign idioms, and the regular expressions that idioms share."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ class ForeignIdiom:
     r"""A notation of another language.
 
     Attributes:
-        pattern: regular expression of the text; it may match several lines.
-        ours: template (`\1`) of the replacement, "" to remove the text, or a function of the match;
-            None if there is no replacement.
-        message: template of the message, or "" for the general one.
-        help: template of the help, instead of the advice to write the replacement.
-        code: of the diagnostic.
-        safe: whether a match has exactly one meaning, the rule of `fixes`.
+        pattern: regular expression for the text; it can match several lines.
+        ours: template (`\1`) of the replacement, "" to remove the text, or a function that rewrites
+            a match; None without a replacement.
+        message: template of the message; "" for the default message.
+        help: template of the help; "" to recommend the replacement.
+        code: code of the diagnostic.
+        safe: whether a match has exactly one meaning, so that the fix is safe.
     """
 
     pattern: str
@@ -50,11 +50,11 @@ class ForeignIdiom:
 
     @property
     def regex(self) -> re.Pattern[str]:
-        """The compiled pattern. It is compiled on first use, because only errors need it."""
+        """The compiled pattern, compiled on first use because only syntax errors need it."""
         return _compile_idiom_pattern(self.pattern)
 
     def rewrite(self, match: re.Match[str]) -> str | None:
-        """Return the replacement of a match, or None if it is not known."""
+        """Return the replacement for a match, or None if it is not known."""
         if self.ours is None:
             return None
         ours = self.ours(match) if callable(self.ours) else match.expand(self.ours)
@@ -70,5 +70,5 @@ def make_idiom(
     *,
     safe: bool = False,
 ) -> ForeignIdiom:
-    """Return an idiom; the arguments are the attributes of `ForeignIdiom`."""
+    """Build an idiom; the parameters are the attributes of `ForeignIdiom`."""
     return ForeignIdiom(pattern, ours, message, help, code, safe)

@@ -1,9 +1,9 @@
 """Idioms of other languages, with their equivalents in this language.
 
 An idiom is a pattern for the text around a syntax error. `syntax_idioms` proposes a rewriting only
-if the parser can continue after it. A pattern may therefore match more than the mistake, and one
-mistake may have several rewritings. The rewriting with which the parser continues furthest is
-proposed.
+if the parser can continue after it. A pattern can therefore match more than the mistake, and a
+mistake can have several rewritings. `syntax_idioms` proposes the rewriting with which the parser
+continues furthest.
 """
 
 from __future__ import annotations
@@ -23,4 +23,4 @@ IDIOMS: tuple[idiom_patterns.ForeignIdiom, ...] = (
     *expression_idioms.EXPRESSIONS,
     *statement_idioms.STATEMENTS,
 )
-"""All idioms; of equally good rewritings, the first one is proposed."""
+"""All idioms; among equally good rewritings, `syntax_idioms` proposes the first one."""

@@ -25,7 +25,7 @@ _WHOLE_LABELS = "labels have no wildcards: name the values, as in `key In (a, b)
 
 
 def _rewrite_regex_alternatives(match: re.Match[str]) -> str | None:
-    """Rewrite a regular expression that only lists values, otherwise return None."""
+    """Rewrite a regular expression that only lists values; return None for other patterns."""
     values = match["regex"].split("|")
     if not all(re.fullmatch(r"[\w.-]+", value) for value in values):
         return None
@@ -40,7 +40,7 @@ def _rewrite_value_alternatives(match: re.Match[str]) -> str:
 
 
 def _rewrite_image_wildcard(match: re.Match[str]) -> str | None:
-    """Rewrite `image startsWith nginx`; None for a regular expression with more than `.*`."""
+    """Rewrite `image startsWith nginx`; return None for patterns that need more than `.*`."""
     word, text = match["word"].lower(), match["text"].strip("\"'")
     if "~" in word:
         text = text.removeprefix("^").removesuffix("$").replace(".*", "*")

@@ -16,7 +16,7 @@ _CLAUSES = idiom_patterns.CLAUSES
 
 
 def _rewrite_conditional_score(match: re.Match[str]) -> str | None:
-    """Rewrite `if … then 100 else 0`; None for other points."""
+    """Rewrite `if … then 100 else 0` as a condition; return None for other points."""
     points = (match["then"], match["else"] or "0")
     if points == ("100", "0"):
         return f"score {match['condition']}"

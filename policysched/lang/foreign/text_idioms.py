@@ -15,7 +15,7 @@ _CLAUSES = idiom_patterns.CLAUSES
 
 
 def _make_word_joiner(separator: str) -> Callable[[re.Match[str]], str]:
-    """Return a function that joins the words of the group `name` by a separator."""
+    """Return a function that joins the words in the group `name` with a separator."""
     return lambda match: match.group().replace(
         match["name"], re.sub(r"[^\w]+|_", separator, match["name"])
     )

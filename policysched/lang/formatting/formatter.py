@@ -1,12 +1,12 @@
 """Format a policy text canonically: one layout, all comments kept, the same meaning.
 
-Each statement begins on its own line, indented by two blanks in a block. Continuation lines are
-indented by six blanks more. A comment on its own line stays before the element that follows it, a
-comment at the end of a line stays there, and a comment inside a statement moves before it. One
-blank line is kept where the text has one or more.
+Each statement begins on its own line, indented by two blanks inside a block. Continuation lines
+have six more blanks. A comment on its own line stays before the element that follows it, a comment
+at the end of a line stays there, and a comment inside a statement moves before the statement. One
+or more blank lines become one.
 
-Every changed text is verified before it is returned: it must parse to an equal tree with the same
-comments, and formatting it again must change nothing.
+The formatter verifies every changed text before it returns it: the text must parse to an equal tree
+with the same comments, and formatting it again must change nothing.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ _BLOCKS = (syntax.Policy, syntax.Profile, syntax.Metric)
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class FormatResult:
-    """Canonical text, or the reason why there is none.
+    """The canonical text, or the reason why formatting failed.
 
     Attributes:
-        text: None if the text has syntax errors or the verification of the result failed.
+        text: None if the text has syntax errors or the verification failed.
         diagnostics: the syntax errors.
-        problem: a defect of the formatter, or "".
+        problem: the message about a defect in the formatter, or "".
     """
 
     text: str | None
@@ -39,12 +39,12 @@ class FormatResult:
 
 
 def format_text(text: source.SourceText) -> FormatResult:
-    """Return the canonical form of a policy text."""
+    """Parse and format a policy text."""
     return format_parsed(parser.parse_policy_text(text))
 
 
 def format_parsed(parsed: parser.ParseResult) -> FormatResult:
-    """Return the canonical form of a parsed policy text."""
+    """Format a policy text that has already been parsed."""
     if parsed.diagnostics:
         return FormatResult(None, parsed.diagnostics)
     formatted = _PolicyFormatter(parsed).run()
@@ -66,14 +66,14 @@ def _list_comments(file: syntax.SyntaxTree) -> list[str]:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class _FormattedPiece:
-    """An item or statement to print, in the order of the text.
+    """An item or statement to print.
 
     Attributes:
-        start: offset of its first character.
-        end: offset after its last character.
-        lines: without the indentation of the block; empty for a block.
-        block: a policy or profile, of which each statement is printed as a piece.
-        is_spacious: whether blank lines separate it from its neighbours.
+        start: offset of the first character.
+        end: offset after the last character.
+        lines: the formatted lines without the indentation of the block; empty for a block.
+        block: set for a policy or profile, whose statements are printed separately.
+        is_spacious: whether blank lines separate the item from its neighbours.
     """
 
     start: int
@@ -84,7 +84,7 @@ class _FormattedPiece:
 
 
 class _PolicyFormatter:
-    """The formatter of one parsed text."""
+    """Formats one parsed text."""
 
     def __init__(self, parsed: parser.ParseResult) -> None:
         self.text = parsed.text.text
@@ -100,7 +100,7 @@ class _PolicyFormatter:
     # ------------------------------------------------------------------------ sequences
 
     def _add_pieces(self, pieces: Sequence[_FormattedPiece], end: int, indent: str) -> None:
-        """Print pieces and the comments around them, up to the offset `end`."""
+        """Print items or statements and the comments around them, up to the offset `end`."""
         is_first = True
         was_spacious = False
         for piece in pieces:
@@ -168,7 +168,7 @@ class _PolicyFormatter:
             self.lines.append("")
 
     def _add_trailing_comment(self, offset: int) -> None:
-        """Print a comment that follows `offset` on the same line."""
+        """Append a comment that follows `offset` on the same line to the last line."""
         if not self.comments:
             return
         comment = self.comments[0]

@@ -67,7 +67,7 @@ def format_statement(node: syntax.Statement | syntax.ProfileStatement) -> list[s
 
 
 def _fill_lines(pieces: Sequence[str], indent: int) -> list[str]:
-    """Join pieces into lines up to the maximum width; continuation lines are indented."""
+    """Join parts of a statement into lines up to the maximum width; indent continuation lines."""
     lines = [pieces[0]]
     for piece in pieces[1:]:
         if indent + len(lines[-1]) + 1 + len(piece) <= WIDTH:
@@ -138,6 +138,7 @@ def _split_expression(expr: syntax_expr.Expr) -> list[str]:
 
 
 def _format_profile_statement(node: syntax.ProfileStatement) -> list[str]:
+    """Return the lines of a profile statement; long plugin arguments get several lines."""
     line = printing.format_profile_statement(node)
     if len(INDENT) + len(line) <= WIDTH or not isinstance(node, syntax.UsePlugin) or not node.args:
         return [line]
@@ -154,9 +155,9 @@ def _format_profile_statement(node: syntax.ProfileStatement) -> list[str]:
 
 
 def _format_args(node: syntax.ArgsValue, prefix: str, indent: int) -> list[str]:
-    """Return plugin arguments on one line if they fit, else on several lines."""
+    """Return plugin arguments on one line if they fit, or else on several lines."""
     line = prefix + printing.format_args_value(node)
-    if indent + len(line) < WIDTH or isinstance(node, syntax.ArgsScalar):  # leaves room for a comma
+    if indent + len(line) < WIDTH or isinstance(node, syntax.ArgsScalar):  # `<`: a comma can follow
         return [line]
     return _format_args_on_lines(node, prefix, indent)
 

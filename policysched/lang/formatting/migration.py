@@ -1,8 +1,8 @@
-"""Migrate policy texts from a former version of the language to the current one.
+"""Migrate policy texts from an earlier version of the language to the current version.
 
 There is one step from each version to the next. A step works on lexemes, not on a tree, because the
-grammar of a former version no longer exists. It returns the ranges of text to replace, so layout
-and comments are kept. The result is verified before it is returned.
+grammar of an earlier version no longer exists. It returns the ranges to replace, so layout and
+comments are kept. The result is verified before it is returned.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from policysched.lang.syntax import syntax
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class MigrationStep:
-    """The migration from one version to the next.
+    """The migration from a version to the next version.
 
     Attributes:
-        to_version: the version after the step.
-        edits: returns the edits of a text in the version before; they must not overlap and must
+        to_version: the version that results from the step.
+        edits: returns the edits for a text of the previous version; they must not overlap and must
             keep comments.
     """
 
@@ -36,12 +36,12 @@ STEPS: tuple[MigrationStep, ...] = ()
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class MigrationResult:
-    """A text of the current version, or the reason why there is none.
+    """A text of the current version, or the reason why the migration failed.
 
     Attributes:
-        text: None if the text has errors or the verification of the result failed.
+        text: None if the text has errors or the verification failed.
         diagnostics: the errors.
-        problem: a defect of a step, or "".
+        problem: the message about a defect in a step, or "".
     """
 
     text: str | None
@@ -52,7 +52,7 @@ class MigrationResult:
 def migrate_policy_text(
     text: source.SourceText, steps: Sequence[MigrationStep] = STEPS
 ) -> MigrationResult:
-    """Return the text in the current version, with its `version` statement added or updated."""
+    """Migrate a text to the current version, and add or update its `version` statement."""
     current = versions.FIRST + len(steps)
     scan = scanner.LexemeScan(text)
     newer = versions.diagnose_newer_version(scan, current)
@@ -75,14 +75,14 @@ def migrate_policy_text(
 def _verify_migration(
     text: source.SourceText, migrated: source.SourceText, current: int
 ) -> MigrationResult:
-    """Return the result if it parses and has all comments, else its errors or its problem."""
+    """Check that the migrated text parses and has all comments; return a result either way."""
     if _list_comment_texts(migrated) != _list_comment_texts(text):
         return MigrationResult(None, problem="the migrated text would lose or reorder comments")
     if current == versions.CURRENT:
         parsed = parser.parse_policy_text(migrated)
         if parsed.diagnostics:
-            # Without a step in between, the original text has the same errors. Its diagnostics have
-            # the right places.
+            # If no step was applied, the original text has the same errors, and only its
+            # diagnostics have the right positions.
             found = parser.parse_policy_text(text).diagnostics
             return MigrationResult(None, found or parsed.diagnostics)
         if any(isinstance(item, syntax.Version) for item in parsed.file.items[1:]):
@@ -95,6 +95,7 @@ def _list_comment_texts(text: source.SourceText) -> list[str]:
 
 
 def _set_text_version(text: source.SourceText, current: int) -> source.SourceText:
+    """Update the number in the `version` statement, or add the statement."""
     number = versions.find_declared_version(scanner.LexemeScan(text))
     if number is not None:
         edit = diagnostics.TextEdit(text.span(number.start, number.end), str(current))
@@ -107,7 +108,7 @@ def _set_text_version(text: source.SourceText, current: int) -> source.SourceTex
 
 
 def _find_end_of_header(text: str) -> int:
-    """Return the offset for the `version` statement: after a header comment, else 0.
+    """Return the offset for a new `version` statement: after a header comment, or else 0.
 
     A header comment starts the text and is followed by a blank line. Any other comment belongs to
     the item that follows it.
@@ -125,7 +126,7 @@ def _find_end_of_header(text: str) -> int:
 def _apply_edits(
     text: source.SourceText, edits: Iterable[diagnostics.TextEdit]
 ) -> source.SourceText:
-    """Return the text with the edits; the last one is applied first, so that offsets stay valid."""
+    """Apply edits to a text, from last to first so that the offsets stay valid."""
     content = text.text
     for edit in sorted(edits, key=lambda each: each.span.start, reverse=True):
         content = content[: edit.span.start] + edit.replacement + content[edit.span.end :]

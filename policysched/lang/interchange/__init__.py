@@ -1,1 +1,1 @@
-"""Syntax trees and policy texts as JSON documents, and back."""
+"""Convert syntax trees and policy texts to JSON documents and back."""

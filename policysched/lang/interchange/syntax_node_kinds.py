@@ -1,7 +1,7 @@
-"""The public names of syntax tree nodes and their fields.
+"""Define the public names of syntax tree nodes and their fields.
 
-They are the words of the language where it has one. The names are a stable interface:
-schemas/ast.schema.json is generated from them, and docs/ast.md explains them.
+If the language has a word for a node or field, the name is this word. The names are a stable
+interface: schemas/ast.schema.json is generated from them, and docs/ast.md explains them.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _NAMES = {
 }
 _HIDDEN = ("SyntaxTree", "Comment", "SyntaxNode", "Operation")
 MIN_ITEMS = {"operands": 2}
-"""Fewest items of list fields, if not 0."""
+"""List field -> minimum number of items, if not 0."""
 
 
 def get_syntax_node_kind(node_type: type) -> str:
@@ -60,7 +60,7 @@ def get_json_field_name(name: str) -> str:
 
 @functools.cache
 def get_syntax_node_fields(node_type: type) -> dict[str, Any]:
-    """Return the types of a node's fields by their name in the program, without spans."""
+    """Return the types of a node's fields without spans, keyed by their names in Python."""
     hints = typing.get_type_hints(node_type)
     listed = dataclasses.fields(node_type)
     return {each.name: hints[each.name] for each in listed if hints[each.name] is not source.Span}
@@ -79,12 +79,12 @@ def list_syntax_node_types() -> tuple[type, ...]:
 
 
 def list_type_alternatives(hint: Any) -> tuple[Any, ...]:  # noqa: ANN401 - hints have no common type
-    """Return the members of a union, or the one type."""
+    """Return the members of a union type, or the type itself."""
     is_union = typing.get_origin(hint) in (typing.Union, types.UnionType)
     return typing.get_args(hint) if is_union else (hint,)
 
 
 def may_field_be_absent(hint: Any) -> bool:  # noqa: ANN401 - as above
-    """Return whether a field is left out if it is empty: None, no items, or false."""
+    """Return whether the JSON omits an empty field of this type: None, no items or false."""
     is_list = typing.get_origin(hint) is tuple and typing.get_args(hint)[-1] is Ellipsis
     return types.NoneType in list_type_alternatives(hint) or is_list or hint is bool

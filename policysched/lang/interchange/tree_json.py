@@ -1,8 +1,8 @@
 """Convert syntax trees to JSON values and back.
 
-A node is an object with its `kind`, its place (`at`) and its fields. Empty fields are left out: no
-items, false, null. Decoding refuses every wrong value with its JSON path. It ignores places,
-because a tree that another program has made has none.
+A node becomes an object with its `kind`, its position (`at`) and its fields. Empty fields are
+omitted: empty lists, false and null. Decoding refuses an invalid value with its JSON path. It
+ignores positions, because trees from other programs do not have them.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from policysched.lang.syntax import syntax_expr
 
 Json: TypeAlias = dict[str, Any]
 MAX_NODES = text_limits.MAX_DEPTH + 16
-"""Deepest nesting of nodes: the language's limit, plus the statements and words around it."""
+"""Maximum nesting of nodes: the language's limit, plus the statements and words around it."""
 MAX_NESTING = 3 * MAX_NODES
-"""Deepest nesting of objects and lists; a node is inside at most two lists."""
+"""Maximum nesting of objects and lists; at most two lists surround each node."""
 
 _NOWHERE = source.Span("", 0, 0, 1, 1)
 
@@ -30,7 +30,7 @@ class InvalidSyntaxTreeError(Exception):
     """A value that is not a syntax tree.
 
     Attributes:
-        path: of the value, such as `$.items[0].name`.
+        path: JSON path of the value, such as `$.items[0].name`.
     """
 
     def __init__(self, path: str, problem: str) -> None:
@@ -39,7 +39,7 @@ class InvalidSyntaxTreeError(Exception):
 
 
 def encode_tree(node: syntax_expr.SyntaxNode, place: Callable[[source.Span], Json]) -> Json:
-    """Return a node as an object; `place` converts its span to the value of `at`."""
+    """Encode a node as an object; `place` converts its span to the value of `at`."""
     found: Json = {
         "kind": syntax_node_kinds.get_syntax_node_kind(type(node)),
         "at": place(node.span),
@@ -59,7 +59,7 @@ def _encode_value(value: object, place: Callable[[source.Span], Json]) -> object
 
 
 def decode_tree(hint: Any, value: object, path: str) -> Any:  # noqa: ANN401 - the result has the type of the hint
-    """Return the node, tuple or scalar of type `hint` that a JSON value encodes.
+    """Decode a JSON value to a node, tuple or scalar of the type `hint`.
 
     Raises:
         InvalidSyntaxTreeError: the value does not encode this type.
@@ -79,7 +79,7 @@ def decode_tree(hint: Any, value: object, path: str) -> Any:  # noqa: ANN401 - t
 
 
 def refuse_deep_nesting(value: object, path: str) -> None:
-    """Refuse values that are nested deeper than any policy, before other code recurses into them.
+    """Refuse values that are nested deeper than any policy, because other code recurses into them.
 
     Raises:
         InvalidSyntaxTreeError: the value is nested too deeply.
@@ -98,6 +98,7 @@ def refuse_deep_nesting(value: object, path: str) -> None:
 
 
 def _decode_items(hints: tuple[Any, ...], value: object, path: str) -> tuple[Any, ...]:
+    """Decode a list to a tuple, of any length or with one hint for each item."""
     listed = _make_expected_error(list, "a list", value, path)
     if hints[-1] is Ellipsis:
         name = path.rpartition(".")[2]
@@ -127,6 +128,7 @@ def _decode_scalar(hint: type, value: object, path: str) -> object:
 
 
 def _decode_syntax_node(members: list[type], value: object, path: str) -> syntax_expr.SyntaxNode:
+    """Decode an object to a node of one of the types in `members`, chosen by its `kind`."""
     fields: Json = _make_expected_error(dict, "an object", value, path)
     kinds = {syntax_node_kinds.get_syntax_node_kind(each): each for each in members}
     if "kind" not in fields:
@@ -182,6 +184,7 @@ def _make_expected_error(wanted: type, what: str, value: object, path: str) -> A
 
 
 def _describe_json_type(value: object) -> str:
+    """Return the type of a JSON value in words, for messages."""
     match value:
         case None:
             return "null"

@@ -1,9 +1,9 @@
 """Convert policy texts, with comments and blank lines, to JSON documents and back.
 
-Comments are stored with the element next to them in the canonical text. `before` contains the lines
-between the previous item or statement and this one, `behind` the comment after it on its last line,
-`opening` the comment on the line of `{`, and `end` the lines before `}` or the end of the text.
-Blank lines are empty strings.
+Comments are stored with the adjacent element of the canonical text. `before` contains the lines
+between the previous item or statement and the element, `behind` the comment after the element on
+its last line, `opening` the comment on the line of `{`, and `end` the lines before `}` or the end
+of the text. Blank lines are empty strings.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ _TRAILING = ("behind", "opening")
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class EncodedText:
-    """A text as a document, or the reason why there is none.
+    """A text as a document, or the reason why encoding failed.
 
     Attributes:
-        document: `name` and `items`, and `end` if there are lines at the end; None if the text has
+        document: `name`, `items` and, if lines follow the last item, `end`; None if the text has
             errors.
         diagnostics: the errors.
-        problem: a defect of policysched, or "".
+        problem: the message about a defect in policysched, or "".
     """
 
     document: Json | None
@@ -46,10 +46,10 @@ class EncodedText:
 
 
 def encode_policy_text(text: source.SourceText) -> EncodedText:
-    """Return a text as a document.
+    """Encode a text as a document.
 
-    Lines and columns are those of the text's file, offsets those of the text. They do not refer to
-    the canonical form of the text.
+    Lines and columns refer to the file that contains the text, offsets to the text itself, and
+    neither to the canonical text.
     """
     formatted = formatter.format_text(text)
     if formatted.text is None:
@@ -76,7 +76,7 @@ class _CanonicalText:
         self._file = parser.parse_policy_text(text).file
 
     def add_layout(self, items: list[Json]) -> list[str]:
-        """Add comments and blank lines to the objects of items; return the lines after the last."""
+        """Add comments and blank lines to items; return the lines after the last item."""
         last_line = 0
         for item, found in zip(self._file.items, items, strict=True):
             self._add_layout_around(found, last_line, item.span)
@@ -90,6 +90,7 @@ class _CanonicalText:
         _put_if_not_empty(found, "behind", self._get_rest_of_line(span.end))
 
     def _add_layout_inside(self, found: Json, block: _Block) -> None:
+        """Add the comments and blank lines inside the braces of a block."""
         opening = self._text.text.index("{", block.name.span.end)
         _put_if_not_empty(found, "opening", self._get_rest_of_line(opening + 1))
         last_line = self._text.position(opening)[0]
@@ -103,7 +104,7 @@ class _CanonicalText:
         )
 
     def _list_lines_between(self, first: int, behind: int) -> list[str]:
-        """Return the lines between the lines `first` and `behind`, without both."""
+        """Return the lines between the lines `first` and `behind`, excluding both."""
         return [self._text.line(number).strip() for number in range(first + 1, behind)]
 
     def _get_rest_of_line(self, offset: int) -> str:
@@ -120,7 +121,7 @@ def _put_if_not_empty(found: Json, name: str, value: object) -> None:
 
 
 def decode_policy_text(document: object, path: str = "$") -> source.SourceText:
-    """Return the canonical text of a document.
+    """Decode a document to a canonical policy text.
 
     Raises:
         InvalidSyntaxTreeError: the document is invalid, or no policy text has this meaning.
@@ -149,7 +150,7 @@ def decode_policy_text(document: object, path: str = "$") -> source.SourceText:
 
 
 def _decode_item(value: object, path: str) -> tuple[syntax.Item, Json, list[Json]]:
-    """Return an item, the layout around it, and the layout around each of its statements."""
+    """Decode an item; return it with the layout around it and around each of its statements."""
     fields, around = _split_off_layout(value, path, is_item=True)
     inner: list[Json] = []
     if isinstance(fields, dict) and isinstance(fields.get("statements"), list):
@@ -164,7 +165,7 @@ def _decode_item(value: object, path: str) -> tuple[syntax.Item, Json, list[Json
 
 
 def _split_off_layout(value: object, path: str, *, is_item: bool) -> tuple[object, Json]:
-    """Return the fields of a node without its layout, and the layout."""
+    """Separate the layout from the other fields of a node."""
     if not isinstance(value, dict):
         return value, {}
     is_block = is_item and value.get("kind") in ("policy", "profile")
@@ -174,6 +175,7 @@ def _split_off_layout(value: object, path: str, *, is_item: bool) -> tuple[objec
 
 
 def _check_layout(given: Json, path: str) -> Json:
+    """Return the layout; refuse lines that are neither comments nor blank."""
     for name, value in given.items():
         if name in _TRAILING:
             _check_comment(value, f"{path}.{name}")
@@ -197,6 +199,7 @@ def _check_comment(value: object, path: str) -> None:
 def _format_item_with_layout(
     item: syntax.Item, around: Json, inner: Sequence[Json]
 ) -> Iterator[str]:
+    """Yield the lines of an item with its comments and blank lines."""
     yield from around.get("before", ())
     if not isinstance(item, syntax.Policy | syntax.Profile):
         yield from _append_trailing_comment(layout.format_item(item), around.get("behind"))
@@ -219,7 +222,7 @@ def _append_trailing_comment(lines: list[str], comment: str | None) -> list[str]
 def _make_unwritable_part_error(
     items: Sequence[syntax.Item], formatted: formatter.FormatResult, path: str
 ) -> tree_json.InvalidSyntaxTreeError:
-    """Return the error for the first part that no policy text can express."""
+    """Return an error with the path of the first part that no policy text can express."""
     for at, item in enumerate(items):
         if _find_item_problem(item):
             return _make_unwritable_item_error(item, f"{path}.items[{at}]")

@@ -1,1 +1,1 @@
-"""From text to syntax tree: lexemes, grammar, tree building, language versions."""
+"""Parse texts to syntax trees: lexemes, grammar, tree building and language versions."""

@@ -10,10 +10,10 @@ from policysched.lang.syntax import syntax, syntax_expr
 
 
 class PolicyTreeBuilder(build_clause.ClauseBuilder):
-    """Builds whole items; its methods have the names of the grammar rules."""
+    """Builds whole items; each method has the name of a grammar rule and builds its node."""
 
     def start(self, _span: source.Span, children: build_expr.Children) -> tuple[syntax.Item, ...]:
-        """Build the items of the text or slice."""
+        """Return the items of the text or slice."""
         return tuple(children)
 
     # ------------------------------------------------------------------------ top level
@@ -110,34 +110,34 @@ class PolicyTreeBuilder(build_clause.ClauseBuilder):
         return syntax.PodSet(span, kind.text, where[0] if where else None)
 
     def pod_affinity(self, span: source.Span, children: build_expr.Children) -> syntax.PodAffinity:
-        """Build the statement from kind, strength, pods and clauses."""
+        """Build the statement from its kind, strength, pods and clauses."""
         kind, strength, pods, *clauses = children
         return syntax.PodAffinity(span, kind.text, strength.text, pods, tuple(clauses))
 
     def topology_spread(
         self, span: source.Span, children: build_expr.Children
     ) -> syntax.TopologySpread:
-        """Build the statement from pods and clauses."""
+        """Build the statement from its pods and clauses."""
         pods, *clauses = children
         return syntax.TopologySpread(span, pods, tuple(clauses))
 
     def tolerate(self, span: source.Span, children: build_expr.Children) -> syntax.Tolerate:
-        """Build the statement from tolerations and clauses."""
+        """Build the statement from its tolerations and clauses."""
         patterns = [child for child in children if isinstance(child, syntax_expr.Toleration)]
         return syntax.Tolerate(span, tuple(patterns), tuple(children[len(patterns) :]))
 
     def reject(self, span: source.Span, children: build_expr.Children) -> syntax.Reject:
-        """Build the statement from a condition and clauses."""
+        """Build the statement from its condition and clauses."""
         condition, *clauses = children
         return syntax.Reject(span, condition, tuple(clauses))
 
     def score(self, span: source.Span, children: build_expr.Children) -> syntax.Score:
-        """Build the statement from an expression and clauses."""
+        """Build the statement from its expression and clauses."""
         value, *clauses = children
         return syntax.Score(span, value, tuple(clauses))
 
     def disable(self, span: source.Span, children: build_expr.Children) -> syntax.Disable:
-        """Build the statement from `policy.rule`, which is one word for the lexer."""
+        """Build the statement by splitting `policy.rule`, which the lexer reads as one word."""
         word = children[0]
         policy, _, rule = word.text.partition(".")
         middle = word.span.start + len(policy)
@@ -161,13 +161,13 @@ class PolicyTreeBuilder(build_clause.ClauseBuilder):
     def cluster_group(
         self, span: source.Span, children: build_expr.Children
     ) -> syntax.ClusterGroup:
-        """Build the statement from a name and a selector."""
+        """Build the statement from its name and selector."""
         return syntax.ClusterGroup(span, *children)
 
     def spread_constraint(
         self, span: source.Span, children: build_expr.Children
     ) -> syntax.SpreadConstraint:
-        """Build the statement from a field and clauses."""
+        """Build the statement from its field and clauses."""
         by, *clauses = children
         return syntax.SpreadConstraint(span, by, tuple(clauses))
 
@@ -190,7 +190,7 @@ class PolicyTreeBuilder(build_clause.ClauseBuilder):
     def static_weight(
         self, _span: source.Span, children: build_expr.Children
     ) -> tuple[syntax_expr.Value, syntax_expr.Amount]:
-        """Return the pair of cluster and weight."""
+        """Return a pair of a cluster and its weight."""
         cluster, weight = children
         return cluster, weight
 
@@ -203,7 +203,7 @@ class PolicyTreeBuilder(build_clause.ClauseBuilder):
         return syntax.ProfilePolicies(span, tuple(children))
 
     def use_plugin(self, span: source.Span, children: build_expr.Children) -> syntax.UsePlugin:
-        """Build the statement from name, weight and arguments."""
+        """Build the statement from the plugin's name, weight and arguments."""
         name, *options = children
         args = tuple(option for option in options if isinstance(option, syntax.ArgsObject))
         weights = tuple(option for option in options if not isinstance(option, syntax.ArgsObject))
@@ -269,7 +269,7 @@ class PolicyTreeBuilder(build_clause.ClauseBuilder):
     def entry(
         self, _span: source.Span, children: build_expr.Children
     ) -> tuple[syntax_expr.Value, syntax.ArgsValue]:
-        """Return the pair of `key: value`."""
+        """Return the key and the value of `key: value`."""
         key, value = children
         return key, value
 

@@ -8,7 +8,7 @@ from policysched.lang.syntax import syntax_clause, syntax_expr
 
 
 class ClauseBuilder(build_expr.ExprBuilder):
-    """Builds clauses; its methods have the names of the grammar rules."""
+    """Builds clauses; each method has the name of a grammar rule and builds its node."""
 
     def amount_clause(
         self, span: source.Span, children: build_expr.Children
@@ -39,7 +39,7 @@ class ClauseBuilder(build_expr.ExprBuilder):
     def words_clause(
         self, span: source.Span, children: build_expr.Children
     ) -> syntax_clause.WordsClause:
-        """Build a clause from a keyword and a list."""
+        """Build a clause from a keyword and a list of words."""
         keyword, words = children
         return syntax_clause.WordsClause(span, keyword.text, words)
 
@@ -66,7 +66,7 @@ class ClauseBuilder(build_expr.ExprBuilder):
         return syntax_clause.SelectorClause(span, keyword.text, selector)
 
     def until(self, span: source.Span, children: build_expr.Children) -> syntax_clause.ExprClause:
-        """Build a clause from a keyword and a condition."""
+        """Build an `until` clause from the keyword and a condition."""
         keyword, expr = children
         return syntax_clause.ExprClause(span, keyword.text, expr)
 
@@ -79,7 +79,7 @@ class ClauseBuilder(build_expr.ExprBuilder):
     def normalize(
         self, span: source.Span, children: build_expr.Children
     ) -> syntax_clause.NormalizeClause:
-        """Build `normalize` from the method and its arguments."""
+        """Build `normalize` from a method and the arguments of the method."""
         keyword, method, arguments = children
         return syntax_clause.NormalizeClause(span, keyword.text, method, arguments or ())
 
@@ -114,6 +114,6 @@ class ClauseBuilder(build_expr.ExprBuilder):
     def placed(
         self, span: source.Span, children: build_expr.Children
     ) -> syntax_clause.PlacedClause:
-        """Build `placed`: the load of recently placed pods, and its duration."""
+        """Build `placed` from the load of recently placed pods and its duration."""
         keyword, expr, duration = children
         return syntax_clause.PlacedClause(span, keyword.text, expr, duration)

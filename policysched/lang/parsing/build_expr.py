@@ -1,9 +1,9 @@
 """Convert the parse tree to the syntax tree: words, selectors and expressions.
 
 The methods of the builder have the names of the rules in grammar/policy.lark.
-`lark_frontend.transform_parse_tree` calls them, leaves first. Some structures are valid in the
-grammar but not in the language, and would be lost in the tree. They are reported here: `and` mixed
-with `or`, nesting beyond the limit, and invalid escapes.
+`lark_frontend.transform_parse_tree` calls them, leaves first. The builder reports errors that the
+grammar accepts and the tree does not show: `and` mixed with `or`, nesting beyond the limit, and
+invalid escapes.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class TokenLeaf(NamedTuple):
 
 
 Children = list[Any]
-"""The results for the symbols of a rule; None for an optional part that is absent."""
+"""The results for the symbols of a rule; None for an absent optional symbol."""
 
 _ESCAPES = {'"': '"', "\\": "\\", "n": "\n", "t": "\t"}
 _OPERATORS: dict[str, Any] = {
@@ -44,7 +44,7 @@ class NestingTooDeepError(Exception):
     """The text is nested deeper than `text_limits.MAX_DEPTH`.
 
     Attributes:
-        span: of the first node that is too deep.
+        span: range of the first node that is too deep.
     """
 
     def __init__(self, span: source.Span) -> None:
@@ -67,7 +67,7 @@ class ExprBuilder:
         self._keep_alive: list[object] = []
 
     def visit(self, rule: str, start: int, end: int, children: Children) -> Any:  # noqa: ANN401 - each rule builds its own type
-        """Build the node of a grammar rule, or the leaf of a terminal."""
+        """Build the node for a grammar rule, or the leaf for a terminal."""
         span = self.source.span(start, end)
         if rule[0].isupper() or rule[0] == "_":
             return self._build_leaf(rule, span, children[0])
@@ -83,6 +83,7 @@ class ExprBuilder:
         return TokenLeaf(terminal, text, span)
 
     def _unescape_string(self, span: source.Span, literal: str) -> str:
+        """Return the content of a string literal with its escapes resolved."""
         parts = []
         position = 1
         while position < len(literal) - 1:
@@ -95,6 +96,7 @@ class ExprBuilder:
         return "".join(parts)
 
     def _decode_escape(self, span: source.Span, position: int, char: str) -> str:
+        """Return the character for an escape; report an invalid escape."""
         if char not in _ESCAPES:
             at = self.source.span(span.start + position - 1, span.start + position + 1)
             self.diagnostics.append(
@@ -109,7 +111,7 @@ class ExprBuilder:
         return _ESCAPES.get(char, char)
 
     def _note_depth(self, node: Any, children: Sequence[object]) -> Any:  # noqa: ANN401 - returns the node that it was given
-        """Record the depth of a node. The node is kept alive, so that its id stays unique."""
+        """Record the depth of a node, and keep the node alive so that its id stays unique."""
         depth = 1 + max((self._depths.get(id(child), 0) for child in children), default=0)
         if depth > text_limits.MAX_DEPTH:
             raise NestingTooDeepError(node.span)
@@ -118,7 +120,7 @@ class ExprBuilder:
         return node
 
     def _note_kept_parentheses(self, node: Any, operands: Sequence[object]) -> Any:  # noqa: ANN401 - as in `_note_depth`
-        """Return the node with marks on the operands that keep their parentheses."""
+        """Mark the operands of a node that keep their parentheses in canonical text."""
         grouped = tuple(id(each) in self._grouped for each in operands)
         return self._note_depth(
             kept_parentheses.mark_kept_parentheses(node, operands, grouped), operands
@@ -151,7 +153,7 @@ class ExprBuilder:
         return self.amount(span, children)
 
     def value(self, span: source.Span, children: Children) -> syntax_expr.Value:
-        """Build a value from a word, a string, or a word after a minus."""
+        """Build a value from a word, a string, or a word after a minus sign."""
         last: syntax_expr.Value = children[-1]
         return syntax_expr.Value(span, "-" + last.text) if len(children) > 1 else last
 
@@ -166,7 +168,7 @@ class ExprBuilder:
         return syntax_expr.Subject(span, children[0], children[1])
 
     def requirement(self, span: source.Span, children: Children) -> syntax_expr.Requirement:
-        """Build a requirement from subject, operator and values."""
+        """Build a requirement from its subject, operator and values."""
         subject, operator, *rest = children
         values = rest[0] if rest else ()
         return syntax_expr.Requirement(
@@ -178,7 +180,7 @@ class ExprBuilder:
         )
 
     def sel_group(self, _span: source.Span, children: Children) -> object:
-        """Return the inner selector: the tree has no node for parentheses."""
+        """Return the inner selector, because the tree has no node for parentheses."""
         return self._note_grouping_parentheses(children[0])
 
     def sel_ref(self, span: source.Span, children: Children) -> syntax_expr.SelectorRef:
@@ -203,7 +205,7 @@ class ExprBuilder:
         return syntax_expr.Tainted(span, children[0])
 
     def taint_operator(self, _span: source.Span, children: Children) -> Children:
-        """Return the operator and value, for `toleration`."""
+        """Return the operator and the value for `toleration`."""
         return children
 
     def toleration(self, span: source.Span, children: Children) -> syntax_expr.Toleration:
@@ -230,11 +232,11 @@ class ExprBuilder:
         return syntax_expr.Ref(span, children[0])
 
     def expr_group(self, _span: source.Span, children: Children) -> object:
-        """Return the inner expression: the tree has no node for parentheses."""
+        """Return the inner expression, because the tree has no node for parentheses."""
         return self._note_grouping_parentheses(children[0])
 
     def argument(self, span: source.Span, children: Children) -> object:
-        """Build an argument, with or without a key."""
+        """Build an argument of a call from its optional key and its value."""
         first, second = children
         key, value = (None, first) if second is None else (first, second)
         return self._note_depth(syntax_expr.Argument(span, key, value), children)
@@ -299,6 +301,7 @@ class ExprBuilder:
 def _make_mixed_operators_error(
     text: source.SourceText, span: source.Span
 ) -> diagnostics.Diagnostic:
+    """Return the error for `and` and `or` at one level, with a fix that adds parentheses."""
     edits = (
         diagnostics.TextEdit(text.span(span.start, span.start), "("),
         diagnostics.TextEdit(text.span(span.end, span.end), ")"),

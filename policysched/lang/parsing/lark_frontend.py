@@ -1,9 +1,9 @@
-"""The Lark parser of `policysched.lang.parsing.parser`: tables, and parsing of one slice of text.
+"""Load the Lark parser for policy texts, and parse one slice of a text.
 
-The grammar is grammar/policy.lark. Building its LALR table takes about a second, so the table is
-shipped next to it as JSON (not as a pickle, because loading it must not run code). The table is
-used only if it was made from exactly this grammar by exactly this version of Lark. Otherwise the
-table is built at run time. After a change of the grammar, run:
+The grammar is grammar/policy.lark. Building its LALR table takes about a second, so the table ships
+next to it as JSON (not as a pickle, because loading must not run code). The parser uses the shipped
+table only if exactly this version of Lark made it from exactly this grammar. Otherwise, it builds
+the table at run time. After a change of the grammar, run:
 
     python -m policysched.lang.parsing.lark_frontend
 """
@@ -32,8 +32,8 @@ class UnexpectedInput(Exception):  # noqa: N818 - an expected outcome that unwin
     """The parser cannot continue.
 
     Attributes:
-        offset: of the text that the parser refuses; the end of the slice if text is missing.
-        accepts: names of the terminals that the parser would accept there.
+        offset: offset of the text that the parser refuses; the end of the slice if text is missing.
+        accepts: names of the terminals that the parser would accept at this offset.
     """
 
     def __init__(self, offset: int, accepts: frozenset[str]) -> None:
@@ -44,7 +44,7 @@ class UnexpectedInput(Exception):  # noqa: N818 - an expected outcome that unwin
 
 @functools.cache
 def get_parser() -> lark.Lark:
-    """Return the parser, with the shipped table if that matches the grammar."""
+    """Return the parser, with the shipped table if the table matches the grammar."""
     text = _resources.read_resource_text("grammar", GRAMMAR_FILE)
     try:
         shipped = orjson.loads(_resources.read_resource_text("grammar", TABLES_FILE))
@@ -58,14 +58,14 @@ def get_parser() -> lark.Lark:
 
 
 def build_parser(text: str, *, strict: bool = False) -> lark.Lark:
-    """Build the parser from the grammar's text; `strict` also proves the terminals disjoint."""
+    """Build the parser from the grammar's text; `strict` proves the terminals disjoint."""
     return lark.Lark(
         text, parser="lalr", propagate_positions=True, maybe_placeholders=True, strict=strict
     )
 
 
 def make_parser_table_content(text: str) -> str:
-    """Return the content of the table file for the text of the grammar."""
+    """Return the content of the table file for a grammar's text."""
     data, memo = build_parser(text).memo_serialize([lexer.TerminalDef, grammar.Rule])
     content = {"made_from": _hash_grammar(text), "data": data, "memo": memo}
     return json.dumps(content, sort_keys=True, separators=(",", ":")) + "\n"
@@ -84,7 +84,7 @@ def parse_text_slice(text: str, start: int, end: int) -> Tree:
 
 
 def list_accepted_terminals(text: str, start: int, end: int) -> frozenset[str]:
-    """Return the names of the terminals that may follow text[start:end]; empty if it is invalid."""
+    """Return the terminals that can follow text[start:end]; empty if the slice is invalid."""
     cursor: Any = get_parser().parse_interactive(lark.TextSlice(text, start, end))
     try:
         cursor.exhaust_lexer()
@@ -132,9 +132,9 @@ def _make_unexpected_input(
 
 
 def _restore_parser_table_numbers(shipped: dict[str, Any]) -> dict[str, Any]:
-    """Return the table with the numbers of states and shared objects, which are strings in JSON.
+    """Convert the keys of states and shared objects back to numbers, because JSON keys are strings.
 
-    Numbers of tokens may stay strings, because they are only used to find the tokens.
+    Numbers of tokens can stay strings, because they are only used to find the tokens.
     """
     states = shipped["data"]["parser"]["parser"]
     states["states"] = {int(number): actions for number, actions in states["states"].items()}
@@ -147,7 +147,7 @@ def _hash_grammar(text: str) -> str:
 
 
 def write_parser_table() -> None:
-    """Write the table file next to the grammar."""
+    """Build the table and write it to the file next to the grammar."""
     text = _resources.read_resource_text("grammar", GRAMMAR_FILE)
     target = _resources.find_resource_folder("grammar") / TABLES_FILE
     target.write_text(make_parser_table_content(text), encoding="utf-8")

@@ -1,9 +1,9 @@
-"""Parse a policy text to a syntax tree, with all syntax errors at once.
+"""Parse a policy text to a syntax tree, and report all syntax errors at once.
 
-The text is split into top-level items (`LexemeScan.split_into_items`), and each is parsed
-separately. If the parser cannot continue, it adds one diagnostic, overwrites the damaged statement
-with blanks, which keeps all offsets, and parses the item again. The result lists the damaged
-ranges, so that the checker does not report names as missing that may be defined there.
+`LexemeScan.split_into_items` splits the text into top-level items, which are parsed separately. If
+the parser cannot continue, it adds one diagnostic, overwrites the damaged statement with blanks,
+which keeps all offsets, and parses the item again. The result lists the damaged ranges, so that the
+checker does not report names as missing that are possibly defined there.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ class ParseResult:
     """The parsed items of a text, and the parts that could not be parsed.
 
     Attributes:
-        text: the text.
-        file: all parsed items, without the statements that could not be parsed.
-        diagnostics: by position.
+        text: the parsed text.
+        file: the tree of all parsed items, without the statements that could not be parsed.
+        diagnostics: ordered by position.
         damaged: the ranges that could not be parsed.
-        lost_words: every word in these ranges; a missing name may have been defined there.
+        lost_words: every word in `damaged`; an undefined name among them is not reported.
     """
 
     text: source.SourceText
@@ -45,10 +45,10 @@ class ParseResult:
 
 
 def parse_policy_texts(texts: Sequence[source.SourceText]) -> dict[str, ParseResult]:
-    """Parse texts that are checked together and return the results by name.
+    """Parse texts that are checked together; return the results keyed by the name of the text.
 
-    A text beyond the limits on size or words is reported instead of parsed. After `MAX_TEXTS`
-    texts, one more text gets a diagnostic, and the rest have no result.
+    A text that exceeds the limit on size or words gets a diagnostic instead of a tree. After
+    `MAX_TEXTS` texts, the next text gets a diagnostic, and all others have no result.
     """
     left = text_limits.MAX_WORDS
     found: dict[str, ParseResult] = {}
@@ -66,7 +66,7 @@ def parse_policy_texts(texts: Sequence[source.SourceText]) -> dict[str, ParseRes
 def parse_policy_text(
     text: source.SourceText, max_words: int = text_limits.MAX_WORDS
 ) -> ParseResult:
-    """Parse one policy text of at most `max_words` lexemes; never raises for any content."""
+    """Parse one policy text of at most `max_words` lexemes; no content raises an exception."""
     size = len(text.text.encode("utf-8", "surrogatepass"))
     if size > text_limits.MAX_TEXT_BYTES:
         message = f"the text has {size} bytes, the limit is {text_limits.MAX_TEXT_BYTES}"
@@ -88,7 +88,7 @@ def _make_unread_result(text: source.SourceText, message: str, help: str = "") -
 
 
 class _PolicyTextParser:
-    """The parser of one text; holds the text with blanked ranges and the diagnostics."""
+    """Parses one text; holds the text with its blanked ranges, and the diagnostics."""
 
     def __init__(self, text: source.SourceText) -> None:
         self.source = text
@@ -99,6 +99,7 @@ class _PolicyTextParser:
         self.budget = len(text.text) * text_limits.MAX_REPARSED_FACTOR + text_limits.REPARSED_BYTES
 
     def run(self) -> ParseResult:
+        """Parse all items; return them with the comments, the diagnostics and the damage."""
         newer = versions.diagnose_newer_version(self.scan)
         if newer is not None:
             return self._make_newer_version_result(newer)
@@ -124,7 +125,7 @@ class _PolicyTextParser:
         )
 
     def _make_newer_version_result(self, newer: diagnostics.Diagnostic) -> ParseResult:
-        """Return only this diagnostic, because the meaning of the text is not known here."""
+        """Return only this diagnostic, because this version cannot interpret the text."""
         whole = self.source.span(0, len(self.source.text))
         words = (lexeme.text for lexeme in self.scan.lexemes)
         lost = frozenset(part for word in words for part in (word, *word.split(".")))
@@ -132,11 +133,11 @@ class _PolicyTextParser:
         return ParseResult(self.source, empty, (newer,), (whole,), lost)
 
     def _has_reached_limit(self) -> bool:
-        """Return whether the number of diagnostics or the parsing budget is exhausted."""
+        """Return whether the limit on diagnostics or the parsing budget is exhausted."""
         return len(self.found) >= text_limits.MAX_DIAGNOSTICS or self.budget < 0
 
     def _parse_chunk(self, chunk: scanner.ItemText) -> list[syntax.Item]:
-        """Parse a chunk; if that fails, parse its pieces without their damaged parts."""
+        """Parse a chunk; if this fails, split the chunk and parse its parts with blanking."""
         if self._has_reached_limit():
             self.damaged.append(self.source.span(chunk.start, chunk.end))
             return []
@@ -170,6 +171,7 @@ class _PolicyTextParser:
         return ()
 
     def _build_items(self, chunk: scanner.ItemText, text: str) -> tuple[syntax.Item, ...]:
+        """Parse a chunk once and build its items; charge the parsed characters to the budget."""
         builder = build.PolicyTreeBuilder(self.source)
         try:
             tree = lark_frontend.parse_text_slice(text, chunk.start, len(text))
@@ -182,7 +184,7 @@ class _PolicyTextParser:
         return items
 
     def _blank_stretch(self, chunk: scanner.ItemText, start: int, end: int) -> None:
-        """Overwrite a range with blanks, or the whole chunk if the range is already blank."""
+        """Overwrite a range with blanks; if it is already blank, overwrite the whole chunk."""
         if not self.text[start:end].strip():
             start, end = chunk.start, chunk.end
         blank = "".join(char if char == "\n" else " " for char in self.text[start:end])
@@ -220,6 +222,7 @@ class _PolicyTextParser:
             self._blank_stretch(chunk, *_find_statement_around(self.scan, chunk, lexeme.start))
 
     def _report_unclosed_braces(self, chunk: scanner.ItemText) -> None:
+        """Report an item with missing `}`, with a fix that adds them at the end."""
         if not chunk.open_braces or not chunk.word or self._has_reached_limit():
             return
         members = self.scan.list_lexemes_between(chunk.start, chunk.end)
@@ -250,7 +253,7 @@ def _make_too_deep_error(span: source.Span) -> diagnostics.Diagnostic:
 def _find_statement_around(
     scan: scanner.LexemeScan, chunk: scanner.ItemText, offset: int
 ) -> tuple[int, int]:
-    """Return the range of the statement around `offset`, else of the whole chunk."""
+    """Return the range of the statement around `offset`, or else of the whole chunk."""
     statements = scan.find_statement_starts(chunk)
     starts = [start for start in statements if start <= offset]
     if not starts:
@@ -289,6 +292,7 @@ def _find_stretch_to_blank(place: fault_place.FaultPlace) -> tuple[int, int]:
 
 
 def _find_metric_stretch_to_blank(place: fault_place.FaultPlace) -> tuple[int, int]:
+    """Return the range to blank in a metric: one option, or the whole metric."""
     chunk, offset = place.chunk, place.offset
     options = place.scan.find_statement_starts(chunk)
     is_complete = "$END" in place.accepts

@@ -1,8 +1,8 @@
-"""An error-tolerant scan of a policy text: lexemes, comments, items, statements.
+"""Scan a policy text tolerantly for lexemes, comments, items and statements.
 
-The parser uses it to split a text into top-level items, which it parses one by one. It also uses it
-to find the statement around a syntax error, so that the rest is still checked. The scan needs no
-grammar apart from the first words of items and statements.
+The parser uses the scan to split a text into top-level items, which it parses one by one, and to
+find the statement around a syntax error, so that the rest is still checked. The scan does not use
+the grammar, only the first words of items and statements.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _ITEM_IN_PROMQL = re.compile(
     r"\n[ \t]*(?:(?:metric|param)\s+\w+\s*:|let\s+\w+\s*="
     r"|(?:policy|clusterPolicy|profile)\s+\S+\s*\{)"
 )
-"""A query that contains the start of another item has probably lost its closing backtick."""
+"""The start of another item; a query that contains it probably lacks its closing backtick."""
 
 
 def _collect_keywords(tables: Iterable[Mapping[str, tuple[str, ...]]]) -> frozenset[str]:
@@ -60,7 +60,7 @@ _CONTINUERS = frozenset(
         *("(", ",", "=", "==", "!=", "<", "<=", ">", ">=", "+", "-", "*", "/", ":", "["),
     }
 )
-"""Words and signs after which a statement word is an operand: `where mode = x`."""
+"""Words and signs after which a statement's keyword is an operand: `where mode = x`."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -69,7 +69,7 @@ class Lexeme:
 
     Attributes:
         kind: comment, string, open_string, promql, open_promql, word or sign.
-        depth: number of open `{` before it.
+        depth: number of open `{` before the token.
     """
 
     kind: str
@@ -81,12 +81,12 @@ class Lexeme:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class ItemText:
-    """The text of one top-level item, up to the start of the next.
+    """The range of one top-level item, up to the start of the next item.
 
     Attributes:
-        word: the keyword with which the item starts; "" if it does not start with one.
-        depth: number of open `{` before it; not 0 after an item that is not closed.
-        body_start: offset after the opening brace; -1 without one.
+        word: the first word if it is the keyword of an item, or else "".
+        depth: number of open `{` before the item; not 0 after an item that is not closed.
+        body_start: offset after the opening brace; -1 without an opening brace.
         body_end: offset of the closing brace; -1 if it is missing.
         open_braces: number of braces that are still open at the end.
     """
@@ -101,7 +101,7 @@ class ItemText:
 
 
 class LexemeScan:
-    """The lexemes of one text, and the structure that they show.
+    """The lexemes of one text, and the items and statements found from them.
 
     Attributes:
         lexemes: all except comments, in order.
@@ -120,7 +120,7 @@ class LexemeScan:
         self._statements: dict[ItemText, list[int]] = {}
 
     def find_lexeme_at(self, offset: int) -> Lexeme | None:
-        """Return the lexeme that covers or follows `offset`, None at the end of the text."""
+        """Return the lexeme that covers or follows `offset`; None at the end of the text."""
         index = bisect.bisect_right(self._starts, offset) - 1
         if index >= 0 and offset < self.lexemes[index].end:
             return self.lexemes[index]
@@ -150,7 +150,7 @@ class LexemeScan:
         return self._cut_at_heads(heads, len(self.lexemes))
 
     def split_unparsable_chunk(self, chunk: ItemText) -> list[ItemText]:
-        """Split a chunk that cannot be parsed at lines that look like the start of another item."""
+        """Split a chunk that does not parse at lines that look like the start of another item."""
         first = bisect.bisect_left(self._starts, chunk.start)
         last = bisect.bisect_left(self._starts, chunk.end)
         inner = [
@@ -168,6 +168,7 @@ class LexemeScan:
         return self._statements[chunk]
 
     def _find_statements(self, chunk: ItemText) -> list[int]:
+        """Return the offsets of the statements in a block, or of the options of a metric."""
         is_metric = chunk.word == "metric"
         if not is_metric and chunk.word not in _BLOCK_WORDS:
             return []
@@ -191,6 +192,7 @@ class LexemeScan:
         return [self._make_item_text(head, end) for head, end in zip(heads, ends, strict=True)]
 
     def _starts_item(self, index: int) -> bool:
+        """Return whether a top-level item starts at the lexeme `index`."""
         one, two, three = (self._get_lexeme(index + step) for step in range(3))
         previous = self._get_lexeme(index - 1)
         if one.kind != "word" or previous.text in ("plugin", "as", "disable"):
@@ -198,7 +200,7 @@ class LexemeScan:
         if one.text in _BLOCK_WORDS:
             return two.kind in ("word", "string") and three.text == "{"
         if one.depth and self._is_balanced:
-            return False  # inside a policy; in unbalanced text, it may follow an unclosed one
+            return False  # inside a policy; in unbalanced text, the policy can be unclosed
         if one.text in _ITEM_PATTERNS:
             return (two.kind, three.text) == _ITEM_PATTERNS[one.text]
         if one.text == "import":
@@ -211,6 +213,7 @@ class LexemeScan:
         return Lexeme("end", "", 0, 0, 0)
 
     def _make_item_text(self, first: int, last: int) -> ItemText:
+        """Return the item that consists of the lexemes from `first` up to `last`."""
         members = self.lexemes[first:last]
         head = members[0]
         base = head.depth
@@ -230,7 +233,7 @@ class LexemeScan:
         )
 
     def _is_keyword_not_operand(self, index: int, words: frozenset[str]) -> bool:
-        """Return whether one of `words` is at `index` and is not an operand of the word before."""
+        """Return whether the lexeme is in `words` and is not an operand of the previous word."""
         word = self.lexemes[index].text
         if word not in words:
             return False
@@ -249,7 +252,7 @@ class LexemeScan:
         )
 
     def _looks_like_statement(self, index: int, words: frozenset[str]) -> bool:
-        """Return whether a line starts at `index` with one of the words, possibly misspelt."""
+        """Return whether a line starts at `index` with a possibly misspelt word in `words`."""
         lexeme = self.lexemes[index]
         if lexeme.kind != "word" or not self.is_first_on_line(lexeme.start):
             return False
@@ -264,11 +267,12 @@ def _is_near_any_word(word: str, words: frozenset[str]) -> bool:
 
 
 def count_words(text: str, limit: int) -> int:
-    """Return the number of lexemes and comments, at most `limit`, without storing them."""
+    """Count lexemes and comments up to `limit`, without storing them."""
     return sum(1 for _ in itertools.islice(_LEXEME.finditer(text), limit))
 
 
 def _iterate_lexemes(text: str) -> Iterator[Lexeme]:
+    """Yield the lexemes and comments of a text, with the depth of braces."""
     depth = 0
     position = 0
     while match := _LEXEME.search(text, position):

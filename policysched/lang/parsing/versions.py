@@ -1,4 +1,4 @@
-"""Versions of the language: `version N`, once, before all other items.
+"""Handle the version of the language: `version N`, once, before all other items.
 
 A text without this statement has the first version.
 """
@@ -17,7 +17,7 @@ _MAX_DIGITS = 9
 
 
 def find_declared_version(scan: scanner.LexemeScan) -> scanner.Lexeme | None:
-    """Return the number in the `version` statement at the start of a text, or None without one."""
+    """Return the number of the `version` statement at the start of a text, or None without one."""
     if len(scan.lexemes) < 2:  # noqa: PLR2004 - a word and a number
         return None
     word, number = scan.lexemes[:2]
@@ -25,9 +25,9 @@ def find_declared_version(scan: scanner.LexemeScan) -> scanner.Lexeme | None:
 
 
 def parse_language_version(text: str) -> int:
-    """Return a version as a number, or 0 if the text is not a number.
+    """Parse a version; return 0 if the text is not a number.
 
-    A number with too many digits counts as newer than every version.
+    A number with too many digits counts as newer than any version.
     """
     if not text.isdecimal():
         return 0
@@ -37,7 +37,7 @@ def parse_language_version(text: str) -> int:
 def diagnose_newer_version(
     scan: scanner.LexemeScan, current: int = CURRENT
 ) -> diagnostics.Diagnostic | None:
-    """Return the only diagnostic for a text of a version newer than `current`, or None."""
+    """Return the diagnostic for a text of a newer version than `current`, or None."""
     number = find_declared_version(scan)
     if number is None or parse_language_version(number.text) <= current:
         return None

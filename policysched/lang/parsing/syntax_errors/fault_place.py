@@ -1,4 +1,4 @@
-"""The place of a syntax error: the lexeme found there, and the words that are expected."""
+"""The place of a syntax error, with the lexeme there and the expected words."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ class FaultPlace:
     """The place at which the parser stopped.
 
     Attributes:
-        scan: of the original text.
+        scan: scan of the original text.
         chunk: the item that is being parsed.
-        offset: of the text that the parser refused.
-        accepts: terminals that the parser would accept there.
+        offset: offset of the text that the parser refused.
+        accepts: terminals that the parser would accept at the offset.
     """
 
     scan: scanner.LexemeScan
@@ -28,18 +28,18 @@ class FaultPlace:
 
     @property
     def found_lexeme(self) -> scanner.Lexeme | None:
-        """The lexeme at the place; None if the item ends there."""
+        """The lexeme at the place; None at the end of the item."""
         lexeme = self.scan.find_lexeme_at(self.offset)
         return None if lexeme is None or lexeme.start >= self.chunk.end else lexeme
 
     @property
     def is_possible_statement_start(self) -> bool:
-        """Whether the parser would accept a statement there."""
+        """Whether the parser would accept a statement at the place."""
         return "_DISABLE" in self.accepts
 
     @property
     def accepted_keywords(self) -> list[str]:
-        """The keywords that are allowed there; clauses only if the statement allows them."""
+        """The keywords that are allowed at the place; clauses only if the statement allows them."""
         terminals = self.accepts & syntax_words.KEYWORDS.keys()
         words = [word for terminal in terminals for word in syntax_words.KEYWORDS[terminal]]
         allowed = syntax_words.ALLOWED_CLAUSES.get(self.statement_keywords)
@@ -49,7 +49,7 @@ class FaultPlace:
 
     @property
     def statement_keywords(self) -> str:
-        """The current statement with its strength, a key of `ALLOWED_CLAUSES` if it has clauses."""
+        """The statement and its strength, a key of `ALLOWED_CLAUSES` if it has clauses."""
         if self.chunk.word == "metric":
             return "metric"
         starts = [
@@ -64,7 +64,7 @@ class FaultPlace:
 
     @property
     def similar_keywords(self) -> list[str]:
-        """Accepted keywords that are similar to the word at the place."""
+        """The accepted keywords that are similar to the word at the place."""
         found = self.found_lexeme
         return (
             spelling.find_nearest_names(found.text, self.accepted_keywords)
@@ -74,7 +74,7 @@ class FaultPlace:
 
     @property
     def span(self) -> source.Span:
-        """The range of the lexeme at the place, or the end of the last one."""
+        """The range of the lexeme at the place, or else the end of the last lexeme."""
         found = self.found_lexeme
         if found is not None:
             return self.scan.source.span(found.start, found.end)

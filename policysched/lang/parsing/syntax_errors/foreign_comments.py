@@ -1,4 +1,4 @@
-"""Comments in the notation of other languages, at the place of a syntax error."""
+"""Recognise comments of other languages at the place of a syntax error."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from policysched.lang.parsing import scanner
 from policysched.lang.parsing.syntax_errors import fault_place
 
 _DIVISOR = r"[ \t]*[\d.]+[a-zA-Z]*[ \t]*(?:[<>=!+*/)-]|$)"
-"""The text after `//` if the sign means division, as in Python."""
+"""Matches the text after `//` if the sign means division, as in Python."""
 _COMMENT = re.compile(rf"//(?!{_DIVISOR})|/\*|--(?!-)|;", re.MULTILINE)
 _BLOCK_END = "*/"
 
@@ -18,7 +18,7 @@ _BLOCK_END = "*/"
 def find_foreign_comment(place: fault_place.FaultPlace) -> tuple[int, int] | None:
     """Return the start and end of a foreign comment that contains the error, or None.
 
-    The comment may begin before the error, on the same line, because its sign may be valid in an
+    The comment can begin before the error on the same line, because its sign can be valid in an
     expression: `2 // x` begins as a division, and `2 -- x y` is a double minus up to `y`.
     """
     found, text = place.found_lexeme, place.scan.source
@@ -35,7 +35,7 @@ def find_foreign_comment(place: fault_place.FaultPlace) -> tuple[int, int] | Non
 def diagnose_comment_around_literal(
     scan: scanner.LexemeScan, literal: scanner.Lexeme
 ) -> diagnostics.Diagnostic | None:
-    """Return the diagnostic for `// say "hello`, whose quotation mark does not open a string."""
+    """Return the diagnostic for `// say "hello`, where the quotation mark opens no string."""
     text = scan.source
     line_start = text.line_start(text.position(literal.start)[0])
     for lexeme in scan.list_lexemes_between(line_start, literal.start):
@@ -73,6 +73,7 @@ def diagnose_foreign_comment(place: fault_place.FaultPlace) -> diagnostics.Diagn
 def _make_comment_diagnostic(
     written: str, span: source.Span, fix: diagnostics.Fix | None = None
 ) -> diagnostics.Diagnostic:
+    """Return the diagnostic for a foreign comment that begins with `written`."""
     if written != "/*":
         fix = fixes.make_replacement_fix(span, "#")
     return diagnostics.Diagnostic(

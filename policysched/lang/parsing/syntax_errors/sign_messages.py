@@ -1,4 +1,4 @@
-"""Messages for signs at the place of a syntax error."""
+"""Diagnose signs at the place of a syntax error."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def diagnose_foreign_sign(place: fault_place.FaultPlace) -> diagnostics.Diagnost
 
 
 def diagnose_exclamation_mark(place: fault_place.FaultPlace) -> diagnostics.Diagnostic | None:
-    """Return the diagnostic for the `!` in `as web!`, which is not a negation."""
+    """Return the diagnostic for the `!` in `as web!`, where it is not a negation."""
     found, before = place.found_lexeme, place.scan.find_lexeme_before(place.offset)
     if found is None or found.text != "!" or before is None or before.kind != "word":
         return None
@@ -61,7 +61,7 @@ def diagnose_exclamation_mark(place: fault_place.FaultPlace) -> diagnostics.Diag
 def _is_meaning_accepted(place: fault_place.FaultPlace, sign: scanner.Lexeme) -> bool:
     """Return whether the parser accepts the meaning of a foreign sign at this place."""
     if sign.text == "!":
-        after = place.scan.find_lexeme_at(sign.end)  # `!x = y` may mean `(not x) = y`
+        after = place.scan.find_lexeme_at(sign.end)  # `!x = y` can mean `(not x) = y`
         return "_NOT" in place.accepts and after is not None and after.text == "("
     if sign.text == ";":
         return _is_terminating_semicolon(place, sign)
@@ -69,7 +69,7 @@ def _is_meaning_accepted(place: fault_place.FaultPlace, sign: scanner.Lexeme) ->
 
 
 def _is_terminating_semicolon(place: fault_place.FaultPlace, sign: scanner.Lexeme) -> bool:
-    """Return whether a `;` ends a line or block; elsewhere it may mean `,` or a new statement."""
+    """Return whether `;` ends a line or block; elsewhere it can mean `,` or a new statement."""
     after = place.scan.find_lexeme_at(sign.end)
     is_last = after is None or after.text == "}" or place.scan.is_first_on_line(after.start)
     is_behind = not place.scan.is_first_on_line(sign.start)
@@ -104,7 +104,7 @@ def diagnose_unquoted_colon(place: fault_place.FaultPlace) -> diagnostics.Diagno
 
 
 def _find_end_of_run(scan: scanner.LexemeScan, lexeme: scanner.Lexeme) -> int:
-    """Return the end of a sequence of words, colons and `@` without blanks."""
+    """Return the end of a run of words, colons and `@` without blanks."""
     following = scan.find_lexeme_at(lexeme.end)
     while following is not None and following.start == lexeme.end:
         if following.kind != "word" and following.text not in (":", "@"):

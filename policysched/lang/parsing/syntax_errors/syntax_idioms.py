@@ -1,6 +1,6 @@
 """Recognise idioms of other languages in syntax errors, and propose replacements.
 
-A rewriting is proposed only if the parser accepts it and continues past the error.
+The module proposes a rewriting only if the parser accepts it and continues past the error.
 """
 
 from __future__ import annotations
@@ -19,24 +19,24 @@ from policysched.lang.words import syntax_words
 _MAX_TEXT = 1_000
 """Number of characters after the error that patterns and trial parses read."""
 _MAX_BEFORE = 20_000
-"""Statements with more characters before the error are not parsed again."""
+"""Maximum characters of a statement before the error; longer ones are not parsed again."""
 _MAX_LINE = 500
-"""Lines with more characters before the error are not matched: patterns take quadratic time."""
+"""Maximum characters of a line before the error, because patterns take quadratic time."""
 _KEYWORDS = sorted(syntax_words.ALL_KEYWORDS)
 _BLOCKS = ("policy", "clusterPolicy", "profile")
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class ReplacementCandidate:
-    """A range of the text and its replacement.
+    """A possible replacement for a range of the text.
 
     Attributes:
-        start: offset in the text.
+        start: offset of the range.
         end: offset after the range.
-        text: the replacement, "" to remove the range; None if it is not known.
-        idiom: the idiom that matched, None for words and signs.
-        message: of the idiom, or "".
-        help: of the idiom, or "".
+        text: the replacement; "" to remove the range, None if it is not known.
+        idiom: the matching idiom; None for words and signs.
+        message: the message of the idiom, or "".
+        help: the help of the idiom, or "".
     """
 
     start: int
@@ -81,7 +81,7 @@ def does_fix_complete_statement(place: fault_place.FaultPlace, fix: diagnostics.
 
 
 def diagnose_missing_word(place: fault_place.FaultPlace) -> diagnostics.Diagnostic | None:
-    """Return the diagnostic for a missing word with which the rest of the line parses."""
+    """Return the diagnostic for a missing word, if the rest of the line parses with it."""
     found = place.found_lexeme
     if (
         found is None
@@ -111,7 +111,7 @@ def _is_misspelt_keyword(place: fault_place.FaultPlace, found: scanner.Lexeme) -
 
 
 def _is_accepted_keyword(place: fault_place.FaultPlace, word: str) -> bool:
-    """Return whether the parser accepts a word or sign as a keyword there, not as a name."""
+    """Return whether the parser accepts a word or sign at the place as a keyword, not a name."""
     signs = (syntax_words.SIGNS.get(terminal) for terminal in place.accepts)
     return word.split(maxsplit=1)[0] in place.accepted_keywords or f"`{word}`" in signs
 
@@ -127,7 +127,7 @@ def _format_expected_word_message(
 def _choose_furthest_rewriting(
     place: fault_place.FaultPlace, rewritings: Iterable[ReplacementCandidate]
 ) -> ReplacementCandidate | None:
-    """Return the rewriting with which the parser continues furthest; of equal ones, the longest.
+    """Return the rewriting with which the parser continues furthest, and if equal, the longest.
 
     Return None if no rewriting gets past the error.
     """
@@ -148,7 +148,7 @@ def _choose_furthest_rewriting(
 def _pad_rewriting_with_blanks(
     place: fault_place.FaultPlace, rewriting: ReplacementCandidate
 ) -> ReplacementCandidate:
-    """Return the rewriting with blanks added, as in the fix; without them, words may merge."""
+    """Add the blanks that the fix will add, so that words do not merge in the trial parse."""
     text, start, end = place.scan.source.text, rewriting.start, rewriting.end
     ours = fixes.pad_replacement_with_blanks(text, start, end, rewriting.text or "")
     return dataclasses.replace(rewriting, text=ours)
@@ -182,7 +182,7 @@ def _find_word_meanings(word: str) -> list[str]:
 
 
 def _find_meanings_at_start(place: fault_place.FaultPlace, word: scanner.Lexeme) -> list[str]:
-    """Return the meaning that a word has only as the first word of a policy."""
+    """Return the meaning that a word only has at the start of a policy."""
     before = place.scan.find_lexeme_before(word.start)
     is_start = before is not None and before.text == "{" and place.chunk.word == "policy"
     ours = foreign_words.FIRST_WORDS.get(word.text) if is_start else None
@@ -190,7 +190,7 @@ def _find_meanings_at_start(place: fault_place.FaultPlace, word: scanner.Lexeme)
 
 
 def _begins_statement(words: str) -> bool:
-    """Return whether the first word is the keyword of a statement."""
+    """Return whether the first word of `words` is the keyword of a statement."""
     return words.split(" ", maxsplit=1)[0] in scanner.STATEMENT_WORDS
 
 
@@ -201,7 +201,7 @@ def _format_word_message(place: fault_place.FaultPlace, lexeme: scanner.Lexeme, 
 
 
 def _propose_sign_meanings(place: fault_place.FaultPlace) -> Iterator[ReplacementCandidate]:
-    """Yield the likely meanings of a sign, and words with or without quotes."""
+    """Yield the likely meanings of a sign, and words with quotes added or removed."""
     found = place.found_lexeme
     if found is None:
         return
@@ -235,7 +235,7 @@ def _find_line_end(place: fault_place.FaultPlace, offset: int) -> int:
 
 
 def _propose_idiom_rewritings(place: fault_place.FaultPlace) -> Iterator[ReplacementCandidate]:
-    """Yield rewritings of the idioms that touch the error."""
+    """Yield the rewritings of idioms that match text at the error."""
     before, found = place.scan.find_lexeme_before(place.offset), place.found_lexeme
     low = before.end if before is not None else place.offset
     high = found.end if found is not None else place.offset
@@ -266,7 +266,7 @@ def _blank_comments(place: fault_place.FaultPlace) -> str:
 
 
 def _find_rewritable_stretch(place: fault_place.FaultPlace) -> tuple[int, int]:
-    """Return the range that may be rewritten; for an error inside braces, the text between them."""
+    """Return the range that can be rewritten; for an error in braces, the text between them."""
     chunk = place.chunk
     if chunk.word not in _BLOCKS or not chunk.body_start <= place.offset <= chunk.body_end:
         return chunk.start, chunk.end
@@ -311,7 +311,7 @@ def _measure_parse_reach(place: fault_place.FaultPlace, rewriting: ReplacementCa
 def _is_on_line_before_fault(
     place: fault_place.FaultPlace, rewriting: ReplacementCandidate
 ) -> bool:
-    """Return whether a rewriting changes the line before the one where the parser stopped."""
+    """Return whether a rewriting changes the line before the line where the parser stopped."""
     found = place.found_lexeme
     is_on_new_line = found is None or place.scan.is_first_on_line(found.start)
     return is_on_new_line and rewriting.end <= place.offset and rewriting.start < place.offset
@@ -320,6 +320,7 @@ def _is_on_line_before_fault(
 def _make_idiom_diagnostic(
     place: fault_place.FaultPlace, rewriting: ReplacementCandidate
 ) -> diagnostics.Diagnostic:
+    """Return the diagnostic for a rewriting, with a fix if the replacement is known."""
     span = place.scan.source.span(rewriting.start, rewriting.end)
     written = " ".join(place.scan.source.slice(span).split())
     message = rewriting.message or f"`{written}` is written differently here"

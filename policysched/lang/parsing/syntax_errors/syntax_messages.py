@@ -1,4 +1,4 @@
-"""One message and one edit for a syntax error."""
+"""Choose the message and the fix for a syntax error."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _LITERAL_KINDS = {"string": "a string", "promql": "a query"}
 def diagnose_syntax_error(place: fault_place.FaultPlace) -> diagnostics.Diagnostic:
     """Return the first diagnostic that applies, in the order of `_diagnose_by_first_match`.
 
-    A fix is safe only if the parser accepts the statement with it.
+    A fix stays safe only if the parser accepts the statement with it.
     """
     found, text = _diagnose_by_first_match(place), place.scan.source
     if found.fix is None:
@@ -43,6 +43,7 @@ def diagnose_syntax_error(place: fault_place.FaultPlace) -> diagnostics.Diagnost
 
 
 def _diagnose_by_first_match(place: fault_place.FaultPlace) -> diagnostics.Diagnostic:
+    """Return the first diagnostic that applies; by default, list the expected words."""
     for message in (
         _diagnose_foreign_character,
         foreign_comments.diagnose_foreign_comment,
@@ -106,6 +107,7 @@ def _diagnose_foreign_character(place: fault_place.FaultPlace) -> diagnostics.Di
 
 
 def _diagnose_manifest_word(place: fault_place.FaultPlace) -> diagnostics.Diagnostic | None:
+    """Diagnose a word of Kubernetes manifests at or before the place."""
     for lexeme in (place.found_lexeme, place.scan.find_lexeme_before(place.offset)):
         if lexeme is None or lexeme.text not in foreign_words.KUBERNETES_WORDS:
             continue
@@ -129,8 +131,8 @@ def _make_manifest_word_fix(
 ) -> diagnostics.Fix:
     """Return the fix that replaces a word of manifests, including a colon after it.
 
-    It is safe if the parser stopped at the word, accepts the replacement there, and the replacement
-    has the same meaning. A word before that place may be a label key.
+    The fix is safe if the parser stopped at the word and accepts the replacement there, and the
+    replacement has the same meaning. A word before that place can be a label key.
     """
     after = place.scan.find_lexeme_at(word.end)
     end = after.end if after is not None and after.text == ":" else word.end
@@ -169,6 +171,7 @@ def _diagnose_continued_selector(place: fault_place.FaultPlace) -> diagnostics.D
 
 
 def _diagnose_comma_for_and(place: fault_place.FaultPlace) -> diagnostics.Diagnostic | None:
+    """Diagnose a comma between conditions, where `and` is needed."""
     if place.found_lexeme is None or place.found_lexeme.text != "," or "_AND" not in place.accepts:
         return None
     after = place.scan.find_lexeme_at(place.found_lexeme.end)
@@ -184,6 +187,7 @@ def _diagnose_comma_for_and(place: fault_place.FaultPlace) -> diagnostics.Diagno
 
 
 def _diagnose_chained_comparison(place: fault_place.FaultPlace) -> diagnostics.Diagnostic | None:
+    """Diagnose a comparison with a third side, such as `1 < x < 2`."""
     found = place.found_lexeme
     if found is None or found.text not in _COMPARISONS or "_AND" not in place.accepts:
         return None
@@ -196,7 +200,7 @@ def _diagnose_chained_comparison(place: fault_place.FaultPlace) -> diagnostics.D
 
 
 def _diagnose_keyword_as_amount(place: fault_place.FaultPlace) -> diagnostics.Diagnostic | None:
-    """Diagnose `maxSkew whenUnsatisfiable x`: the keyword was parsed as the missing number."""
+    """Diagnose `maxSkew whenUnsatisfiable x`, where the parser took the keyword as the number."""
     name = place.scan.find_lexeme_before(place.offset)
     keyword = place.scan.find_lexeme_before(name.start) if name else None
     if (
@@ -216,7 +220,7 @@ def _diagnose_keyword_as_amount(place: fault_place.FaultPlace) -> diagnostics.Di
 
 
 def _diagnose_name_without_quotes(place: fault_place.FaultPlace) -> diagnostics.Diagnostic | None:
-    """Diagnose `free(nvidia.com/gpu)`: in an expression, the name ends at its first dot."""
+    """Diagnose `free(nvidia.com/gpu)`, where the name ends at its first dot without quotes."""
     found = place.found_lexeme
     if found is None or found.kind != "word" or found.start >= place.offset:
         return None
@@ -239,7 +243,7 @@ def _diagnose_name_without_quotes(place: fault_place.FaultPlace) -> diagnostics.
 
 
 def _make_quotes_fix(place: fault_place.FaultPlace, name: scanner.Lexeme) -> diagnostics.Fix:
-    """Return the fix that quotes a name; outside functions of names, it may be arithmetic."""
+    """Return the fix that quotes a name; it is safe only in functions that take names."""
     depth = 0
     for lexeme in reversed(place.scan.list_lexemes_between(place.chunk.start, name.start)):
         depth += (lexeme.text == ")") - (lexeme.text == "(")
@@ -252,7 +256,7 @@ def _make_quotes_fix(place: fault_place.FaultPlace, name: scanner.Lexeme) -> dia
 
 
 def _takes_name(function: scanner.Lexeme | None, name: scanner.Lexeme) -> bool:
-    """Return whether the function takes names, and the name is valid in Kubernetes."""
+    """Return whether the function takes names and Kubernetes accepts the name."""
     if function is None or function.text not in vocabulary.TAKING_NAMES:
         return False
     is_key = function.text in ("label", "annotation")
@@ -282,6 +286,7 @@ def _diagnose_stray_strength(place: fault_place.FaultPlace) -> diagnostics.Diagn
 
 
 def _diagnose_misspelt_keyword(place: fault_place.FaultPlace) -> diagnostics.Diagnostic | None:
+    """Diagnose a word that is similar to an accepted keyword."""
     suggestions = place.similar_keywords
     if not suggestions or place.found_lexeme is None:
         return None
@@ -300,6 +305,7 @@ def _diagnose_misspelt_keyword(place: fault_place.FaultPlace) -> diagnostics.Dia
 
 
 def _describe_word_kind(word: str) -> str:
+    """Return the kind of a keyword in words, for messages."""
     kinds = (
         (syntax_words.LABEL_OPERATORS, "a label operator"),
         (syntax_words.STRENGTHS, "`required` or `preferred`"),
@@ -317,6 +323,7 @@ def _describe_word_kind(word: str) -> str:
 
 
 def _diagnose_misplaced_statement(place: fault_place.FaultPlace) -> diagnostics.Diagnostic | None:
+    """Diagnose a statement that belongs in another kind of block."""
     if place.found_lexeme is None or not place.is_possible_statement_start:
         return None
     homes = (
@@ -364,6 +371,7 @@ def _diagnose_clause_without_statement(
 
 
 def _diagnose_missing_operator(place: fault_place.FaultPlace) -> diagnostics.Diagnostic | None:
+    """Diagnose a word in the place of an operator: `disktype ssd`."""
     found = place.found_lexeme
     before = place.scan.find_lexeme_before(place.offset)
     if found is None or before is None or found.kind != "word" or "EXISTS" not in place.accepts:
@@ -382,6 +390,7 @@ def _diagnose_missing_operator(place: fault_place.FaultPlace) -> diagnostics.Dia
 
 
 def _diagnose_missing_statement(place: fault_place.FaultPlace) -> diagnostics.Diagnostic | None:
+    """Diagnose a word that begins neither a statement nor an item."""
     found = place.found_lexeme
     if found is None or found.kind != "word":
         return None
@@ -413,6 +422,7 @@ def _join_alternatives(words: dict[str, tuple[str, ...]]) -> str:
 
 
 def _diagnose_expected_words(place: fault_place.FaultPlace) -> diagnostics.Diagnostic:
+    """Return the general diagnostic, which lists the expected words."""
     before, found = place.scan.find_lexeme_before(place.offset), place.found_lexeme
     if before is not None and before.start < place.chunk.start:
         before = None
@@ -442,7 +452,7 @@ def _quote_lexeme(lexeme: scanner.Lexeme) -> str:
 
 
 def _list_accepted_words(place: fault_place.FaultPlace) -> list[str]:
-    """Return a short list of the words that the parser accepts there."""
+    """Return a short list of the words that the parser accepts at the place."""
     elsewhere = frozenset() if place.chunk.word == "clusterPolicy" else _CLUSTER_CLAUSES
     left = set(place.accepts - elsewhere)
     groups: Iterable[tuple[set[str], str]] = (
