@@ -1,4 +1,4 @@
-"""Policy texts and places in them: SourceText, Span."""
+"""Represent policy texts, and ranges in them for diagnostics."""
 
 from __future__ import annotations
 
@@ -26,22 +26,23 @@ class Span:
     column: int
 
     def __str__(self) -> str:
-        """Return `file:line:column`, the form that editors and terminals can open."""
+        """Return `file:line:column`, which editors and terminals can open."""
         return f"{self.file}:{self.line}:{self.column}"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Origin:
-    """The place of a text within a larger file, such as one key of a ConfigMap manifest.
+    """The position of a text in a larger file, such as one key of a ConfigMap manifest.
 
     Attributes:
         file: path of the file.
-        line: 1-based line of the text's first line.
-        indent: characters before each line of the text. None if lines of the text are not lines of
-            the file (a folded or quoted scalar); then the text cannot be edited line by line.
-        runs: used if `indent` is None: where each run of characters that is contiguous in the file
-            begins, as (offset in the text, 1-based line, 1-based column), ascending from offset 0.
-            () if only `line` is known.
+        line: 1-based line in the file at which the text starts.
+        indent: number of characters before each line of the text. None if the text's lines are not
+            lines of the file (a folded or quoted scalar), so that the text cannot be edited line by
+            line.
+        runs: used if `indent` is None: the start of each run of characters that is contiguous in
+            the file, as (offset in the text, 1-based line, 1-based column), ascending from offset
+            0. () if only `line` is known.
         is_aliased: whether a YAML alias repeats the text, so that an edit also changes another
             value.
     """
@@ -58,9 +59,9 @@ class SourceText:
     r"""One policy text: a `.policy` file, or one key of a ConfigMap.
 
     Attributes:
-        name: the name in diagnostics, usually the path as the user wrote it.
-        text: the whole content, as read; line ends are `\n` or `\r\n`.
-        origin: the file that contains the text; None for a text that is a file of its own.
+        name: name in diagnostics, usually the path as the user wrote it.
+        text: the whole unchanged content; line ends are `\n` or `\r\n`.
+        origin: the position in the containing file; None if the text is a whole file.
     """
 
     name: str
@@ -69,12 +70,12 @@ class SourceText:
 
     @property
     def key(self) -> str:
-        """The last part of the name, by which `import "…"` in other texts refers to this text."""
+        """The last part of the name, which `import "…"` in other texts uses."""
         return self.name.rsplit("/", 1)[-1]
 
     @property
     def is_editable(self) -> bool:
-        """Whether the text can be edited in its file, line by line."""
+        """Whether tools can edit the text line by line in its file."""
         origin = self.origin
         return origin is None or (origin.indent is not None and not origin.is_aliased)
 
@@ -98,7 +99,7 @@ class SourceText:
         return index + 1, offset - self._line_starts[index] + 1
 
     def place(self, offset: int) -> tuple[str, int, int]:
-        """Return the file, line and column of `offset`, in the containing file if there is one."""
+        """Return the file, line and column of `offset`, for the containing file if there is one."""
         line, column = self.position(offset)
         if self.origin is None:
             return self.name, line, column
@@ -114,7 +115,7 @@ class SourceText:
         return line, column + offset - begin
 
     def span(self, start: int, end: int) -> Span:
-        """Return the Span from `start` up to `end` (exclusive)."""
+        """Return the Span from `start` to `end` (exclusive)."""
         line, column = self.position(start)
         return Span(self.name, start, max(start, end), line, column)
 
@@ -123,10 +124,10 @@ class SourceText:
         return self._line_starts[number - 1]
 
     def fitted(self, new: str) -> str:
-        """Return `new` as it will be read back from the file of this text.
+        """Return `new` with the final line ends that it has after writing it to the file.
 
-        In a manifest, the block scalar (`|-`, `|+`) determines the final line ends. They are
-        therefore kept as they are in this text.
+        In a manifest, the block scalar (`|-`, `|+`) determines the final line ends, so this text's
+        final line ends are kept.
         """
         if self.origin is None:
             return new

@@ -1,1 +1,1 @@
-"""The syntax tree of a text as written, and its printing as canonical text."""
+"""Define the syntax tree of a text as written, and print it as canonical text."""

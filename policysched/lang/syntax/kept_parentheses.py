@@ -1,9 +1,9 @@
-"""Parentheses that `fmt` keeps although the tree does not need them.
+"""Mark the parentheses that `fmt` keeps although the tree does not need them.
 
-They are kept where a reader would otherwise need to know precedence: after `not`, around `not …`
-next to `and` or `or`, between different arithmetic signs, and around `… else …` in a comparison.
-All others are removed: around a whole condition, a name, a number or a call, around a comparison
-next to `and`, around a sum in a comparison, and doubled ones.
+`fmt` keeps parentheses if the reader would otherwise need to know precedence: after `not`, around
+`not …` next to `and` or `or`, between different arithmetic signs, and around `… else …` in a
+comparison. It removes all others: around a whole condition, a name, a number or a call, around a
+comparison next to `and`, around a sum in a comparison, and doubled parentheses.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ _STAY: dict[type, tuple[type, ...]] = {
     syntax_expr.Else: (syntax_expr.Binary,),
     syntax_expr.Negate: (),
 }
-"""Operator -> operands that keep their parentheses. Required parentheses are always printed."""
+"""Operator -> operands that keep their parentheses; required parentheses are always printed."""
 
 
 def mark_kept_parentheses(node: Any, operands: Sequence[Any], grouped: Sequence[bool]) -> Any:  # noqa: ANN401 - returns a node of the type that it was given
-    """Return a node whose operands are marked if they keep their parentheses.
+    """Mark the operands of a new node that keep their parentheses.
 
     Args:
-        node: the node as it was just built.
-        operands: its operands, in the order of the text.
+        node: the new node.
+        operands: the operands of the node, in text order.
         grouped: for each operand, whether it was written in parentheses.
     """
     pairs = enumerate(zip(operands, grouped, strict=True))
@@ -57,7 +57,7 @@ def mark_kept_parentheses(node: Any, operands: Sequence[Any], grouped: Sequence[
 
 
 def _keeps_parentheses(outer: object, inner: object, position: int) -> bool:
-    """Return whether an operand keeps its parentheses; its position is 0 (left) or 1 (right)."""
+    """Return whether an operand keeps its parentheses; `position` is 0 (left) or 1 (right)."""
     if isinstance(outer, syntax_expr.Binary) and isinstance(inner, syntax_expr.Binary):
         least = printing.PRECEDENCE[outer.operator] + position
         binds_first = printing.PRECEDENCE[inner.operator] >= least
@@ -68,7 +68,7 @@ def _keeps_parentheses(outer: object, inner: object, position: int) -> bool:
 
 
 def strip_parentheses_marks(node: Any) -> Any:  # noqa: ANN401 - as above
-    """Return the tree without marks, because names of rules must not depend on them."""
+    """Remove all marks from a tree, because names of rules must not depend on them."""
     changes: dict[str, object] = {}
     for field in dataclasses.fields(node):
         value = getattr(node, field.name)

@@ -1,8 +1,8 @@
 """Print the syntax tree as canonical text, one line for each statement.
 
-The formatter lays these lines out, and the checker names unnamed rules by a hash of them.
-Parentheses are printed where the tree needs them and where nodes are marked (`kept_parentheses`).
-Operators have their canonical spelling. Words stay quoted or unquoted, as written.
+The formatter lays these lines out, and the checker derives names of unnamed rules from their hash.
+Parentheses are printed if the tree needs them or nodes are marked (`kept_parentheses`). Operators
+have their canonical spelling. Words stay quoted or unquoted, as written.
 """
 
 from __future__ import annotations
@@ -14,28 +14,28 @@ from policysched.lang.syntax import syntax, syntax_clause, syntax_expr
 
 _ESCAPES = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\t": "\\t"}
 _OPERAND_KEYWORDS = frozenset({"node", "not", "pod"})
-"""Words that are keywords unless a character of a name follows them."""
+"""Words that the lexer reads as keywords unless a character of a name follows."""
 PRECEDENCE = {"+": 2, "-": 2, "*": 3, "/": 3}
 _ELSE, _UNARY, _ATOM = 1, 4, 5
 
 
 def format_string_literal(text: str) -> str:
-    """Return a text as a string literal with escapes."""
+    """Format a text as a string literal with escapes."""
     return '"' + "".join(_ESCAPES.get(char, char) for char in text) + '"'
 
 
 def format_value(word: syntax_expr.Value) -> str:
-    """Return the text of a word, in quotes if it was written in quotes."""
+    """Format a word, in quotes if it was written in quotes."""
     return format_string_literal(word.text) if word.quoted else word.text
 
 
 def format_amount(number: syntax_expr.Amount) -> str:
-    """Return the text of a number, or of the name or string in its place."""
+    """Format a number, or the name or string in its place."""
     return number.text if isinstance(number, syntax_expr.Numeral) else format_value(number)
 
 
 def format_value_list(words: Iterable[syntax_expr.Value]) -> str:
-    """Return the text of a list in parentheses."""
+    """Format a list of words in parentheses."""
     return "(" + ", ".join(format_value(word) for word in words) + ")"
 
 
@@ -43,7 +43,7 @@ def format_value_list(words: Iterable[syntax_expr.Value]) -> str:
 
 
 def format_selector(node: syntax_expr.Selector) -> str:
-    """Return the text of a selector."""
+    """Format a selector on one line."""
     match node:
         case syntax_expr.SelectorAnd(operands=operands):
             return " and ".join(format_selector_operand(each) for each in operands)
@@ -62,7 +62,7 @@ def format_selector(node: syntax_expr.Selector) -> str:
 
 
 def format_selector_operand(node: syntax_expr.Selector) -> str:
-    """Return the text of a selector as an operand of `and`, `or`, `not`."""
+    """Format a selector as an operand of `and`, `or` or `not`, in parentheses if needed."""
     is_compound = isinstance(node, (syntax_expr.SelectorAnd, syntax_expr.SelectorOr))
     return (
         f"({format_selector(node)})"
@@ -86,7 +86,7 @@ def _format_requirement(node: syntax_expr.Requirement) -> str:
 
 
 def format_toleration(node: syntax_expr.Toleration) -> str:
-    """Return the text of a taint pattern."""
+    """Format a taint pattern of `tolerate` or `tainted`."""
     text = format_value(node.key)
     if node.operator == "=" and node.value is not None:
         text += f"={format_value(node.value)}"
@@ -99,7 +99,7 @@ def format_toleration(node: syntax_expr.Toleration) -> str:
 
 
 def format_expression(node: syntax_expr.Expr) -> str:
-    """Return the text of an expression."""
+    """Format an expression on one line."""
     match node:
         case syntax_expr.ExprAnd(operands=operands):
             return " and ".join(format_condition_operand(each) for each in operands)
@@ -121,7 +121,8 @@ def format_expression(node: syntax_expr.Expr) -> str:
         case syntax_expr.Binary(operator=operator, left=left, right=right):
             level = PRECEDENCE[operator]
             first = format_arithmetic_operand(left, level)
-            # `pod- x` is a name and a minus; in `pod - x`, `pod` would be the keyword.
+            # In `pod- x`, the lexer reads a name and a minus; in `pod - x`, it would read the
+            # keyword `pod`.
             blank = "" if first.rpartition(" ")[2].lstrip("(-") in _OPERAND_KEYWORDS else " "
             return f"{first}{blank}{operator} {format_arithmetic_operand(right, level + 1)}"
         case syntax_expr.Negate(operand=operand):
@@ -139,6 +140,7 @@ def _format_atom(
     | syntax_expr.ClusterTest
     | syntax_expr.PodTest,
 ) -> str:
+    """Format an expression that never needs parentheses: a literal, a name, a call or a test."""
     match node:
         case syntax_expr.Number(numeral=numeral):
             return numeral.text
@@ -159,7 +161,7 @@ def _format_atom(
 
 
 def format_arguments(given: Iterable[syntax_expr.Argument]) -> str:
-    """Return the text of the arguments of a call, without parentheses."""
+    """Format the arguments of a call, without parentheses."""
     return ", ".join(
         format_expression(each.value)
         if each.key is None
@@ -169,7 +171,7 @@ def format_arguments(given: Iterable[syntax_expr.Argument]) -> str:
 
 
 def format_condition_operand(node: syntax_expr.Expr) -> str:
-    """Return the text of an expression as an operand of `and`, `or`, `not`."""
+    """Format an expression as an operand of `and`, `or` or `not`, in parentheses if needed."""
     is_compound = isinstance(node, (syntax_expr.ExprAnd, syntax_expr.ExprOr))
     return (
         f"({format_expression(node)})"
@@ -179,7 +181,7 @@ def format_condition_operand(node: syntax_expr.Expr) -> str:
 
 
 def format_arithmetic_operand(node: syntax_expr.Expr, level: int) -> str:
-    """Return the text of an expression as an operand of a sign with the precedence `level`."""
+    """Format an expression as an operand of a sign with the precedence `level`."""
     return (
         f"({format_expression(node)})"
         if _get_binding_strength(node) < level or keeps_parentheses(node)
@@ -188,6 +190,7 @@ def format_arithmetic_operand(node: syntax_expr.Expr, level: int) -> str:
 
 
 def _get_binding_strength(node: syntax_expr.Expr) -> int:
+    """Return the precedence of an expression's outermost operator; conditions have 0."""
     match node:
         case syntax_expr.Else():
             return _ELSE
@@ -210,7 +213,7 @@ def _get_binding_strength(node: syntax_expr.Expr) -> int:
 
 
 def format_clause(node: syntax_clause.Clause) -> str:
-    """Return the text of a clause."""
+    """Format a clause on one line."""
     match node:
         case syntax_clause.AmountClause(amount=number):
             rest = format_amount(number)
@@ -236,6 +239,7 @@ def _format_compound_clause(
     | syntax_clause.BetweenClause
     | syntax_clause.PlacedClause,
 ) -> str:
+    """Format the values of a clause that has more than one, without the keyword."""
     match node:
         case syntax_clause.NormalizeClause(method=method, arguments=given):
             return format_value(method) + (f"({format_arguments(given)})" if given else "")
@@ -258,12 +262,12 @@ def _format_compound_clause(
 
 
 def format_statement(node: syntax.Statement) -> str:
-    """Return the text of a statement on one line."""
+    """Format a statement on one line."""
     return " ".join(split_statement(node))
 
 
 def split_statement(node: syntax.Statement) -> list[str]:
-    """Return the texts of the head of a statement and of each of its clauses."""
+    """Return the head of a statement and each of its clauses as texts."""
     match node:
         case syntax.Meta(keyword=keyword, value=word):
             return [f"{keyword} {format_value(word)}"]
@@ -297,6 +301,7 @@ def split_statement(node: syntax.Statement) -> list[str]:
 def _format_cluster_statement(
     node: syntax.ClusterAffinity | syntax.ClusterGroup | syntax.SpreadConstraint | syntax.Replicas,
 ) -> list[str]:
+    """Return the head and the clauses of a clusterPolicy statement as texts."""
     match node:
         case syntax.ClusterAffinity(strength=strength, selector=inner, clauses=clauses):
             return [
@@ -314,6 +319,7 @@ def _format_cluster_statement(
 
 
 def _format_scope(node: syntax.Scope) -> list[str]:
+    """Return the parts of `for …`: the kind of objects, the namespaces and the selector."""
     parts = [f"for {node.keyword}"]
     if node.namespaces is not None:
         inner = node.namespaces.selector
@@ -327,11 +333,12 @@ def _format_scope(node: syntax.Scope) -> list[str]:
 
 
 def format_pod_set(node: syntax.PodSet) -> str:
-    """Return the text of the pod set of an affinity or spread rule."""
+    """Format the pod set of an affinity or spread rule."""
     return node.kind + (f" where {format_selector(node.where)}" if node.where is not None else "")
 
 
 def _format_replicas(node: syntax.Replicas) -> str:
+    """Format a `replicas` statement on one line."""
     if node.division == "Duplicated":
         return "replicas Duplicated"
     text = f"replicas Divided {node.division}"
@@ -349,7 +356,7 @@ def _format_replicas(node: syntax.Replicas) -> str:
 
 
 def format_profile_statement(node: syntax.ProfileStatement) -> str:
-    """Return the text of a profile statement on one line."""
+    """Format a profile statement on one line."""
     match node:
         case syntax.ProfilePolicies(names=names):
             return "policies " + _join_names(names)
@@ -374,7 +381,7 @@ def format_profile_statement(node: syntax.ProfileStatement) -> str:
 
 
 def format_args_value(node: syntax.ArgsValue) -> str:
-    """Return the text of plugin arguments on one line."""
+    """Format plugin arguments on one line."""
     match node:
         case syntax.ArgsObject(entries=entries):
             if not entries:

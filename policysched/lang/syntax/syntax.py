@@ -1,15 +1,14 @@
-"""The abstract syntax of a policy text: the text as written, with unresolved names.
+"""Define the abstract syntax of policy texts, with unresolved names.
 
-Every node is frozen and has the span of its text. Comparison ignores spans, so two texts have the
-same meaning for the parser exactly if their trees are equal. The formatter relies on this.
+Every node is frozen and has the span of its text. Comparison ignores spans, so two texts mean the
+same to the parser if and only if their trees are equal. The formatter relies on this.
 
     syntax         items, statements, profiles (this module)
     syntax_clause  clauses
     syntax_expr    words, selectors, expressions
 
-Words are kept as written (`Value.text`). The checker decides whether `10m` is minutes or
-millicores, whether `hot` is a let, a param or a metric, and which clause is allowed in which
-statement.
+The tree contains words as written (`Value.text`). The checker decides whether `10m` is minutes or
+millicores, whether `hot` is a let, a param or a metric, and which clauses a statement allows.
 """
 
 from __future__ import annotations
@@ -145,7 +144,7 @@ class Replicas(syntax_expr.SyntaxNode):
 
     Attributes:
         division: the kind of division.
-        weights: (cluster, weight) of `Divided Weighted (m1: 2, m2: 1)`.
+        weights: (cluster, weight) pairs of `Divided Weighted (m1: 2, m2: 1)`.
         dynamic: `AvailableReplicas`, or `score` for `Divided Weighted by score`, or None.
         rule: the rule in `by score RULE`; None for the sum of all scores.
     """
@@ -346,8 +345,8 @@ class SyntaxTree(syntax_expr.SyntaxNode):
     """One policy text.
 
     Attributes:
-        items: top-level items in the order of the text, without those that have syntax errors.
-        comments: all comments in order; not compared.
+        items: top-level items in text order; items with syntax errors are omitted.
+        comments: all comments in text order; equality ignores them.
     """
 
     items: tuple[Item, ...]

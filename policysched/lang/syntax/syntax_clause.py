@@ -1,7 +1,8 @@
-"""The abstract syntax of clauses (see policysched.lang.syntax.syntax).
+"""Define the abstract syntax of clauses; see policysched.lang.syntax.syntax.
 
-A clause modifies a statement or a metric. `keyword` is the word in the spelling of the language.
-`ALLOWED_CLAUSES` in policysched.lang.words.syntax_words lists the clauses of each statement.
+A clause modifies a statement or a metric. `keyword` is the first word in the spelling of the
+language. `ALLOWED_CLAUSES` in policysched.lang.words.syntax_words lists the clauses of each
+statement.
 """
 
 from __future__ import annotations
@@ -24,8 +25,8 @@ class AmountClause(syntax_expr.SyntaxNode):
 class WordClause(syntax_expr.SyntaxNode):
     """A clause with one word.
 
-    topologyKey, as, prefer, whenUnsatisfiable, nodeAffinityPolicy, nodeTaintsPolicy; for a metric
-    node, cluster, source.
+    The keyword is `topologyKey`, `as`, `prefer`, `whenUnsatisfiable`, `nodeAffinityPolicy` or
+    `nodeTaintsPolicy`; in a metric, `node`, `cluster` or `source`.
     """
 
     keyword: str
@@ -37,7 +38,7 @@ class WordsClause(syntax_expr.SyntaxNode):
     """namespaces, matchLabelKeys, mismatchLabelKeys.
 
     Attributes:
-        is_all: `namespaces all`; `words` then contains only that word.
+        is_all: set for `namespaces all`; `words` then contains only `all`.
     """
 
     keyword: str

@@ -1,4 +1,4 @@
-"""The abstract syntax of words, selectors and expressions (see policysched.lang.syntax.syntax)."""
+"""Define the abstract syntax of words, selectors and expressions; see `syntax`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ class SyntaxNode:
     """The base class of all nodes.
 
     Attributes:
-        span: place of the node in the text; not compared.
+        span: range of the node in the text; equality ignores it.
     """
 
     span: source.Span = dataclasses.field(compare=False, repr=False)
@@ -21,10 +21,11 @@ class SyntaxNode:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Operation(SyntaxNode):
-    """A node with its own operator.
+    """A node whose parentheses `fmt` can keep.
 
     Attributes:
-        in_parentheses: written in parentheses that `fmt` keeps (kept_parentheses); not compared.
+        in_parentheses: whether the node was written in parentheses that `fmt` keeps (see
+            `kept_parentheses`); equality ignores it.
     """
 
     in_parentheses: bool = dataclasses.field(default=False, compare=False, repr=False, kw_only=True)
@@ -39,7 +40,7 @@ class Value(SyntaxNode):
 
     Attributes:
         text: the word, or the content of the string with its escapes resolved.
-        quoted: written between quotes (`"priority" = x` means the label, not the field).
+        quoted: whether it was written in quotes (`"priority" = x` means the label, not the field).
     """
 
     text: str
@@ -65,7 +66,7 @@ class Subject(SyntaxNode):
     """The property that a requirement compares.
 
     Attributes:
-        name: a label key or reserved field; with `argument`, the name of a function.
+        name: a label key or reserved field; the name of a function if `argument` is set.
         argument: `cpu` in `requests(cpu)`, `a.b/c` in `annotation(a.b/c)`; None for a bare name.
     """
 
@@ -83,9 +84,9 @@ class Requirement(Operation):
     """`key In (a, b)`, `key Exists`, `key Gt 5`, `key = a`, `requests(cpu) >= 500m`.
 
     Attributes:
-        operator: canonical spelling; `==` is `=`, `in` is `In`.
-        values: none for Exists and DoesNotExist, one or more for In and NotIn, else one.
-        operator_span: place of the operator in the text.
+        operator: the operator in canonical spelling: `==` becomes `=`, `in` becomes `In`.
+        values: empty for Exists and DoesNotExist, one or more for In and NotIn, otherwise one.
+        operator_span: range of the operator in the text.
     """
 
     subject: Subject
@@ -106,10 +107,10 @@ class Toleration(SyntaxNode):
     """A taint pattern: `dedicated=web:NoSchedule`, `sla Gt 950`, `key Exists:NoExecute`.
 
     Attributes:
-        key: taint key, or `*` (refused by the checker).
-        operator: None if only the key was written.
-        value: with `=`, Gt and Lt.
-        effect: as written after the colon, or None.
+        key: taint key, or `*`, which the checker refuses.
+        operator: None if the text has only a key.
+        value: set for `=`, Gt and Lt.
+        effect: the word after the colon, or None.
     """
 
     key: Value

@@ -1,1 +1,1 @@
-"""Keywords, names, numbers and characters of the language."""
+"""Define the keywords, names, number literals and characters of the language."""

@@ -1,4 +1,4 @@
-"""Characters that look like ASCII: their names, and the ASCII that was probably meant."""
+"""Characters that look like ASCII, with their names and the likely intended ASCII."""
 
 from __future__ import annotations
 
@@ -40,13 +40,13 @@ _LOOKALIKES = str.maketrans(
 
 
 def describe_character(char: str) -> str:
-    """Return code point and name of a character, such as `U+00A0 NO-BREAK SPACE`."""
+    """Return the code point and name of a character, such as `U+00A0 NO-BREAK SPACE`."""
     name = unicodedata.name(char, "") or _CONTROL_NAMES.get(char, "")
     return f"U+{ord(char):04X} {name}".rstrip()
 
 
 def replace_lookalikes(text: str) -> str:
-    """Return the text with ASCII in place of characters that look like it."""
+    """Replace characters that look like ASCII with ASCII characters."""
     plain = unicodedata.normalize("NFKC", text.translate(_LOOKALIKES))
     return "".join(
         " " if char.isspace() else char for char in control_characters.UNSEEN.sub("", plain)
@@ -54,7 +54,7 @@ def replace_lookalikes(text: str) -> str:
 
 
 def find_word_around(text: str, offset: int) -> tuple[int, int]:
-    """Return the range around a character up to blanks, quotes and `#`; for a blank, itself."""
+    """Return the range around a character up to blanks, quotes and `#`; only itself for a blank."""
     if text[offset].isspace():
         return offset, offset + 1
     start, end = offset, offset + 1
@@ -79,4 +79,4 @@ _CONTROL_NAMES = {
     "\x7f": "DELETE",
     "\x9b": "CONTROL SEQUENCE INTRODUCER",
 }
-"""Names of control characters; Unicode defines none."""
+"""Names of control characters, because Unicode does not define any."""

@@ -1,8 +1,8 @@
-"""Validation of label keys, label values, namespaces and names by the rules of Kubernetes.
+"""Validate label keys, label values, namespaces and names by the rules of Kubernetes.
 
-Rules and limits: apimachinery pkg/util/validation/validation.go (IsQualifiedName,
+Source of rules and limits: apimachinery pkg/util/validation/validation.go (IsQualifiedName,
 IsValidLabelValue, IsDNS1123Label, IsDNS1123Subdomain). Each `find_…_problem` function returns the
-problem as the end of a sentence about the text, or "" if the text is valid.
+end of a sentence about the invalid text, or "" if the text is valid.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _SUBDOMAIN = re.compile(r"[a-z0-9](?:[a-z0-9-]*[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9
 
 
 def find_label_key_problem(text: str) -> str:
-    """Check a label, annotation or taint key: an optional DNS prefix, a slash, a name."""
+    """Check a label, annotation or taint key: a name with an optional DNS prefix and slash."""
     prefix, slash, name = text.rpartition("/")
     if slash and (len(prefix) > _MAX_SUBDOMAIN or not _SUBDOMAIN.match(prefix)):
         return "has a prefix that is not a lowercase DNS name"
@@ -49,7 +49,7 @@ def find_dns_label_problem(text: str) -> str:
 
 
 def make_nearest_dns_label(text: str) -> str:
-    """Return the text converted to a valid namespace or policy name, or "" if there is none."""
+    """Convert a text to a valid namespace or policy name; return "" if this is impossible."""
     name = re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")
     return "" if find_dns_label_problem(name) else name
 
@@ -67,7 +67,7 @@ _NATIVE_RESOURCES = frozenset({"cpu", "memory", "ephemeral-storage", "pods"})
 
 
 def find_resource_name_problem(text: str) -> str:
-    """Check the name of a node resource: native, `hugepages-…`, or with a domain."""
+    """Check the name of a node resource: a native name, `hugepages-…`, or a name with a domain."""
     if text in _NATIVE_RESOURCES or text.startswith("hugepages-"):
         return ""
     if "/" not in text:

@@ -1,7 +1,7 @@
-"""Number literals such as `0.7`, `80%`, `500m`, `4Gi`, `1h30m`, and the units they can have.
+"""Parse number literals such as `0.7`, `80%`, `500m`, `4Gi`, `1h30m`, and convert their units.
 
 A literal alone has no unit: `5m` is five minutes or five thousandths.
-`NumberLiteral.convert_to_unit` converts it to the unit that its context requires.
+`NumberLiteral.convert_to_unit` converts a literal to the unit that the context requires.
 `NumberLiteral.get_natural_reading` uses the only unit that the literal can have. Arithmetic is
 exact (fractions) up to the final float64.
 """
@@ -56,7 +56,7 @@ OTHER_SPELLINGS: dict[str, str] = {
     **{f"{name}i{byte}": f"{name}i" for name in "KMGTP" for byte in ("B", "b")},
     **{f"{name.lower()}i": f"{name}i" for name in "KMGTP"},
 }
-"""Spellings of suffixes in other tools, with the suffix of this language."""
+"""Suffix in other tools -> suffix in this language."""
 
 MAX_DIGITS = 30
 _MIN_DIGITS_OF_MI = 3
@@ -66,21 +66,21 @@ _OTHER_NUMBERS = (
     (re.compile(r"-?0[xXbBoO][0-9a-fA-F]+"), "numbers are decimal, as in `16` or `0.7`"),
     (re.compile(r"-?[0-9.]+%?"), f"a number has at most {MAX_DIGITS} digits"),
 )
-"""Patterns of numbers in other languages, with the rule of this language."""
+"""Pattern of a number in other languages, with the rule of this language for the message."""
 BINARY_HELP = "suffixes such as Ki, Mi and Gi are for bytes; write the number out or use k, M, G"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class NumberLiteral:
-    """A number literal with all its readings.
+    """A number literal with all possible interpretations.
 
     Attributes:
-        plain: the number without a suffix, or None.
-        share: the number with `%`, as 0..1, or None.
+        plain: the number, if it has no suffix, or None.
+        share: the number as 0..1, if its suffix is `%`, or None.
         seconds: the number as a duration, or None.
         quantity: the number as a Kubernetes quantity, or None.
-        is_binary: the quantity has a suffix such as Gi, which is valid only for bytes.
-        is_part: the quantity has a suffix such as m, which is not valid for bytes.
+        is_binary: whether the quantity has a suffix such as Gi, which is valid only for bytes.
+        is_part: whether the quantity has a suffix such as m, which is not valid for bytes.
     """
 
     plain: fractions.Fraction | None = None
@@ -97,17 +97,17 @@ class NumberLiteral:
 
     @property
     def is_ambiguous(self) -> bool:
-        """Whether the context decides between a duration and a quantity."""
+        """Whether the literal can be a duration or a quantity, depending on the context."""
         return self.seconds is not None and self.quantity is not None
 
     def has_suffix_of_other_unit(self, unit: units.Unit) -> bool:
-        """Return whether the quantity has a decimal suffix that is invalid for cores or bytes."""
+        """Return whether the quantity has a suffix that is invalid for cores or bytes."""
         if unit == units.CORES:
             return self._has_bytes_suffix and not self.is_binary
         return unit in (units.BYTES, units.BYTES_PER_SECOND) and self.is_part
 
     def get_natural_reading(self) -> tuple[float, units.Unit] | None:
-        """Return the canonical number and its unit without a context; None if ambiguous."""
+        """Return the canonical number in the only possible unit; None if there are several."""
         if self.is_ambiguous:
             return None
         if self.share is not None:
@@ -119,11 +119,10 @@ class NumberLiteral:
         return float(self.plain or 0), units.NUMBER
 
     def convert_to_unit(self, unit: units.Unit) -> float | None:
-        """Return the canonical number of the literal in `unit`, or None if it has no such reading.
+        """Return the canonical number of the literal in `unit`, or None if the unit is impossible.
 
         A plain number other than 0 is not a valid number of bytes or seconds (`4Gi` and `5s` are).
-        A plain number outside -1..1 is not a valid ratio (`80%` is), unless the ratio is a computed
-        one.
+        A plain number outside -1..1 is not a valid ratio (`80%` is), except for a computed ratio.
         """
         if unit.is_dimensionless:
             return self._read_as_dimensionless(unit)
@@ -162,7 +161,7 @@ class NumberLiteral:
 
 
 def parse_numeral(text: str) -> NumberLiteral | None:
-    """Return the readings of a numeral, or None if its suffix is unknown or it is too long."""
+    """Parse a numeral; return None if its suffix is unknown or it is too long."""
     if _EXPONENT.match(text):
         return NumberLiteral(plain=fractions.Fraction(text))
     match = _NUMERAL.match(text)
@@ -187,7 +186,7 @@ def parse_numeral(text: str) -> NumberLiteral | None:
 
 
 def has_binary_suffix(text: str) -> bool:
-    """Return whether a text is a number with a binary suffix, which is valid only for bytes."""
+    """Return whether a text is a number with a binary suffix, such as `4Gi`."""
     literal = parse_numeral(text)
     return literal is not None and literal.is_binary
 
@@ -204,10 +203,10 @@ def _parse_duration(text: str) -> fractions.Fraction | None:
 
 
 def suggest_bytes_spelling(digits: str) -> str:
-    """Return how to write a number of bytes with a suffix, or "" if no suffix fits.
+    """Recommend how to write a number of bytes with a suffix; return "" if no suffix fits.
 
-    A number of up to two digits probably means Gi, one of up to six digits Mi or Gi. Longer numbers
-    are converted exactly.
+    A number with up to two digits probably means Gi, a number with up to six digits Mi or Gi.
+    Longer numbers are converted exactly.
     """
     if not digits.isdecimal() or len(digits) < _MIN_DIGITS_OF_MI:
         return f"write `{digits}Gi`"
@@ -226,11 +225,11 @@ def suggest_bytes_spelling(digits: str) -> str:
 
 
 def get_suffix(text: str) -> str:
-    """Return the text after the digits, for a message about an unknown suffix."""
+    """Return the text after the digits of a number, for a message about an unknown suffix."""
     return text.lstrip("-0123456789.")
 
 
 def describe_refused_number(text: str) -> str:
-    """Return the rule that a number refused by `parse_numeral` breaks; "" for a wrong suffix."""
+    """Return the rule that a refused number breaks; "" if only the suffix is unknown."""
     matching = (advice for pattern, advice in _OTHER_NUMBERS if pattern.fullmatch(text))
     return next(matching, "")

@@ -1,7 +1,7 @@
-"""The terminals of the grammar, grouped by purpose.
+"""Define the keyword terminals of the grammar, grouped by purpose.
 
-Syntax messages use the groups to name "a statement" or "a label operator" instead of up to thirty
-terminals.
+Syntax messages use the groups to write "a statement" or "a label operator" instead of listing up to
+thirty terminals.
 """
 
 from __future__ import annotations
@@ -150,7 +150,7 @@ KEYWORDS: dict[str, tuple[str, ...]] = {
     **METRIC_OPTIONS,
     **CLAUSES,
 }
-"""Every keyword terminal, with its words."""
+"""Keyword terminal -> its words."""
 
 ALL_KEYWORDS = frozenset(word for words in KEYWORDS.values() for word in words)
 
@@ -183,7 +183,7 @@ ALLOWED_CLAUSES: dict[str, frozenset[str]] = {
     ),
     "clusterAffinity required": _ALWAYS | {"message"},
     "clusterAffinity preferred": _ALWAYS | {"weight"},
-    # Karmada reads spread constraints without times, so `during` could not act.
+    # Karmada's spread constraints have no active times, so `during` would have no effect.
     "spreadConstraint": frozenset({"as", "minGroups", "maxGroups"}),
 }
-"""Statement, with its strength if it matters -> the clauses that are allowed in it."""
+"""Statement, with its strength if this matters -> the clauses that it allows."""

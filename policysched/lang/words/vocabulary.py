@@ -1,6 +1,6 @@
-"""The names with a fixed meaning in policies, each with its type and a short description.
+"""Define the names with a fixed meaning in policies, with their types and short descriptions.
 
-The checker, the documentation and completion use this one table. A test ensures that
+The checker, the documentation and completion use these tables. A test ensures that
 `docs/language-reference.md` contains each name.
 """
 
@@ -16,12 +16,12 @@ Domain = Literal["pod", "node", "namespace", "cluster", "resource"]
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class ReservedField:
-    """A reserved name in selectors; a quoted name means the label of that name.
+    """A reserved name in selectors; in quotes, the name means a label instead.
 
     Attributes:
         kind: `text` allows In, NotIn, =, !=, Exists, DoesNotExist; `texts` (several values) allows
             all of these except Exists and DoesNotExist; `number` allows comparisons.
-        values: all possible values, or () if any text is possible.
+        values: all possible values; () if any text is possible.
     """
 
     kind: Literal["text", "texts", "number"]
@@ -132,4 +132,4 @@ OUTAGE_ACTIONS = ("skip", "hold")
 WINDOW_FUNCTIONS = ("avg", "min", "max", "quantile")
 
 RESERVED_NAMES = frozenset({"and", "else", "node", "not", "or", "pod", "priority", "tainted"})
-"""Names that no metric, param or let can have, because expressions give them another meaning."""
+"""Names that metrics, params and lets cannot have, because expressions interpret them."""
