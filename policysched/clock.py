@@ -82,7 +82,7 @@ class ManualClock:
     """A clock that moves only when a caller advances it: for tests, simulation and `--now`."""
 
     def __init__(self, now: datetime.datetime) -> None:
-        """Start at `now`, which must carry a time zone."""
+        """Start at `now`, which must have a time zone."""
         if now.tzinfo is None:
             msg = "ManualClock needs a time with a time zone"
             raise ValueError(msg)

@@ -64,6 +64,7 @@ async def run_in_thread(work: Callable[[], T]) -> T:
     answer: asyncio.Future[T] = loop.create_future()
 
     def run() -> None:
+        """Call `work` and settle the future in the event loop."""
         settle: Callable[[], None]
         try:
             result = work()
@@ -103,8 +104,8 @@ def freeze_existing_objects() -> None:
 def collect_garbage_cycles() -> None:
     """Free objects that only reference each other, such as replaced policies.
 
-    Otherwise they would stay until a full collection, and those are rare. Objects that
-    `freeze_existing_objects` has frozen are skipped; the others cost 1.2 ms per thousand pods.
+    Otherwise they would stay until the next full collection, which is rare. Objects that
+    `freeze_existing_objects` has frozen are skipped; all others cost 1.2 ms per thousand pods.
     """
     gc.collect()
 

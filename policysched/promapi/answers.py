@@ -51,8 +51,8 @@ class InstantVector:
         measured: the series that `promql.freshness` has added: measurement times on the server's
             clock.
         evaluated_at_seconds: evaluation time on the server's clock; None for an empty vector.
-        warnings: warnings from the server.
-        infos: annotations of level info from the server.
+        warnings: messages of level warning that the server attached to the answer.
+        infos: messages of level info that the server attached to the answer.
         is_partial: whether the server reports that some stores did not answer.
     """
 

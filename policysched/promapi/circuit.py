@@ -40,7 +40,7 @@ class CircuitBreaker:
         return self.failures >= FAILURES_TO_BE_DOWN
 
     def get_wait_seconds(self) -> float:
-        """Return the remaining seconds during which no query may be sent."""
+        """Return the remaining seconds of the pause; 0.0 if queries are allowed."""
         if not self.failures:
             return 0.0
         return max(0.0, self._open_until_seconds - self._clock.monotonic_seconds())

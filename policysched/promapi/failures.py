@@ -29,7 +29,7 @@ class QueryIssue(enum.StrEnum):
     MALFORMED = "malformed"
     """No JSON, truncated JSON, or JSON that the API does not define; also redirects and HTML."""
     TOO_LARGE = "too_large"
-    """More bytes, series or values than an answer may have."""
+    """The answer exceeds the limit on bytes, series or values."""
     WRONG_TYPE = "wrong_type"
     """A scalar, a string or a matrix instead of an instant vector."""
 
@@ -93,5 +93,5 @@ class QueryError(errors.RemoteError):
 
     @property
     def is_source_at_fault(self) -> bool:
-        """Whether the server may be at fault rather than the query."""
+        """Whether the server can be at fault, so that the failure counts against the source."""
         return self.cause in SOURCE_CAUSES

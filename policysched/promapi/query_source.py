@@ -141,7 +141,7 @@ class PrometheusQuerySource:
             refresh_seconds: time between two queries of the metric.
 
         Raises:
-            QueryError: no usable answer arrived; the failure has been counted if the source may be
+            QueryError: no usable answer arrived; the failure has been counted if the source can be
                 at fault.
         """
         trust_seconds = _INTERVALS_OF_TRUST * refresh_seconds + self._config.timeout_seconds

@@ -92,7 +92,7 @@ SPELLING_CANDIDATES = (
     *("avg", "bottomk", "count", "count_values", "group", "max", "min", "quantile", "stddev"),
     *("stdvar", "sum", "topk"),
 )
-"""Names proposed for misspelt functions: those that are useful in queries about nodes.
+"""Functions and aggregations to propose for misspelt names, if useful in queries about nodes.
 
 The table for editors, `query_words.FUNCTIONS`, has more names, but not `count_values`, which turns
 values into labels.

@@ -195,7 +195,7 @@ def list_selectors(expr: promql_parser.Expr) -> list[promql_parser.VectorSelecto
 
 
 def normalise_query(expr: promql_parser.Expr) -> str:
-    """Return a text for comparison that ignores blanks and outer parentheses."""
+    """Return a text that is equal for queries that differ only in blanks or outer parentheses."""
     while isinstance(expr, promql_parser.ParenExpr):
         expr = expr.expr
     return str(expr.prettify())

@@ -1,4 +1,4 @@
-"""The times at which a rule is active: weekly windows (`during`) and an expiry date (`expires`)."""
+"""The times at which a rule is active: weekly windows (`during`) until a date (`expires`)."""
 
 from __future__ import annotations
 

@@ -112,7 +112,7 @@ class RuleHead:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class NodeAffinityRule:
-    """Requires that nodes match, or (preferred) gives matching nodes 100 points and others 0.
+    """Requires matching nodes, or prefers them with 100 points instead of 0.
 
     Attributes:
         weight: 1..100 for preferred; None makes the rule required.
@@ -148,7 +148,7 @@ class TopologySpreadRule:
     """A topology spread constraint; the fields mean the same as in Kubernetes.
 
     Attributes:
-        min_domains: 1 if not given.
+        min_domains: by default 1.
         when_unsatisfiable: DoNotSchedule filters nodes, ScheduleAnyway scores them.
         weight: 1..100 for ScheduleAnyway, otherwise None.
     """
@@ -373,7 +373,7 @@ class CheckedProfile:
         name: the schedulerName; None for the implied profile of a text without profiles.
         policies: resolved with the params of this profile, so they can differ between profiles.
         metrics: the metrics that the policies read.
-        plugins: built-in or third-party plugins that are enabled, weighted or given arguments.
+        plugins: built-in or third-party plugins that the profile enables, weights or configures.
         disabled: plugins that are off at every extension point.
         disabled_scores: plugins of which only the score is off.
         disable_all_scores: whether all built-in scores are off, except for `plugins` with a weight.
@@ -381,7 +381,7 @@ class CheckedProfile:
         on_outage: `skip` ignores a rule whose metric has no valid sample on any node; `hold` keeps
             its pods pending.
         params: all params with their values in this profile.
-        span: range of the name; None for the implied profile.
+        span: range of the name in the declaration; None for the implied profile.
         cluster_policies: clusterPolicies, for the scheduler of a Karmada control plane.
         cluster_metrics: the metrics that the clusterPolicies read.
     """

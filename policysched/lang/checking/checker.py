@@ -4,7 +4,7 @@ The passes, in order; each reports errors and continues with the valid parts:
 
     parse      each text separately                          parser
     names      definitions, imports, lets in cycles          symbols
-    params     declared values, or those given from outside  params
+    params     declared values, or values from outside       params
     metrics    queries with params inserted                  check_metrics
     lets       each on its own, including unused ones
     policies   scope, rules                                  check_policies

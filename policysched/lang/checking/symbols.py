@@ -20,7 +20,7 @@ class PolicySymbols:
     """All definitions, keyed by name; if a name is defined twice, the first definition counts.
 
     Attributes:
-        lets: the lets that are not recursive and not in a too long chain.
+        lets: valid lets, that is, neither recursive nor in a chain that is too long.
         broken_lets: names of all other lets.
         rules: policy -> rule name from `as` -> the statement.
     """

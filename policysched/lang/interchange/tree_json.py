@@ -44,7 +44,7 @@ def encode_tree(node: syntax_expr.SyntaxNode, place: Callable[[source.Span], Jso
         "kind": syntax_node_kinds.get_syntax_node_kind(type(node)),
         "at": place(node.span),
     }
-    node_type: Any = type(node)  # mypy takes dataclasses for unhashable types
+    node_type: Any = type(node)  # mypy treats dataclasses as unhashable types
     for name in syntax_node_kinds.get_syntax_node_fields(node_type):
         value = getattr(node, name)
         if value not in (None, (), False):

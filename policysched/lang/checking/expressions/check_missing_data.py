@@ -45,7 +45,7 @@ def _divides_by_constant(expr: Typed) -> bool:
 
 
 def collect_metric_keys(parts: Sequence[checked_expr.TypedExpr]) -> tuple[bool, set[str]]:
-    """Return whether all parts are metrics, and the keys of those that are."""
+    """Return whether all parts are metrics, and the keys of the metrics among them."""
     metrics = [part for part in parts if isinstance(part, checked_expr.MetricRef)]
     return len(metrics) == len(parts), {metric.metric for metric in metrics}
 

@@ -171,7 +171,7 @@ def _suggest_unit_spelling(written: str, unit: units.Unit, typed: Typed) -> str:
 
 
 def _suggest_share_of_resource(other: Operand, written: str, typed: Typed) -> str:
-    """Return the help for `free(cpu) < 10%`, where a share of the allocatable amount is meant."""
+    """Return the help for `free(cpu) < 10%`, which compares an amount with a share."""
     if not isinstance(typed, checked_expr.Const) or not get_unit(typed).is_ratio:
         return ""
     for part in checked_expr.walk_expressions(other.typed):

@@ -123,7 +123,7 @@ class ProfileChecker:
     # ------------------------------------------------------------------------ plugins
 
     def _check_disabled_plugins(self) -> tuple[tuple[str, ...], tuple[str, ...], bool]:
-        """Return the plugins that are off, those with only scores off, and `all scores`."""
+        """Return the plugins to disable, the plugins whose scores to disable, and `all scores`."""
         everywhere: dict[str, syntax_expr.Value] = {}
         scores: dict[str, syntax_expr.Value] = {}
         all_scores = False

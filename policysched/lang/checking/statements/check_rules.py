@@ -202,7 +202,7 @@ def _check_topology_spread(
 
 
 def _check_spread_weight(own: clauses.ClauseSet, when: str | None) -> tuple[bool, int | None]:
-    """Return whether the weight is valid, and the weight; DoNotSchedule takes none."""
+    """Return whether the weight is valid, and the weight; report a weight for DoNotSchedule."""
     clause = own.get_clause("weight", syntax_clause.AmountClause)
     if when == "ScheduleAnyway":
         return _check_term_weight("preferred", own)
@@ -241,7 +241,7 @@ def _check_tolerate(
 def _check_toleration(
     pattern: syntax_expr.Toleration, env: number_reading.NameEnvironment
 ) -> checked_selector.TaintPattern | None:
-    """Check a toleration; report those that policies must not grant, such as `NoExecute`."""
+    """Check a toleration; report tolerations that policies must not grant, such as `NoExecute`."""
     if pattern.key.text == "*" and not pattern.key.quoted:
         env.found.add_error(
             "PS207",
