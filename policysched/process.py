@@ -23,8 +23,8 @@ _GC_THRESHOLD = (50_000, 25, 100)
 def stop_on_signals() -> asyncio.Event:
     """Return an event that the first stop signal sets; a second signal ends the process.
 
-    The handlers are installed in Python, not in the event loop. The second signal therefore takes
-    effect even if the loop is busy or waits for a thread during shutdown.
+    The handlers are set with `signal.signal`, not in the event loop. The second signal therefore
+    takes effect even if the loop is busy or waits for a thread during shutdown.
     """
     stopping = asyncio.Event()
     loop = asyncio.get_running_loop()

@@ -55,7 +55,7 @@ def find_nearest_names(word: str, names: Iterable[str]) -> list[str]:
 
 
 def is_unambiguous_misspelling(word: str, meant: str, names: Iterable[str]) -> bool:
-    """Return whether `word` can be a misspelling of no other name in `names` than `meant`.
+    """Return whether `meant` is the only name in `names` that `word` can be a misspelling of.
 
     A misspelling is unambiguous if only case or doubled letters differ (`Inn`), or if a long word
     is one edit away from `meant` and more than two edits away from every other name. Short words

@@ -239,7 +239,7 @@ def _parse_sample(pair: tuple[float, str] | None) -> tuple[float | None, float]:
 
 
 def _parse_retry_after_seconds(text: str) -> float | None:
-    """Return the seconds of a Retry-After header; None for a date, which no server here sends."""
+    """Return the seconds of Retry-After; None for a date, which these servers never send."""
     try:
         seconds = float(text)
     except ValueError:

@@ -201,8 +201,7 @@ class LiveMetricsSource:
                 if error.is_source_at_fault and followed.origin.is_failing:
                     self._release_waiters_of_source(followed.origin)
             except Exception:  # noqa: BLE001 - logged, see below
-                # An error that an answer causes in a library must not stop the queries of this
-                # metric.
+                # An error that an answer causes in a library must not stop this metric's queries.
                 _log.exception("the query of metric `%s` failed", followed.metric.name)
             followed.asked.set()
             self._around.observer.metric_asked(followed.stats)

@@ -40,7 +40,7 @@ class SampleMatrix:
 
 
 def from_instant_vector(answer: answers.InstantVector) -> SampleMatrix:
-    """Return a matrix with one time, the evaluation time; an empty vector has no time."""
+    """Convert an instant vector to a matrix with one time, or without times if it is empty."""
     all_series = (*answer.series, *answer.measured)
     evaluated_at = answer.evaluated_at_seconds
     times = np.array([] if evaluated_at is None else [evaluated_at], np.float64)

@@ -39,7 +39,7 @@ class MetricStats:
     Attributes:
         key: `CheckedMetric.key`.
         name: name of the metric in the policies.
-        source: name of the source.
+        source: name of the source that answers the query.
         queries: number of queries sent.
         last_success: time of the last usable answer.
         durations: durations of all queries in seconds, including failed queries.
@@ -69,7 +69,7 @@ class SourceObserver(Protocol):
         ...
 
     def metric_asked(self, stats: MetricStats) -> None:
-        """Handle the end of a query; `stats.problem` is its failure, or ""."""
+        """Handle the end of a query; `stats.problem` is "" if the query succeeded."""
         ...
 
 

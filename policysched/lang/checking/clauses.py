@@ -25,7 +25,7 @@ class ClauseSet:
     Args:
         env: resolves names in the clauses, and collects diagnostics.
         statement: a key of `syntax_words.ALLOWED_CLAUSES`.
-        clauses: the clauses as written.
+        clauses: the clauses from the syntax tree.
     """
 
     def __init__(

@@ -78,7 +78,7 @@ class DiagnosticCollector:
 
         Args:
             kind: what the name should denote, for the message.
-            name: the name as written.
+            name: the undefined name, with its span.
             known: all defined names.
             instead: the help if no known name is similar.
             edits: replacement texts, if they differ from the similar names.

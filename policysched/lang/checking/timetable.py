@@ -87,7 +87,7 @@ def suggest_expires_date(text: str) -> str:
 
 
 def parse_expires(text: str) -> float | None:
-    """Return seconds since the epoch; None unless the text is a date, or a time with a zone."""
+    """Parse a date, or a time with a zone, to seconds since the epoch; None for other texts."""
     try:
         if re.fullmatch(r"\d{4}-\d{2}-\d{2}", text):
             day = datetime.date.fromisoformat(text) + datetime.timedelta(days=1)

@@ -58,7 +58,7 @@ def _render_secondary_mark(
     primary: source.Span,
     width: int,
 ) -> list[str]:
-    """Render a secondary span below the primary one, or with its own line or file."""
+    """Render a secondary span: only its marks if it is on the primary line, or else a snippet."""
     text = texts.get(mark.span.file)
     if text is None:
         return []

@@ -98,7 +98,7 @@ def refuse_deep_nesting(value: object, path: str) -> None:
 
 
 def _decode_items(hints: tuple[Any, ...], value: object, path: str) -> tuple[Any, ...]:
-    """Decode a list to a tuple, of any length or with one hint for each item."""
+    """Decode a list to a tuple of any length, or of a fixed length with one hint per item."""
     listed = _make_expected_error(list, "a list", value, path)
     if hints[-1] is Ellipsis:
         name = path.rpartition(".")[2]

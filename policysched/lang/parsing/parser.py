@@ -2,8 +2,8 @@
 
 `LexemeScan.split_into_items` splits the text into top-level items, which are parsed separately. If
 the parser cannot continue, it adds one diagnostic, overwrites the damaged statement with blanks,
-which keeps all offsets, and parses the item again. The result lists the damaged ranges, so that the
-checker does not report names as missing that are possibly defined there.
+which keeps all offsets, and parses the item again. The result lists the damaged ranges, because the
+checker must not report a name as missing if a damaged range can define it.
 """
 
 from __future__ import annotations
@@ -292,7 +292,7 @@ def _find_stretch_to_blank(place: fault_place.FaultPlace) -> tuple[int, int]:
 
 
 def _find_metric_stretch_to_blank(place: fault_place.FaultPlace) -> tuple[int, int]:
-    """Return the range to blank in a metric: one option, or the whole metric."""
+    """Return the range to blank in a metric: an option, the rest, or the whole metric."""
     chunk, offset = place.chunk, place.offset
     options = place.scan.find_statement_starts(chunk)
     is_complete = "$END" in place.accepts

@@ -33,7 +33,7 @@ def mark_kept_parentheses(node: Any, operands: Sequence[Any], grouped: Sequence[
     """Mark the operands of a new node that keep their parentheses.
 
     Args:
-        node: the new node.
+        node: the node that the parser has just built.
         operands: the operands of the node, in text order.
         grouped: for each operand, whether it was written in parentheses.
     """

@@ -167,7 +167,7 @@ def _read_seconds_option(options: clauses.ClauseSet, keyword: str, default: floa
 def _check_missing_options(
     options: clauses.ClauseSet,
 ) -> tuple[Literal["allow", "reject"] | None, int | None]:
-    """Return the action of `reject` and the points of `score` for a missing sample."""
+    """Return what the metric's `missing` options declare for `reject` and for `score`."""
     action: Literal["allow", "reject"] | None = None
     clause = options.get_clause("missing", syntax_clause.MissingClause)
     if clause is not None:

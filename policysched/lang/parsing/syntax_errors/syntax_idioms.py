@@ -127,7 +127,7 @@ def _format_expected_word_message(
 def _choose_furthest_rewriting(
     place: fault_place.FaultPlace, rewritings: Iterable[ReplacementCandidate]
 ) -> ReplacementCandidate | None:
-    """Return the rewriting with which the parser continues furthest, and if equal, the longest.
+    """Return the rewriting that gets the parser furthest; of equal rewritings, the longest.
 
     Return None if no rewriting gets past the error.
     """

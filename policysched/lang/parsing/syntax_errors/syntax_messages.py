@@ -220,7 +220,7 @@ def _diagnose_keyword_as_amount(place: fault_place.FaultPlace) -> diagnostics.Di
 
 
 def _diagnose_name_without_quotes(place: fault_place.FaultPlace) -> diagnostics.Diagnostic | None:
-    """Diagnose `free(nvidia.com/gpu)`, where the name ends at its first dot without quotes."""
+    """Diagnose `free(nvidia.com/gpu)`, where an unquoted name ends at the first dot."""
     found = place.found_lexeme
     if found is None or found.kind != "word" or found.start >= place.offset:
         return None
