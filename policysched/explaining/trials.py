@@ -31,9 +31,10 @@ class TrialLimits:
     """The limits of the search for edits and flips.
 
     Attributes:
-        trials: the maximum number of decisions; unlike a time limit, it makes the result
-            independent of the speed of the machine.
-        seconds: an additional time limit for clusters with slow decisions.
+        trials: the number of decisions after which the search stops; a step that has begun may
+            exceed it slightly. The result does not depend on the speed of the machine.
+        seconds: an additional time limit for clusters with slow decisions, which may end the
+            search earlier on a slow machine.
     """
 
     trials: int = 400

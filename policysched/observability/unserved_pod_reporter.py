@@ -2,7 +2,8 @@
 
 Beside kube-scheduler, pods with other scheduler names wait normally, either briefly or for
 resources. The gauge therefore counts all of them, and the log warns only about pods that no
-scheduler has handled for some time: their schedulerName is misspelt, or its scheduler was removed.
+scheduler has handled for some time: probably their schedulerName is misspelt, or its scheduler was
+removed or is down.
 """
 
 from __future__ import annotations

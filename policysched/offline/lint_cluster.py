@@ -39,7 +39,8 @@ def read_cluster_facts(
         told: is called with each resource of a running cluster and the number of its objects.
 
     Raises:
-        InputError: the file cannot be read or is not a cluster file.
+        InputError: the file cannot be read, is not a cluster file, contains several clusters or an
+            object twice, or has an invalid quantity.
         KubeError: the running cluster cannot be read.
     """
     where, found = _read_objects(named, told)

@@ -47,7 +47,7 @@ class RangeSteps:
 
 
 def make_steps_until(last_seconds: float, length_seconds: float, step_seconds: float) -> RangeSteps:
-    """Return the times that cover the last `length_seconds`.
+    """Return the times that cover the last `length_seconds`, rounded up to whole steps.
 
     If there are more times than the server accepts, only the newest ones are returned.
     """

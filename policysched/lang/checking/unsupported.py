@@ -13,7 +13,7 @@ UNSUPPORTED: dict[str, str] = {
     "condition": "reading a node's conditions",
     "storageClass": "reading the storage classes of a pod's claims",
 }
-"""Key -> the subject of the message "… is not yet supported"."""
+"""Key -> its description, in parentheses after the key in "KEY (…) is not yet supported"."""
 
 
 def diagnose_unsupported(

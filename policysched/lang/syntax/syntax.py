@@ -345,7 +345,8 @@ class SyntaxTree(syntax_expr.SyntaxNode):
     """One policy text.
 
     Attributes:
-        items: top-level items in text order; items with syntax errors are omitted.
+        items: top-level items in text order; of an item with syntax errors, the broken statements
+            are omitted, or the whole item.
         comments: all comments in text order; equality ignores them.
     """
 

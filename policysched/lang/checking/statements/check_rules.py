@@ -346,7 +346,11 @@ def _get_missing_action_of_metrics(
     node: syntax.Reject,
     env: number_reading.NameEnvironment,
 ) -> Literal["allow", "reject"] | None:
-    """Return the action that all metrics declare; report missing or different declarations."""
+    """Return the action that all metrics declare.
+
+    Report the cases without such an action: metrics that declare none or different ones, and other
+    parts that may be missing.
+    """
     only_metrics, read = check_missing_data.collect_metric_keys(parts)
     actions = {metric.missing_action for metric in env.metrics.values() if metric.key in read}
     if only_metrics and len(actions) == 1 and (action := actions.pop()) is not None:
