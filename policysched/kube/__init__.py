@@ -1,4 +1,4 @@
-"""The only package that sends requests to the Kubernetes API server.
+"""Client of the Kubernetes API server; no other package sends requests to it.
 
     auth      address of the API server and credentials for it
     http      requests, sent by `client`

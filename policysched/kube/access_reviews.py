@@ -1,10 +1,13 @@
-"""Authentication and authorization of users by the API server, as in aggregated API servers.
+"""Delegate authentication and authorization of users to the API server.
+
+Aggregated API servers do the same.
 
 Sources: TokenReview (authentication.k8s.io/v1), SubjectAccessReview (authorization.k8s.io/v1), the
-ConfigMap `extension-apiserver-authentication` (kube-apiserver publishes its client authorities in
-it).
-A review is a POST that changes nothing. Standby processes send reviews too, so the client must have
-no write fence.
+ConfigMap `extension-apiserver-authentication`, in which kube-apiserver publishes its client
+certificate authorities.
+
+A review is a POST that changes nothing. Standby processes also send reviews, so the client must
+have no write fence.
 """
 
 from __future__ import annotations
@@ -25,16 +28,16 @@ AUTHORITY = "/api/v1/namespaces/kube-system/configmaps/extension-apiserver-authe
 _AUTHORITY_KEY = "client-ca-file"
 
 _POLICY = client.CallRetryPolicy(timeout_seconds=5.0, max_attempts=2)
-"""Short, because a caller waits for the answer and can send its request again."""
+"""The timeout is short because a caller waits for the answer and can send its request again."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class AuthenticatedUser:
-    """A user that the API server, or an authority that it trusts, has authenticated.
+    """A user authenticated by the API server or by a certificate authority that it trusts.
 
     Attributes:
-        name, uid, groups: as in RBAC.
-        extra: additional attributes for authorizers, by name.
+        name, uid, groups: the user's identity as RBAC sees it.
+        extra: pairs of name and values, ordered by name; authorizers can use them.
     """
 
     name: str
@@ -76,7 +79,7 @@ _T = TypeVar("_T")
 
 
 class ApiAccessReviewer:
-    """Reviews tokens and access rights by requests to one API server."""
+    """Sends token reviews and access reviews to one API server."""
 
     def __init__(self, api: client.ApiClient) -> None:
         """Send reviews through `api`, which must have no write fence."""
@@ -116,7 +119,7 @@ class ApiAccessReviewer:
         return status.allowed and not status.denied
 
     async def read_client_ca_certificates(self) -> str:
-        """Return the certificates, in PEM, that sign the client certificates of users; "" if none.
+        """Return the PEM certificates of the authorities for client certificates; "" if none.
 
         Raises:
             KubeError: the API server did not answer, or refused the request.

@@ -1,8 +1,8 @@
 """Read, write and watch single ConfigMaps.
 
-Every write is a merge patch with the resource version or the uid of the ConfigMap that was read. If
-the object on the server differs, the server answers with a conflict and nothing is written. Fields
-that this program does not know stay unchanged.
+Every write is a merge patch that contains the resource version or the uid of the ConfigMap as read.
+If the object on the server differs, the server answers with a conflict and writes nothing. Fields
+unknown to this program stay unchanged.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from policysched.kube.writing import paths
 WRITE_POLICY = client.CallRetryPolicy(timeout_seconds=15.0, max_attempts=5)
 
 MAX_BYTES = 1024 * 1024
-"""Limit of all values of a ConfigMap together (pkg/apis/core/types.go, MaxSecretSize)."""
+"""Limit of the total size of a ConfigMap's values (pkg/apis/core/types.go, MaxSecretSize)."""
 
 Changes = Mapping[str, str | None]
-"""New values of annotations or keys; None removes one."""
+"""New values, keyed by the name of an annotation or a data key; None removes the entry."""
 
 
 class ConfigMap(objects.WireStruct, frozen=True):
@@ -42,7 +42,7 @@ class ConfigMap(objects.WireStruct, frozen=True):
 
     @property
     def involved_object(self) -> event_series.InvolvedObject:
-        """Return the reference that events about this ConfigMap contain."""
+        """Return the object reference for events about this ConfigMap."""
         meta = self.metadata
         return event_series.InvolvedObject(
             meta.namespace, meta.name, meta.uid, meta.resource_version, kind="ConfigMap"
@@ -50,7 +50,7 @@ class ConfigMap(objects.WireStruct, frozen=True):
 
 
 def make_config_map_resource(namespace: str, name: str) -> resources.ApiResource[ConfigMap]:
-    """Return the collection that contains only this ConfigMap, for a reflector."""
+    """Return a collection for a reflector that contains only this ConfigMap."""
     return resources.ApiResource(
         name=f"configmap {namespace}/{name}",
         path=paths.format_config_maps_path(namespace),
@@ -69,7 +69,7 @@ class ConfigMapClient:
         """Return a ConfigMap, or None if it does not exist.
 
         Raises:
-            KubeError: it could not be read.
+            KubeError: the ConfigMap could not be read.
         """
         try:
             body = await self._api.send_request(
@@ -89,7 +89,7 @@ class ConfigMapClient:
         """Create a ConfigMap.
 
         Raises:
-            ConflictError: it exists already.
+            ConflictError: the ConfigMap already exists.
             KubeError: it was not created, or the outcome is unknown.
         """
         content = {
@@ -104,12 +104,12 @@ class ConfigMapClient:
         )
 
     async def annotate_config_map(self, config_map: ConfigMap, annotations: Changes) -> None:
-        """Change annotations of the object with this uid, at any resource version.
+        """Change annotations of the ConfigMap with this uid, at any resource version.
 
         Raises:
-            ConflictError: an object with another uid has this name now.
-            NotFoundError: it was deleted.
-            KubeError: it was not written, or the outcome is unknown.
+            ConflictError: an object with another uid now has this name.
+            NotFoundError: the ConfigMap was deleted.
+            KubeError: the ConfigMap was not written, or the outcome is unknown.
         """
         metadata = {"uid": config_map.metadata.uid, "annotations": annotations}
         await self._patch_config_map(config_map, {"metadata": metadata})
@@ -122,11 +122,11 @@ class ConfigMapClient:
         binary_data: Mapping[str, bytes | None] | None = None,
         annotations: Changes | None = None,
     ) -> None:
-        """Change keys and annotations if the object has not changed since it was read.
+        """Change keys and annotations if the ConfigMap has not changed since it was read.
 
         Raises:
-            ConflictError: it has changed.
-            KubeError: it was not written, or the outcome is unknown.
+            ConflictError: the ConfigMap has changed.
+            KubeError: the ConfigMap was not written, or the outcome is unknown.
         """
         metadata = {
             "resourceVersion": config_map.metadata.resource_version,
@@ -149,7 +149,7 @@ class ConfigMapClient:
 
 
 def is_final_failure(error: errors.KubeError) -> bool:
-    """Return whether the same write would fail in the same way on every further attempt."""
+    """Return whether the same write would fail in the same way on every later attempt."""
     is_busy = isinstance(error, (errors.TooManyRequestsError, errors.ServerError))
     is_stale = isinstance(error, (errors.ConflictError, errors.NotFoundError))
     is_unknown = isinstance(error, errors.UnauthorizedError)  # the credential may be renewed

@@ -31,7 +31,7 @@ from policysched import errors
 from policysched.cluster.objects import wire
 
 _RESOURCE_VERSION_TOO_LARGE = "ResourceVersionTooLarge"
-"""metav1.CauseTypeResourceVersionTooLarge: the version is newer than the state of this server."""
+"""metav1.CauseTypeResourceVersionTooLarge: the server's state is older than the version."""
 
 _MAX_TEXT_LENGTH = 500
 
@@ -61,11 +61,11 @@ class TransportError(KubeError):
 
 
 class CertificateError(TransportError):
-    """The server's certificate is signed by no trusted authority, or is for another name."""
+    """The server's certificate is not signed by a trusted authority, or is for another name."""
 
 
 class StalledStreamError(TransportError):
-    """A stream was silent for too long; it may be idle or dead."""
+    """A stream received no data for too long; it may be idle or dead."""
 
 
 class FencedWriteError(KubeError):
@@ -73,7 +73,7 @@ class FencedWriteError(KubeError):
 
 
 class UndecodableAnswerError(KubeError):
-    """An answer cannot be decoded."""
+    """An answer does not have the form that the API specifies."""
 
 
 class ApiError(KubeError):
@@ -83,8 +83,8 @@ class ApiError(KubeError):
         status_code: the HTTP status.
         reason: a machine-readable word, such as `AlreadyExists` (metav1.StatusReason).
         message: a sentence for people.
-        retry_after_seconds: the pause that the server requests, or None if it requests none.
-        causes: further machine-readable words, such as `NamespaceTerminating`.
+        retry_after_seconds: the pause that the server requests, or None.
+        causes: additional machine-readable words, such as `NamespaceTerminating`.
     """
 
     def __init__(
@@ -109,7 +109,7 @@ class UnauthorizedError(ApiError):
 
 
 class ForbiddenError(ApiError):
-    """403: RBAC or admission does not allow it."""
+    """403: RBAC or admission does not allow the request."""
 
 
 class NotFoundError(ApiError):
@@ -121,11 +121,11 @@ class ConflictError(ApiError):
 
 
 class ResourceVersionGoneError(ApiError):
-    """The resource version cannot be served: too old (410) or, on a restored server, too new."""
+    """The server no longer has the resource version (410), or was restored to an older state."""
 
 
 class TooManyRequestsError(ApiError):
-    """429: the server did not process the request; it can be sent again later."""
+    """429: the server did not process the request, which can be sent again later."""
 
 
 class ServerError(ApiError):
@@ -182,11 +182,11 @@ def from_status(status: ApiStatus, retry_after_seconds: float | None = None) -> 
 
 
 def from_response(status_code: int, body: bytes, retry_after: str | None) -> ApiError:
-    """Return the exception for an HTTP answer that is not 2xx.
+    """Return the exception for an HTTP answer whose status is not 2xx.
 
     Args:
         status_code: the HTTP status.
-        body: a Status in JSON; any other content (such as a proxy's page) is quoted, shortened.
+        body: a Status in JSON; any other content, such as a proxy's page, is shortened and quoted.
         retry_after: the `Retry-After` header, used only if it is a number of seconds.
     """
     try:
@@ -199,7 +199,7 @@ def from_response(status_code: int, body: bytes, retry_after: str | None) -> Api
 
 
 def _parse_retry_after(retry_after: str | None) -> float | None:
-    """Return the seconds of the header; API servers do not use its other form, a date."""
+    """Return the seconds in the header; API servers do not use its other form, a date."""
     if retry_after is None or not retry_after.strip().isdecimal():
         return None
     return float(retry_after)

@@ -1,1 +1,1 @@
-"""The address of the API server and the credentials for it: kubeconfig, service account."""
+"""The address of the API server and its credentials, from a kubeconfig or a service account."""

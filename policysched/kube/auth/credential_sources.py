@@ -21,7 +21,7 @@ from policysched.kube import errors
 from policysched.kube.auth import credentials, oidc
 
 EXEC_TIMEOUT_SECONDS = 60.0
-"""Limits plugins that wait for interactive input, which never comes here."""
+"""Ends exec plugins that wait for interactive input, which a scheduler never provides."""
 
 SPOILED = (
     AttributeError,
@@ -31,7 +31,7 @@ SPOILED = (
     ValueError,
     config_exception.ConfigException,
 )
-"""Exceptions of `kubernetes.aio` for a kubeconfig that does not have the expected form."""
+"""Exceptions that `kubernetes.aio` raises for a malformed kubeconfig."""
 
 
 class KubeconfigLoader(kube_config.KubeConfigLoader):
@@ -60,15 +60,15 @@ class KubeconfigLoader(kube_config.KubeConfigLoader):
 
     @property
     def is_impersonating(self) -> bool:
-        """Whether the user's entry requests impersonation of another user."""
+        """Whether the user's entry requests the impersonation of another user."""
         return self._user is not None and "as" in self._user
 
     def forget_exec_credential(self) -> None:
-        """Run the plugin again at the next load."""
+        """Discard the plugin's credential; the next load runs the plugin again."""
         self._has_exec_credential = False
 
     async def load_credential(self) -> None:
-        """Load the credential again, from the source that the user's entry names."""
+        """Load the credential again from the source that the user's entry names."""
         await self._load_authentication()  # type: ignore[no-untyped-call]  # as _user
 
     def load_cluster(self) -> None:
@@ -76,10 +76,10 @@ class KubeconfigLoader(kube_config.KubeConfigLoader):
         self._load_cluster_info()  # type: ignore[no-untyped-call]  # as _user
 
     async def load_from_exec_plugin(self) -> bool:
-        """Run the plugin, unless its last credential is still valid; always return True.
+        """Run the plugin unless its last credential is still valid; always return True.
 
-        A credential without expiry is valid until the server refuses it, as in client-go. The
-        return value is that of the overridden method.
+        A credential without an expiry time is valid until the server refuses it, as in client-go.
+        The overridden method defines the return value.
 
         Raises:
             CredentialError: the plugin failed.
@@ -96,7 +96,7 @@ class KubeconfigLoader(kube_config.KubeConfigLoader):
         return True
 
     async def _load_oid_token(self) -> str:
-        """Renew the ID token if it is due; return the header's value, as the overridden method."""
+        """Renew the ID token if necessary; return the Authorization header's value."""
         settings = self._user["auth-provider"]["config"]
         try:
             await oidc.renew_id_token_if_due(settings.value, self._clock.now())
@@ -110,6 +110,7 @@ class KubeconfigLoader(kube_config.KubeConfigLoader):
         return expires_at is not None and self._clock.now() >= expires_at - oidc.EXPIRY_MARGIN
 
     async def _run_plugin(self) -> dict[str, Any]:
+        """Run the exec plugin and return the `status` of its ExecCredential."""
         settings = self._user["exec"]
         command = settings.safe_get("command") or ""
         if shutil.which(command) is None:
@@ -134,21 +135,21 @@ class KubeconfigLoader(kube_config.KubeConfigLoader):
 
 
 class KubeconfigSource:
-    """Credentials of a kubeconfig's user."""
+    """The credentials of a kubeconfig's user."""
 
     def __init__(self, loader: KubeconfigLoader, where: str) -> None:
-        """Use `loader`, which has loaded once."""
+        """Use `loader`, which has already loaded once; `where` starts error messages."""
         self._loader = loader
         self._where = where
         self._certificate = b""
         self._key = b""
 
     def __repr__(self) -> str:
-        """Return a text with the kubeconfig's path and no secret."""
+        """Return a description that contains the kubeconfig's path but no secret."""
         return f"KubeconfigSource({self._where!r})"
 
     async def load(self, *, is_rejected: bool) -> credentials.Credential:
-        """Return the credential, renewed from plugin, provider or token file if that is due.
+        """Return the credential, renewed from the plugin, provider or token file if necessary.
 
         Raises:
             KubeconfigError, CredentialError: there is no usable credential.
@@ -164,7 +165,7 @@ class KubeconfigSource:
             ) from None
 
     def make_current_credential(self) -> credentials.Credential:
-        """Return the credential that the loader has now.
+        """Return the loader's current credential.
 
         Raises:
             KubeconfigError: the token contains characters that a header must not contain.
@@ -178,10 +179,10 @@ class KubeconfigSource:
         )
 
     def _read_certificate(self) -> None:
-        """Take the plugin's certificate, else the certificate of the user's files.
+        """Use the plugin's certificate, or else the certificate in the user's files.
 
-        Certificates embedded in the kubeconfig are in files only while it is loaded; after that the
-        content read before stays in use.
+        `kubernetes.aio` writes certificates embedded in the kubeconfig to files only while loading
+        it; afterwards the content read earlier stays in use.
         """
         if self._loader.exec_certificate:
             self._certificate = self._loader.exec_certificate
@@ -201,14 +202,14 @@ class ServiceAccountSource:
         self._token_file = token_file
 
     def __repr__(self) -> str:
-        """Return a text with the file's path and no secret."""
+        """Return a description that contains the file's path but no secret."""
         return f"ServiceAccountSource({str(self._token_file)!r})"
 
     async def load(self, *, is_rejected: bool) -> credentials.Credential:
-        """Return the token that the file contains now.
+        """Return the file's current token.
 
         Raises:
-            KubeconfigError: it cannot be read, or is empty.
+            KubeconfigError: the file cannot be read or is empty.
         """
         where = str(self._token_file)
         try:
@@ -223,9 +224,9 @@ class ServiceAccountSource:
 
 
 def describe_without_secrets(error: Exception) -> str:
-    """Return the part of an exception's message that cannot quote a user's entry.
+    """Return an exception's message without any quoted user entry.
 
-    Messages of `kubernetes.aio` name an entry by its path and its whole content, token included.
+    Messages of `kubernetes.aio` quote an entry's path and its whole content, including the token.
     """
     if isinstance(error, binascii.Error):
         return "embedded certificate data is not base64"

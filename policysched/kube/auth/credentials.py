@@ -1,9 +1,9 @@
 """Credentials for the API server: a bearer token, a client certificate, or both, kept fresh.
 
 Credentials are loaded again once a minute (token files and certificates are rotated on disk, exec
-plugins and OIDC tokens expire) and at once if the server answers 401. If a renewal fails, the old
-credential stays in use, because it may still be valid. No repr and no log of this module contains a
-secret.
+plugins and OIDC tokens expire) and immediately if the server answers 401. If a renewal fails, the
+old credential stays in use, because it may still be valid. No repr or log message of this module
+contains a secret.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ RENEW_SECONDS = 60.0
 certificates."""
 
 REPLACE_SECONDS = 5.0
-"""Minimum between two replacements, so that many refused calls do not run a plugin each."""
+"""Minimum interval between two replacements, so that not every refused call runs a plugin."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -46,10 +46,13 @@ class Credential:
 
 
 class CredentialSource(Protocol):
-    """Loads credentials, again and again."""
+    """Loads the current credential on each call."""
 
     async def load(self, *, is_rejected: bool) -> Credential:
-        """Return the current credential; `is_rejected`: the server answered the last one with 401.
+        """Return the current credential.
+
+        Args:
+            is_rejected: whether the server answered 401 to the last credential.
 
         Raises:
             KubeconfigError, CredentialError: there is no usable credential.
@@ -58,11 +61,11 @@ class CredentialSource(Protocol):
 
 
 class Credentials:
-    """The newest credential of a source.
+    """The newest credential of a source, renewed on request.
 
     Attributes:
         certificate_generation: number of changes of the client certificate; connections opened
-            before the newest change still use the old one.
+            before the newest change still use the old certificate.
     """
 
     def __init__(
@@ -76,12 +79,12 @@ class Credentials:
 
         Args:
             source: loads the credential at each renewal.
-            first: its first credential.
+            first: the source's first credential.
             clock: determines when a renewal is due.
             ssl_context: receives each new client certificate.
 
         Raises:
-            KubeconfigError: certificate and key do not belong together.
+            KubeconfigError: the certificate and the key do not match.
         """
         self.certificate_generation = 0
         self._source = source
@@ -94,7 +97,7 @@ class Credentials:
         self._due_at_seconds = clock.monotonic_seconds() + RENEW_SECONDS
 
     def __repr__(self) -> str:
-        """Return a text with the kind of source and no secret."""
+        """Return a description that contains the kind of source but no secret."""
         return f"Credentials({type(self._source).__name__})"
 
     @property
@@ -103,7 +106,7 @@ class Credentials:
         return self._current.authorization
 
     def is_renewal_due(self) -> bool:
-        """Return whether the credential should be loaded again."""
+        """Return whether RENEW_SECONDS have passed since the last load."""
         return self._clock.monotonic_seconds() >= self._due_at_seconds
 
     async def renew_credential(self) -> None:
@@ -121,7 +124,7 @@ class Credentials:
             Whether the credential has changed, so that the call is worth another attempt.
         """
         async with self._lock:
-            if rejected != self.authorization:  # another call has replaced it already
+            if rejected != self.authorization:  # another call has already replaced it
                 return True
             if self._clock.monotonic_seconds() < self._replaceable_at_seconds:
                 return False
@@ -131,7 +134,7 @@ class Credentials:
             return rejected != self.authorization or generation != self.certificate_generation
 
     async def _load_credential(self, *, is_rejected: bool) -> None:
-        # Set this before loading, so that a failing source is not called again by every request.
+        # Set this before loading, so that requests do not call a failing source every time.
         self._due_at_seconds = self._clock.monotonic_seconds() + RENEW_SECONDS
         try:
             self._use_credential(await self._source.load(is_rejected=is_rejected))
@@ -146,7 +149,10 @@ class Credentials:
         self._current = credential
 
     def _load_certificate(self, credential: Credential) -> None:
-        """Load the pair into the TLS context, which reads only files; then delete the files."""
+        """Load the certificate and key into the TLS context through temporary files.
+
+        A TLS context can read only files; they are deleted afterwards.
+        """
         if self._ssl_context is None:
             return
         with tempfile.TemporaryDirectory(prefix="policysched-") as folder:

@@ -1,8 +1,8 @@
-"""Read the API server's address and the credentials, from a kubeconfig or inside a cluster.
+"""Read the API server's address and credentials from a kubeconfig or a service account.
 
 `kubernetes.aio` handles files, contexts, merging and the kinds of credentials; its exceptions do
-not leave this package. Its messages may quote a user's whole entry, token included. Therefore
-common mistakes are detected and reported here, and all other messages are cut before the first
+not leave this package. Its messages can quote a user's whole entry, including the token. Therefore
+this module detects and reports common mistakes itself, and cuts all other messages before the first
 quoted structure.
 """
 
@@ -49,7 +49,10 @@ class _ContextEntry(msgspec.Struct):
 
 
 class _KubeconfigShape(msgspec.Struct):
-    """The form that `kubernetes.aio` expects; its errors about other forms quote the content."""
+    """The form that `kubernetes.aio` requires.
+
+    It is checked first, because errors of `kubernetes.aio` quote the content.
+    """
 
     clusters: list[_ClusterEntry] | None
     users: list[_UserEntry] | None = None
@@ -64,10 +67,10 @@ class ApiClientConfig:
         server: base URL without a final slash.
         ssl_context: trusted authorities and client certificate; None for plain http.
         credentials: the Authorization header, kept fresh.
-        server_hostname: name expected in the server's certificate, or None for that of the URL.
+        server_hostname: name expected in the server's certificate, or None for the URL's host.
         proxy: URL of a proxy, or None for a direct connection; it may contain a password.
         namespace: the context's default namespace.
-        own_namespace: the namespace of the pod that contains this process, "" with a kubeconfig.
+        own_namespace: the namespace of the pod that runs this process, or "" with a kubeconfig.
     """
 
     server: str
@@ -94,19 +97,19 @@ async def load_api_client_config(
     clock: clocks.Clock,
     environ: Mapping[str, str] = os.environ,
 ) -> ApiClientConfig:
-    """Return the connection to the API server.
+    """Return the settings of the connection to the API server.
 
-    The first of these is used: `path`, `KUBECONFIG`, the service account of the pod that contains
-    this process, `~/.kube/config`.
+    The first available source is used: `path`, `KUBECONFIG`, the service account of the pod that
+    runs this process, `~/.kube/config`.
 
     Args:
-        path: a kubeconfig, or several joined by `:` that are merged as kubectl does.
-        context: name of a context, or None for the current one.
+        path: one or more kubeconfig files, joined by `:` and merged as by kubectl.
+        context: name of a context, or None for the current context.
         clock: determines when credentials are renewed.
         environ: the environment variables.
 
     Raises:
-        KubeconfigError: there is no configuration, or it cannot be used.
+        KubeconfigError: there is no usable configuration.
         CredentialError: a credential plugin or identity provider failed.
     """
     paths = path or environ.get("KUBECONFIG")
@@ -127,7 +130,7 @@ async def load_api_client_config(
 async def load_kubeconfig_files(
     paths: str, context: str | None, clock: clocks.Clock
 ) -> ApiClientConfig:
-    """Return the connection of one kubeconfig, or of several joined by `:`.
+    """Return the connection settings of one or more kubeconfig files, joined by `:`.
 
     Raises:
         KubeconfigError: a file, the context, or a certificate cannot be used.
@@ -164,7 +167,7 @@ async def load_in_cluster(
     environ: Mapping[str, str] = os.environ,
     files: ServiceAccountFiles = ServiceAccountFiles(),
 ) -> ApiClientConfig:
-    """Return the connection of the pod that contains this process.
+    """Return the connection settings of the pod that runs this process.
 
     Raises:
         KubeconfigError: the process is not in a pod, or the service account cannot be read.
@@ -195,12 +198,12 @@ async def load_in_cluster(
 def _read_own_namespace(file: pathlib.Path) -> str:
     try:
         return file.read_text(encoding="utf-8").strip()
-    except (OSError, UnicodeDecodeError):  # a service account may be mounted without it
+    except (OSError, UnicodeDecodeError):  # the namespace file is optional
         return ""
 
 
 def _list_existing_paths(paths: str) -> list[pathlib.Path]:
-    """Return the files that exist; if one does, missing ones are ignored as kubectl does."""
+    """Return the existing files; like kubectl, ignore missing files if at least one exists."""
     named = [pathlib.Path(path).expanduser() for path in paths.split(os.pathsep) if path]
     found = [path for path in named if _path_exists(path)]
     if not found:
@@ -218,6 +221,7 @@ def _path_exists(path: pathlib.Path) -> bool:
 
 
 def _check_readable_file(path: pathlib.Path) -> None:
+    """Reject a file that is not a kubeconfig, without quoting its content."""
     where = str(path)
     try:
         content = yaml.safe_load(path.read_text(encoding="utf-8"))
@@ -237,7 +241,7 @@ def _check_readable_file(path: pathlib.Path) -> None:
 def _make_loader(
     paths: str, context: str | None, clock: clocks.Clock
 ) -> credential_sources.KubeconfigLoader:
-    """Return the loader of a context that exists, and whose cluster and user exist."""
+    """Return a loader after checking that the context, its cluster and its user exist."""
     try:
         merged = kube_config.KubeConfigMerger(paths).config
         content = merged.value
@@ -253,6 +257,7 @@ def _make_loader(
 
 
 def _check_context_entries(where: str, content: Mapping[str, Any], name: str | None) -> None:
+    """Reject a context that is missing or names a missing cluster or user."""
     contexts = {entry["name"]: entry["context"] for entry in content["contexts"]}
     known = ", ".join(f"`{one}`" for one in sorted(contexts)) or "none"
     if not name:
@@ -270,6 +275,7 @@ def _check_context_entries(where: str, content: Mapping[str, Any], name: str | N
 
 
 def _get_server_url(loader: credential_sources.KubeconfigLoader, where: str) -> str:
+    """Return the server's base URL, which must be http or https."""
     server = str(getattr(loader, "host", ""))
     if (
         not server.startswith(("https://", "http://"))
@@ -286,7 +292,7 @@ def _get_server_url(loader: credential_sources.KubeconfigLoader, where: str) -> 
 def _choose_proxy(
     loader: credential_sources.KubeconfigLoader, where: str, server: str
 ) -> str | None:
-    """Return the cluster entry's proxy, else that of the environment; it may hold a password."""
+    """Return the proxy of the cluster entry or environment; the URL may contain a password."""
     own: str | None = getattr(loader, "proxy", None)
     proxy = own or _find_environment_proxy(server)
     if proxy is not None and server_urls.split_server_url(proxy) is None:
@@ -298,7 +304,7 @@ def _choose_proxy(
 
 
 def _make_ssl_context(loader: credential_sources.KubeconfigLoader, where: str) -> ssl.SSLContext:
-    """Return a context with the cluster entry's authorities and without a client certificate."""
+    """Return a TLS context with the cluster entry's authorities and no client certificate."""
     try:
         context = ssl.create_default_context(cafile=loader.ssl_ca_cert)
     except ssl.SSLError as error:
@@ -313,7 +319,7 @@ def _make_ssl_context(loader: credential_sources.KubeconfigLoader, where: str) -
 
 
 def _relax_key_identifiers(context: ssl.SSLContext) -> None:
-    """Accept authorities without key identifiers, which some clusters have and Go accepts.
+    """Accept authorities without key identifiers, as Go does; some clusters have them.
 
     Python 3.13 refuses them by default (`ssl.create_default_context`).
     """
@@ -321,7 +327,7 @@ def _relax_key_identifiers(context: ssl.SSLContext) -> None:
 
 
 def _find_environment_proxy(server: str) -> str | None:
-    """Return the proxy of HTTPS_PROXY and NO_PROXY for a server; None for a loopback host."""
+    """Return the server's proxy by HTTPS_PROXY and NO_PROXY, or None for a loopback host."""
     url = urllib.parse.urlsplit(server)
     host = url.hostname or ""
     if host in _LOOPBACK or urllib.request.proxy_bypass(host):

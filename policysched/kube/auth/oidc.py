@@ -1,8 +1,8 @@
 """Renew the ID token of a kubeconfig's `oidc` auth provider, as kubectl does.
 
-The implementation of `kubernetes.aio` is not used: it does not verify the certificate of the
-identity provider, and it cannot decode all tokens (base64 instead of base64url). Here the
-certificate is always verified, against `idp-certificate-authority` or the system's authorities.
+The implementation of `kubernetes.aio` is not used, because it does not verify the identity
+provider's certificate and cannot decode all tokens (base64 instead of base64url). This module
+always verifies the certificate against `idp-certificate-authority` or the system's authorities.
 """
 
 from __future__ import annotations
@@ -39,14 +39,14 @@ class _TokenResponse(msgspec.Struct):
 
 
 async def renew_id_token_if_due(config: MutableMapping[str, str], now: datetime.datetime) -> None:
-    """Put a valid `id-token` (and the newest `refresh-token`) into `config`, if it has none.
+    """Store a new `id-token` and `refresh-token` in `config` unless its ID token is still valid.
 
     Args:
         config: `auth-provider.config` of a kubeconfig's user.
         now: the current time.
 
     Raises:
-        CredentialError: the provider refused or did not answer, or there is no refresh token.
+        CredentialError: the provider refused or did not answer, or `config` has no refresh token.
     """
     id_token = config.get("id-token", "")
     if id_token and now < _read_token_expiry(id_token) - EXPIRY_MARGIN:
@@ -80,7 +80,7 @@ async def renew_id_token_if_due(config: MutableMapping[str, str], now: datetime.
 async def _exchange_refresh_token(
     session: aiohttp.ClientSession, config: MutableMapping[str, str]
 ) -> _TokenResponse:
-    """Exchange the refresh token (OpenID Connect Core 1.0, section 12)."""
+    """Exchange the refresh token for an ID token (OpenID Connect Core 1.0, section 12)."""
     issuer = config["idp-issuer-url"].rstrip("/")
     async with session.get(f"{issuer}/.well-known/openid-configuration") as answer:
         answer.raise_for_status()
@@ -97,7 +97,7 @@ async def _exchange_refresh_token(
 
 
 def _read_token_expiry(id_token: str) -> datetime.datetime:
-    """Return when a JWT expires; the latest possible time if it has no expiry."""
+    """Return the expiry time of a JWT, or the latest possible time if it has none."""
     parts = id_token.split(".")
     if len(parts) != 3:  # noqa: PLR2004 - header, claims, signature (RFC 7519)
         raise errors.CredentialError("the oidc id-token is not a JSON web token")
@@ -112,13 +112,14 @@ def _read_token_expiry(id_token: str) -> datetime.datetime:
 
 
 def _make_ssl_context(config: MutableMapping[str, str]) -> ssl.SSLContext:
+    """Return a TLS context that trusts the configured or the system's authorities."""
     data = config.get("idp-certificate-authority-data")
     try:
         return ssl.create_default_context(
             cafile=config.get("idp-certificate-authority"),
             cadata=base64.b64decode(data).decode() if data else None,
         )
-    except (OSError, ValueError) as error:  # SSL errors are OSErrors
+    except (OSError, ValueError) as error:  # an SSLError is an OSError
         raise errors.CredentialError(
             "the identity provider's certificate authority is not a PEM certificate"
         ) from error

@@ -4,16 +4,16 @@
 API server and waits. The rules are those of client-go (`tools/leaderelection/leaderelection.go`):
 
 - A candidate takes the lease if it has no holder, or if it has not changed for its lease duration,
-  measured by the candidate's own clock since it saw the change. The times in the lease are only for
-  people.
+  measured by the candidate's own clock from when it saw the last change. The times in the lease are
+    only for people.
 - The leader renews the lease every `retry_period`, and stops leading if no renewal has succeeded
   for `renew_deadline`. The deadline is shorter than the lease duration, which leaves time for
   clocks that run at different speeds.
-- A leader that ends releases the lease, so that the next one does not have to wait.
+- A leader that shuts down releases the lease, so that the next leader does not have to wait.
 
-client-go measures from the answer of a renewal; this module measures from before the request was
-sent. Other candidates cannot see the renewal before that, so a leader stops before another one may
-start, even if messages are lost or late.
+client-go measures from the answer to a renewal; this module measures from before the request is
+sent. Other candidates cannot see the renewal before that, so a leader stops before another process
+can start to lead, even if messages are lost or late.
 """
 
 from __future__ import annotations
@@ -34,11 +34,14 @@ from policysched.kube.http import client, fence
 _log = logging.getLogger(__name__)
 
 JITTER_FACTOR = 1.2
-"""Candidates wait up to this many retry periods longer (client-go, JitterFactor)."""
+"""Candidates add a random wait of up to this many retry periods (client-go, JitterFactor)."""
 
 _MARGIN = 0.1
-"""Unused share of the time between the renew deadline and the end of the lease: a reserve for
-clocks that run at different speeds, and for data that a closed connection leaves in the network."""
+"""Unused share of the time between the renew deadline and the end of the lease.
+
+It is a reserve for clocks that run at different speeds, and for data that is still in the network
+after a connection was closed.
+"""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -46,9 +49,10 @@ class LeaseTimings:
     """Durations of leader election; the defaults are kube-scheduler's.
 
     Attributes:
-        lease_duration_seconds: after this time without a change, others may take the lease.
+        lease_duration_seconds: after this time without a change, another process may take the
+            lease.
         renew_deadline_seconds: after this time without a renewal, the leader stops writing.
-        retry_period_seconds: period of renewals, and of attempts of other candidates.
+        retry_period_seconds: interval between renewals, and between attempts by other candidates.
     """
 
     lease_duration_seconds: float = 15.0
@@ -57,21 +61,21 @@ class LeaseTimings:
 
     @property
     def last_writes_seconds(self) -> float:
-        """Return how long writes may still take after the renew deadline."""
+        """Return the longest time that a write may take after the renew deadline."""
         return (self.lease_duration_seconds - self.renew_deadline_seconds) * (1.0 - _MARGIN)
 
 
 class LeaderCandidate:
-    """The state of one process in the election: the lease as last seen, and its own renewals.
+    """One process's state in the election: the lease as last seen, and its own renewals.
 
     Attributes:
-        identity: a name that no other process has.
+        identity: the unique name of this process.
         times: the durations of leader election.
-        clock: measures them.
+        clock: its monotonic time measures the durations.
     """
 
     def __init__(self, identity: str, times: LeaseTimings, clock: clocks.Clock) -> None:
-        """Start without having seen the lease."""
+        """Start without a known lease."""
         self.identity = identity
         self.times = times
         self.clock = clock
@@ -81,7 +85,7 @@ class LeaderCandidate:
 
     @property
     def stored_lease(self) -> lease.StoredLease | None:
-        """Return the lease as last seen, or None if there is none or it was not read yet."""
+        """Return the lease as last seen, or None if it does not exist or was not read yet."""
         return self._stored
 
     @property
@@ -91,8 +95,8 @@ class LeaderCandidate:
 
     def observe_lease(self, stored: lease.StoredLease | None) -> None:
         """Record the newest state of the lease."""
-        # Only a change of the record shows that its holder is alive, so only a change counts as
-        # seen.
+        # Only a change of the record shows that its holder is alive, so only a change restarts the
+        # lease duration.
         if stored is None or self._stored is None or stored.record != self._stored.record:
             self._seen_at_seconds = self.clock.monotonic_seconds()
         self._stored = stored
@@ -100,7 +104,7 @@ class LeaderCandidate:
             self._renewed_at_seconds = None
 
     def build_acquisition_record(self) -> lease.LeaderElectionRecord | None:
-        """Return the record to write in order to lead, or None while another process leads."""
+        """Return the record that acquires the lease, or None while another process leads."""
         now = lease.format_micro_time(self.clock.now())
         duration_seconds = math.ceil(self.times.lease_duration_seconds)  # rounding up is safe
         mine = lease.LeaderElectionRecord(self.identity, duration_seconds, now, now)
@@ -116,7 +120,7 @@ class LeaderCandidate:
         return dataclasses.replace(mine, acquired_at=acquired_at, transitions=transitions)
 
     def note_written_lease(self, stored: lease.StoredLease, sent_at_seconds: float) -> None:
-        """Record the answer to a write with which this process leads, or continues to lead."""
+        """Record a successful write that acquired or renewed the lease."""
         self.observe_lease(stored)
         self._renewed_at_seconds = sent_at_seconds
 
@@ -132,22 +136,23 @@ class LeaderCandidate:
         return lease.LeaderElectionRecord("", 1, now, now, self._stored.record.transitions)
 
     def get_write_deadline(self) -> float | None:
-        """Return until when writes may begin (monotonic clock), or None without the lease."""
+        """Return the monotonic time until which writes may begin, or None without the lease."""
         if self._renewed_at_seconds is None:
             return None
         return self._renewed_at_seconds + self.times.renew_deadline_seconds
 
     def compute_leading_seconds_left(self) -> float:
-        """Return for how many seconds this process still leads, 0 if it does not."""
+        """Return the seconds until this process stops leading, or 0 if it does not lead."""
         until_seconds = self.get_write_deadline()
         if until_seconds is None:
             return 0.0
         return max(0.0, until_seconds - self.clock.monotonic_seconds())
 
     def compute_overdue_seconds(self) -> float:
-        """Return for how many seconds the lease has been expired while this process claims it.
+        """Return the seconds since the lease expired while this process still claims it.
 
-        `LeaderElector.Check` of client-go; more than a moment means that the renewal task hangs.
+        `LeaderElector.Check` of client-go; a value above a moment means that the renewal task
+        hangs.
         """
         if self._renewed_at_seconds is None:
             return 0.0
@@ -157,7 +162,7 @@ class LeaderCandidate:
     def _is_lease_free(self, record: lease.LeaderElectionRecord) -> bool:
         if not record.holder:
             return True
-        # A lease without duration was created by hand: use the configured duration.
+        # A lease without a duration was created by hand: use the configured duration.
         seconds = record.duration_seconds or self.times.lease_duration_seconds
         return self.clock.monotonic_seconds() >= self._seen_at_seconds + seconds
 
@@ -167,7 +172,7 @@ class ResourceLock(Protocol):
 
     @property
     def namespaced_name(self) -> str:
-        """Return the name of the lease in logs."""
+        """Return the `namespace/name` of the lease, for logs."""
         ...
 
     async def read(self) -> lease.StoredLease | None:
@@ -181,14 +186,15 @@ class ResourceLock(Protocol):
     async def replace(
         self, stored: lease.StoredLease, record: lease.LeaderElectionRecord
     ) -> lease.StoredLease:
-        """Write the record if the lease has not changed since it was read."""
+        """Write the record if the lease has not changed since `stored` was read."""
         ...
 
 
 class LeaseElector:
-    """One process that wants to lead: `acquire`, `renew` until lost, repeat; finally `release`.
+    """Acquires, renews and releases the lease for one process.
 
-    The work of the leader must end between `renew` and the next `acquire`.
+    Call `acquire`, then `renew`, and repeat both after a loss; call `release` on shutdown. The
+    leader's work must end between `renew` and the next `acquire`.
     """
 
     def __init__(
@@ -200,13 +206,13 @@ class LeaseElector:
         rng: random.Random,
         sleep: client.Sleep = asyncio.sleep,
     ) -> None:
-        """Open the fence `writes` while this process leads.
+        """Create an elector that opens the fence `writes` while this process leads.
 
         Args:
             leases: stores the lease.
-            candidate: the state of this process.
-            writes: stops writes while this process does not lead.
-            rng: spreads the attempts of several candidates.
+            candidate: the state of this process in the election.
+            writes: blocks writes while this process does not lead.
+            rng: randomises the times of attempts.
             sleep: waits for a number of seconds.
         """
         self._leases = leases
@@ -221,11 +227,11 @@ class LeaseElector:
 
     @property
     def is_leading(self) -> bool:
-        """Whether this process may write now."""
+        """Whether writes of this process may begin now."""
         return self._candidate.compute_leading_seconds_left() > 0
 
     def overdue_seconds(self) -> float:
-        """Return for how many seconds this process has failed to notice the loss of its lease."""
+        """Return the seconds for which this process has failed to notice the loss of its lease."""
         return self._candidate.compute_overdue_seconds()
 
     async def acquire(self) -> None:
@@ -239,7 +245,7 @@ class LeaseElector:
         )
 
     async def renew(self) -> None:
-        """Renew the lease; return when it is lost, and with it the right to write."""
+        """Renew the lease until it is lost; return when writes may no longer begin."""
         while left_seconds := self._candidate.compute_leading_seconds_left():
             await self._sleep(min(self._times.retry_period_seconds, left_seconds))
             await self._retry_within(
@@ -251,7 +257,7 @@ class LeaseElector:
         _log.warning("lost the lease %s", self._leases.namespaced_name)
 
     async def release(self) -> None:
-        """Release the lease for the next leader; no write may begin any more."""
+        """Close the write fence and release the lease for the next leader."""
         self._writes.close()
         try:
             if not await self._try_release():
@@ -261,19 +267,19 @@ class LeaseElector:
             _log.warning("the lease %s was not released: %s", self._leases.namespaced_name, error)
 
     async def _try_release(self) -> bool:
-        """Try to release the lease; return False if it has changed and must be read first."""
+        """Try to release the lease; return False if it has changed and must be read again."""
         record, stored = self._candidate.build_release_record(), self._candidate.stored_lease
         if record is None or stored is None:
             return True
         try:
             self._candidate.observe_lease(await self._leases.replace(stored, record))
-        except errors.ConflictError:  # a renewal was written, but its answer was lost
+        except errors.ConflictError:  # the server has a renewal whose answer was lost
             return False
         _log.info("released the lease %s", self._leases.namespaced_name)
         return True
 
     async def _try_to_lead(self) -> bool:
-        """Try to get or keep the lease; return whether that certainly succeeded."""
+        """Try to acquire or renew the lease; return whether that certainly succeeded."""
         try:
             if self.is_leading and await self._write_lease():
                 return True
@@ -286,7 +292,7 @@ class LeaseElector:
         return is_written
 
     async def _write_lease(self) -> bool:
-        """Write the lease if the rules permit it; return False if another process has it."""
+        """Write the lease if the rules permit it; return False if another process holds it."""
         candidate = self._candidate
         record, stored = candidate.build_acquisition_record(), candidate.stored_lease
         if record is None:
@@ -304,7 +310,7 @@ class LeaseElector:
         return True
 
     async def _retry_within(self, seconds: float, attempt: Coroutine[None, None, bool]) -> None:
-        """Run `attempt`, and cancel it after `seconds`."""
+        """Run `attempt` and cancel it after `seconds`."""
         # A call that hangs must not delay stepping down, so the attempt runs in its own task.
         trying = asyncio.create_task(attempt)
         alarm = asyncio.ensure_future(self._sleep(seconds))
@@ -318,7 +324,7 @@ class LeaseElector:
             await asyncio.gather(trying, alarm, return_exceptions=True)
 
     def _log_first_failure(self, error: errors.KubeError) -> None:
-        """Log a failure unless the previous one was of the same kind: attempts are frequent."""
+        """Log a failure unless the previous failure was of the same kind: attempts are frequent."""
         kind = getattr(error, "reason", type(error).__name__)
         if kind != self._newest_failure:
             self._newest_failure = kind

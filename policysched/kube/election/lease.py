@@ -1,8 +1,8 @@
-"""A Lease (coordination.k8s.io/v1) that names the leader: read, create, replace.
+"""Read, create and replace the Lease (coordination.k8s.io/v1) that names the leader.
 
-This module knows only the fields of leader election; all other fields are written back as they were
-read. Every write names the resource version that it replaces. Therefore the server refuses (409)
-one of two concurrent writes, and any write that arrives too late.
+Only the fields of leader election change; all other fields are written back as read. Every write
+contains the resource version that it replaces. Therefore the server refuses (409) one of two
+concurrent writes, and any write that arrives too late.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from policysched.kube.http import client
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class LeaderElectionRecord:
-    """The leader (`tools/leaderelection/resourcelock/interface.go`, LeaderElectionRecord).
+    """The election record of a Lease (`tools/leaderelection/resourcelock/interface.go`).
 
     Attributes:
         holder: identity of the leader, or "" for none.
-        duration_seconds: how long after a change other candidates must not take the lease.
-        acquired_at, renewed_at: times of the leader's wall clock, for people.
+        duration_seconds: time after a change in which other candidates must not take the lease.
+        acquired_at, renewed_at: times of the leader's wall clock, only for people.
         transitions: number of changes of the holder.
     """
 
@@ -64,9 +64,10 @@ class LeaseStore:
     def __init__(
         self, api: client.ApiClient, namespace: str, name: str, *, timeout_seconds: float
     ) -> None:
-        """Use `api`, which must not be fenced by this lease.
+        """Use `api`, whose write fence must not depend on this lease.
 
-        Each call takes `timeout_seconds` at most and is made once, because the elector repeats it.
+        Each call takes at most `timeout_seconds` and is not repeated, because the elector repeats
+        it.
         """
         self._api = api
         self._meta = {"namespace": namespace, "name": name}
@@ -84,7 +85,7 @@ class LeaseStore:
         """Return the lease, or None if it does not exist.
 
         Raises:
-            KubeError: it could not be read.
+            KubeError: the lease could not be read.
         """
         try:
             return _decode_lease(
@@ -98,7 +99,7 @@ class LeaseStore:
 
         Raises:
             ConflictError: another process has created it.
-            KubeError: it was not created, or the outcome is unknown.
+            KubeError: the lease was not created, or the outcome is unknown.
         """
         content = {
             "apiVersion": "coordination.k8s.io/v1",
@@ -109,11 +110,11 @@ class LeaseStore:
         return await self._send_lease("POST", self._path, content)
 
     async def replace(self, stored: StoredLease, record: LeaderElectionRecord) -> StoredLease:
-        """Write the record into a lease that has not changed since it was read.
+        """Write the record into a lease that has not changed since `stored` was read.
 
         Raises:
-            ConflictError: it has changed.
-            KubeError: it was not written, or the outcome is unknown.
+            ConflictError: the lease has changed.
+            KubeError: the lease was not written, or the outcome is unknown.
         """
         spec = (stored.content.get("spec") or {}) | _make_lease_spec(record)
         return await self._send_lease("PUT", self._lease_path, stored.content | {"spec": spec})
@@ -128,12 +129,13 @@ class LeaseStore:
 
 
 def format_micro_time(time: datetime.datetime) -> str:
-    """Return metav1.MicroTime, the format of times in a Lease: RFC 3339 with microseconds."""
+    """Format `time` as metav1.MicroTime, RFC 3339 with microseconds, as in a Lease."""
     utc = time.astimezone(datetime.UTC)
     return utc.isoformat(timespec="microseconds").replace("+00:00", "Z")
 
 
 def _decode_lease(body: bytes) -> StoredLease:
+    """Decode a Lease; absent fields become empty or zero."""
     try:
         content = msgspec.json.decode(body, type=dict[str, Any])
         spec = msgspec.convert(content.get("spec") or {}, _LeaseSpec)
@@ -150,10 +152,9 @@ def _decode_lease(body: bytes) -> StoredLease:
 
 
 def _make_lease_spec(record: LeaderElectionRecord) -> dict[str, Any]:
-    """Return the fields of the Lease that this process writes.
+    """Return the fields of the Lease's spec that this process writes.
 
-    `preferredHolder` and `strategy` belong to elections that the server coordinates, not to this
-    one.
+    `preferredHolder` and `strategy` belong to elections that the server coordinates.
     """
     return {
         "holderIdentity": record.holder,

@@ -1,1 +1,1 @@
-"""Kubernetes events: formats, the counting of equal events, and the recorder that writes them."""
+"""Record Kubernetes events, count equal events, and write them in either API's format."""

@@ -1,7 +1,7 @@
-"""Formats of events: events.k8s.io/v1, or the older core/v1.
+"""Formats of events: events.k8s.io/v1 and the older core/v1.
 
-The API server keeps one object for both. Only core/v1 can set the field `source`, which names the
-reporting component; events.k8s.io/v1 names it in `reportingController` alone.
+The API server stores one object for both. Only core/v1 can set the field `source`, which names the
+reporting component; in events.k8s.io/v1 only `reportingController` names it.
 """
 
 from __future__ import annotations
@@ -15,19 +15,19 @@ from policysched.kube.events import event_series
 from policysched.kube.writing import paths, status_patch
 
 WORD_LIMIT = 128
-"""Limit of reason, action and reportingInstance (pkg/apis/core/validation/events.go)."""
+"""Length limit of reason, action and reportingInstance (pkg/apis/core/validation/events.go)."""
 
 _DEFAULT_NAMESPACE = "default"
-"""Namespace of events about objects without one (client-go, tools/record)."""
+"""Namespace of events about objects without a namespace (client-go, tools/record)."""
 
 _encoder = msgspec.json.Encoder()
 
 
 class EventFormat(Protocol):
-    """A format in which events are written.
+    """Serialises events for one version of the events API.
 
     Attributes:
-        note_limit_bytes: longer notes are cut.
+        note_limit_bytes: longer notes are truncated.
         controller: the reporting controller of events about objects that are not pods.
     """
 
@@ -35,11 +35,11 @@ class EventFormat(Protocol):
     controller: str
 
     def make_event_post_request(self, event: event_series.CountedEvent) -> tuple[str, bytes]:
-        """Return the path for posting a new event, and its body."""
+        """Return the path and the body of the POST that creates an event."""
         ...
 
     def make_event_count_patch_request(self, event: event_series.CountedEvent) -> tuple[str, bytes]:
-        """Return the path of an event, and a merge patch that updates its count."""
+        """Return the event's path and a merge patch that updates its count."""
         ...
 
 
@@ -82,7 +82,7 @@ class EventsV1Format:
     controller = "policysched"
 
     def __init__(self, instance: str) -> None:
-        """Set the reporting instance, which names this process, such as `policysched-<host>`."""
+        """Report events as `instance`, the name of this process, such as `policysched-<host>`."""
         self._instance = instance[:WORD_LIMIT]
 
     def make_event_post_request(self, event: event_series.CountedEvent) -> tuple[str, bytes]:
@@ -140,10 +140,10 @@ class CoreV1EventFormat:
     """core/v1, as in Karmada (client-go, tools/record/event.go)."""
 
     note_limit_bytes = 32 * 1024
-    """The API limits only the whole object, by the limit of etcd."""
+    """The API has no limit for notes; only etcd limits the size of the whole object."""
 
     def __init__(self, controller: str) -> None:
-        """Set the reporting component."""
+        """Report events as the component `controller`."""
         self.controller = controller
 
     def make_event_post_request(self, event: event_series.CountedEvent) -> tuple[str, bytes]:
@@ -172,5 +172,5 @@ class CoreV1EventFormat:
 
 
 def format_micro_time(time: datetime.datetime) -> str:
-    """Return metav1.MicroTime: RFC 3339 with microseconds."""
+    """Format `time` as metav1.MicroTime: RFC 3339 with microseconds."""
     return time.astimezone(datetime.UTC).isoformat(timespec="microseconds")

@@ -1,8 +1,9 @@
-"""Record Kubernetes events, nearly all about pods, and write them in the background.
+"""Record Kubernetes events, most of them about pods, and write them in the background.
 
-`record` only queues an event; `run` writes. Events of one pod are written in order, those of
-different pods concurrently (LANES; each pod uses one of them). If more than QUEUE_LIMIT events
-wait, new ones are dropped and counted. Equal events become one with a count, see `event_series`.
+`record` only queues an event; `run` writes the queue. Events about one pod are written in order,
+events about different pods concurrently (in LANES queues; each pod uses one of them). If
+QUEUE_LIMIT events wait, new events are dropped and counted. Equal events become one event with a
+count; see `event_series`.
 """
 
 from __future__ import annotations
@@ -32,25 +33,25 @@ _SYSTEM_NAMESPACE = "kube-system"
 _CLUSTER = event_series.InvolvedObject(
     _SYSTEM_NAMESPACE, _SYSTEM_NAMESPACE, uid="", resource_version="", kind="Namespace"
 )
-_POD_NAME_LIMIT = 230  # of 253 for the event's name; the time takes the rest
+_POD_NAME_LIMIT = 230  # of the 253 characters of an event's name; the time uses the rest
 
 _LOOK_SECONDS = 30.0
-"""Period of the search for series that have ended; each pod uses a kilobyte until then."""
+"""Interval between searches for ended series; a series uses about a kilobyte until then."""
 
 _TELL_AGAIN_SECONDS = 300.0
-"""Minimum between two log lines about failed writes of the same cause."""
+"""Minimum interval between two log messages about failed writes with the same cause."""
 
 WRITE_POLICY = client.CallRetryPolicy(timeout_seconds=15.0, max_attempts=12)
-"""As many attempts as in client-go (maxTriesPerEvent). A repeated POST does not write twice,
+"""As many attempts as client-go (maxTriesPerEvent). A repeated POST does not create a second event,
 because the event has a name."""
 
 
 class ApiEventRecorder:
-    """Writes events through the API server.
+    """Queues events and writes them to the API server.
 
     Attributes:
         dropped: number of events dropped because the queue was full.
-        failed: number of writes that were given up.
+        failed: number of writes abandoned after a failure.
     """
 
     def __init__(
@@ -66,13 +67,13 @@ class ApiEventRecorder:
         """Create a recorder that writes nothing until `run` is called.
 
         Args:
-            api: the client.
-            clock: provides the times of events.
-            instance: names this process among several equal ones, such as `policysched-<host>`;
-                core/v1 does not contain it.
+            api: sends the writes.
+            clock: its wall clock provides the times of events.
+            instance: names this process among its replicas, such as `policysched-<host>`; core/v1
+                does not contain it.
             form: the format of events; None for events.k8s.io/v1.
-            sleep: waits between two searches for series that have ended.
-            queue_limit: how many events may wait.
+            sleep: waits between two searches for ended series.
+            queue_limit: maximum number of waiting events.
         """
         self.dropped = 0
         self.failed = 0
@@ -86,11 +87,11 @@ class ApiEventRecorder:
         self._lanes: tuple[asyncio.Queue[event_series.CountedEvent], ...] = tuple(
             asyncio.Queue() for _ in range(LANES)
         )
-        self._told_at: dict[str, datetime.datetime] = {}  # when failures of a kind were last logged
+        self._told_at: dict[str, datetime.datetime] = {}  # last log of each kind
 
     @property
     def waiting_count(self) -> int:
-        """Return how many events wait to be written."""
+        """Return the number of events that wait to be written."""
         return sum(lane.qsize() for lane in self._lanes)
 
     def record(  # noqa: PLR0913 - the fields of an event
@@ -106,17 +107,17 @@ class ApiEventRecorder:
     ) -> None:
         """Queue an event about `pod`; never blocks.
 
-        Events of type Normal are not counted, because each occurs once for a pod; remembering one
-        for each bound pod would take memory for minutes.
+        Repeated Normal events are not counted, because each occurs once for a pod; remembering one
+        for each bound pod would use memory for minutes.
 
         Args:
             pod: the pod that the event is about.
             event_type: its value is `Normal` or `Warning`.
             reason: the cause, in one word.
             action: the attempted action, in one word.
-            note: one sentence, cut at the limit of the format.
+            note: one sentence, truncated at the limit of the format.
             reporting_controller: the scheduler's name.
-            equal_by: compared with that of earlier events, instead of the note.
+            equal_by: replaces the note in comparisons with earlier events.
         """
         meta = pod.pod.metadata
         about = event_series.InvolvedObject(
@@ -150,9 +151,9 @@ class ApiEventRecorder:
     def record_event_without_object(
         self, event_type: str, reason: str, action: str, note: str
     ) -> None:
-        """Queue an event that is about no object of the cluster; never blocks.
+        """Queue an event that is not about an object of the cluster; never blocks.
 
-        Every event must name an object; this one names the namespace `kube-system`.
+        Every event must name an object, so this event names the namespace `kube-system`.
         """
         self.record_object_event(_CLUSTER, event_type, reason, action, note)
 
@@ -162,7 +163,7 @@ class ApiEventRecorder:
         text: tuple[str, str, str, str, str],
         compared: tuple[str, ...],
     ) -> None:
-        """Queue an event, or count an earlier one that is equal in `compared`."""
+        """Queue an event, or count an earlier event with the same `compared` values."""
         now = self._clock.now()
         key = (about.kind, about.namespace, about.name, about.uid, compared)
         event = self._series.count_repeated_event(key, now)
@@ -183,14 +184,14 @@ class ApiEventRecorder:
         raise AssertionError  # the tasks do not return
 
     async def flush(self) -> None:
-        """Return when all events queued so far are written or given up; `run` must be running."""
+        """Wait until all events queued so far are written or abandoned; `run` must be running."""
         for lane in self._lanes:
             await lane.join()
 
     def _enqueue_new_event(
         self, about: event_series.InvolvedObject, text: tuple[str, str, str, str, str]
     ) -> event_series.CountedEvent | None:
-        """Queue an event that occurs for the first time; return None if the queue is full."""
+        """Queue a new event; return None if the queue is full."""
         if self.waiting_count >= self._queue_limit:
             self.dropped += 1
             return None
@@ -203,7 +204,7 @@ class ApiEventRecorder:
     def _enqueue_event(self, event: event_series.CountedEvent) -> None:
         if not event.is_waiting:
             event.is_waiting = True
-            # Events of one object use the same lane, which keeps their order.
+            # All events about one object use the same lane, which preserves their order.
             self._lanes[hash(event.pod.uid) % LANES].put_nowait(event)
 
     def _enqueue_final_count(self, event: event_series.CountedEvent | None) -> None:
@@ -218,6 +219,7 @@ class ApiEventRecorder:
                 self._enqueue_final_count(event)
 
     async def _write_lane(self, lane: asyncio.Queue[event_series.CountedEvent]) -> NoReturn:
+        """Write the events of one lane in order; a failure abandons only its own event."""
         while True:
             event = await lane.get()
             event.is_waiting = False
@@ -231,7 +233,7 @@ class ApiEventRecorder:
                 lane.task_done()
 
     async def _write_event(self, event: event_series.CountedEvent) -> None:
-        """Create the event on the server, or update its count."""
+        """Create the event on the server or update its count."""
         count = event.count
         if event.written_count == 0 or not await self._patch_event_count(event):
             await self._post_event(event)
@@ -240,7 +242,7 @@ class ApiEventRecorder:
 
     async def _post_event(self, event: event_series.CountedEvent) -> None:
         path, body = self._form.make_event_post_request(event)
-        with contextlib.suppress(errors.ConflictError):  # an earlier attempt has arrived
+        with contextlib.suppress(errors.ConflictError):  # an earlier attempt created the event
             await self._api.send_request("POST", path, body, policy=WRITE_POLICY)
 
     async def _patch_event_count(self, event: event_series.CountedEvent) -> bool:
@@ -255,19 +257,20 @@ class ApiEventRecorder:
         return True
 
     def _make_event_name(self, pod_name: str, now: datetime.datetime) -> str:
-        """Return `<pod>.<nanoseconds in hex>` as client-go; a counter replaces the nanoseconds.
+        """Return `<pod>.<nanoseconds in hex>`, as in client-go.
 
-        The clock has microseconds; the counter makes names of the same microsecond different.
+        The clock has a resolution of microseconds; a counter supplies the last three digits, so
+        that events of the same microsecond have different names.
         """
         microseconds = round(now.timestamp() * 1_000_000)
         unique = microseconds * 1000 + next(self._numbers) % 1000
         return f"{pod_name[:_POD_NAME_LIMIT].rstrip('-.')}.{unique:x}"
 
     def _count_and_log_failure(self, error: errors.KubeError) -> None:
-        """Count a failure; log each kind of failure at most every _TELL_AGAIN_SECONDS.
+        """Count a failure; log each kind of failure at most once in _TELL_AGAIN_SECONDS.
 
-        The write of other events may succeed meanwhile, for example while one namespace is being
-        deleted.
+        Writes of other events can succeed between failures, for example while only one namespace is
+        being deleted.
         """
         self.failed += 1
         kind = getattr(error, "reason", type(error).__name__)
@@ -278,9 +281,9 @@ class ApiEventRecorder:
             _logger.warning("events are not written: %s", error)
 
     def _truncate_note(self, note: str) -> str:
-        """Return the note, cut and with an ellipsis if it exceeds the limit of the format."""
+        """Return the note, truncated with an ellipsis if it exceeds the limit of the format."""
         limit_bytes = self._form.note_limit_bytes
-        if len(note) <= limit_bytes // 4:  # no character is longer than four bytes
+        if len(note) <= limit_bytes // 4:  # a character has at most four bytes
             return note
         encoded = note.encode()
         if len(encoded) <= limit_bytes:

@@ -1,7 +1,7 @@
-"""Count equal events, so that the server stores one event with a count for all of them.
+"""Count equal events, so that the server stores one event with a count.
 
-Source: client-go, tools/events/event_broadcaster.go. Unlike in client-go, events that differ
-only in their notes are not equal: the note about a pod that fits nowhere is the new information.
+Source: client-go, tools/events/event_broadcaster.go. Unlike in client-go, events with different
+notes are not equal, because only the note shows why an unschedulable pod now fits on no node.
 """
 
 from __future__ import annotations
@@ -14,17 +14,17 @@ from collections.abc import Hashable
 import msgspec
 
 FINISH = datetime.timedelta(minutes=6)
-"""An event that recurs after a longer pause starts a new series (finishTime)."""
+"""An event that recurs after a longer pause starts a new series (client-go, finishTime)."""
 
 REFRESH = datetime.timedelta(minutes=5)
 """Minimum interval between two updates of a running series on the server."""
 
 LIMIT = 8192
-"""Limit of remembered events; those that occurred least recently are forgotten first."""
+"""Limit of remembered events; the least recently repeated event is forgotten first."""
 
 
 class InvolvedObject(msgspec.Struct, frozen=True, rename="camel"):
-    """The object that an event is about: its `regarding`."""
+    """The object that an event is about: the event's field `regarding`."""
 
     namespace: str
     name: str
@@ -36,18 +36,18 @@ class InvolvedObject(msgspec.Struct, frozen=True, rename="camel"):
 
 @dataclasses.dataclass(slots=True, eq=False)
 class CountedEvent:
-    """An event, and how often it has occurred.
+    """An event and its number of occurrences.
 
     Attributes:
         name: name of the event object.
-        pod: the object that the event is about.
+        pod: the object that the event is about, usually a pod.
         text: event type, reason, action, note, reporting controller.
         first_at: time of the first occurrence.
-        last_at: time of the newest occurrence.
+        last_at: time of the last occurrence.
         count: number of occurrences.
-        written_count: the count on the server, 0 if the server has no such event.
+        written_count: the count on the server, or 0 before the event is created there.
         written_at: time of the last write to the server.
-        is_waiting: whether it is in a queue to be written.
+        is_waiting: whether the event is in a queue to be written.
     """
 
     name: str
@@ -73,15 +73,15 @@ class CountedEvent:
 
 
 class RecentEvents:
-    """The events of the last minutes, by the key that makes them equal."""
+    """The events of the last minutes, keyed by the values that equal events share."""
 
     def __init__(self, limit: int = LIMIT) -> None:
         self._limit = limit
-        # Ordered by the newest occurrence.
+        # Ordered by the last occurrence, oldest first.
         self._events: collections.OrderedDict[Hashable, CountedEvent] = collections.OrderedDict()
 
     def count_repeated_event(self, key: Hashable, now: datetime.datetime) -> CountedEvent | None:
-        """Count an event that occurs again and return it; None if it is a new one."""
+        """Count a repeated event and return it; return None for a new event."""
         event = self._events.get(key)
         if event is None or now - event.last_at >= FINISH:
             return None
@@ -91,7 +91,7 @@ class RecentEvents:
         return event
 
     def add_event(self, key: Hashable, event: CountedEvent) -> CountedEvent | None:
-        """Remember a new event; return the event that is forgotten for it, if any."""
+        """Remember a new event; return the event forgotten to make room for it, if any."""
         forgotten = self._events.pop(key, None)
         self._events[key] = event
         if len(self._events) > self._limit:
@@ -99,7 +99,7 @@ class RecentEvents:
         return forgotten
 
     def pop_idle_events(self, now: datetime.datetime) -> list[CountedEvent]:
-        """Forget and return the events that have not occurred for the duration FINISH."""
+        """Forget and return the events that have not recurred within FINISH."""
         finished = []
         for key, event in list(self._events.items()):
             if now - event.last_at < FINISH:

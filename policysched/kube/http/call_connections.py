@@ -1,9 +1,9 @@
-"""HTTP/1.1 connections for calls, which are short and many: bindings, events, conditions.
+"""HTTP/1.1 connections for frequent short calls: bindings, events, conditions.
 
 Each connection serves one call at a time: a request is one write, an answer usually one read.
-aiohttp takes 2.9 times the CPU (103 µs instead of 35 for a call, `python -m benchmarks calls`), and
-a pod needs at least two calls. `client` uses aiohttp if CPU does not matter: for watches and
-through proxies (docs/decisions/0012-connections-for-calls.md).
+aiohttp uses 2.9 times the CPU time (103 µs instead of 35 µs for a call, `python -m benchmarks
+calls`), and a pod needs at least two calls. `client` uses aiohttp for watches and proxies, where
+CPU time does not matter (docs/decisions/0012-connections-for-calls.md).
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ CONNECT_TIMEOUT_SECONDS = 10.0
 KEEPALIVE_SECONDS = 60.0
 """Shorter than the 90 s after which kube-apiserver closes an idle connection (net/http server)."""
 
-_FIRST_FINAL_STATUS = 200  # lower codes announce another answer
+_FIRST_FINAL_STATUS = 200  # lower codes precede the final answer
 
 _READ_BYTES = 64 * 1024
-"""Limit of one read: four records of TLS (RFC 8446, 5.1)."""
+"""Limit of one read: four TLS records (RFC 8446, section 5.1)."""
 
 
 class NoConnectionError(OSError):
-    """No connection could be opened, so nothing was sent."""
+    """No connection could be opened; nothing was sent."""
 
 
 class ApiServerResponse(NamedTuple):
@@ -57,10 +57,10 @@ class CallConnections:
         limit: int,
         unacknowledged_seconds: float | None,
     ) -> None:
-        """Create the pool without opening a connection.
+        """Create an empty pool.
 
         Args:
-            connection: the server's settings; its proxy is not used.
+            connection: the settings of the server; the proxy is ignored.
             limit: maximum number of connections; further calls wait for a free one.
             unacknowledged_seconds: how long sent bytes may stay unacknowledged, or None for the
                 limit of `sockets`.
@@ -88,7 +88,7 @@ class CallConnections:
             path: path and query, encoded.
             headers: lines that end with CR LF, without `Host` and `Content-Length`.
             body: the body of the request.
-            look: called right before the bytes are sent; if it raises, nothing is sent.
+            look: called immediately before the bytes are sent; if it raises, nothing is sent.
 
         Raises:
             NoConnectionError: nothing was sent.
@@ -108,18 +108,18 @@ class CallConnections:
                 self._keep_connection(connection)
 
     def close(self) -> None:
-        """Close all idle connections; those in use are closed when their calls end."""
+        """Close all idle connections; connections in use are closed when their calls end."""
         self._is_closed = True
         while self._idle:
             self._idle.pop().close()
 
     def _take_kept_connection(self) -> _CallConnection | None:
-        """Return the most recently used connection that is still open, or None."""
+        """Return the most recently used idle connection that is still open, or None."""
         oldest_seconds = asyncio.get_running_loop().time() - KEEPALIVE_SECONDS
         while self._idle and self._idle[0].idle_since_seconds < oldest_seconds:
             self._idle.popleft().close()
         while self._idle:
-            # Use the newest first, so that connections beyond the current need grow old and are
+            # Use the newest connection first, so that surplus connections become idle and are
             # closed.
             connection = self._idle.pop()
             if connection.is_open:
@@ -134,6 +134,7 @@ class CallConnections:
             connection.close()
 
     async def _open_connection(self) -> _CallConnection:
+        """Open a connection with TCP keepalive, and with TLS if the server uses it."""
         try:
             async with asyncio.timeout(CONNECT_TIMEOUT_SECONDS):
                 transport, made = await asyncio.get_running_loop().create_connection(
@@ -154,17 +155,17 @@ class CallConnections:
 
 
 class _CallConnection(asyncio.BufferedProtocol):
-    """One connection.
+    """One connection, with the HTTP parser of its answers.
 
-    A protocol without its own buffer makes asyncio's TLS allocate two of 256 KiB for each answer,
-    which costs more than the rest of a call (see `malloc_tuning.py`).
+    For a protocol without its own buffer, asyncio's TLS allocates two buffers of 256 KiB for each
+    answer, which costs more than the rest of a call (see `malloc_tuning.py`).
 
     Attributes:
-        idle_since_seconds: time of the event loop.
+        idle_since_seconds: when the last call ended, by the clock of the event loop.
     """
 
     def __init__(self, read_buffer: memoryview) -> None:
-        """Read into a buffer that all connections of a loop share: it is empty between reads."""
+        """Use `read_buffer`, which all connections of a loop share: it is empty between reads."""
         self.idle_since_seconds = 0.0
         self._read_buffer = read_buffer
         self._transport: asyncio.Transport | None = None
@@ -188,7 +189,7 @@ class _CallConnection(asyncio.BufferedProtocol):
         """Send a request; the future receives its answer.
 
         Raises:
-            ConnectionResetError: the connection is closed already.
+            ConnectionResetError: the connection is already closed.
         """
         if self._transport is None or self._transport.is_closing():
             raise ConnectionResetError("the server has closed it")
@@ -197,7 +198,7 @@ class _CallConnection(asyncio.BufferedProtocol):
         return self._answer
 
     def close(self) -> None:
-        """Close at once, without the closing handshake of TLS, whose result is not needed."""
+        """Close immediately, without the closing handshake of TLS, which is not needed."""
         if self._transport is not None:
             self._transport.abort()
 
@@ -211,7 +212,7 @@ class _CallConnection(asyncio.BufferedProtocol):
     # --- called by the transport ------------------------------------------------------------------
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Start with a connected transport."""
+        """Store the connected transport."""
         self._transport = cast("asyncio.Transport", transport)
 
     def get_buffer(self, sizehint: int) -> memoryview:

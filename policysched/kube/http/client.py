@@ -1,17 +1,17 @@
-"""Requests to one API server: bytes in, bytes out, over kept connections.
+"""Send requests to one API server over persistent connections; bodies are bytes.
 
     async with client.ApiClient(connection, rng=rng) as api:
         body = await api.send_request("GET", "/api/v1/nodes/node-1")
 
-A call is repeated, with growing and jittered pauses, if repeating it is safe: always after 429 (the
-server did not process it) and if no connection was opened; after 5xx and lost answers only if the
-policy of the call declares it idempotent. A 401 leads to one more attempt with another credential,
-if there is one. Requests are limited by the server's API priority and fairness; a
-`rate_limit.TokenBucket` adds a limit on this side. With a `fence.WriteFence`, requests other than
-GET are sent only while this process may write, and end before another process may write.
+A call is repeated, with growing and jittered pauses, if that is safe: always after 429 (the server
+did not process it) and if no connection was opened; after 5xx and lost answers only if the call's
+policy declares it idempotent. A 401 causes one more attempt if another credential is available. The
+server limits requests by API priority and fairness; a `rate_limit.TokenBucket` adds a client-side
+limit. With a `fence.WriteFence`, requests other than GET are sent only while this process may
+write, and end before another process may write.
 
-Calls have connections of their own (`call_connections`), which take a third of the CPU of aiohttp;
-streams, and all requests through a proxy, use aiohttp.
+Calls use the connections of `call_connections`, which need a third of aiohttp's CPU time; streams,
+and all requests through a proxy, use aiohttp.
 """
 
 from __future__ import annotations
@@ -48,9 +48,9 @@ STRATEGIC_MERGE_PATCH = "application/strategic-merge-patch+json"
 
 BACKOFF = backoff.Backoff(first_seconds=0.1, max_seconds=10.0)
 MAX_RETRY_AFTER_SECONDS = 60.0
-"""Limit of the pause that a server requests; after it the call is repeated anyway."""
+"""Upper limit of the pause that a server requests before the call is repeated."""
 
-_FIRST_FAILURE_STATUS = 300  # redirects fail too: a credential must not reach another server
+_FIRST_FAILURE_STATUS = 300  # redirects fail: a credential must not reach another server
 
 Sleep = Callable[[float], Awaitable[None]]
 T = TypeVar("T")
@@ -62,8 +62,8 @@ class CallRetryPolicy:
 
     Attributes:
         timeout_seconds: limit of one attempt, from waiting for a connection to the last byte.
-        max_attempts: limit of attempts.
-        is_idempotent: whether making the call twice has the same effect as making it once.
+        max_attempts: maximum number of attempts.
+        is_idempotent: whether two calls have the same effect as one call.
     """
 
     timeout_seconds: float = 30.0
@@ -84,7 +84,7 @@ class _ApiCall(NamedTuple):
 
 
 class ApiClient:
-    """One user's connections to one API server; an asynchronous context manager.
+    """Connections of one user to one API server; an asynchronous context manager.
 
     Attributes:
         stats: counts and durations of requests.
@@ -103,8 +103,8 @@ class ApiClient:
         """Create a client; connections are opened on demand.
 
         Args:
-            connection: server, credentials and proxy.
-            rng: spreads the pauses between attempts.
+            connection: settings of the server, the credentials and the proxy.
+            rng: randomises the pauses between attempts.
             sleep: waits for a number of seconds.
             max_connections: maximum number of connections; further calls wait for a free one. Each
                 watch holds one.
@@ -125,7 +125,7 @@ class ApiClient:
         self.stats = request_stats.RequestStats()
 
     async def __aenter__(self) -> Self:
-        """Open the client; a closed one may be opened again."""
+        """Open the client; a closed client can be opened again."""
         self._open_connections()
         return self
 
@@ -161,7 +161,7 @@ class ApiClient:
         Raises:
             ApiError: the server refused the last attempt.
             TransportError: the last attempt got no answer.
-            FencedWriteError: this process may not write any more; the last attempt was not sent.
+            FencedWriteError: this process must no longer write; the last attempt was not sent.
         """
         call = _ApiCall(method, path, body, content_type, policy.timeout_seconds)
         failures = 0
@@ -177,7 +177,7 @@ class ApiClient:
             await self._sleep(wait_seconds)
 
     async def pause_between_attempts(self, failures: int) -> None:
-        """Wait as between two attempts of a call, after `failures` failures in a row."""
+        """Wait as long as a call waits after `failures` failures in a row."""
         await self._sleep(BACKOFF.compute_wait_seconds(failures, self._rng))
 
     @contextlib.asynccontextmanager
@@ -191,9 +191,9 @@ class ApiClient:
             stall_seconds: how long the server may be silent.
 
         Raises:
-            ApiError: the server refused.
-            StalledStreamError: the stream began, and was then silent for too long.
-            TransportError: the stream did not begin, or was cut.
+            ApiError: the server refused the request.
+            StalledStreamError: the stream began, and then received no data for too long.
+            TransportError: the stream did not begin, or was cut off.
         """
         call = _ApiCall("GET", path, b"", JSON, None, stall_seconds)
         await self._wait_for_rate_limit()
@@ -210,7 +210,7 @@ class ApiClient:
                 await self._sleep(wait_seconds)
 
     async def _send_authorized(self, send: Callable[[_ApiCall], Awaitable[T]], call: _ApiCall) -> T:
-        """Send the call; if the credential is refused, repeat it with another."""
+        """Send the call; if the server rejects the credential, retry with another credential."""
         if self._credentials.is_renewal_due():
             await self._credentials.renew_credential()
         await self._drop_old_certificate_connections()
@@ -224,7 +224,7 @@ class ApiClient:
         return await send(call)
 
     async def _exchange_call(self, call: _ApiCall) -> bytes:
-        """Return the body of the answer, unless it is a failure."""
+        """Send the call once and return the body of a successful answer."""
         if self._calls is None:
             return await self._read_response(await self._send_call(call), call)
         return await self._exchange_directly(call, self._calls)
@@ -232,6 +232,7 @@ class ApiClient:
     async def _exchange_directly(
         self, call: _ApiCall, calls: call_connections.CallConnections
     ) -> bytes:
+        """Send a call once over a connection of `call_connections`."""
         look: Callable[[], object] | None = None
         if self._fence is not None and call.method != "GET":
             call = _limit_call_time(call, self._fence.compute_allowed_write_seconds())
@@ -252,6 +253,7 @@ class ApiClient:
         raise errors.from_response(answer.status, answer.body, answer.retry_after)
 
     async def _send_call(self, call: _ApiCall) -> aiohttp.ClientResponse:
+        """Send a request once through aiohttp; return the response with its body unread."""
         if self._fence is not None and call.method != "GET":
             call = _limit_call_time(call, self._fence.compute_allowed_write_seconds())
         session = self._get_open_session()
@@ -295,6 +297,7 @@ class ApiClient:
     async def _iterate_chunks(
         self, response: aiohttp.ClientResponse, call: _ApiCall
     ) -> AsyncIterator[bytes]:
+        """Yield the chunks of a stream; convert exceptions of aiohttp."""
         try:
             async for chunk in response.content.iter_any():
                 yield chunk
@@ -307,7 +310,7 @@ class ApiClient:
     def _compute_retry_seconds(
         self, error: errors.KubeError, failures: int, policy: CallRetryPolicy
     ) -> float | None:
-        """Return how long to wait before the next attempt, or None if there must be none."""
+        """Return the pause before the next attempt, or None to give up."""
         wait_seconds = BACKOFF.compute_wait_seconds(failures, self._rng)
         match error:
             case errors.CertificateError():
@@ -339,7 +342,7 @@ class ApiClient:
         await old.close()
 
     def _open_connections(self) -> None:
-        """Prepare connections for calls and streams; through a proxy aiohttp makes both."""
+        """Create the connections for calls and streams; through a proxy, aiohttp serves both."""
         self._session = self._make_session()
         if self._connection.proxy is None:
             self._calls = call_connections.CallConnections(
@@ -350,6 +353,7 @@ class ApiClient:
         return None if self._fence is None else self._fence.last_writes_seconds
 
     def _make_session(self) -> aiohttp.ClientSession:
+        """Create the aiohttp session, with keepalive sockets and the check of the fence."""
         context = self._connection.ssl_context
         connector = aiohttp.TCPConnector(
             ssl=True if context is None else context,
@@ -376,7 +380,7 @@ class ApiClient:
 
 
 def _limit_call_time(call: _ApiCall, limit_seconds: float) -> _ApiCall:
-    """Return the call with a time limit, also for the server (`timeout`, a Go duration)."""
+    """Return the call with a time limit for the client and, in `timeout`, for the server."""
     seconds = min(limit_seconds, call.timeout_seconds or limit_seconds)
     sign = "&" if "?" in call.path else "?"
     return call._replace(path=f"{call.path}{sign}timeout={seconds:.3f}s", timeout_seconds=seconds)
@@ -387,15 +391,14 @@ def _make_timeout(call: _ApiCall) -> aiohttp.ClientTimeout:
         total=call.timeout_seconds,
         sock_connect=call_connections.CONNECT_TIMEOUT_SECONDS,
         sock_read=call.stall_seconds,
-        ceil_threshold=math.inf,  # else aiohttp rounds it up to a whole second
+        ceil_threshold=math.inf,  # otherwise aiohttp rounds it up to a whole second
     )
 
 
 def _abandon_stream(response: aiohttp.ClientResponse) -> None:
-    """Drop the connection of a stream, because reading the rest to keep it is not worthwhile.
+    """Abort the connection of a stream; reading the rest to reuse it is not worthwhile.
 
-    The connection is aborted: the closing handshake of TLS takes longer than a closing event loop
-    runs.
+    The closing handshake of TLS would take longer than a closing event loop runs.
     """
     connection = response.connection
     if connection is not None and connection.transport is not None:

@@ -1,15 +1,15 @@
-"""The time limit of writes: this process may write only while no other can hold the lease.
+"""Permit writes only while no other process can hold the lease.
 
-A leader does not ask whether it still leads: its right to write ends by itself, by the local
-monotonic clock, unless a renewal of the lease has moved the end.
+The permission to write expires by the local monotonic clock unless a renewal of the lease extends
+it; no check with the API server is needed.
 
     renewed                          +renewDeadline            +leaseDuration
     ├─ writes begin ─────────────────┤                         │
     │                                ├─ writes still end ──┤   ├─ another one may be elected
 
-Times are measured from before the renewal was sent, so the right to write ends early rather than
-late. A write that begins too late is not sent. A write that begins in time has a limit that ends in
-time in the client, in the kernel (retransmissions) and in the server (`timeout` of the request).
+Times are measured from before the renewal was sent, so the permission ends early rather than late.
+A write that begins too late is not sent. A write that begins in time has a time limit in the
+client, in the kernel (retransmissions) and in the server (`timeout` of the request).
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from policysched.kube import errors
 
 
 class WriteFence:
-    """Closed at first; acquiring or renewing the lease extends it.
+    """The deadline of writes; closed until the lease is acquired or renewed.
 
     Attributes:
-        last_writes_seconds: how long writes may still take after no more may begin.
+        last_writes_seconds: how long a write may continue after the deadline for beginning one.
     """
 
     def __init__(self, clock: clocks.Clock, last_writes_seconds: float) -> None:
@@ -38,14 +38,14 @@ class WriteFence:
         self._begin_until_seconds = begin_until_seconds
 
     def close(self) -> None:
-        """Permit no further write."""
+        """Permit no more writes."""
         self._begin_until_seconds = -math.inf
 
     def compute_allowed_write_seconds(self) -> float:
-        """Return how long a write that begins now may take, in seconds.
+        """Return the time limit, in seconds, of a write that begins now.
 
         Raises:
-            FencedWriteError: it must not begin any more.
+            FencedWriteError: no write may begin now.
         """
         now_seconds = self._clock.monotonic_seconds()
         if now_seconds >= self._begin_until_seconds:

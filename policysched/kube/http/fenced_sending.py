@@ -1,4 +1,4 @@
-"""Stop writes right before they are sent if the right to write has ended (`kube/http/fence.py`)."""
+"""Stop aiohttp writes just before they are sent if the fence has closed (`kube/http/fence.py`)."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ _Sent: TypeAlias = aiohttp.TraceRequestHeadersSentParams | aiohttp.TraceRequestC
 
 @dataclasses.dataclass(slots=True)
 class WriteAttempt:
-    """One attempt of a call.
+    """The trace context of one attempt of a call.
 
     Attributes:
-        is_held_back: whether the fence stopped it before it was sent.
+        is_held_back: whether the fence stopped the attempt before it was sent.
     """
 
     is_held_back: bool = False
 
 
 def make_fence_trace(writes: fence.WriteFence) -> aiohttp.TraceConfig:
-    """Return a trace that checks the fence right before bytes are sent.
+    """Return a trace that checks the fence immediately before bytes are sent.
 
-    Time may have passed since the first check: to open a connection, or while the whole process was
-    stopped.
+    Time may have passed since the first check, for example while a connection was opened or the
+    process was stopped.
     """
 
     async def look(_: object, context: types.SimpleNamespace, sent: _Sent) -> None:

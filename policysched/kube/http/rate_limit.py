@@ -1,7 +1,7 @@
-"""A client-side limit of requests: a token bucket.
+"""Limit requests on the client side with a token bucket.
 
-It behaves like client-go's flow control (`util/flowcontrol/throttle.go`), for API servers without
-priority and fairness, and for shared ones whose operator requires a limit.
+It behaves like client-go's flow control (`util/flowcontrol/throttle.go`). It is for API servers
+without priority and fairness, and for shared servers whose operator requires a limit.
 """
 
 from __future__ import annotations
@@ -10,15 +10,15 @@ from policysched import clock as clocks
 
 
 class TokenBucket:
-    """Gives out tokens in the order of the requests for them."""
+    """Issues tokens at a limited rate, in the order of reservations."""
 
     def __init__(self, per_second: float, burst: int, clock: clocks.Clock) -> None:
         """Start with a full bucket.
 
         Args:
-            per_second: how many tokens are added in a second.
-            burst: capacity of the bucket.
-            clock: measures the time since tokens were added.
+            per_second: number of tokens added per second.
+            burst: capacity of the bucket, in tokens.
+            clock: its monotonic time determines how many tokens to add.
         """
         self._per_second = per_second
         self._burst = float(burst)
@@ -27,7 +27,7 @@ class TokenBucket:
         self._filled_at_seconds = clock.monotonic_seconds()
 
     def reserve_token(self) -> float:
-        """Take a token; return after how many seconds it may be used."""
+        """Reserve a token; return the seconds to wait before it can be used."""
         now_seconds = self._clock.monotonic_seconds()
         came_in = (now_seconds - self._filled_at_seconds) * self._per_second
         self._filled_at_seconds = now_seconds

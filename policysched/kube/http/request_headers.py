@@ -16,8 +16,8 @@ class Headers(NamedTuple):
     """The headers of a request.
 
     Attributes:
-        by_name: in the form for aiohttp.
-        lines: in the form of HTTP/1.1, each with CR LF at its end.
+        by_name: values keyed by the name of the header, for aiohttp.
+        lines: the header lines of HTTP/1.1, each terminated by CR LF.
     """
 
     by_name: Mapping[str, str]
@@ -25,7 +25,7 @@ class Headers(NamedTuple):
 
 
 class RequestHeaderCache:
-    """Headers by media type of the body, kept until the credential changes."""
+    """Headers keyed by the media type of the body; cached until the credential changes."""
 
     def __init__(self) -> None:
         self._authorization = ""
@@ -47,6 +47,7 @@ class RequestHeaderCache:
 
 
 def _build_headers(content_type: str, authorization: str) -> Headers:
+    """Build the headers; reject a credential with a line break or NUL."""
     if not _LINE_BREAKS.isdisjoint(authorization):
         raise ValueError("a credential has more than one line")
     by_name = {

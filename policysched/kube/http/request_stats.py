@@ -7,18 +7,18 @@ from collections import Counter
 from policysched import histogram
 
 NO_ANSWER = "<error>"
-"""The code of requests without an answer, as in client-go."""
+"""The status code label of requests without an answer, as in client-go."""
 
 _BOUNDS_SECONDS = (0.005, 0.025, 0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 15.0, 30.0, 60.0)
-"""`component-base/metrics/prometheus/restclient/metrics.go`."""
+"""Histogram bounds of `component-base/metrics/prometheus/restclient/metrics.go`."""
 
 
 class RequestStats:
-    """Counts every attempt.
+    """Counts and durations of all attempts.
 
     Attributes:
-        counts: attempts by (status code, method).
-        durations: seconds until an answer began, or until the attempt failed, by method.
+        counts: attempts, keyed by (status code, method).
+        durations: seconds until an answer began or the attempt failed, keyed by method.
     """
 
     def __init__(self) -> None:

@@ -1,10 +1,9 @@
-"""Sockets that detect a lost peer.
+"""Configure sockets to detect a lost peer.
 
-If the other side disappears without closing the connection, because a node is lost or a firewall
-dropped its state, the connection looks idle. TCP keepalive probes detect a lost peer on an idle
-connection, and TCP_USER_TIMEOUT ends a connection whose writes are not acknowledged. Data that a
-proxy acknowledges and does not forward is detected by the timeouts of calls and by the silence of
-watches (`client`, `reflector`).
+If the peer disappears without closing the connection, because its node failed or a firewall dropped
+its state, the connection looks idle. TCP keepalive probes detect a lost peer on an idle connection,
+and TCP_USER_TIMEOUT ends a connection whose writes are not acknowledged. If a proxy acknowledges
+data but does not forward it, the timeouts of calls and watches detect that (`client`, `reflector`).
 """
 
 from __future__ import annotations
@@ -16,7 +15,8 @@ from typing import Protocol
 import aiohttp
 
 IDLE_SECONDS, INTERVAL_SECONDS, PROBES = 15, 5, 3
-"""Keepalive probes: idle time before the first one, interval, and number. A dead watch ends within
+"""Keepalive probes: idle time before the first probe, interval, and number. A dead watch ends
+within
 30 s, as in Go (golang.org/x/net/http2: ReadIdleTimeout 30 s and PingTimeout 15 s in
 k8s.io/apimachinery)."""
 
@@ -34,7 +34,7 @@ class SocketLike(Protocol):
 def make_keepalive_socket_factory(
     unacknowledged_seconds: float | None = None,
 ) -> Callable[[aiohttp.AddrInfoType], socket.socket]:
-    """Return a function that creates sockets with keepalive; see `enable_tcp_keepalive`."""
+    """Return an aiohttp socket factory that enables keepalive; see `enable_tcp_keepalive`."""
 
     def make(address: aiohttp.AddrInfoType) -> socket.socket:
         family, kind, protocol, *_ = address
@@ -49,9 +49,9 @@ def enable_tcp_keepalive(made: SocketLike, unacknowledged_seconds: float | None 
     """Enable TCP keepalive, and limit how long writes may stay unacknowledged.
 
     Args:
-        made: the socket.
-        unacknowledged_seconds: how long sent bytes may stay unacknowledged (Linux), 30 s at most;
-            None for 30 s, after which an idle socket counts as dead too.
+        made: the socket to configure.
+        unacknowledged_seconds: how long sent bytes may stay unacknowledged (Linux), at most 30 s;
+            None for 30 s, the time after which keepalive also ends an idle connection.
     """
     limit_seconds = min(unacknowledged_seconds or _DEAD_SECONDS, _DEAD_SECONDS)
     options = {
@@ -62,5 +62,5 @@ def enable_tcp_keepalive(made: SocketLike, unacknowledged_seconds: float | None 
     }
     made.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
     for name, value in options.items():
-        if hasattr(socket, name):  # not every system has all of them
+        if hasattr(socket, name):  # not every system has all of these options
             made.setsockopt(socket.IPPROTO_TCP, getattr(socket, name), value)

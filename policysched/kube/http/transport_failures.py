@@ -1,4 +1,4 @@
-"""Convert exceptions of asyncio and aiohttp for missing answers into those of `kube.errors`."""
+"""Convert exceptions of asyncio and aiohttp about missing answers to `kube.errors`."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ import aiohttp
 from policysched.kube import errors
 from policysched.kube.http import call_connections
 
-FAILURES = (aiohttp.ClientError, OSError)  # timeouts are OSErrors
-READ_FAILURES = (*FAILURES, RuntimeError)  # a RuntimeError of aiohttp: closed on this side
+FAILURES = (aiohttp.ClientError, OSError)  # TimeoutError is an OSError
+READ_FAILURES = (*FAILURES, RuntimeError)  # aiohttp: RuntimeError if this side closed it
 
 
 def make_transport_error(error: Exception, what: str) -> errors.TransportError:
-    """Return the exception of this package for one of FAILURES or READ_FAILURES.
+    """Convert one of FAILURES or READ_FAILURES to an exception of this package.
 
     Args:
         error: the original exception.
-        what: names the call and the server.
+        what: the call and the server, for the message.
     """
     match error:
         case aiohttp.ClientConnectorCertificateError():

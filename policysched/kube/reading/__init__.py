@@ -1,1 +1,1 @@
-"""List and watch: the watched resources, the decoding of answers, and the reflector."""
+"""List and watch resources of the API server, and decode its answers."""

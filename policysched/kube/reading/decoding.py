@@ -1,7 +1,7 @@
 """Decode lists and watch streams of the API server into `cluster.objects`.
 
-The fast path is one pass of msgspec over many objects; it skips fields that scheduling does not
-read (above all managedFields) while it parses. Only if that fails, each line is decoded separately:
+The fast path decodes many objects in one pass of msgspec, which skips fields that scheduling does
+not use (above all managedFields). Only if that fails is each object decoded separately:
 
     null in place of a list or string     means absent, as in Go (nodes report `"names": null`)
     an object that does not fit its type  is logged and skipped
@@ -22,12 +22,12 @@ from policysched.kube import errors
 _logger = logging.getLogger(__name__)
 
 MAX_LINE_BYTES = 64 * 1024 * 1024
-"""Limit of one line. Events are shorter, because etcd accepts 1.5 MiB for an object; without a
-limit an endless line would fill the memory."""
+"""Limit of one line, so that an endless line cannot fill the memory. Events are shorter, because
+etcd accepts at most 1.5 MiB for an object."""
 
 
 class KubernetesObject(Protocol):
-    """The part that all kinds of objects have in common."""
+    """The fields that all kinds of objects have."""
 
     @property
     def metadata(self) -> objects.ObjectMeta:
@@ -49,7 +49,7 @@ class Added(Upserted[T], Generic[T], frozen=True, tag_field="type", tag="ADDED")
 
 
 class Deleted(msgspec.Struct, Generic[T], frozen=True, tag_field="type", tag="DELETED"):
-    """A watch event: the object was deleted or no longer matches the selector; its last state."""
+    """A watch event: the object (its last state) was deleted or no longer matches the selector."""
 
     object: T
 
@@ -61,7 +61,7 @@ class ResourceVersionMetadata(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class VersionedObject(msgspec.Struct, frozen=True):
-    """An object without its fields, except for the resource version."""
+    """An object of which only the resource version is decoded."""
 
     metadata: ResourceVersionMetadata = ResourceVersionMetadata()
 
@@ -73,13 +73,13 @@ class Bookmark(msgspec.Struct, frozen=True, tag_field="type", tag="BOOKMARK"):
 
 
 class WatchErrorEvent(msgspec.Struct, frozen=True, tag_field="type", tag="ERROR"):
-    """A watch event: the server ends the stream for this reason."""
+    """A watch event with the reason why the server ends the stream."""
 
     object: errors.ApiStatus
 
 
 class _SkimmedEvent(msgspec.Struct):
-    """The fields that are read of an event that does not have the expected form."""
+    """The fields that are decoded from a malformed event."""
 
     type: str = ""
     object: VersionedObject = VersionedObject()
@@ -137,7 +137,7 @@ class Decoder(Generic[T]):
         """Return one page of a list.
 
         Raises:
-            UndecodableAnswerError: it is not a list in JSON.
+            UndecodableAnswerError: the body is not a JSON list of Kubernetes objects.
         """
         try:
             page = self._page_decoder.decode(body)
@@ -146,11 +146,11 @@ class Decoder(Generic[T]):
         return ListPage(page.items or [], page.metadata.resource_version, page.metadata.continue_)
 
     def decode_events(self, lines: bytes) -> Sequence[Event[T]] | Iterator[Event[T]]:
-        """Return the events of complete lines, as an iterator if a line is unusual.
+        """Return the events in complete lines; return an iterator if the fast path fails.
 
         Raises:
-            UndecodableAnswerError: raised by the iterator after the events before a line that is
-                not JSON.
+            UndecodableAnswerError: a line is not JSON; the iterator raises it after the events
+                before that line.
         """
         try:
             return self._event_decoder.decode_lines(lines)
@@ -158,6 +158,7 @@ class Decoder(Generic[T]):
             return self._decode_events_singly(lines)
 
     def _decode_events_singly(self, lines: bytes) -> Iterator[Event[T]]:
+        """Decode each line separately, after the fast path has failed."""
         for line in lines.splitlines():
             if not line.strip():
                 continue
@@ -171,7 +172,7 @@ class Decoder(Generic[T]):
                 ) from error
 
     def _decode_unusual_event(self, line: bytes, error: msgspec.ValidationError) -> Event[T]:
-        """Return the event, decoded without nulls; if that fails, a bookmark with its version."""
+        """Decode an event without its nulls; if that fails, return a bookmark with its version."""
         try:
             event: Event[T] = msgspec.convert(_decode_without_nulls(line), self._event_type)
         except wire.UNREADABLE:
@@ -179,6 +180,7 @@ class Decoder(Generic[T]):
         return event
 
     def _skim_event(self, line: bytes, error: msgspec.ValidationError) -> VersionedObject:
+        """Count and log an event that cannot be decoded; return its resource version."""
         self.skipped += 1
         try:
             skimmed = msgspec.json.decode(line, type=_SkimmedEvent)
@@ -195,6 +197,7 @@ class Decoder(Generic[T]):
         return skimmed.object
 
     def _decode_unusual_page(self, body: bytes) -> ListPage[T]:
+        """Decode each object separately, after the fast path has failed."""
         kind = self._kind.__name__
         try:
             page = msgspec.json.decode(body, type=_RawListPage)
@@ -210,7 +213,7 @@ class Decoder(Generic[T]):
         )
 
     def _decode_or_skip_object(self, raw: msgspec.Raw) -> T | None:
-        """Return the object, or None if it cannot be decoded."""
+        """Return the object, or count, log and skip it (None) if it cannot be decoded."""
         try:
             return decode_single_object(bytes(raw), self._kind)
         except errors.UndecodableAnswerError as error:
@@ -220,10 +223,10 @@ class Decoder(Generic[T]):
 
 
 def decode_single_object(body: bytes, kind: type[T]) -> T:
-    """Return one decoded object.
+    """Decode one object.
 
     Raises:
-        UndecodableAnswerError: it is not of this kind.
+        UndecodableAnswerError: the body does not have the form of this kind.
     """
     try:
         return msgspec.json.decode(body, type=kind)
@@ -238,14 +241,14 @@ def decode_single_object(body: bytes, kind: type[T]) -> T:
 
 
 class LineSplitter:
-    """Splits a stream of chunks at the ends of lines."""
+    """Splits a stream of chunks into complete lines."""
 
     def __init__(self) -> None:
         self._rest: list[bytes] = []
         self._rest_bytes = 0
 
     def feed_chunk(self, chunk: bytes) -> bytes:
-        r"""Return all lines that are complete now, as one block; b"" if there are none.
+        r"""Return all lines that `chunk` completes, as one block, or b"" without a complete line.
 
         >>> splitter = LineSplitter()
         >>> splitter.feed_chunk(b'{"a":')
@@ -267,6 +270,7 @@ class LineSplitter:
         return block
 
     def _keep_partial_line(self, part: bytes) -> None:
+        """Keep an incomplete line for the next chunk; limit its length."""
         if not part:
             return
         self._rest.append(part)
@@ -278,7 +282,7 @@ class LineSplitter:
 
 
 def _decode_without_nulls(text: bytes) -> object:
-    """Return decoded JSON without object members that are null."""
+    """Decode JSON without the object members that are null."""
     return _drop_null_members(msgspec.json.decode(text))
 
 

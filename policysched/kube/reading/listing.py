@@ -1,4 +1,4 @@
-"""List a whole collection of the API server, page by page."""
+"""List a whole collection page by page."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from policysched.kube.http import client
 from policysched.kube.reading import decoding, resources
 
 PAGE_SIZE = 500
-"""Objects of one page, as in client-go's pager (tools/pager/pager.go)."""
+"""Number of objects per page, as in client-go's pager (tools/pager/pager.go)."""
 
 Told = Callable[[str, int], None]
 """Receives the progress after each page: the resource, and the number of objects so far."""
@@ -23,11 +23,11 @@ async def list_all_pages(
     policy: client.CallRetryPolicy,
     told: Told | None = None,
 ) -> decoding.ListPage[decoding.T]:
-    """Return all pages as one consistent page.
+    """List the collection; return all pages as one page of a consistent state.
 
     Args:
-        api: the client.
-        resource: the collection.
+        api: sends the requests.
+        resource: the collection to list.
         decoder: decodes its objects.
         policy: timeout and attempts of each page.
         told: receives the progress after each page.
@@ -37,7 +37,7 @@ async def list_all_pages(
     """
     try:
         page = await _iterate_pages(api, resource, decoder, policy, told, PAGE_SIZE)
-    except errors.ResourceVersionGoneError:  # the continue token expired: list without pages
+    except errors.ResourceVersionGoneError:  # the continue token expired: list without paging
         page = await _iterate_pages(api, resource, decoder, policy, told, 0)
     if not page.resource_version:
         raise errors.UndecodableAnswerError(f"the list of {resource.name} has no resourceVersion")
@@ -52,6 +52,7 @@ async def _iterate_pages(
     told: Told | None,
     limit: int,
 ) -> decoding.ListPage[decoding.T]:
+    """List with pages of `limit` objects; 0 requests all objects at once."""
     items: list[decoding.T] = []
     continue_token = ""
     while True:

@@ -1,17 +1,17 @@
-"""Keep a sink equal to a collection on the API server, by list and watch.
+"""Keep a sink in sync with a collection on the API server through list and watch.
 
     run                 `list_or_watch_once`, repeated until cancelled
     list_or_watch_once  list if necessary, watch, and wait after a failure
     list_once           the whole collection, page by page, into `sink.replace`
-    watch_once          one request: changes in order into `sink.upsert` and `sink.delete`
+    watch_once          one watch: changes in order into `sink.upsert` and `sink.delete`
 
 A watch continues from the resource version of the last event or bookmark, so reconnections lose no
 change. The collection is listed again if the server cannot continue from that version (410 Gone),
-or after RELIST_FAILURES failures in a row; the sink finds the differences. Other tasks can run
+or after RELIST_FAILURES failures in a row; the sink computes the differences. Other tasks can run
 between two batches of events.
 
-The sink receives changes in the order of the server, each once; only `replace` repeats objects.
-Calls are synchronous; an exception from the sink is a bug and ends `run`.
+The sink receives each change once, in the server's order; only `replace` repeats objects. Calls are
+synchronous; an exception from the sink is a bug and ends `run`.
 """
 
 from __future__ import annotations
@@ -31,33 +31,33 @@ _logger = logging.getLogger(__name__)
 
 MIN_WATCH_SECONDS = 300
 MAX_WATCH_SECONDS = 600
-"""The server must end a watch after a time between these (client-go, tools/cache/reflector.go)."""
+"""Upper bound of the random watch timeout (client-go, tools/cache/reflector.go)."""
 
 STALL_SECONDS = 90.0
-"""Silence after which a watch counts as dead. Bookmarks come about once a minute
+"""Silence after which a watch counts as dead. Bookmarks arrive about once a minute
 (`apiserver/pkg/storage/cacher`, defaultBookmarkFrequency), and a new watch costs one request."""
 
 RELIST_FAILURES = 6
-"""Each time so many failures in a row are reached, the collection is listed again, unless the
-newest failure is a TransportError."""
+"""Number of failures in a row after which the collection is listed again, unless the last failure
+is a TransportError."""
 
 _TOLD_FAILURES = 3
-"""So many failures in a row are logged as warnings, then only each RELIST_FAILURES-th one, which is
-about once a minute."""
+"""Number of failures in a row that are logged as warnings. After that, only every
+RELIST_FAILURES-th failure is logged, about once a minute."""
 
 BACKOFF = backoff.Backoff(first_seconds=0.2, max_seconds=10.0)
 _LIST_POLICY = client.CallRetryPolicy(
     timeout_seconds=60.0, max_attempts=1
-)  # the reflector itself waits and retries
+)  # the reflector waits and retries by itself
 
 T_contra = TypeVar("T_contra", contravariant=True)
 
 
 class ReflectorSink(Protocol[T_contra]):
-    """The receiver of the objects of a collection."""
+    """Receives the objects of a collection."""
 
     def replace(self, objects: Sequence[T_contra], /) -> None:
-        """Replace the whole collection with these objects."""
+        """Replace the whole content with `objects`."""
         ...
 
     def upsert(self, obj: T_contra, /) -> None:
@@ -65,18 +65,18 @@ class ReflectorSink(Protocol[T_contra]):
         ...
 
     def delete(self, obj: T_contra, /) -> None:
-        """Remove an object, given in its last state."""
+        """Remove an object; `obj` is its last state."""
         ...
 
 
 class Reflector(Generic[decoding.T]):
-    """Reflects one resource into one sink.
+    """Keeps one sink in sync with one resource.
 
     Attributes:
         resource: the reflected resource.
         synced: set once the sink has received the whole collection.
         followed: set once a watch has begun.
-        last_error: why the newest attempt failed, None after a success.
+        last_error: the failure of the last attempt, or None after a success.
     """
 
     def __init__(
@@ -92,10 +92,10 @@ class Reflector(Generic[decoding.T]):
         """Create a reflector that does nothing until `run` is called.
 
         Args:
-            api: the client.
-            resource: the resource to reflect.
+            api: sends the requests.
+            resource: the resource to list and watch.
             sink: receives the objects.
-            rng: spreads reconnections.
+            rng: randomises watch timeouts and pauses.
             sleep: waits for a number of seconds.
             stall_seconds: silence after which a watch counts as dead.
         """
@@ -113,31 +113,32 @@ class Reflector(Generic[decoding.T]):
         self._failures = 0
         self._interruption = asyncio.timeout(None)
         self._refreshes = 0
-        self._listed = 0  # value of `_refreshes` when the newest list began
+        self._listed = 0  # value of `_refreshes` when the last list began
 
     @property
     def skipped_count(self) -> int:
-        """Return how many objects could not be decoded and were skipped."""
+        """Return the number of objects skipped because they could not be decoded."""
         return self._decoder.skipped
 
     async def run(self) -> NoReturn:
-        """Reflect until cancelled."""
+        """List and watch until cancelled."""
         while True:
             await self.list_or_watch_once()
 
     async def relist(self) -> None:
-        """List again; return once the sink has a collection that is not older than this call.
+        """List again; return once the sink has a collection at least as new as this call.
 
-        `run` must be running. Use it if the watch may be late, or dead without having been noticed.
+        `run` must be running. Use this if the watch may be late, or dead but not yet detected as
+        dead.
         """
         self.synced.clear()
         self._refreshes += 1
-        if not self._interruption.expired():  # else the next list begins at once
+        if not self._interruption.expired():  # otherwise the next list begins immediately
             self._interruption.reschedule(asyncio.get_running_loop().time())
         await self.synced.wait()
 
     async def list_or_watch_once(self) -> None:
-        """List if necessary, watch until the watch ends, and wait if it ended with a failure."""
+        """List if necessary, watch until the watch ends, and wait after a failure."""
         try:
             async with asyncio.timeout(None) as self._interruption:
                 await self._list_and_watch()
@@ -146,13 +147,14 @@ class Reflector(Generic[decoding.T]):
                 raise
 
     async def _list_and_watch(self) -> None:
+        """List until no `relist` call is pending, then watch; handle every KubeError."""
         try:
             while not self._resource_version or self._listed != self._refreshes:
                 await self.list_once()
             await self.watch_once()
         except errors.StalledStreamError:
-            # Silence is not a failure: without changes the server sends no bookmarks either, unless
-            # etcd notifies it of progress. A pause here would delay the next change.
+            # Silence is not a failure: without changes the server sends no bookmarks unless etcd
+            # notifies it of progress. A pause here would delay the next change.
             self.last_error = None
             _logger.debug("%s: no events for a long time, watching again", self.resource.name)
         except errors.KubeError as error:
@@ -164,7 +166,7 @@ class Reflector(Generic[decoding.T]):
         """Pass the whole collection to the sink.
 
         Raises:
-            KubeError: it could not be read; the sink was not called.
+            KubeError: the collection could not be read; the sink was not called.
         """
         refreshes = self._refreshes
         page = await listing.list_all_pages(
@@ -173,7 +175,7 @@ class Reflector(Generic[decoding.T]):
         self._sink.replace(page.items)
         self._resource_version = page.resource_version
         self._listed = refreshes
-        if refreshes == self._refreshes:  # else the list began before the newest `relist` call
+        if refreshes == self._refreshes:  # otherwise the list began before the last `relist` call
             self.synced.set()
 
     async def watch_once(self) -> None:
@@ -181,7 +183,7 @@ class Reflector(Generic[decoding.T]):
 
         Raises:
             ResourceVersionGoneError: the server cannot continue from the current resource version.
-            KubeError: the watch did not begin, was cut, or stalled.
+            KubeError: the watch did not begin, was cut off, or stalled.
         """
         path = self.resource.make_watch_path(
             resource_version=self._resource_version,
@@ -196,11 +198,12 @@ class Reflector(Generic[decoding.T]):
                 if lines:
                     has_brought_anything = True
                     self._dispatch_events(self._decoder.decode_events(lines))
-                await asyncio.sleep(0)  # let other tasks run although data is always available
-        if not has_brought_anything:  # not even a bookmark: fail, so that the next request waits
+                await asyncio.sleep(0)  # yield to other tasks, even if data is always available
+        if not has_brought_anything:  # not even a bookmark: fail, to delay the next request
             raise errors.UndecodableAnswerError("the watch ended without an event")
 
     def _dispatch_events(self, events: Iterable[decoding.Event[decoding.T]]) -> None:
+        """Pass events to the sink and record the resource version of each."""
         sink = self._sink
         for event in events:
             match event:

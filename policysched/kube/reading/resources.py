@@ -1,4 +1,4 @@
-"""The kinds of objects that the scheduler watches, and their paths on the API server."""
+"""The resources that the scheduler watches, and their paths on the API server."""
 
 from __future__ import annotations
 
@@ -18,9 +18,10 @@ class ApiResource(Generic[decoding.T]):
     Attributes:
         name: name of the resource in logs.
         path: path of the collection.
-        kind: type that its objects are decoded into.
-        field_selector: selects objects; an object that no longer matches arrives as deleted.
-        label_selector: like `field_selector`.
+        kind: type into which its objects are decoded.
+        field_selector: limits the list and the watch to matching objects; the watch reports an
+            object that no longer matches as deleted.
+        label_selector: like `field_selector`, for labels.
     """
 
     name: str
@@ -30,10 +31,10 @@ class ApiResource(Generic[decoding.T]):
     label_selector: str = ""
 
     def make_list_path(self, *, limit: int, continue_token: str = "") -> str:
-        """Return the path and query of one page of the newest state.
+        """Return the path and the query that list one page of the current state.
 
-        `limit` 0 requests all objects at once. The query has no resourceVersion, so the answer is
-        not older than the request.
+        A `limit` of 0 requests all objects at once. The query has no resourceVersion, so the answer
+        is at least as new as the request.
         """
         query = {"limit": str(limit)} if limit else {}
         if continue_token:
@@ -41,7 +42,7 @@ class ApiResource(Generic[decoding.T]):
         return self._make_path(query)
 
     def make_watch_path(self, *, resource_version: str, timeout_seconds: int) -> str:
-        """Return the path and query of a watch for the changes after `resource_version`."""
+        """Return the path and the query that watch changes after `resource_version`."""
         return self._make_path(
             {
                 "watch": "true",
@@ -63,8 +64,8 @@ PODS = ApiResource(
     name="pods",
     path="/api/v1/pods",
     kind=objects.Pod,
-    # As kube-scheduler's informer (pkg/scheduler/scheduler.go, NewInformerFactory): pods that have
-    # ended use no resources.
+    # Like kube-scheduler's informer (pkg/scheduler/scheduler.go, NewInformerFactory), skip pods
+    # that have ended: they use no resources.
     field_selector="status.phase!=Succeeded,status.phase!=Failed",
 )
 NODES = ApiResource(name="nodes", path="/api/v1/nodes", kind=objects.Node)
@@ -83,7 +84,7 @@ OWNERS: dict[_OwnerKind, ApiResource[Any]] = {
         "statefulsets", "/apis/apps/v1/statefulsets", owner_objects.Workload
     ),
 }
-"""Services and controllers, whose selectors the default spread constraints use."""
+"""Services and controllers; the default spread constraints use their selectors."""
 
 _STORAGE_API = "/apis/storage.k8s.io/v1"
 STORAGE: dict[type[storage_objects.StorageObject], ApiResource[Any]] = {
@@ -98,7 +99,7 @@ STORAGE: dict[type[storage_objects.StorageObject], ApiResource[Any]] = {
         (storage_objects.VolumeAttachment, _STORAGE_API, "volumeattachments"),
     )
 }
-"""The kinds that the volume plugins read, by type."""
+"""The resources that the volume plugins read, keyed by type."""
 BUDGETS = ApiResource(
     name="poddisruptionbudgets",
     path="/apis/policy/v1/poddisruptionbudgets",

@@ -1,8 +1,8 @@
-"""Wait before scheduling until all objects that decisions depend on are known.
+"""Delay scheduling until all objects that decisions depend on have been listed.
 
-If the API server refuses to list or watch a kind, no pod is scheduled, as in kube-scheduler:
-without that kind decisions would be wrong, and no message would show it. The log repeats which
-kinds are missing.
+If the API server refuses to list or watch a resource, no pod is scheduled, as in kube-scheduler:
+without that resource, decisions would be wrong without any message. The log regularly names the
+missing resources.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from policysched.kube.reading import resources
 _log = logging.getLogger("policysched")
 
 EVERYBODY = "every decision"
-"""The reader of a kind that cannot be avoided by disabling a plugin."""
+"""Named as the reader of a resource that is needed even if all plugins are disabled."""
 FIRST_SECONDS = 5.0
-"""Time after which the log first reports which kinds are missing."""
+"""Delay before the log first names the missing resources."""
 AGAIN_SECONDS = 30.0
 
 _CORE = "/api/"
 
 
 class KindWatch(Protocol):
-    """Watches one kind; see `kube.reading.reflector.Reflector`."""
+    """The state of one watch; see `kube.reading.reflector.Reflector`."""
 
     @property
     def resource(self) -> resources.ApiResource[Any]:
@@ -46,28 +46,29 @@ class KindWatch(Protocol):
 
     @property
     def last_error(self) -> kube_errors.KubeError | None:
-        """Return why the newest attempt failed, or None after a success."""
+        """Return the failure of the last attempt, or None after a success."""
         ...
 
 
 class WatchSync:
-    """Determines when enough kinds are known to start scheduling.
+    """Determines when enough resources are listed to start scheduling.
 
     Attributes:
-        is_ready: whether scheduling may begin, or has begun.
+        is_ready: whether scheduling can begin or has begun.
     """
 
     def __init__(self, watches: Iterable[KindWatch], what: str = "pod") -> None:
-        """Wait for `watches`; `what` names the objects that are not scheduled until then."""
+        """Wait for `watches`; messages name the objects to be scheduled by `what`."""
         self.is_ready = False
         self._by_name = {each.resource.name: each for each in watches}
         self._what = what
 
     async def wait_until_synced(self, readers_now: Callable[[], Mapping[str, list[str]]]) -> None:
-        """Return when all kinds that have a reader are known.
+        """Wait until all resources that have a reader are listed.
 
         Args:
-            readers_now: returns the readers of each resource, by its name; they may change.
+            readers_now: returns the current readers, keyed by the name of the resource; called
+                repeatedly.
         """
         seconds = FIRST_SECONDS
         while True:
@@ -81,15 +82,15 @@ class WatchSync:
         self.is_ready = True
 
     def describe_unsynced_resources(self, names: Iterable[str]) -> str:
-        """Return a text that names the missing resources, or "" if scheduling may begin."""
+        """Return a text that names the missing resources, or "" if scheduling can begin."""
         missing = [] if self.is_ready else self.find_unsynced_resources(names)
         return f"not listed yet: {', '.join(missing)}" if missing else ""
 
     async def _wait_until_followed(self, names: Iterable[str], seconds: float) -> bool:
-        """Wait until all watches have begun, for `seconds` at most; return whether they have.
+        """Wait at most `seconds` until all watches have begun; return whether they have.
 
-        A watch that has begun shows that it is permitted. Waiting is limited because a proxy may
-        hold back the beginning of an answer until it has content.
+        A watch that has begun is known to be permitted. The wait is limited because a proxy can
+        hold back the start of an answer until it has content.
         """
         try:
             async with asyncio.timeout(seconds):
@@ -99,7 +100,7 @@ class WatchSync:
         return True
 
     def find_unsynced_resources(self, names: Iterable[str]) -> list[str]:
-        """Return which of these resources are not known yet."""
+        """Return the names of the resources that are not listed yet."""
         return [name for name in names if not self._is_synced(self._by_name[name])]
 
     @staticmethod
@@ -109,6 +110,7 @@ class WatchSync:
         return has_been_followed or (watch.synced.is_set() and not is_refused)
 
     def _warn_of_unsynced_resources(self, readers: Mapping[str, list[str]]) -> None:
+        """Log each missing resource with its readers and the last failure."""
         for name in self.find_unsynced_resources(readers):
             watch = self._by_name[name]
             _log.warning(

@@ -1,1 +1,1 @@
-"""Writes of pods and volumes: bindings, status patches, evictions, claims."""
+"""Write pods and volumes: bindings, status patches, evictions, claims."""

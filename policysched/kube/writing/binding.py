@@ -1,12 +1,12 @@
 """Bind pods to nodes through the binding subresource.
 
 The binding contains the pod's uid, so a pod that was deleted and created again under the same name
-is never bound by mistake. The server binds a pod at most once, however many calls arrive, so the
-call may be repeated: the second answer may then be a conflict with the first attempt.
+is never bound by mistake. The server binds a pod at most once, so the call can be repeated; the
+second answer can be a conflict with the first attempt.
 
-A call whose answer was lost may have bound the pod. The pod's place on the node must stay reserved
-until the outcome is known, so such a call is resolved by reading the pod, without a time limit:
-during an outage of the API server the binding stays in flight and its pod stays assumed.
+A call whose answer was lost may have bound the pod. The pod's resources on the node must stay
+reserved until the outcome is known, so the binder reads the pod, without a time limit: during an
+outage of the API server the binding stays in flight and its pod stays assumed.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ from policysched.kube.reading import decoding
 from policysched.kube.writing import paths
 
 BIND_POLICY = client.CallRetryPolicy(timeout_seconds=15.0, max_attempts=3, is_idempotent=False)
-"""The client repeats calls that certainly had no effect; this module resolves all others."""
+"""The client repeats calls that certainly had no effect; `ApiBinder` resolves all others."""
 _CHECK_POLICY = client.CallRetryPolicy(timeout_seconds=10.0, max_attempts=3)
 _MAX_SERVER_ERRORS = 3
-"""Limit of calls to a server that answers with 5xx and has not bound the pod."""
+"""Maximum number of calls if the server answers 5xx and has not bound the pod."""
 
 
 class _BindingTarget(msgspec.Struct, frozen=True):
@@ -52,7 +52,7 @@ _encoder = msgspec.json.Encoder()
 
 
 class _UnknownBinding(enum.Enum):
-    """It is not known yet whether the pod is bound."""
+    """The outcome of the call is not known yet."""
 
     OPEN = enum.auto()
 
@@ -101,7 +101,7 @@ class ApiBinder:
         return _judge_bound_node(bound_to, node_name, error)
 
     async def _read_bound_node(self, metadata: objects.ObjectMeta) -> str | None:
-        """Return the node of the pod, "" if it is unbound, or None if its name is reused."""
+        """Return the pod's node, "" if it is unbound, or None if another pod has its name."""
         path = paths.format_pod_path(metadata.namespace, metadata.name)
         body = await self._api.send_request("GET", path, policy=_CHECK_POLICY)
         pod = decoding.decode_single_object(body, objects.Pod)
@@ -121,7 +121,7 @@ def _may_have_bound(error: errors.KubeError) -> bool:
 def _is_worth_repeating(error: errors.KubeError, failures: int) -> bool:
     """Return whether to repeat the call for a pod that is not bound yet.
 
-    The server may still be processing a call without an answer: the next call shows the result.
+    The server may still be processing a call without an answer; the next call reveals the result.
     """
     match error:
         case errors.TransportError():
@@ -145,6 +145,7 @@ def _make_bind_error(error: errors.KubeError) -> handles.BindError:
 def _judge_bound_node(
     bound_to: str | None, node_name: str, error: errors.KubeError
 ) -> handles.BindError | None:
+    """Return None if the pod is bound to `node_name`, else the reason why not."""
     if bound_to is None:
         return handles.BindError("the pod no longer exists: another pod has its name")
     if bound_to == node_name:

@@ -1,13 +1,13 @@
 """Delete the victims of a preemption.
 
-First the `DisruptionTarget` condition records the reason, so that controllers do not count the end
-of the pod as a failure; then the pod is deleted gracefully. Both calls contain the pod's uid, so a
-pod that was created again under the same name is not affected. Both may be repeated, so a short
-outage is bridged by further attempts (`framework/preemption/executor.go`, PreemptPod).
+First the `DisruptionTarget` condition records the reason, so that controllers do not count the
+pod's end as a failure; then the pod is deleted gracefully. Both calls contain the pod's uid, so a
+pod created again under the same name is not affected. Both can be repeated, so that an eviction
+survives a short outage (`framework/preemption/executor.go`, PreemptPod).
 
-A conflict may mean that another pod has the name now, that an admission webhook objects, or that
-the server gave up patching a busy pod. Only in the first case is the victim gone, so the pod is
-read after a conflict.
+A conflict can mean that another pod now has the name, that an admission webhook refused the call,
+or that the server gave up patching a busy pod. Only in the first case is the victim gone, so the
+pod is read after a conflict.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from policysched.kube.writing import paths, pod_status, status_patch
 DISRUPTION_TARGET = "DisruptionTarget"
 
 EVICT_POLICY = client.CallRetryPolicy(timeout_seconds=15.0, max_attempts=6)
-"""The pauses between attempts add up to at most about three seconds. Meanwhile the preemptor waits,
+"""The pauses between attempts add up to at most about three seconds. The preemptor waits for them,
 and may find another node."""
 
 
 class _UidPrecondition(msgspec.Struct, frozen=True):
-    """The server refuses the call (409) if the pod of that name has another uid."""
+    """Makes the server refuse the call (409) if the pod of that name has another uid."""
 
     uid: str
 
@@ -57,7 +57,7 @@ class ApiPodEvictor:
     """Evicts pods through the API server; any number of calls may be in flight."""
 
     def __init__(self, api: client.ApiClient, clock: clocks.Clock) -> None:
-        """Take the times of conditions from `clock`."""
+        """Send calls through `api`; `clock` provides the times of conditions."""
         self._api = api
         self._clock = clock
 
@@ -65,10 +65,11 @@ class ApiPodEvictor:
         """Write the victim's `DisruptionTarget` condition and begin its graceful deletion.
 
         Returns:
-            False if the pod with this uid did not exist any more.
+            False if the pod with this uid no longer existed.
 
         Raises:
-            KubeError: the API server refused, or all attempts failed; the pod may still exist.
+            KubeError: the API server refused a call, or all attempts failed; the pod may still
+                exist.
         """
         pod = victim.pod
         try:
@@ -93,6 +94,7 @@ class ApiPodEvictor:
         return decoding.decode_single_object(body, objects.Pod).metadata.uid == pod.metadata.uid
 
     async def _patch_condition(self, pod: objects.Pod, condition: pod_status.ConditionText) -> None:
+        """Write the `DisruptionTarget` condition if the pod still has this uid."""
         metadata = pod.metadata
         patch = status_patch.ConditionPatch(
             type=DISRUPTION_TARGET,
@@ -120,6 +122,6 @@ class ApiPodEvictor:
 
 
 def _shows_condition(pod: objects.Pod, condition: pod_status.ConditionText) -> bool:
-    """Return whether the watch shows the condition of an earlier attempt."""
+    """Return whether the pod, as last watched, already has the condition of an earlier attempt."""
     wanted = (DISRUPTION_TARGET, condition.status, condition.reason, condition.message)
     return any((c.type, c.status, c.reason, c.message) == wanted for c in pod.status.conditions)

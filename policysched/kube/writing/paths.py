@@ -23,12 +23,12 @@ def format_pod_status_path(namespace: str, name: str) -> str:
 
 
 def format_events_path(namespace: str) -> str:
-    """Return the path of a namespace's events."""
+    """Return the path of a namespace's events in events.k8s.io/v1."""
     return f"/apis/events.k8s.io/v1/namespaces/{_quote_path_segment(namespace)}/events"
 
 
 def format_event_path(namespace: str, name: str) -> str:
-    """Return the path of an event."""
+    """Return the path of an event in events.k8s.io/v1."""
     return f"{format_events_path(namespace)}/{_quote_path_segment(name)}"
 
 
@@ -43,13 +43,13 @@ def format_core_event_path(namespace: str, name: str) -> str:
 
 
 def format_resource_binding_path(namespace: str, name: str) -> str:
-    """Return the path of a ResourceBinding of Karmada."""
+    """Return the path of a Karmada ResourceBinding."""
     folder = f"{_KARMADA_WORK}/namespaces/{_quote_path_segment(namespace)}"
     return f"{folder}/resourcebindings/{_quote_path_segment(name)}"
 
 
 def format_cluster_binding_path(name: str) -> str:
-    """Return the path of a ClusterResourceBinding of Karmada."""
+    """Return the path of a Karmada ClusterResourceBinding."""
     return f"{_KARMADA_WORK}/clusterresourcebindings/{_quote_path_segment(name)}"
 
 

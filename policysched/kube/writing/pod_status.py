@@ -1,9 +1,9 @@
 """Write the `PodScheduled` condition and the nominated node into the status of pods.
 
-`set_condition` and `nominate` only queue a note; `run` writes, several pods at a time. For each pod
-the newest note wins, and writes are in order. A value that the pod is known to have is not written
+`set_condition` and `nominate` only queue a note; `run` writes several pods at a time. For each pod,
+the newest note wins and writes are in order. A value that the pod is known to have is not written
 again. If the pod has changed since the note was queued, the server refuses the write and the pod is
-read: if it was bound or deleted since then, the note is dropped.
+read; if the pod was bound or deleted, the note is dropped.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ _logger = logging.getLogger(__name__)
 POD_SCHEDULED = "PodScheduled"
 WORKERS = 4
 REMEMBERED_SECONDS = 60.0
-"""How long the last write of a pod is remembered, until the watch shows it. If the watch is later
-than that, the write is refused and the pod is read."""
+"""How long the last write to a pod is remembered while the watch does not show it. If the watch is
+later than that, the server refuses the next write and the pod is read."""
 
 MAX_CONFLICTS = 5
-"""Limit of attempts for one note, if others change the pod at the same time."""
+"""Maximum number of attempts for one note while other writers change the pod."""
 
 WRITE_POLICY = client.CallRetryPolicy(timeout_seconds=15.0, max_attempts=12)
 """Many attempts, because no caller waits: an outage of a minute loses no write."""
@@ -50,22 +50,22 @@ class ConditionText(Protocol):
 
     @property
     def reason(self) -> str:
-        """Return a machine-readable word."""
+        """Return the machine-readable reason in one word."""
         ...
 
     @property
     def message(self) -> str:
-        """Return a sentence for people."""
+        """Return one sentence for people."""
         ...
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class _PodStatusNote:
-    """The wanted status of a pod.
+    """The status to be written to a pod.
 
     Attributes:
-        pod: the pod as the scheduler knew it.
-        content: status, reason and message of the condition; None keeps the current one.
+        pod: the pod's state when the note was queued.
+        content: status, reason and message of the condition; None keeps the current condition.
         nominated_node_name: None keeps the current nomination.
     """
 
@@ -74,7 +74,7 @@ class _PodStatusNote:
     nominated_node_name: str | None
 
     def merge_over(self, older: _PodStatusNote | None) -> _PodStatusNote:
-        """Return one note for both, if the older one was not written yet; this one wins."""
+        """Merge this note with an older unwritten note; values of this note win."""
         if older is None:
             return self
         content = older.content if self.content is None else self.content
@@ -84,7 +84,7 @@ class _PodStatusNote:
         return _PodStatusNote(self.pod, content, nominated)
 
     def apply_to(self, known: _KnownPodStatus) -> _KnownPodStatus:
-        """Return the status of the pod after the note is written."""
+        """Return the status that the pod has after this note is written."""
         content = known.content if self.content is None else self.content
         nominated = self.nominated_node_name
         if nominated is None:
@@ -94,7 +94,7 @@ class _PodStatusNote:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class _KnownPodStatus:
-    """The known status of a pod, and the version of the pod that has it."""
+    """The known status of a pod, and the pod's resource version with that status."""
 
     resource_version: str
     content: tuple[str, str, str]
@@ -103,10 +103,10 @@ class _KnownPodStatus:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class _WrittenPodStatus:
-    """The last written status of a pod.
+    """The last status written to a pod.
 
     Attributes:
-        seen_version: the version of the pod on which the note was based.
+        seen_version: the resource version of the pod when the note was queued.
         known: the status of the pod after the write.
         at_seconds: time of the write (monotonic clock).
     """
@@ -122,7 +122,7 @@ class _StatusPatch(msgspec.Struct, frozen=True, rename="camel", omit_defaults=Tr
 
 
 class _PodPreconditions(msgspec.Struct, frozen=True, rename="camel"):
-    """The server refuses the patch (409) if the pod has another uid or has changed."""
+    """Makes the server refuse the patch (409) if the pod has another uid or has changed."""
 
     uid: str
     resource_version: str
@@ -137,10 +137,10 @@ _encoder = msgspec.json.Encoder()
 
 
 class ApiPodStatusWriter:
-    """Writes the status of pods, outside the scheduling cycle.
+    """Writes the status of pods outside the scheduling cycle.
 
     Attributes:
-        failed: number of writes that were given up.
+        failed: number of writes abandoned after a failure.
     """
 
     def __init__(self, api: client.ApiClient, clock: clocks.Clock) -> None:
@@ -162,16 +162,16 @@ class ApiPodStatusWriter:
         """Queue a condition for writing; never blocks.
 
         Args:
-            pod: the pod as it is known now.
-            condition: its `PodScheduled` condition.
-            nominated_node_name: the node on which room is made for it, "" to remove the nomination,
-                None to keep it.
+            pod: the newest known state of the pod.
+            condition: the new `PodScheduled` condition.
+            nominated_node_name: the node on which preemption makes room for the pod, "" to remove
+                the nomination, or None to keep it.
         """
         content = (condition.status, condition.reason, condition.message)
         self._enqueue_note(pod.uid, _PodStatusNote(pod.pod, content, nominated_node_name))
 
     def nominate(self, pod: pod_shape.PodInfo, node_name: str) -> None:
-        """Queue only the nominated node, "" to remove the nomination; never blocks."""
+        """Queue only the nominated node ("" removes the nomination); never blocks."""
         self._enqueue_note(pod.uid, _PodStatusNote(pod.pod, None, node_name))
 
     def _enqueue_note(self, uid: str, note: _PodStatusNote) -> None:
@@ -181,14 +181,14 @@ class ApiPodStatusWriter:
             self._queue.put_nowait(uid)
 
     async def run(self) -> NoReturn:
-        """Write until cancelled."""
+        """Write queued notes until cancelled."""
         async with asyncio.TaskGroup() as group:
             for _ in range(WORKERS):
                 group.create_task(self._write_queued_notes())
         raise AssertionError  # the workers do not return
 
     async def flush(self) -> None:
-        """Return when all notes so far are written or given up; `run` must be running."""
+        """Wait until all notes queued so far are written or abandoned; `run` must be running."""
         await self._queue.join()
 
     async def _write_queued_notes(self) -> NoReturn:
@@ -200,6 +200,7 @@ class ApiPodStatusWriter:
                 self._queue.task_done()
 
     async def _write_newest(self, uid: str) -> None:
+        """Write the newest note of the pod `uid`; count and log a failure."""
         note = self._notes.pop(uid)
         self._in_work.add(uid)
         try:
@@ -211,7 +212,7 @@ class ApiPodStatusWriter:
             _logger.warning("the status of pod %s was not written: %s", note.pod.key, error)
         finally:
             self._in_work.discard(uid)
-            if uid in self._notes:  # queued again in the meantime
+            if uid in self._notes:  # queued again during the write
                 self._queue.put_nowait(uid)
 
     async def _write_or_drop(self, note: _PodStatusNote) -> None:
@@ -232,6 +233,7 @@ class ApiPodStatusWriter:
                 return
 
     async def _write_note(self, note: _PodStatusNote, known: _KnownPodStatus) -> None:
+        """Send the patch of a note and remember the resulting status."""
         metadata = note.pod.metadata
         body = await self._api.send_request(
             "PATCH",
@@ -248,7 +250,7 @@ class ApiPodStatusWriter:
     def _remember_written_status(
         self, metadata: objects.ObjectMeta, known: _KnownPodStatus
     ) -> None:
-        """Remember what was written, and forget writes older than REMEMBERED_SECONDS."""
+        """Remember the written status; forget writes older than REMEMBERED_SECONDS."""
         now_seconds = self._clock.monotonic_seconds()
         self._written[metadata.uid] = _WrittenPodStatus(
             metadata.resource_version, known, now_seconds
@@ -259,7 +261,7 @@ class ApiPodStatusWriter:
 
     @property
     def remembered_count(self) -> int:
-        """Return for how many pods the last write is remembered."""
+        """Return the number of pods whose last write is remembered."""
         return len(self._written)
 
     async def _read_pod(self, pod: objects.Pod) -> objects.Pod:
@@ -268,7 +270,7 @@ class ApiPodStatusWriter:
         return decoding.decode_single_object(body, objects.Pod)
 
     def _get_newest_known_status(self, pod: objects.Pod) -> _KnownPodStatus:
-        """Return the status that the pod shows, or that was written since this version of it."""
+        """Return the status written since this version of the pod, or else the pod's own status."""
         metadata = pod.metadata
         written = self._written.get(metadata.uid)
         if written is not None and written.seen_version == metadata.resource_version:
@@ -281,7 +283,7 @@ class ApiPodStatusWriter:
 def _make_status_patch(
     note: _PodStatusNote, known: _KnownPodStatus, now: datetime.datetime
 ) -> _PodPatch:
-    """Return the strategic merge patch: conditions are merged by type, absent fields stay."""
+    """Return a strategic merge patch, which merges conditions by type and keeps absent fields."""
     metadata = note.pod.metadata
     conditions: tuple[status_patch.ConditionPatch, ...] = ()
     if note.content is not None:

@@ -1,4 +1,4 @@
-"""Parts of strategic merge patches of a pod's status."""
+"""Parts of strategic merge patches for the status of a pod."""
 
 from __future__ import annotations
 
@@ -19,5 +19,5 @@ class ConditionPatch(msgspec.Struct, frozen=True, rename="camel", omit_defaults=
 
 
 def format_time(time: datetime.datetime) -> str:
-    """Return metav1.Time: RFC 3339 in UTC, whole seconds."""
+    """Format `time` as metav1.Time: RFC 3339 in UTC, in whole seconds."""
     return time.astimezone(datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -1,10 +1,10 @@
-"""Bind volumes to claims, and request the provisioning of volumes, by patches.
+"""Bind volumes to claims, and request the provisioning of volumes.
 
-Only the fields that scheduling reads are known here, and all others must not change: each write is
-a merge patch. It contains the resource version on which the decision is based. If the object has a
-newer version, the server answers with a conflict and nothing is written; therefore a call may be
-repeated after any failure. After a conflict the object is read, to find out whether the first
-attempt of this call produced the newer version.
+Each write is a merge patch, because fields that the scheduler does not decode must not change. The
+patch contains the resource version on which the decision is based. If the object has a newer
+version, the server answers with a conflict and writes nothing; therefore a call can be repeated
+after any failure. After a conflict the object is read, to check whether an earlier attempt of the
+same call produced the newer version.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class ApiVolumeWriter:
     async def write_volume(
         self, volume: storage_objects.PersistentVolume
     ) -> storage_objects.PersistentVolume | handles.WriteError:
-        """Write the claimRef and its BOUND_BY_CONTROLLER annotation; return the new volume."""
+        """Write the claimRef and the annotation BOUND_BY_CONTROLLER; return the new volume."""
         body = {
             "metadata": _make_patch_metadata(volume, storage_objects.BOUND_BY_CONTROLLER),
             "spec": {"claimRef": volume.spec.claim_ref},
@@ -50,7 +50,7 @@ class ApiVolumeWriter:
     async def write_claim(
         self, claim: storage_objects.PersistentVolumeClaim
     ) -> storage_objects.PersistentVolumeClaim | handles.WriteError:
-        """Write the annotation of the selected node; return the new claim."""
+        """Write the annotation with the selected node; return the new claim."""
         meta = claim.metadata
         body = {"metadata": _make_patch_metadata(claim, storage_objects.SELECTED_NODE)}
         path = paths.format_claim_path(meta.namespace, meta.name)
@@ -63,6 +63,7 @@ class ApiVolumeWriter:
         wanted: WrittenT,
         is_written: Callable[[WrittenT, WrittenT], bool],
     ) -> WrittenT | handles.WriteError:
+        """Send a patch; resolve a conflict, and return any other failure as an error."""
         try:
             answer = await self._api.send_request(
                 "PATCH",
@@ -84,7 +85,7 @@ class ApiVolumeWriter:
         is_written: Callable[[WrittenT, WrittenT], bool],
         conflict: errors.ConflictError,
     ) -> WrittenT | handles.WriteError:
-        """Return the newest version if it has the wanted change, else the conflict as an error."""
+        """Return the object's newest version if it has the wanted change, else the conflict."""
         try:
             body = await self._api.send_request("GET", path, policy=WRITE_POLICY)
             newest = decoding.decode_single_object(body, type(wanted))
@@ -96,7 +97,7 @@ class ApiVolumeWriter:
 def _make_patch_metadata(
     item: storage_objects.PersistentVolume | storage_objects.PersistentVolumeClaim, key: str
 ) -> dict[str, object]:
-    """Return the resource version, and the annotation `key` if the object has it."""
+    """Return metadata with the resource version and, if the object has it, the annotation `key`."""
     annotations = item.metadata.annotations
     metadata: dict[str, object] = {
         "annotations": {key: annotations[key]} if key in annotations else {}
