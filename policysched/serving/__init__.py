@@ -1,1 +1,1 @@
-"""The HTTP server: connections, certificates, access control, health and debug pages."""
+"""Serve health, metrics and debug pages over HTTP, with TLS and access control."""

@@ -1,11 +1,11 @@
-"""Access control of pages, delegated to the API server as in kube-scheduler.
+"""Delegate access control of pages to the API server, as in kube-scheduler.
 
-1. Authentication: a client certificate that the cluster's authority has signed names its user; a
-   bearer token is reviewed by the API server (TokenReview); a request with neither is anonymous.
-2. Authorization: some paths are open to all users. For all others, the API server reviews the path
-   and the verb (SubjectAccessReview), so RBAC rules for `nonResourceURLs` decide.
+1. Authentication: a client certificate signed by the cluster's authority names its user; the API
+   server reviews a bearer token (TokenReview); a request with neither is anonymous.
+2. Authorization: some paths are open to all users. For all other paths, the API server reviews the
+   path and the verb (SubjectAccessReview), so RBAC rules for `nonResourceURLs` decide.
 
-Answers are cached for a few seconds. If the API server cannot be asked, access is denied.
+Answers are cached for a few seconds. If the API server is unreachable, access is denied.
 
 Source: `apiserver/pkg/authentication/authenticatorfactory/delegating.go` and
 `apiserver/pkg/server/options/authorization.go`.
@@ -35,7 +35,7 @@ ALWAYS_ALLOWED = ("/healthz", "/readyz", "/livez")
 CACHE_SECONDS = 10.0
 _MAX_KEPT = 1024
 _MAX_AT_ONCE = 4
-"""Maximum number of parallel reviews; others wait, so that no client can flood the API server."""
+"""Maximum number of concurrent reviews; a limit keeps clients from flooding the API server."""
 
 _WARN_SECONDS = 60.0
 
@@ -44,23 +44,23 @@ _ANONYMOUS = access_reviews.AuthenticatedUser(
 )
 _AUTHENTICATED = "system:authenticated"
 _ADMINISTRATORS = "system:masters"
-"""Members may do everything, regardless of RBAC (Kubernetes documentation, RBAC)."""
+"""Group whose members have all rights, regardless of RBAC (Kubernetes documentation, RBAC)."""
 
 _K = TypeVar("_K")
 _V = TypeVar("_V")
 
 
 class AccessReviewer(Protocol):
-    """Reviews requests; see `kube.access_reviews.ApiAccessReviewer`."""
+    """Reviews tokens and rights; see `kube.access_reviews.ApiAccessReviewer`."""
 
     async def find_token_user(self, token: str) -> access_reviews.AuthenticatedUser | None:
-        """Return the user of a token, None if it is invalid."""
+        """Return the user of a token, or None if the token is invalid."""
         ...
 
     async def is_user_allowed(
         self, user: access_reviews.AuthenticatedUser, verb: str, path: str
     ) -> bool:
-        """Return whether a user may access a path."""
+        """Return whether `user` may use `verb` on `path`."""
         ...
 
 
@@ -73,7 +73,7 @@ class _ExpiringCache(Generic[_K, _V]):
         self._by_key: collections.OrderedDict[_K, tuple[float, _V]] = collections.OrderedDict()
 
     def find_answer(self, key: _K) -> tuple[_V] | None:
-        """Return the answer in a tuple of one, None if there is none."""
+        """Return a tuple with the cached answer, or None without one; the answer can be None."""
         until_seconds, *value = self._by_key.get(key, (0.0,))
         if not value or self._clock.monotonic_seconds() >= until_seconds:
             return None
@@ -87,7 +87,7 @@ class _ExpiringCache(Generic[_K, _V]):
 
 
 class DelegatedAccess:
-    """The guard of the secure port; see `http_server.PageGuard`."""
+    """Guards the secure port by reviews of the API server; see `http_server.PageGuard`."""
 
     def __init__(
         self,
@@ -99,15 +99,15 @@ class DelegatedAccess:
         token_seconds: float = CACHE_SECONDS,
         answer_seconds: float = CACHE_SECONDS,
     ) -> None:
-        """Review requests by `reviewer`.
+        """Create a guard with empty caches.
 
         Args:
-            reviewer: the API server.
-            clock: measures the age of cached answers.
+            reviewer: sends reviews to the API server.
+            clock: its monotonic time determines the expiry of cached answers.
             is_anonymous: treat all requests as anonymous.
-            always_allowed: paths for all users; a path that ends in `*` is a prefix.
+            always_allowed: paths open to all users; a path that ends in `*` is a prefix.
             token_seconds: how long the user of a token is cached.
-            answer_seconds: how long the answer about a user and a path is cached.
+            answer_seconds: how long the answer for a user, verb and path is cached.
         """
         self._reviewer = reviewer
         self._clock = clock
@@ -123,7 +123,7 @@ class DelegatedAccess:
         self._turns = asyncio.Semaphore(_MAX_AT_ONCE)
 
     async def find_denial_page(self, asker: http_server.PageRequest) -> http_server.HttpPage | None:
-        """Return the error page for a denied request, None if access is allowed."""
+        """Return the error page for a denied request, or None if access is allowed."""
         if any(_does_pattern_cover(pattern, asker.path) for pattern in self._always_allowed):
             return None
         try:
@@ -152,12 +152,12 @@ class DelegatedAccess:
     async def _find_user(
         self, asker: http_server.PageRequest
     ) -> access_reviews.AuthenticatedUser | None:
-        """Return the user, None for an invalid token or an expired certificate."""
+        """Return the user, or None for an invalid token or an expired certificate."""
         if self._is_anonymous:
             return _ANONYMOUS
         if asker.certificate is not None:
             if _has_certificate_expired(asker.certificate, self._clock.now().timestamp()):
-                return None  # since the handshake: connections may live long
+                return None  # expired since the handshake: connections can live long
             user = _parse_certificate_user(asker.certificate)
             if user is not None:
                 return user
@@ -175,6 +175,7 @@ class DelegatedAccess:
     async def _is_allowed(
         self, user: access_reviews.AuthenticatedUser, verb: str, path: str
     ) -> bool:
+        """Return whether RBAC permits the request; cache the answer."""
         if _ADMINISTRATORS in user.groups:
             return True
         key = (user, verb, path)
@@ -205,7 +206,7 @@ def _has_certificate_expired(certificate: Mapping[str, Any], now_seconds: float)
 def _parse_certificate_user(
     certificate: Mapping[str, Any],
 ) -> access_reviews.AuthenticatedUser | None:
-    """Return the user that a certificate names (`request/x509`, CommonNameUserConversion)."""
+    """Return the user named by a certificate (`request/x509`, CommonNameUserConversion)."""
     pairs = [pair for rdn in certificate.get("subject", ()) for pair in rdn]
     names = [value for kind, value in pairs if kind == "commonName"]
     if not names or not names[-1]:
@@ -215,7 +216,7 @@ def _parse_certificate_user(
 
 
 def _make_error_status_page(status: int, reason: str, message: str) -> http_server.HttpPage:
-    """Return a v1 Status, as the API server does."""
+    """Return an error page with a v1 Status, as the API server does."""
     body = {
         "kind": "Status",
         "apiVersion": "v1",

@@ -1,8 +1,8 @@
-"""TLS settings of the secure port: its own certificate, and the accepted client certificates.
+"""TLS settings of the secure port: the serving certificate and the trusted client authorities.
 
-A certificate in files is read again when they change; mounted secrets change by a swapped symlink.
-If the files cannot be used (one is newer than the other, or half written), the old certificate
-stays in use. Each connection gets the settings at its start, so a change interrupts no connection.
+Certificate files are read again when they change; a mounted secret changes by a swapped symlink. If
+the files cannot be used (one is newer than the other, or half written), the old certificate stays
+in use. Each connection uses the settings at its start, so a change does not interrupt connections.
 """
 
 from __future__ import annotations
@@ -28,27 +28,27 @@ from policysched import errors
 _log = logging.getLogger(__name__)
 
 LOOK_SECONDS = 1.0
-"""Minimum interval between checks of the files."""
+"""Minimum interval between two checks of the files for changes."""
 _SELF_SIGNED_DAYS = 365
 _BEFORE = datetime.timedelta(hours=1)
-"""Clocks of clients may be behind ours."""
+"""Backdating of self-signed certificates, because clocks of clients can be behind."""
 _CIPHERS = "ECDHE+AESGCM:ECDHE+CHACHA20"
-"""For TLS 1.2: only forward secrecy and authenticated encryption; all of TLS 1.3 have both."""
+"""Cipher suites of TLS 1.2 with forward secrecy and authenticated encryption, as in TLS 1.3."""
 
 _Fingerprint = tuple[tuple[int, int, int], ...]
-"""Of each file: inode, time of the last change in ns, size."""
+"""For each file: the inode, the time of the last change in ns, and the size."""
 
 
 class CertificateFiles:
     """A certificate chain and its key in PEM files."""
 
     def __init__(self, cert_file: str, key_file: str) -> None:
-        """Set the paths; read no file."""
+        """Set the paths without reading the files."""
         self._files = (pathlib.Path(cert_file), pathlib.Path(key_file))
         self.name = cert_file
 
     def compute_fingerprint(self) -> _Fingerprint:
-        """Return a value that changes when a file changes, or a link leads to another file.
+        """Return a value that changes when a file changes or a symlink points to another file.
 
         Raises:
             OSError: a file is missing.
@@ -67,12 +67,12 @@ class CertificateFiles:
 
 
 class SelfSignedCertificate:
-    """A self-signed certificate that exists as long as the process."""
+    """A self-signed certificate that is generated at the start of the process."""
 
     name = "a self-signed certificate"
 
     def __init__(self, hosts: tuple[str, ...], clock: clocks.Clock) -> None:
-        """Make a key, and a certificate for these names and addresses."""
+        """Generate a key, and a certificate for the names and addresses `hosts`."""
         self._chain, self._key = _make_self_signed_pair(hosts, clock.now())
 
     def compute_fingerprint(self) -> _Fingerprint:
@@ -80,19 +80,19 @@ class SelfSignedCertificate:
         return ()
 
     def load_into_context(self, context: ssl.SSLContext) -> None:
-        """Load the certificate into `context`, from files in memory: OpenSSL reads only files."""
+        """Load the certificate into `context` through in-memory files: OpenSSL reads only files."""
         with _open_memory_file(self._chain) as chain, _open_memory_file(self._key) as key:
             context.load_cert_chain(chain, key)
 
 
 class CertificateReloader:
-    """Provides the newest settings that work; see `http_server.TlsContextSource`."""
+    """Provides the newest usable TLS settings; see `http_server.TlsContextSource`."""
 
     def __init__(self, pair: CertificateFiles | SelfSignedCertificate, clock: clocks.Clock) -> None:
-        """Load the pair.
+        """Load the certificate and the key.
 
         Raises:
-            ConfigurationError: it cannot be used.
+            ConfigurationError: the pair cannot be used.
         """
         self._pair = pair
         self._clock = clock
@@ -110,7 +110,7 @@ class CertificateReloader:
             ) from error
 
     def get_tls_context(self) -> ssl.SSLContext:
-        """Return the settings for the next connection."""
+        """Return the TLS settings for the next connection; reload changed files first."""
         now_seconds = self._clock.monotonic_seconds()
         if now_seconds - self._looked_at_seconds >= LOOK_SECONDS:
             self._looked_at_seconds = now_seconds
@@ -118,7 +118,7 @@ class CertificateReloader:
         return self._context
 
     def trust_client_authority(self, authority: str) -> None:
-        """Accept client certificates that `authority` (PEM, "" for none) signs from now on."""
+        """Accept only client certificates signed by `authority` (PEM; "" for none) from now on."""
         if authority == self._authority:
             return
         try:
@@ -152,7 +152,7 @@ class CertificateReloader:
 def _make_tls_context(
     pair: CertificateFiles | SelfSignedCertificate, authority: str
 ) -> ssl.SSLContext:
-    """Return new settings.
+    """Return a TLS context with the certificate and the trusted client authority.
 
     Raises:
         OSError, ValueError: a certificate, key or authority cannot be used.
@@ -173,7 +173,7 @@ def _make_tls_context(
 
 
 def _refuse_password() -> str:
-    """Return a wrong password, to prevent a prompt at the terminal."""
+    """Return a wrong password, so that OpenSSL does not prompt at the terminal."""
     return ""
 
 
@@ -183,7 +183,7 @@ def _describe_certificate_problem(error: Exception) -> str:
 
 @contextlib.contextmanager
 def _open_memory_file(content: bytes) -> Iterator[str]:
-    """Yield the path of a file in memory."""
+    """Yield the path of an in-memory file with `content`."""
     number = os.memfd_create("policysched")
     try:
         with os.fdopen(os.dup(number), "wb") as file:
@@ -194,13 +194,13 @@ def _open_memory_file(content: bytes) -> Iterator[str]:
 
 
 def list_own_host_names(host: str) -> tuple[str, ...]:
-    """Return the names and addresses for the certificate of a server on `host`."""
+    """Return the names and addresses for the certificate of a server that listens on `host`."""
     names = ("localhost", "127.0.0.1", "::1", socket.gethostname(), host)
     return tuple(dict.fromkeys(each for each in names if each.isascii()))
 
 
 def _make_self_signed_pair(hosts: tuple[str, ...], now: datetime.datetime) -> tuple[bytes, bytes]:
-    """Return certificate and key in PEM."""
+    """Return a self-signed certificate and its key in PEM."""
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(oid.NameOID.COMMON_NAME, "policysched")])
     certificate = (

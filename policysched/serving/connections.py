@@ -1,8 +1,8 @@
-"""Accepts connections: a limited number, each with the TLS settings at its start.
+"""Accept a limited number of connections, each with the TLS settings at its start.
 
-One host on the network must not lock out others with many slow connections: the handshake has a
-timeout, and if there are too many connections, the least recently used one is closed. Nor may a
-host overload the process: the rate of connections and requests per address is limited.
+One host must not lock out other hosts with many slow connections: the handshake has a timeout, and
+if there are too many connections, the least recently used connection is closed. A host must not
+overload the process: the rates of connections and requests per address are limited.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _log = logging.getLogger(__name__)
 _HANDSHAKE_SECONDS = 5.0
 _SHUTDOWN_SECONDS = 1.0
 _NO_MORE_FILES_SECONDS = 1.0
-"""Delay before the next attempt if the process has no file descriptor left."""
+"""Delay before the next attempt to accept if the process has no free file descriptor."""
 
 
 _MAX_ADDRESSES = 1024
@@ -30,12 +30,12 @@ _AHEAD_SECONDS = 4.0
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class ConnectionLimits:
-    """Limits for clients; a quiet address may use up to four seconds' worth of a rate at once.
+    """Limits for clients; after a pause, an address can use four seconds' worth of a rate at once.
 
     Attributes:
-        at_once: number of connections of all clients.
-        new_per_second: new connections of one address; each needs a handshake, a millisecond.
-        requests_per_second: requests of one address.
+        at_once: maximum number of open connections from all clients.
+        new_per_second: new connections per address; each costs a handshake of about 1 ms.
+        requests_per_second: requests per address.
     """
 
     at_once: int = 100
@@ -50,26 +50,26 @@ _NOISE = ("SSL connection is closed", "socket.send() raised exception.")
 
 
 def _is_log_record_kept(record: logging.LogRecord) -> bool:
-    """Drop asyncio's warnings about writes to closed connections: any client can cause them."""
+    """Filter out asyncio's warnings about closed connections, which any client can cause."""
     return record.msg not in _NOISE
 
 
 class AddressRateLimiter:
-    """Limits the rate of actions of each address, with bursts after a quiet time."""
+    """Limits the rate of actions of each address, with bursts after a pause."""
 
     def __init__(self, per_second: float) -> None:
-        """Allow each address this rate."""
+        """Allow each address `per_second` actions per second."""
         self._seconds = 1.0 / per_second
         self._ahead_seconds = _AHEAD_SECONDS - self._seconds
         self._paid_until: collections.OrderedDict[str, float] = collections.OrderedDict()
 
     def compute_wait_seconds(self, address: str, now_seconds: float) -> float:
-        """Return the seconds to wait before the next action, 0.0 if it is allowed now."""
+        """Return the seconds to wait before the next action, or 0.0 if it is allowed now."""
         paid_until = max(self._paid_until.get(address, 0.0), now_seconds)
         return max(0.0, paid_until - self._ahead_seconds - now_seconds)
 
     def count_action(self, address: str, now_seconds: float) -> None:
-        """Count an action, which takes place now or after the wait."""
+        """Count an action that happens now or after the wait."""
         paid_until = max(self._paid_until.pop(address, 0.0), now_seconds)
         self._paid_until[address] = paid_until + self._seconds
         if len(self._paid_until) > _MAX_ADDRESSES:
@@ -78,7 +78,7 @@ class AddressRateLimiter:
 
 @dataclasses.dataclass(slots=True, eq=False)
 class _AcceptedConnection:
-    """One connection; `transport` is None during the handshake."""
+    """An accepted connection; `transport` is None during the handshake."""
 
     opening: asyncio.Task[None] | None = None
     transport: asyncio.BaseTransport | None = None
@@ -88,7 +88,7 @@ class _AcceptedConnection:
         return self.transport is None or not self.transport.is_closing()
 
     def drop_connection(self) -> None:
-        """Close the connection at once, without waiting for the client."""
+        """Close the connection immediately, without waiting for the client."""
         if isinstance(self.transport, asyncio.Transport):
             self.transport.abort()
         elif self.opening is not None:
@@ -96,7 +96,7 @@ class _AcceptedConnection:
 
 
 class ConnectionAcceptor:
-    """Accepts connections and passes each to a new protocol."""
+    """Accepts connections and creates a protocol for each."""
 
     def __init__(
         self,
@@ -110,9 +110,9 @@ class ConnectionAcceptor:
 
         Args:
             listening: a listening socket.
-            new_protocol: makes the protocol of one connection.
-            tls: returns the settings of the next connection; None for connections without TLS.
-            limits: limits for clients.
+            new_protocol: creates the protocol of one connection.
+            tls: returns the TLS settings of the next connection; None for connections without TLS.
+            limits: limits for all clients and per address.
         """
         self._listening = listening
         self._new_protocol = new_protocol
@@ -124,12 +124,12 @@ class ConnectionAcceptor:
         ] = {}  # least recently used first
 
     def __len__(self) -> int:
-        """Return the number of connections."""
+        """Return the number of open connections."""
         self._forget_closed_connections()
         return len(self._by_protocol)
 
     async def run(self) -> NoReturn:
-        """Accept until cancelled."""
+        """Accept connections until cancelled."""
         # Adding the same filter again has no effect.
         logging.getLogger("asyncio").addFilter(_is_log_record_kept)
         loop = asyncio.get_running_loop()
@@ -151,7 +151,7 @@ class ConnectionAcceptor:
             self._listening.close()
 
     def drop_all_connections(self) -> None:
-        """Close all connections at once."""
+        """Close all connections immediately."""
         for each in self._by_protocol.values():
             each.drop_connection()
 
@@ -162,6 +162,7 @@ class ConnectionAcceptor:
             self._by_protocol[protocol] = connection
 
     def _admit_connection(self, accepted: socket.socket) -> None:
+        """Start the protocol of a connection; make room by closing the idlest one."""
         self._forget_closed_connections()
         if len(self._by_protocol) >= self._limit:
             idle = next(iter(self._by_protocol))
@@ -175,13 +176,14 @@ class ConnectionAcceptor:
     async def _open_protocol(
         self, accepted: socket.socket, protocol: asyncio.Protocol, connection: _AcceptedConnection
     ) -> None:
+        """Perform the handshake, if any, and connect the protocol to the socket."""
         tls = self._tls() if self._tls is not None else None
         limits = {} if tls is None else _TLS_LIMITS
         try:
             connection.transport, _ = await asyncio.get_running_loop().connect_accepted_socket(
                 lambda: protocol, accepted, ssl=tls, **limits
             )
-        except OSError as error:  # also ssl.SSLError and a handshake timeout
+        except OSError as error:  # includes ssl.SSLError and handshake timeouts
             _log.debug("a connection could not be established: %s", error)
             self._by_protocol.pop(protocol, None)
             accepted.close()

@@ -1,6 +1,6 @@
 """Pages below /debug/ about the running process; all of them require authorization.
 
-Parts of `run` add their own pages. No page contains a secret.
+Components of `run` add their own pages. No page contains a secret.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _STACK_FRAMES = 8
 def make_debug_pages(
     configuration: config.Config, others: Mapping[str, http_server.MakePage]
 ) -> dict[str, http_server.MakePage]:
-    """Return the pages by path, with an index of these and of `others` below the same root."""
+    """Return the pages keyed by path, including an index of these pages and of `others`."""
     made: dict[str, http_server.MakePage] = {
         "/debug/config": lambda _: _make_text_page(
             config_printing.format_config_yaml(configuration)
@@ -35,7 +35,7 @@ def make_debug_pages(
 
 
 def make_memory_report() -> dict[str, Any]:
-    """Return the memory use of the process, from the kernel and the garbage collector."""
+    """Return the memory use of the process as the kernel and the garbage collector report it."""
     status = pathlib.Path("/proc/self/status").read_text(encoding="utf-8")
     kernel = dict(line.split(":", 1) for line in status.splitlines() if line.startswith("Vm"))
     return {

@@ -1,9 +1,9 @@
-"""The checks /livez, /readyz and /healthz, in the form of kube-apiserver.
+"""The health endpoints /livez, /readyz and /healthz, in kube-apiserver's format.
 
 `/livez` fails if only a restart helps, `/readyz` if the process cannot work at the moment;
-`/healthz` is the former name of `/livez`. `?verbose` lists the checks, and `?exclude=NAME` omits
-one; each check has its own page, `/livez/NAME`. Only that page and the log contain the reason of a
-failure, because the other pages are open to all clients
+`/healthz` is the old name of `/livez`. `?verbose` lists the checks, and `?exclude=NAME` omits a
+check; each check has its own page, `/livez/NAME`. Only that page and the log contain the reason for
+a failure, because the other pages are open to all clients
 (`apiserver/pkg/server/healthz/healthz.go`).
 """
 
@@ -22,14 +22,14 @@ READYZ = "readyz"
 HEALTHZ = "healthz"
 
 Check = Callable[[], str]
-"""Returns the problem, "" for none."""
+"""Returns the problem, or "" if the check passes."""
 
 
 class HealthChecks:
     """The checks of one process."""
 
     def __init__(self, live: Mapping[str, Check], ready: Mapping[str, Check]) -> None:
-        """Use these checks by name: `live` for a restart, `ready` for the ability to work."""
+        """Serve checks keyed by name: `live` for /livez and /healthz, `ready` for /readyz."""
         ping: dict[str, Check] = {"ping": lambda: ""}
         self._checks = {
             LIVEZ: ping | dict(live),
@@ -39,7 +39,7 @@ class HealthChecks:
         self._told: dict[str, tuple[str, ...]] = {}
 
     def make_pages(self) -> dict[str, http_server.MakePage]:
-        """Return all pages by path."""
+        """Return the pages of all checks, keyed by path."""
         return dict(self._iterate_pages())
 
     def _iterate_pages(self) -> Iterator[tuple[str, http_server.MakePage]]:
@@ -51,6 +51,7 @@ class HealthChecks:
     def _run_all_checks(
         self, kind: str, query: http_server.QueryParameters
     ) -> http_server.HttpPage:
+        """Run the checks of one kind; return their page without reasons of failures."""
         excluded = query.get_all("exclude")
         lines, failed = [], []
         for name, check in self._checks[kind].items():
@@ -70,7 +71,7 @@ class HealthChecks:
         return http_server.HttpPage(b"ok")
 
     def _log_change(self, kind: str, failed: tuple[str, ...]) -> None:
-        """Log when the failed checks change, but not at each of the frequent probes."""
+        """Log changes of the failed checks, instead of logging on every probe."""
         before = self._told.get(kind, ())
         if failed == before:
             return

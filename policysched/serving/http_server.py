@@ -1,8 +1,8 @@
 """A small HTTP server for pages about the process, in the process's own event loop.
 
-Pages are made on request, between two steps of the scheduler, so they need no locks; they must be
-quick. A page that takes longer is a coroutine function that works in a thread. Only GET and HEAD
-are answered, and POST on paths that accept it; size and duration of all client input are limited.
+Pages are made on request between two steps of the scheduler, so they need no locks but must be
+quick. A slower page is a coroutine function that works in a thread. Only GET and HEAD are answered,
+and POST on paths that accept it. The size and the duration of all client input are limited.
 
     server = http_server.HttpServer(address, {"/metrics": page}, guard=access, tls=certificates)
     await server.run()
@@ -30,15 +30,15 @@ from policysched.serving import connections
 
 _log = logging.getLogger(__name__)
 _silent = logging.getLogger(f"{__name__}.requests")
-"""Requests that cannot be parsed are not logged: any client can send them, even with tokens."""
+"""A disabled logger: any client can send malformed requests, and they can contain tokens."""
 _silent.disabled = True
 
 _MAX_LINE_BYTES = 8190
 _MAX_HEADERS = 64
 _IDLE_SECONDS = 60.0
-"""Limit for the head of a request, and for an idle connection between requests."""
+"""Time limit for the head of a request, and for an idle connection between requests."""
 _ANSWER_SECONDS = 30.0
-"""Limit for a request, from its head to the last byte of the answer."""
+"""Time limit for a request, from its head to the last byte of the answer."""
 _CLOSING_SECONDS = 1.0
 _METHODS = ("GET", "HEAD")
 
@@ -48,7 +48,7 @@ JSON = "application/json"
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class HttpPage:
-    """A body and its content type, such as `text/plain; charset=utf-8`."""
+    """The body, the content type and the status of an answer."""
 
     body: bytes
     content_type: str = TEXT
@@ -62,10 +62,10 @@ def make_json_page(document: object) -> HttpPage:
 
 
 class QueryParameters:
-    """The parameters of a request, such as `limit=10&verbose`."""
+    """The query parameters of a request, such as `limit=10&verbose`."""
 
     def __init__(self, values: Mapping[str, tuple[str, ...]] | None = None) -> None:
-        """Use these values by name."""
+        """Use `values`, keyed by the name of the parameter."""
         self._values = dict(values or {})
 
     def __contains__(self, name: str) -> bool:
@@ -73,11 +73,11 @@ class QueryParameters:
         return name in self._values
 
     def get_one(self, name: str, default: str = "") -> str:
-        """Return the first value of a parameter."""
+        """Return the first value of a parameter, or `default` if it is absent."""
         return self._values.get(name, (default,))[0]
 
     def get_all(self, name: str) -> tuple[str, ...]:
-        """Return all values of a parameter."""
+        """Return all values of a parameter; empty if it is absent."""
         return self._values.get(name, ())
 
 
@@ -87,11 +87,11 @@ TakePost: TypeAlias = Callable[[bytes], Awaitable[HttpPage]]
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class PageRequest:
-    """A request, with the credentials of its client.
+    """A request with the credentials of its client.
 
     Attributes:
-        method, path: of the request.
-        authorization: the header of that name, "" without one.
+        method, path: the HTTP method and the path, without the query.
+        authorization: the Authorization header, or "" if absent.
         certificate: the verified client certificate, in the form of `ssl.SSLSocket.getpeercert`.
     """
 
@@ -102,15 +102,15 @@ class PageRequest:
 
 
 class PageGuard(Protocol):
-    """Decides about the access to pages."""
+    """Decides whether a client may access a page."""
 
     async def find_denial_page(self, asker: PageRequest) -> HttpPage | None:
-        """Return the page that replaces a denied one, None if access is allowed."""
+        """Return the error page for a denied request, or None if access is allowed."""
         ...
 
 
 class TlsContextSource(Protocol):
-    """Provides the TLS settings of connections."""
+    """Provides the TLS settings of each new connection."""
 
     def get_tls_context(self) -> ssl.SSLContext:
         """Return the settings of the next connection."""
@@ -119,17 +119,17 @@ class TlsContextSource(Protocol):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class PostRoutes:
-    """Paths that accept POST, with the limit for a body."""
+    """Handlers of POST requests, keyed by path, and the size limit of a body."""
 
     by_path: Mapping[str, TakePost]
     max_bytes: int = 0
 
 
 class HttpServer:
-    """Serves pages by path.
+    """Serves pages, each at its path.
 
     Attributes:
-        bound: the address on which it listens.
+        bound: the address on which the server listens.
     """
 
     def __init__(
@@ -142,15 +142,15 @@ class HttpServer:
         posts: PostRoutes | None = None,
         limits: connections.ConnectionLimits = connections.DEFAULT_LIMITS,
     ) -> None:
-        """Open the port; `run` serves `pages`, including those that are added later.
+        """Open the port; `run` serves `pages`, including pages that are added later.
 
         Args:
-            listen: the address.
-            pages: makes each page, by path.
-            guard: decides about access; None allows all.
-            tls: the settings of connections, None for plain HTTP.
-            posts: paths that accept POST.
-            limits: limits for clients.
+            listen: the address to listen on.
+            pages: functions that make a page, keyed by path.
+            guard: decides about access; None allows all requests.
+            tls: the TLS settings of connections, or None for plain HTTP.
+            posts: paths that accept POST, or None for no path.
+            limits: limits for all clients and per address.
 
         Raises:
             ConfigurationError: the address is unavailable.
@@ -191,11 +191,11 @@ class HttpServer:
         try:
             await self._connections.run()
         finally:
-            await server.shutdown(_CLOSING_SECONDS)  # running answers may end
+            await server.shutdown(_CLOSING_SECONDS)  # lets answers in progress end
             self._connections.drop_all_connections()
 
     async def _handle_request(self, request: web.BaseRequest) -> web.StreamResponse:
-        """Answer up to the last byte; drop a client that does not read it in time."""
+        """Answer a request completely; drop a client that does not read the answer in time."""
         self._connections.note_use(request.protocol)
         try:
             async with asyncio.timeout(_ANSWER_SECONDS):
@@ -215,7 +215,7 @@ class HttpServer:
             self._connections.note_use(request.protocol)
 
     async def _wait_for_address_turn(self, address: str) -> None:
-        """Delay a request above the rate limit; the next one of its connection waits for it."""
+        """Delay a request above the rate limit; later requests of its connection also wait."""
         now_seconds = asyncio.get_running_loop().time()
         wait_seconds = self._pace.compute_wait_seconds(address, now_seconds)
         self._pace.count_action(address, now_seconds)
@@ -223,10 +223,11 @@ class HttpServer:
             await asyncio.sleep(wait_seconds)
 
     async def _make_answer(self, request: web.BaseRequest) -> HttpPage:
+        """Return the page of a request, or an error page."""
         path = request.path
         make_page, take_post = self._pages.get(path), self._posts.by_path.get(path)
         if make_page is None and take_post is None:
-            return HttpPage(b"there is no such page\n", status=404)  # before the guard is asked
+            return HttpPage(b"there is no such page\n", status=404)  # without a review
         if self._guard is not None:
             refusal = await self._guard.find_denial_page(_make_page_request(request))
             if refusal is not None:
@@ -239,6 +240,7 @@ class HttpServer:
         return await made if inspect.isawaitable(made) else made
 
     async def _handle_posted_body(self, request: web.BaseRequest, take_post: TakePost) -> HttpPage:
+        """Read a limited body and return the answer of its handler."""
         limit_bytes = self._posts.max_bytes
         if (request.content_length or 0) > limit_bytes:
             return _TOO_LARGE
@@ -259,7 +261,7 @@ _FAILED = HttpPage(b"the page could not be made; the log says why\n", status=500
 
 @contextlib.contextmanager
 def _log_page_failures(path: str) -> Iterator[None]:
-    """Log a failure of a page, which must not end the process."""
+    """Log an exception of a page, which must not end the process."""
     try:
         yield
     except ConnectionError:  # the client has disconnected
@@ -281,6 +283,7 @@ def _parse_query(request: web.BaseRequest) -> QueryParameters:
 
 
 def _make_response(page: HttpPage) -> web.Response:
+    """Return the response for a page, with headers that prevent caching and sniffing."""
     headers = {
         "Content-Type": page.content_type,
         "Cache-Control": "no-store",

@@ -1,4 +1,4 @@
-"""Starts HTTP servers, one for each address, even if several sets of pages share it."""
+"""Start one HTTP server for each address; several sets of pages can share an address."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Pages: TypeAlias = dict[str, http_server.MakePage]
 def make_serving_coroutines(
     *of_addresses: tuple[addresses.ListenAddress | None, Pages],
 ) -> list[Coroutine[Any, Any, None]]:
-    """Return coroutines that serve the pages of each address; pages for None are not served.
+    """Return coroutines that serve the pages of each address; an address of None is not served.
 
     Raises:
         ConfigurationError: an address is unavailable.
