@@ -1,1 +1,1 @@
-"""The configuration of leader election, and the terms of a leader."""
+"""Create the leader elector from the configuration, and schedule while this process leads."""

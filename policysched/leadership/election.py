@@ -1,4 +1,4 @@
-"""Create the elector from the configuration `leaderElection` and the options that override it.
+"""Create the leader elector from the validated `leaderElection` configuration.
 
 Names, defaults and limits are those of kube-scheduler (`component-base/config`,
 LeaderElectionConfiguration; `tools/leaderelection`, NewLeaderElector), with two exceptions: the
@@ -35,7 +35,7 @@ _LEASE_CONNECTIONS = 2
 def parse_lease_timings(
     config: election_config.LeaderElectionConfig,
 ) -> leader_election.LeaseTimings:
-    """Return the durations of a configuration that has been validated."""
+    """Return the durations of a validated configuration."""
     return leader_election.LeaseTimings(
         durations.parse_duration_seconds(config.lease_duration) or 0.0,
         durations.parse_duration_seconds(config.renew_deadline) or 0.0,
@@ -44,7 +44,7 @@ def parse_lease_timings(
 
 
 def make_closed_write_fence(clock: clocks.Clock) -> fence.WriteFence:
-    """Return a fence that stays closed, for a process that never leads."""
+    """Return a fence that is never opened, for a process that never leads."""
     return fence.WriteFence(clock, last_writes_seconds=0.0)
 
 
@@ -65,10 +65,10 @@ async def make_lease_elector(
     clock: clocks.Clock,
     rng: random.Random,
 ) -> AsyncIterator[runner.LeaderElector]:
-    """Make the elector that opens and closes the fence `writes`.
+    """Yield the elector that opens and closes the fence `writes`.
 
-    It has its own connections without a rate limit, so that renewals do not wait for other
-    requests.
+    The elector has its own connections without a rate limit, so that renewals do not wait for
+    other requests.
     """
     if writes is None:
         _log.info("leader election is off: no other process may serve the same profiles")
@@ -85,8 +85,8 @@ async def make_lease_elector(
             api,
             config.resource_namespace or connection.own_namespace or DEFAULT_NAMESPACE,
             config.resource_name,
-            # As in component-base's clients for leader election: half the deadline, at least a
-            # second.
+            # Half the deadline, but at least a second, as in component-base's leader election
+            # clients.
             timeout_seconds=max(1.0, known.renew_deadline_seconds / 2),
         )
         identity = f"{platform.node()}_{uuid.uuid4()}"
@@ -97,7 +97,7 @@ async def make_lease_elector(
 def collect_leadership_metrics(
     config: election_config.LeaderElectionConfig, elector: runner.LeaderElector
 ) -> Iterable[core.Metric]:
-    """Yield whether this process leads, under client-go's name, if leader election is on."""
+    """Yield client-go's metric of whether this process leads, if leader election is on."""
     if config.leader_elect:
         leads = core.GaugeMetricFamily(
             "leader_election_master_status",

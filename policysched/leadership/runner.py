@@ -1,9 +1,10 @@
-"""Terms of a leader: scheduling runs from the election to the loss of the lease.
+"""Run the scheduler during the terms of this process as leader.
 
-Outside its terms a process is on standby: watches keep the caches up to date, and nothing is
-decided or written. A term begins with a new list of all pods, because the watch may not have shown
-the last bindings of the former leader yet. When the lease is lost, the term ends: bindings that are
-not complete by then are undone, and the process is on standby again.
+A term lasts from the election to the loss of the lease. Between terms the process is on standby:
+watches keep the caches up to date, but the process does not decide or write anything. A term begins
+with a new list of all pods, because the watch may not have shown the previous leader's last
+bindings yet. When the lease is lost, the term ends: bindings that are not complete by then are
+undone, and the process is on standby again.
 """
 
 from __future__ import annotations
@@ -27,27 +28,27 @@ class LeaderElector(Protocol):
         ...
 
     def overdue_seconds(self) -> float:
-        """Return for how many seconds this process has failed to notice the loss of its lease."""
+        """Return the seconds for which this process has failed to notice the loss of its lease."""
         ...
 
     async def acquire(self) -> None:
-        """Return once this process leads."""
+        """Wait until this process leads."""
         ...
 
     async def renew(self) -> None:
-        """Return once this process no longer leads."""
+        """Keep leading; return once this process no longer leads."""
         ...
 
     async def release(self) -> None:
-        """Release the lease, so that the next leader starts at once."""
+        """Release the lease, so that the next leader can start immediately."""
         ...
 
 
 class LeaderTask(Protocol):
-    """The work of a term; see `scheduler.scheduler.Scheduler`."""
+    """The work that runs during a term; see `scheduler.scheduler.Scheduler`."""
 
     async def run(self) -> None:
-        """Schedule until `stop` is called; may be called again after that."""
+        """Schedule until `stop` is called; `run` can be called again after that."""
         ...
 
     async def stop(self, grace_seconds: float = 5.0) -> bool:
@@ -69,7 +70,7 @@ class NeverLeader:
         await asyncio.Event().wait()
 
     async def renew(self) -> None:
-        """Return at once."""
+        """Return immediately."""
 
     async def release(self) -> None:
         """Do nothing."""
@@ -85,7 +86,7 @@ class AlwaysLeader:
         return 0.0
 
     async def acquire(self) -> None:
-        """Return at once: this process always leads."""
+        """Return immediately: this process always leads."""
 
     async def renew(self) -> None:
         """Wait for ever: leading does not end."""
@@ -96,7 +97,7 @@ class AlwaysLeader:
 
 
 class LeadershipRunner:
-    """Runs the terms of one process, one after the other."""
+    """Runs the terms of one process in succession."""
 
     def __init__(
         self,
@@ -106,13 +107,13 @@ class LeadershipRunner:
         refresh: Refresh | None = None,
         last_writes_seconds: float = 5.0,
     ) -> None:
-        """Schedule whenever this process leads.
+        """Create a runner; `run` starts it.
 
         Args:
             elector: determines when this process leads.
-            scheduler: runs and stops with each term.
-            refresh: lists all pods, or bindings, again before a term.
-            last_writes_seconds: how long writes may still take after the lease is lost.
+            scheduler: runs during each term.
+            refresh: lists all pods or bindings again before a term.
+            last_writes_seconds: how long writes may continue after the lease is lost.
         """
         self._elector = elector
         self._scheduler = scheduler
@@ -122,13 +123,13 @@ class LeadershipRunner:
         self._is_finished = False
 
     async def run(self) -> None:
-        """Wait and lead, in turns, until `end_scheduling` is called or the task is cancelled."""
+        """Alternate standby and terms until `end_scheduling` is called or the task is cancelled."""
         while not self._is_ending:
             await self._elector.acquire()
             await self._lead_one_term()
 
     async def _lead_one_term(self) -> None:
-        """Schedule until the lease is lost; keep renewing the lease while the process ends."""
+        """Schedule until the lease is lost; renew the lease even while the process shuts down."""
         renewing = asyncio.create_task(self._elector.renew())
         scheduling = asyncio.create_task(self._run_loop())
         try:
@@ -163,10 +164,10 @@ class LeadershipRunner:
         await flush()
 
     async def release_lease(self) -> None:
-        """Release the lease, after `end_scheduling` and the cancellation of `run`.
+        """Release the lease after `end_scheduling` and the cancellation of `run`.
 
-        If the scheduler did not end in time, a call may still be in progress in the server; then
-        the lease is not released and expires.
+        If the scheduler did not end in time, the server may still be processing a call. In that
+        case the lease is not released, but expires.
         """
         if self._is_finished:
             await self._elector.release()
