@@ -1,1 +1,1 @@
-"""The queues of pending pods: activeQ, backoffQ and the pool of unschedulable pods."""
+"""The queues of pending pods: activeQ, backoffQ and the unschedulable pods."""

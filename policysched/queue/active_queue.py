@@ -1,9 +1,9 @@
-"""activeQ: pods that are ready for scheduling, and the pods in flight that were popped from it.
+"""activeQ: pods that are ready for scheduling, and the pods in flight after their pop.
 
-While a pod is being scheduled, an event may occur that would let it fit. The event finds no
-unschedulable pod to move, and the pod, which returns a moment later, would wait for an event that
-has passed. So events are kept while a pod is in flight that was popped before them, and are
-evaluated when the pod returns (`backend/queue/active_queue.go`).
+While a pod is being scheduled, an event can occur that makes it schedulable. The event does not
+find the pod among the unschedulable pods, and the pod, which returns a moment later, would wait for
+an event that has passed. Therefore each event is kept while a pod popped before it is in flight,
+and evaluated when that pod returns (`backend/queue/active_queue.go`).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from policysched.queue import heap
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class ObservedClusterEvent:
-    """An event with its objects; `only_for` is the uid of the one pod that it concerns, or ""."""
+    """An event with its objects; `only_for` is the uid of the only affected pod, or "" for all."""
 
     event: events.ClusterEvent
     old: events.ClusterObject
@@ -26,17 +26,17 @@ class ObservedClusterEvent:
 
 
 class ActiveQueue:
-    """Pods in the order of the QueueSort plugin, then of arrival."""
+    """Pods in the order of the QueueSort plugin; equal pods are in the order of arrival."""
 
     def __init__(self, sort_key: Callable[[queued_pod.QueuedPodInfo], heap.SortKey]) -> None:
-        """Start empty."""
+        """Create an empty queue; `sort_key` orders the pods."""
         self.pods: heap.Heap[queued_pod.QueuedPodInfo] = heap.Heap(sort_key)
         self._in_flight: dict[str, int] = {}  # uid → number of the first event after its pop
         self._events: list[ObservedClusterEvent] = []
         self._first_number = 0
 
     def pop(self) -> queued_pod.QueuedPodInfo | None:
-        """Pop the first pod, or return None; the pod is in flight until `done`."""
+        """Pop the first pod, or return None if there is none; the pod is in flight until `done`."""
         queued = self.pods.pop()
         if queued is not None:
             self.begin_attempt(queued)
@@ -50,16 +50,16 @@ class ActiveQueue:
         return len(self._in_flight)
 
     def begin_attempt(self, queued: queued_pod.QueuedPodInfo) -> None:
-        """Record that an attempt begins for a pod that was just popped from a queue."""
+        """Count an attempt and mark a pod that was just popped from a queue as in flight."""
         queued.attempts += 1
         self._in_flight[queued.uid] = self._first_number + len(self._events)
 
     def is_in_flight(self, uid: str) -> bool:
-        """Return whether the pod was popped and has not returned."""
+        """Return whether the pod was popped and `done` has not been called for it."""
         return uid in self._in_flight
 
     def record_event(self, happened: ObservedClusterEvent) -> None:
-        """Keep an event for the pods in flight; without pods in flight it is dropped."""
+        """Keep an event for the pods in flight; drop it if there are none."""
         if self._in_flight:
             self._events.append(happened)
 
@@ -73,10 +73,10 @@ class ActiveQueue:
         ]
 
     def done(self, uid: str) -> None:
-        """End the flight of a pod, and drop the events that no other pod in flight needs."""
+        """Remove a pod from the pods in flight; drop events that no other pod in flight needs."""
         if self._in_flight.pop(uid, None) is None or not self._events:
             return
-        # Pods in flight are in the order of their pops, so the first one needs the oldest events.
+        # Pods in flight are in the order of their pops, so the first pod needs the oldest events.
         end = self._first_number + len(self._events)
         first_needed = next(iter(self._in_flight.values()), end)
         del self._events[: first_needed - self._first_number]

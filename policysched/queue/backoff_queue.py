@@ -1,10 +1,11 @@
-"""backoffQ: pods that may fit now but whose last attempt failed a moment ago.
+"""backoffQ: pods that may fit now but whose last attempt failed recently.
 
 The backoff doubles with each failure, by default from 1 s to 10 s. As in kube-scheduler 1.36
 (`backend/queue/backoff_queue.go`, KEP-5142), it ends at whole seconds, so that pods whose backoff
-ends in the same second leave in the order of activeQ. Pods that were rejected in their last
-attempt, unlike those with an error, may leave early when activeQ is empty: backoff saves scheduling
-time, and then the scheduler is idle.
+ends in the same second leave in the order of activeQ. If activeQ is empty, pods rejected in their
+last attempt can leave early, unlike pods whose attempt ended with an error: backoff saves
+    scheduling
+time, and the scheduler would otherwise be idle.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ ORDERING_WINDOW_SECONDS = 1.0
 
 
 class BackoffQueue:
-    """Pods by the end of their backoff; pods with an error are separate from rejected ones."""
+    """Pods ordered by the end of their backoff; pods with errors and rejected pods are separate."""
 
     def __init__(
         self,
@@ -30,7 +31,7 @@ class BackoffQueue:
         max_seconds: float,
         sort_key: Callable[[queued_pod.QueuedPodInfo], heap.SortKey],
     ) -> None:
-        """Start empty; `sort_key` orders pods whose backoff ends in the same window."""
+        """Create an empty queue; `sort_key` orders pods whose backoff ends in the same window."""
         self._clock = clock
         self._initial_seconds = initial_seconds
         self._max_seconds = max_seconds
@@ -46,10 +47,10 @@ class BackoffQueue:
         return len(self._rejected) + len(self._erred)
 
     def compute_end_of_backoff(self, queued: queued_pod.QueuedPodInfo) -> float:
-        """Return when a returned pod may be retried, in monotonic seconds; 0 for immediately.
+        """Return the monotonic time at which a pod can be retried, or 0 for immediately.
 
-        If the last attempts ended with errors, the number of these errors counts instead of the
-        number of rejections (`backend/queue/backoff_queue.go`, getBackoffTime).
+        If the last attempts ended with errors, the backoff depends on the number of these errors
+        instead of the number of rejections (`backend/queue/backoff_queue.go`, getBackoffTime).
         """
         count = queued.consecutive_errors or queued.unschedulable_count
         if count == 0 or self._max_seconds == 0:
@@ -90,7 +91,7 @@ class BackoffQueue:
         return completed
 
     def next_completion_seconds(self) -> float | None:
-        """Return when the first backoff ends (monotonic clock), or None."""
+        """Return the monotonic time at which the next backoff ends, or None without pods."""
         ends = [
             first.backoff_until_seconds
             for pods in (self._rejected, self._erred)

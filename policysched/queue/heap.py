@@ -9,21 +9,21 @@ from typing import Any, Generic, TypeAlias, TypeVar
 ItemT = TypeVar("ItemT")
 
 SortKey: TypeAlias = tuple[Any, ...]
-"""Compared element by element.
+"""A key that orders the items of a heap; keys are compared element by element.
 
-All keys have the same length, and elements at the same position must be comparable.
+All keys of a heap have the same length, and elements at the same position must be comparable.
 """
 
 _MIN_STALE = 64
 
 
 class Heap(Generic[ItemT]):
-    """Items by uid; the item with the smallest sort key is first.
+    """Items keyed by uid; the item with the smallest sort key is first.
 
-    The list for `heapq` contains (*sort key, ticket, uid); a nested key would take twice as long to
-    compare. Removing an item by uid only drops it from `_live`. Its entry then has an unknown
-    ticket: it is skipped when it becomes the first one, and dropped when such entries outnumber the
-    others. So push, remove and pop are O(log n) amortised, and `heapq` runs in C.
+    The list for `heapq` contains (*sort key, ticket, uid); comparing a nested key would take twice
+    as long. Removing an item by uid only drops it from `_live`. Its entry, whose ticket is now
+    unknown, is skipped when it becomes the first entry, and dropped when stale entries outnumber
+    the others. Therefore push, remove and pop are O(log n) amortised, and `heapq` runs in C.
     """
 
     def __init__(self, sort_key: Callable[[ItemT], SortKey]) -> None:
@@ -51,7 +51,7 @@ class Heap(Generic[ItemT]):
         return found[2] if found else None
 
     def push(self, uid: str, item: ItemT) -> None:
-        """Add or replace an item, at the position of its current sort key."""
+        """Add or replace an item at the position of its current sort key."""
         key = self._sort_key(item)
         old = self._live.get(uid)
         if old is not None and old[1] == key:

@@ -1,7 +1,8 @@
-"""Decides whether an event is worth another attempt for a pod.
+"""Decide whether an event makes another scheduling attempt worthwhile.
 
-Plugins register the events that may change their decision, each with an optional function that
-checks the event in detail. Only the plugins that rejected a pod are asked (KEP-4247;
+Plugins register the events that can change their decision, each with an optional function (the
+queueing hint) that checks the event in detail. Only plugins that rejected a pod are called
+(KEP-4247;
 `backend/queue/scheduling_queue.go`, isPodWorthRequeuing).
 """
 
@@ -31,12 +32,12 @@ class QueueProfile(Protocol):
         ...
 
     def events_to_register(self) -> Mapping[str, Sequence[events.ClusterEventWithHint]]:
-        """Return the events for which each plugin waits, by plugin name."""
+        """Return the events for which each plugin waits, keyed by the plugin's name."""
         ...
 
 
 class QueueingStrategy(enum.Enum):
-    """The queue to which a pod moves after an event."""
+    """How a pod is requeued after an event."""
 
     SKIP = enum.auto()
     AFTER_BACKOFF = enum.auto()
@@ -52,9 +53,9 @@ class QueueingHints:
     """The registrations of all plugins of all profiles."""
 
     def __init__(self, profiles: Mapping[str, QueueProfile], *, asks: bool = True) -> None:
-        """Collect the registrations of the plugins of `profiles`, keyed by schedulerName.
+        """Collect the registered events of the plugins in `profiles`, keyed by schedulerName.
 
-        If `asks` is False, every event that a plugin has registered is worth another attempt.
+        If `asks` is False, hints are not called: every registered event requeues the pod.
         """
         self._registered = {name: prof.events_to_register() for name, prof in profiles.items()}
         self._asks = asks
@@ -77,6 +78,7 @@ class QueueingHints:
         event: events.ClusterEvent,
         registered: Mapping[str, Sequence[events.ClusterEventWithHint]],
     ) -> Mapping[str, Hints]:
+        """Return the hints of the registrations that cover `event`, keyed by plugin."""
         by_plugin = {
             plugin: tuple(
                 r.hint if self._asks else None for r in registrations if r.event.covers(event)
@@ -101,7 +103,7 @@ class QueueingHints:
     def choose_queueing_strategy(
         self, queued: queued_pod.QueuedPodInfo, happened: active_queue.ObservedClusterEvent
     ) -> QueueingStrategy:
-        """Return whether and how to requeue a pod that failed before `happened`."""
+        """Return whether and how the event `happened` requeues a pod that failed before it."""
         rejecting = unschedulable_pods.list_rejecting_plugins(queued)
         if not rejecting:
             return QueueingStrategy.AFTER_BACKOFF
@@ -131,9 +133,10 @@ def _does_any_hint_help(
 def _does_hint_help(
     hint: events.QueueingHintFn, pod: pod_shape.PodInfo, happened: active_queue.ObservedClusterEvent
 ) -> bool:
+    """Return whether a queueing hint requeues the pod; an exception counts as yes."""
     try:
         return hint(pod, happened.old, happened.new) is events.QueueingHint.QUEUE
     except Exception:  # noqa: BLE001 - plugins are third-party code
-        # A pod would be stuck if a broken hint held it back; one additional attempt is harmless.
+        # A broken hint could hold a pod back forever; one additional attempt is harmless.
         _log.exception("queueing hint failed for pod %s on %s", pod.key, happened.event.label)
         return True

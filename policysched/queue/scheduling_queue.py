@@ -47,37 +47,37 @@ POPPED_FROM_BACKOFF = "PopFromBackoffQ"
 FORCE_ACTIVATED = "ForceActivate"
 UNSCHEDULABLE_TIMEOUT = "UnschedulableTimeout"
 PROFILES_CHANGED = "ProfilesChanged"
-"""Reasons why pods enter a queue: kube-scheduler's event labels (framework/events.go), and ours."""
+"""Why pods enter a queue: kube-scheduler's event labels (framework/events.go) and our own."""
 
 ACTIVE, BACKOFF, UNSCHEDULABLE, GATED = "active", "backoff", "unschedulable", "gated"
-"""Names of the queues in metrics."""
+"""Names of the queues in metrics, as in kube-scheduler."""
 
 PreCheck = Callable[[pod_shape.PodInfo], bool]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class QueueSettings:
-    """Durations in seconds, and switches; the defaults are kube-scheduler's."""
+    """Durations in seconds, and feature switches; the defaults are kube-scheduler's."""
 
     initial_backoff_seconds: float = 1.0
     max_backoff_seconds: float = 10.0
     max_unschedulable_seconds: float = 300.0
     flush_interval_seconds: float = 30.0
     pops_from_backoff: bool = True
-    """Whether pods in backoff are tried early when activeQ is empty (KEP-5142)."""
+    """Whether pods in backoff are tried early if activeQ is empty (KEP-5142)."""
     asks_hints: bool = True
-    """Whether queueing hints check the events that may help rejected pods (KEP-4247)."""
+    """Whether queueing hints filter the events that requeue rejected pods (KEP-4247)."""
 
 
 class SchedulingQueue:
     """activeQ, backoffQ, the unschedulable pods and the pods in flight.
 
-    Not thread-safe. Timers do not run on their own: `run_timers` moves pods whose time has come,
-    and `next_timer_seconds` returns when to call it.
+    Not thread-safe. Timers do not run on their own: `run_timers` moves the pods whose timers have
+    expired, and `next_timer_seconds` returns when to call it.
 
     Attributes:
         nominator: the nominated pods.
-        incoming: the number of pods that entered each queue for each reason.
+        incoming: number of pods that entered each queue for each reason.
     """
 
     def __init__(
@@ -88,11 +88,15 @@ class SchedulingQueue:
         on_ready: Callable[[], None] = lambda: None,
         nominator: nominated_pods.NominatedPods | None = None,
     ) -> None:
-        """Start empty.
+        """Create an empty queue.
 
-        `profiles` are keyed by schedulerName; the QueueSort plugin of the first one orders all
-        pods. `on_ready` is called when `pop` may return a pod again. `nominator` must be that of
-        the cache, so that filters see it.
+        Args:
+            profiles: keyed by schedulerName; the QueueSort plugin of the first profile orders all
+                pods.
+            clock: its monotonic time determines backoffs and flushes.
+            settings: durations and switches; None for the defaults.
+            on_ready: called when `pop` may return a pod again.
+            nominator: the cache's nominated pods, so that filters consider them.
         """
         self._clock = clock
         self._settings = settings or QueueSettings()
@@ -141,8 +145,8 @@ class SchedulingQueue:
     ) -> None:
         """Replace a pending pod; `changes` are the differences that scheduling reads.
 
-        An unschedulable pod is requeued if a change may help it. For a pod in flight, only the
-        changes are recorded; the caller of `add_unschedulable` sets its newest version.
+        An unschedulable pod is requeued if a change can make it schedulable. For a pod in flight,
+        only the changes are recorded; the caller of `add_unschedulable` sets its newest version.
         """
         happened = [
             active_queue.ObservedClusterEvent(change, old, new, new.uid) for change in changes
@@ -170,6 +174,7 @@ class SchedulingQueue:
         queued: queued_pod.QueuedPodInfo,
         happened: Iterable[active_queue.ObservedClusterEvent],
     ) -> None:
+        """Requeue an unschedulable pod if one of the events can make it schedulable."""
         for one in happened:
             strategy = self._hints.choose_queueing_strategy(queued, one)
             if strategy is not queueing_hints.QueueingStrategy.SKIP:
@@ -205,16 +210,16 @@ class SchedulingQueue:
         return queued
 
     def done(self, uid: str) -> None:
-        """End the flight of a pod that cannot become unschedulable any more."""
+        """Remove a pod from the pods in flight once it can no longer become unschedulable."""
         self._active.done(uid)
 
     def add_unschedulable(self, queued: queued_pod.QueuedPodInfo) -> None:
-        """Return a pod whose attempt failed to the queue.
+        """Put a pod whose attempt failed back into a queue.
 
-        The pod lists the plugins that rejected it. Without such plugins the attempt ended with an
-        error, and the pod is retried after backoff. Otherwise it waits for an event that may help,
-        unless such an event occurred while it was in flight. A pod whose schedulerName no profile
-        serves any more is dropped.
+        `queued` contains the plugins that rejected the pod. If there are none, the attempt ended
+        with an error, and the pod is retried after backoff. Otherwise the pod waits for an event
+        that can make it schedulable, unless one occurred while it was in flight. A pod whose
+        schedulerName no longer has a profile is dropped.
         """
         uid = queued.uid
         is_served = queued.info.pod.spec.scheduler_name in self._profiles
@@ -232,6 +237,7 @@ class SchedulingQueue:
     def _choose_strategy_after_attempt(
         self, queued: queued_pod.QueuedPodInfo
     ) -> queueing_hints.QueueingStrategy:
+        """Return how the events since the pod's pop requeue it."""
         if not queued.unschedulable_plugins and not queued.pending_plugins:
             return queueing_hints.QueueingStrategy.AFTER_BACKOFF
         best = queueing_hints.QueueingStrategy.SKIP
@@ -259,7 +265,8 @@ class SchedulingQueue:
         new: events.ClusterObject,
         pre_check: PreCheck | None = None,
     ) -> None:
-        """Requeue the unschedulable pods that an event may help and that pass `pre_check`."""
+        """Requeue unschedulable pods that the event can make schedulable and `pre_check`
+        accepts."""
         happened = active_queue.ObservedClusterEvent(event, old, new)
         if event.resource is events.EventResource.WILDCARD:
             groups = self._unschedulable.list_groups()
@@ -286,7 +293,7 @@ class SchedulingQueue:
         self._active.record_event(happened)
 
     def activate(self, uids: Iterable[str]) -> None:
-        """Move pending pods to activeQ immediately; pods in flight are requeued when they fail."""
+        """Move pending pods to activeQ immediately; requeue pods in flight if they fail."""
         for uid in uids:
             if self._active.is_in_flight(uid):
                 forced = active_queue.ObservedClusterEvent(events.FORCE_ACTIVATE, None, None, uid)
@@ -297,7 +304,7 @@ class SchedulingQueue:
                 self._move_to_active(queued, FORCE_ACTIVATED)
 
     def retry_after_error(self, uid: str) -> None:
-        """Retry an unschedulable pod after backoff, because an action meant to help it failed."""
+        """Retry an unschedulable pod after backoff, because an action on its behalf failed."""
         if self._active.is_in_flight(uid):
             self._active.record_event(
                 active_queue.ObservedClusterEvent(events.FORCE_ACTIVATE, None, None, uid)
@@ -308,9 +315,9 @@ class SchedulingQueue:
             self._back_off_after_error(queued, FORCE_ACTIVATED)
 
     def set_profiles(self, profiles: Mapping[str, queueing_hints.QueueProfile]) -> None:
-        """Replace the profiles; every pending pod is tried again after its backoff.
+        """Replace the profiles; every pending pod is retried after its backoff.
 
-        Pods whose schedulerName no profile serves any more must be deleted first.
+        Pods whose schedulerName has no profile in `profiles` must be deleted first.
         """
         self._profiles = profiles
         self._hints = queueing_hints.QueueingHints(profiles, asks=self._settings.asks_hints)
@@ -328,7 +335,7 @@ class SchedulingQueue:
     # --- timers -----------------------------------------------------------------------------------
 
     def next_timer_seconds(self) -> float | None:
-        """Return when `run_timers` must be called next (monotonic clock), or None."""
+        """Return the monotonic time at which `run_timers` must be called next, or None."""
         flush = self._next_flush_seconds if len(self._unschedulable) else None
         due = [t for t in (self._backoff.next_completion_seconds(), flush) if t is not None]
         return min(due, default=None)
@@ -336,8 +343,8 @@ class SchedulingQueue:
     def run_timers(self) -> None:
         """Move the pods whose backoff has ended, and flush old unschedulable pods.
 
-        The flush runs every `flush_interval_seconds` and requeues the pods that have waited longer
-        than `max_unschedulable_seconds`.
+        The flush runs every `flush_interval_seconds` and requeues pods that have waited longer than
+        `max_unschedulable_seconds`.
         """
         if len(self._backoff):
             for queued in self._backoff.pop_completed():
@@ -354,7 +361,7 @@ class SchedulingQueue:
     # --- contents ---------------------------------------------------------------------------------
 
     def list_waiting_pods(self) -> list[queued_pod.QueuedPodInfo]:
-        """Return all pending pods, without those in flight."""
+        """Return all pending pods except pods in flight."""
         return [*self._active.pods, *self._backoff.list_pods(), *self._unschedulable.list_pods()]
 
     def has_ready_pod(self) -> bool:
@@ -362,7 +369,7 @@ class SchedulingQueue:
         return bool(self._active.pods)
 
     def count_pending_pods(self) -> dict[str, int]:
-        """Return the number of pending pods by queue."""
+        """Return the number of pending pods, keyed by the name of the queue."""
         gated_count = self._unschedulable.gated_count
         return {
             ACTIVE: len(self._active.pods),
@@ -376,6 +383,7 @@ class SchedulingQueue:
     def _requeue_pod(
         self, queued: queued_pod.QueuedPodInfo, strategy: queueing_hints.QueueingStrategy, why: str
     ) -> None:
+        """Move a pod to the queue that `strategy` and its backoff determine."""
         if strategy is queueing_hints.QueueingStrategy.SKIP:
             self._move_to_unschedulable(queued, why)
         elif (
@@ -396,7 +404,7 @@ class SchedulingQueue:
         self._on_ready()
 
     def _move_to_backoff(self, queued: queued_pod.QueuedPodInfo, why: str) -> None:
-        # PreEnqueue runs here too, because pods may be popped from backoffQ directly.
+        # PreEnqueue must run here, because pods can be popped directly from backoffQ.
         if not self._try_pre_enqueue(queued, why):
             return
         self._backoff.add(queued)
@@ -408,7 +416,7 @@ class SchedulingQueue:
         self.incoming[UNSCHEDULABLE, why] += 1
 
     def _try_pre_enqueue(self, queued: queued_pod.QueuedPodInfo, why: str) -> bool:
-        """Run the PreEnqueue plugins; a rejected pod moves to the queue in which it waits."""
+        """Run the PreEnqueue plugins; move a rejected pod to the queue in which it waits."""
         profile = self._profiles[queued.info.pod.spec.scheduler_name]
         try:
             answer = profile.pre_enqueue(queued.info)
@@ -428,7 +436,7 @@ class SchedulingQueue:
     def _stays_gated(self, queued: queued_pod.QueuedPodInfo) -> bool:
         """Return whether a pod is gated and the same plugin still gates it.
 
-        Without this check, each deleted victim would requeue every gated pod for nothing.
+        Without this check, each deleted victim would requeue every gated pod unnecessarily.
         """
         if not queued.is_gated:
             return False
@@ -439,7 +447,7 @@ class SchedulingQueue:
             return False
 
     def _back_off_after_error(self, queued: queued_pod.QueuedPodInfo, why: str) -> None:
-        """Move a pod to backoffQ for at least a second; it then waits for no event."""
+        """Move a pod to backoffQ for at least a second; the retry does not depend on events."""
         queued.gating_plugin = ""
         queued.unschedulable_plugins = set()
         queued.pending_plugins = set()

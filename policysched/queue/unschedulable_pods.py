@@ -1,8 +1,8 @@
-"""Pods that fitted nowhere in their last attempt, and gated pods.
+"""Pods that did not fit on any node in their last attempt, and gated pods.
 
-An event concerns only a few plugins, and can help only pods that one of them rejected. So pods are
-grouped by the plugins that rejected them and by shape. Most events concern no group, and an event
-that does is evaluated once for all equal pods, regardless of their number.
+An event concerns only a few plugins, and can help only pods that one of them rejected. Therefore
+pods are grouped by shape and by the plugins that rejected them. Most events do not concern any
+group, and an event that does is evaluated once for all pods of the group.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ class _RejectedGroup(NamedTuple):
 
 
 def list_rejecting_plugins(queued: queued_pod.QueuedPodInfo) -> frozenset[str]:
-    """Return the plugins of which one must change its decision before another attempt.
+    """Return the plugins that rejected or gate a pod.
 
-    The plugin that gates a pod is one of them.
+    At least one of them must change its decision before another attempt is worthwhile.
     """
     return frozenset(queued.unschedulable_plugins | queued.pending_plugins)
 
 
 class UnschedulablePods:
-    """Pods by uid, grouped by profile, rejecting plugins and shape."""
+    """Pods keyed by uid, and grouped by profile, rejecting plugins and shape."""
 
     def __init__(self) -> None:
         """Start empty."""
@@ -39,7 +39,7 @@ class UnschedulablePods:
         self._groups: dict[_RejectedGroup, dict[str, queued_pod.QueuedPodInfo]] = {}
 
     def __len__(self) -> int:
-        """Return the number of pods, including gated ones."""
+        """Return the number of pods, including gated pods."""
         return len(self._pods)
 
     @property
@@ -53,7 +53,7 @@ class UnschedulablePods:
         return found[0] if found else None
 
     def add(self, queued: queued_pod.QueuedPodInfo) -> None:
-        """Add a pod; call it again if the pod or the plugins that reject it changed."""
+        """Add a pod; call this again if the pod or the plugins that reject it have changed."""
         self.remove(queued.uid)
         group = _RejectedGroup(
             queued.info.pod.spec.scheduler_name,
@@ -77,7 +77,7 @@ class UnschedulablePods:
         return queued
 
     def list_groups(self) -> list[list[queued_pod.QueuedPodInfo]]:
-        """Return all pods in groups of equal pods that the same plugins rejected."""
+        """Return all pods, grouped by shape, profile and rejecting plugins."""
         return [list(pods.values()) for pods in self._groups.values()]
 
     def list_groups_rejected_by(
@@ -91,7 +91,7 @@ class UnschedulablePods:
         ]
 
     def list_pods_older_than(self, before_seconds: float) -> list[queued_pod.QueuedPodInfo]:
-        """Return the pods whose wait began before a time, except gated ones."""
+        """Return the pods, except gated pods, that have waited since before this monotonic time."""
         return [
             queued
             for queued, _ in self._pods.values()
