@@ -265,8 +265,7 @@ class SchedulingQueue:
         new: events.ClusterObject,
         pre_check: PreCheck | None = None,
     ) -> None:
-        """Requeue unschedulable pods that the event can make schedulable and `pre_check`
-        accepts."""
+        """Requeue unschedulable pods that pass `pre_check` and for which `event` can matter."""
         happened = active_queue.ObservedClusterEvent(event, old, new)
         if event.resource is events.EventResource.WILDCARD:
             groups = self._unschedulable.list_groups()
