@@ -1,1 +1,1 @@
-"""The composition root: reads files and options, joins the packages, starts the scheduler."""
+"""Compose and run the scheduler processes: read files and options, and connect the packages."""

@@ -1,4 +1,4 @@
-"""Delays scheduling until all kinds of objects that the profiles read are synced."""
+"""Delay scheduling until the watches of all resources that the profiles read are synced."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from policysched.profiles import needed_kinds
 
 
 class ClusterSync(watch_sync.WatchSync):
-    """Decides when enough of a cluster is synced, which depends on the profiles."""
+    """Determines when all resources that the profiles read are synced."""
 
     async def wait_until_profiles_synced(
         self, profiles: Callable[[], Collection[profile.Profile]]
     ) -> None:
-        """Wait until all kinds that the profiles read are synced; the profiles may change."""
+        """Wait until all resources that the profiles read are synced; the profiles can change."""
         await self.wait_until_synced(lambda: needed_kinds.find_plugins_by_resource(profiles()))
 
     def require_synced(self, profiles: Collection[profile.Profile]) -> None:
-        """Require that profiles read only synced kinds; before scheduling begins, do nothing.
+        """Require that profiles read only synced resources; before scheduling begins, do nothing.
 
         Raises:
-            ConfigurationError: a profile reads a kind that is not synced.
+            ConfigurationError: a profile reads a resource that is not synced.
         """
         readers = needed_kinds.find_plugins_by_resource(profiles)
         missing = self.find_unsynced_resources(readers) if self.is_ready else []
@@ -33,5 +33,5 @@ class ClusterSync(watch_sync.WatchSync):
             raise errors.ConfigurationError("profiles", problem)
 
     def describe_unsynced_profiles(self, profiles: Collection[profile.Profile]) -> str:
-        """Return the missing kinds, "" if scheduling may begin."""
+        """Return a text that names the unsynced resources, or "" if scheduling can begin."""
         return self.describe_unsynced_resources(needed_kinds.find_plugins_by_resource(profiles))

@@ -1,4 +1,4 @@
-"""The context of one running process, which the parts of `run` read and extend."""
+"""The context of one running process, which the components of `run` read and extend."""
 
 from __future__ import annotations
 
@@ -23,25 +23,26 @@ from policysched.serving import http_server
 
 @dataclasses.dataclass(slots=True, eq=False, kw_only=True)
 class ProcessContext:
-    """All parts of one process, joined but not started.
+    """All components of one process, connected but not started.
 
     Attributes:
-        options, config: the options and the configuration of the process.
-        election: the settings of leader election.
-        clock, rng: time and randomness.
-        connection, api: the API server; with leader election, writes require the lease.
+        options, config: the command-line options and the configuration of the process.
+        election: the configuration of leader election.
+        clock, rng: the clock and the random numbers of all components.
+        connection, api: the settings of the API server and its client; with leader election,
+            writes require the lease.
         elector: reports whether this process leads.
-        writers: all writers of pods.
+        writers: write pods, events and volumes.
         scheduler: the scheduling loop.
         reflectors: the watches that feed it.
         sync: reports whether the watches are synced.
         profiles: the profiles in use.
         policies: the version of the policies in use, and its listeners.
-        metrics: the source of samples, None without one.
-        metrics_exporter: the metrics of this process.
+        metrics: the source of metric samples, or None.
+        metrics_exporter: exports the metrics of this process.
         background: coroutines that run until the process ends, whether it leads or not.
-        pages: the pages served over HTTP, by path.
-        config_map: returns the ConfigMap of the policies as last seen, None without one.
+        pages: the pages served over HTTP, keyed by path.
+        config_map: returns the ConfigMap of the policies as last seen, or None without one.
         stopping: set when the process is asked to stop.
     """
 

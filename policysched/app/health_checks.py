@@ -1,4 +1,4 @@
-"""The checks of /livez and /readyz of a running scheduler."""
+"""The /livez and /readyz checks of a running scheduler."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from policysched.serving import health
 _OVERDUE_SECONDS = 20.0
 """Tolerance for a leader that has not noticed its lost lease (kube-scheduler's server.go)."""
 _STUCK_SECONDS = 120.0
-"""No cycle takes nearly this long; waiting for the API server does not count."""
+"""Time without an attempt, despite ready pods, that fails the check. A cycle is much shorter."""
 
 
 def make_scheduler_health(joined: context.ProcessContext) -> health.HealthChecks:
-    """Return the checks of a process; call them only while it runs."""
+    """Return the checks of a process; they must be called only while it runs."""
     live: dict[str, health.Check] = {
         "leaderElection": lambda: _check_election(joined),
         "scheduling": _PodProgressCheck(joined, joined.clock).check,
@@ -30,7 +30,7 @@ def make_scheduler_health(joined: context.ProcessContext) -> health.HealthChecks
 
 
 def _check_election(joined: context.ProcessContext) -> str:
-    """Fail if the election hangs: others see an expired lease, but this process believes it leads.
+    """Fail if this process believes it leads, although its lease has expired for other processes.
 
     A standby passes.
     """
@@ -40,9 +40,9 @@ def _check_election(joined: context.ProcessContext) -> str:
 
 
 class _PodProgressCheck:
-    """Checks that ready pods are being tried.
+    """Checks that the scheduler tries ready pods.
 
-    A cycle that does not end needs no check: no page answers then, not even `ping`.
+    A cycle that does not end needs no check: it blocks all pages, including `ping`.
     """
 
     def __init__(self, joined: context.ProcessContext, clock: clocks.Clock) -> None:
@@ -61,6 +61,7 @@ class _PodProgressCheck:
         return ""
 
     def _has_ready_pods(self) -> bool:
+        """Return whether pods are ready and the scheduler is not waiting for the API server."""
         joined = self._joined
         return (
             joined.elector.is_leading

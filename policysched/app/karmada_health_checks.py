@@ -1,4 +1,4 @@
-"""The checks of /healthz, /livez and /readyz of `karmada run`."""
+"""The /healthz, /livez and /readyz checks of `karmada run`."""
 
 from __future__ import annotations
 
@@ -19,28 +19,28 @@ if TYPE_CHECKING:
 
 _OVERDUE_SECONDS: Final = 20.0
 STUCK_SECONDS: Final = 120.0
-"""As for pods (`app/health_checks.py`)."""
+"""Time without progress after which the scheduler counts as stuck, as in `app/health_checks.py`."""
 
 STUCK_WRITES_SECONDS: Final = 600.0
-"""Limit while too many writes are in flight.
+"""Time without progress that fails the check while too many writes are in flight.
 
-Each write is given up after three attempts; if the API server requests long pauses in between, this
-takes at most six minutes.
+Each write is abandoned after three attempts. Even if the API server requests long pauses between
+them, this takes at most six minutes.
 """
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class KarmadaHealthInputs:
-    """The inputs of the checks.
+    """The components that the checks observe.
 
     Attributes:
         elector: reports whether this process leads.
-        sync: reports whether everything has been listed.
+        sync: reports whether all watched resources have been listed.
         names: names of the watched resources.
         stopping: set when the process is asked to stop.
         schedules: the scheduling loop.
         queue: the queue of the loop.
-        clock: measures durations.
+        clock: its monotonic time measures the time without progress.
     """
 
     elector: runner.LeaderElector
@@ -71,9 +71,9 @@ def make_karmada_health(checked: KarmadaHealthInputs) -> health.HealthChecks:
 
 
 class _BindingProgressCheck:
-    """Checks that waiting bindings are being processed, unless the loop is held back.
+    """Checks that waiting bindings are being processed unless the loop is held back.
 
-    A decision that does not end needs no check: no page answers then, not even `ping`.
+    A decision that does not end needs no check: it blocks all pages, including `ping`.
     """
 
     def __init__(self, checked: KarmadaHealthInputs) -> None:

@@ -1,4 +1,4 @@
-"""The part of `karmada run` that follows cluster policies and their metrics."""
+"""Follow changes of cluster policies and their metrics in `karmada run`."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ if TYPE_CHECKING:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class KarmadaPolicyContext:
-    """The parts of the process that following policies needs.
+    """The components of the process that `KarmadaPolicyFollower` uses.
 
     Attributes:
-        api: the Karmada API server.
-        elector: only the leader writes.
-        recorder: of events.
-        loop: uses the policies.
+        api: the client of the Karmada API server.
+        elector: reports whether this process leads; only the leader writes.
+        recorder: records events about policies.
+        loop: the consumers of the policies.
         clusters_synced: set after all clusters have been listed.
     """
 
@@ -49,17 +49,17 @@ class KarmadaPolicyContext:
 
 
 class KarmadaPolicyFollower:
-    """Finds the first version of the policies, and follows others.
+    """Finds the first version of the policies and loads later versions.
 
     Attributes:
-        background: coroutines that run until the process ends; filled by `connect_to_loop`.
-        collectors: export metrics about policies; filled by `connect_to_loop`.
+        background: coroutines that run until the process ends; `connect_to_loop` adds them.
+        collectors: yield metrics about policies; `connect_to_loop` adds them.
     """
 
     def __init__(
         self, said: options.KarmadaSchedulerOptions, clock: clocks.Clock, rng: random.Random
     ) -> None:
-        """Read policies and values of metrics that come from files.
+        """Read policies and metric values that come from files.
 
         Raises:
             InputError: a file cannot be read or is invalid.
@@ -82,12 +82,13 @@ class KarmadaPolicyFollower:
         self.collectors: list[Callable[[], Iterable[core.Metric]]] = []
 
     async def find_first_version(self, api: client.ApiClient, stopping: asyncio.Event) -> bool:
-        """Find the first version, if necessary at the API server.
+        """Find the first version, if necessary by requests to the API server.
 
-        Return False if the process must stop first.
+        Returns:
+            False if the process must stop before a version is found.
 
         Raises:
-            InputError: there is no good version.
+            InputError: there is no usable version.
             KubeError: the stored versions cannot be read.
         """
         begun = await self._starting.find_first_version(api, self._rng, stopping)
@@ -100,7 +101,7 @@ class KarmadaPolicyFollower:
 
     @property
     def policy_log_fields(self) -> dict[str, str]:
-        """Origin and version of the policies, for the log."""
+        """The origin and the version of the policies, keyed by the name of the log field."""
         start, followed = self._start, self._followed
         return {
             "policies": followed.origin if followed else "none",
@@ -108,10 +109,10 @@ class KarmadaPolicyFollower:
         }
 
     def connect_to_loop(self, around: KarmadaPolicyContext) -> live_policies.LiveClusterPolicies:
-        """Return the live policies of the loop, with the first version in use.
+        """Return the live policies of the loop, using the first version.
 
         Raises:
-            RuntimeError: `find_first_version` has found none.
+            RuntimeError: `find_first_version` has not found a version.
             ConfigurationError: a metric has no source.
         """
         start, followed = self._start, self._followed
@@ -147,6 +148,8 @@ class KarmadaPolicyFollower:
     def _add_collectors(
         self, live: live_policies.LiveClusterPolicies, loop: live_policies.ClusterPolicyConsumers
     ) -> None:
+        """Export the age of samples, the expiry of rules, and the state of sources."""
+
         def of_samples() -> Iterable[core.Metric]:
             rows = live.rows.update_snapshot(loop.handlers.store.get_cluster_snapshot())
             return exporter.collect_sample_age_metrics(live.make_metric_readers(), rows, "clusters")
@@ -175,10 +178,10 @@ class KarmadaPolicyFollower:
     def _open_metrics_source(
         self, start: initial_version.InitialVersion
     ) -> metrics_source.MetricsSource | None:
-        """Return the source of samples.
+        """Return the source of metric samples, or None if no metric needs one.
 
         Raises:
-            InputError: a file of values cannot be read or is invalid.
+            InputError: the file with metric values cannot be read or is invalid.
             ConfigurationError: a metric names a source that is not configured.
         """
         found = self._make_policies(start.checked)

@@ -1,4 +1,4 @@
-"""The process of `karmada run`: joins, starts and stops watches, decisions, writes and pages."""
+"""Run the process of `karmada run`: watches, decisions, writes and pages."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ _EVENT_CONNECTIONS = event_recorder.LANES + 1
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class _ApiConnections:
-    """The connections of a process; events have their own, and thus their own rate limit."""
+    """The connections of a process; events have their own client and thus their own rate limit."""
 
     to: kubeconfig.ApiClientConfig
     api: client.ApiClient
@@ -82,10 +82,10 @@ class KarmadaSchedulerProcess:
         how: algorithm.BindingAlgorithm,
         clock: clocks.Clock,
     ) -> None:
-        """Prepare to decide by `how`; read policies that come from files.
+        """Prepare to decide with the algorithm `how`; read policies that come from files.
 
         Raises:
-            InputError: a policy or a value of a metric cannot be read or is invalid.
+            InputError: a policy or a metric value cannot be read or is invalid.
         """
         self._options = said
         self._clock = clock
@@ -99,7 +99,7 @@ class KarmadaSchedulerProcess:
 
         Raises:
             InputError: the kubeconfig cannot be used, an address is unavailable, a certificate for
-                estimators cannot be used, or there is no good version of the policies.
+                estimators cannot be used, or there is no usable version of the policies.
             RemoteError: no credential was available.
         """
         said = self._options
@@ -109,6 +109,7 @@ class KarmadaSchedulerProcess:
     async def _run_with_connections(
         self, connection: kubeconfig.ApiClientConfig, stopping: asyncio.Event
     ) -> None:
+        """Open the connections, find the first policies, and run until stopped."""
         said, following = self._options, self._following
         if said.master is not None:
             connection = dataclasses.replace(connection, server=said.master.rstrip("/"))
@@ -127,6 +128,7 @@ class KarmadaSchedulerProcess:
             ).run(connected, stopping)
 
     def _log_start(self, connection: kubeconfig.ApiClientConfig) -> None:
+        """Log the version, the server, the plugins and the policies."""
         policies = {} if self._following is None else self._following.policy_log_fields
         _log.info(
             "starting %s",
@@ -143,6 +145,7 @@ class KarmadaSchedulerProcess:
     async def _open_connections(
         self, connection: kubeconfig.ApiClientConfig
     ) -> AsyncIterator[_ApiConnections]:
+        """Open the API clients and the elector, which share one write fence."""
         said, rng = self._options, self._rng
         writes = election.make_write_fence(said.election, self._clock)
         async with (
@@ -191,7 +194,7 @@ def _make_estimators(
 
 
 class _ConnectedProcess:
-    """All running parts of the process, after it has connected."""
+    """All running components of the process after it has connected."""
 
     def __init__(
         self,
@@ -261,6 +264,7 @@ class _ConnectedProcess:
         )
 
     def _make_watches(self, api: client.ApiClient) -> dict[str, reflector.Reflector[Any]]:
+        """Return a reflector for each watched resource, keyed by the resource's name."""
         clusters: reflector.ReflectorSink[objects.Cluster] = self._handlers.clusters
         if self._estimators is not None:
             clusters = self._estimators.wrap_sink(clusters)
@@ -280,6 +284,7 @@ class _ConnectedProcess:
     def _make_binding_scheduler(
         self, recorder: event_recorder.ApiEventRecorder
     ) -> binding_scheduler.BindingScheduler:
+        """Return the scheduler of bindings, which records events."""
         return binding_scheduler.BindingScheduler(
             self._algorithm,
             self._handlers,
@@ -297,7 +302,7 @@ class _ConnectedProcess:
         decisions: binding_scheduler.BindingScheduler,
         schedules: loop.BindingSchedulingLoop,
     ) -> None:
-        """Make decisions use cluster policies, if there are any."""
+        """Connect cluster policies, if configured, to the scheduling loop and its decisions."""
         if self._following is None:
             return
         from policysched.app import karmada_policies  # noqa: PLC0415 - see above
@@ -322,6 +327,7 @@ class _ConnectedProcess:
         decisions: binding_scheduler.BindingScheduler,
         recorder: event_recorder.ApiEventRecorder,
     ) -> loop.BindingSchedulingLoop:
+        """Return the scheduling loop with its writer, back-pressure and estimators."""
         schedules = loop.BindingSchedulingLoop(
             decisions,
             self._handlers,
@@ -343,6 +349,8 @@ class _ConnectedProcess:
         watches: dict[str, reflector.Reflector[Any]],
         schedules: loop.BindingSchedulingLoop,
     ) -> runner.LeadershipRunner:
+        """Return the runner of terms, which lists all resources again before a term."""
+
         async def refresh() -> None:
             await asyncio.gather(*(watch.relist() for watch in watches.values()))
 
@@ -353,7 +361,7 @@ class _ConnectedProcess:
     async def _schedule_while_leading(
         self, sync: watch_sync.WatchSync, leading: runner.LeadershipRunner
     ) -> None:
-        """Schedule bindings while this process leads, after everything has been listed."""
+        """Schedule bindings while this process leads, once all resources have been listed."""
         await sync.wait_until_synced(lambda: _READERS)
         if self._live is not None:
             await self._live.wait_for_metrics()

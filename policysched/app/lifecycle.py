@@ -1,6 +1,7 @@
 """The life cycle of a scheduler process, shared by `run` and `karmada run`.
 
-Connect, join the parts, work until asked to stop, end the term of the leader, hand over.
+A process connects, assembles its components, works until a signal stops it, ends its term as
+leader, and releases the lease.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ Serve = Callable[[kubeconfig.ApiClientConfig, asyncio.Event], Awaitable[None]]
 async def connect_and_serve(
     connecting: Coroutine[Any, Any, kubeconfig.ApiClientConfig], serve: Serve
 ) -> None:
-    """Connect and `serve` until the process is asked to stop, by a signal that sets the event.
+    """Connect, and `serve` until a signal asks the process to stop and sets the event.
 
     Raises:
         InputError: the kubeconfig cannot be used.
@@ -44,7 +45,7 @@ async def connect_and_serve(
 def make_request_limit(
     qps: float | None, burst: int, clock: clocks.Clock
 ) -> rate_limit.TokenBucket | None:
-    """Return the limit of requests per second, or None for no limit."""
+    """Return a token bucket for `qps` requests per second, or None for no limit."""
     return None if qps is None else rate_limit.TokenBucket(qps, burst, clock)
 
 
@@ -54,10 +55,10 @@ def make_leadership_runner(
     loop: runner.LeaderTask,
     refresh: runner.Refresh,
 ) -> runner.LeadershipRunner:
-    """Return the runner of terms; without leader election there is one term that never ends.
+    """Return the runner of terms; without leader election there is one endless term.
 
     `refresh` lists objects again before a term, because the watches may not show the last writes of
-    the former leader.
+    the previous leader yet.
     """
     if not config.leader_elect:
         return runner.LeadershipRunner(elector, loop)
@@ -88,6 +89,6 @@ async def run_until_stopped(
 
 
 def close_coroutines(background: Iterable[Coroutine[Any, Any, None]]) -> None:
-    """Close coroutines that will not run, because Python warns about those never awaited."""
+    """Close coroutines that will not run, because Python warns about unawaited coroutines."""
     for each in background:
         each.close()

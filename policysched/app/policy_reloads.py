@@ -1,4 +1,4 @@
-"""The part of `run` that follows policies while they change."""
+"""Follow changes of the policies in `run`."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def make_initial_policy_state(
     source: initial_version.PolicySource | None,
     now: datetime.datetime,
 ) -> state.PolicyState:
-    """Return the state of the policies of a process that starts now."""
+    """Return the state of the policies at the start of a process."""
     origin = source.origin if source else "none"
     version = state.make_version_in_use(start.checked, now)
     return state.PolicyState(origin, version, is_frozen=start.offer.is_frozen)
@@ -39,16 +39,16 @@ def make_initial_policy_state(
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class PolicyFollowingContext:
-    """The parts of the process that following policies needs.
+    """The components of the process that `follow_policies` uses.
 
     Attributes:
-        settings: the source of the policies, and the storage of versions.
+        settings: the configured source of the policies, and the storage of versions.
         state: the version in use.
-        api: the API server with the ConfigMaps.
-        elector: only the leader writes.
-        recorder: of events about the ConfigMap.
-        rng: randomness.
-        background: coroutines that run until the process ends; followers are added.
+        api: the client of the API server that stores the ConfigMaps.
+        elector: reports whether this process leads; only the leader writes.
+        recorder: records events about the ConfigMap.
+        rng: randomises the delays of retries.
+        background: coroutines that run until the process ends; extended by this module.
     """
 
     settings: config.PoliciesConfig
@@ -66,7 +66,7 @@ def add_policy_reloads(
     source: initial_version.PolicySource | None,
     recipe: versions.VersionChecker,
 ) -> None:
-    """Follow `source`, publish the versions, and store them."""
+    """Add reloads of the policies from `source` to the process; publish and store versions."""
     policies = joined.policies
     joined.metrics_exporter.add_collector(lambda: reporting.collect_reload_metrics(policies))
     joined.pages[reporting.PATH] = lambda _query: reporting.make_policies_page(policies)
@@ -98,7 +98,7 @@ def follow_policies(
     source: initial_version.PolicySource,
     reloads: reloader.Reloader[Any],
 ) -> None:
-    """Feed versions of `source` to `reloads`; store them, and publish them on their ConfigMap."""
+    """Feed versions of `source` to `reloads`; store them and publish them on their ConfigMap."""
     _keep_policy_versions(around)
     if isinstance(source, config_map_source.ConfigMapSource):
         _publish_policy_status(around, source)
@@ -109,7 +109,7 @@ def follow_policies(
 
 
 def _keep_policy_versions(around: PolicyFollowingContext) -> None:
-    """Store every version that is put to use, including the first."""
+    """Store every version that takes effect, including the first."""
     settings, policies = around.settings, around.state
     if not settings.history_config_map:
         return
@@ -133,7 +133,7 @@ def _keep_policy_versions(around: PolicyFollowingContext) -> None:
 def _publish_policy_status(
     around: PolicyFollowingContext, source: config_map_source.ConfigMapSource
 ) -> None:
-    """Publish versions in events and annotations of the ConfigMap that contains them."""
+    """Report versions in events and annotations of the ConfigMap that contains them."""
     policies = around.state
     told = reporting.PolicyEventRecorder(around.recorder, lambda: source.last, policies)
     status = status_annotations.StatusAnnotationWriter(

@@ -15,7 +15,7 @@ from policysched.scheduler import scheduler as schedulers
 
 
 class ClusterReflectors:
-    """Keeps a scheduler's cache and queue equal to the cluster.
+    """Keeps a scheduler's cache and queue in sync with the cluster.
 
     Attributes:
         nodes, pods: the reflectors of nodes and pods.
@@ -24,7 +24,7 @@ class ClusterReflectors:
     def __init__(
         self, api: client.ApiClient, scheduler: schedulers.Scheduler, rng: random.Random
     ) -> None:
-        """Prepare; each reflector's `run` does the work."""
+        """Create the reflectors; they do nothing until `run` is called on each."""
         handlers = scheduler.events
         self.nodes = reflector.Reflector(api, resources.NODES, handlers.nodes, rng=rng)
         self.pods = reflector.Reflector(api, resources.PODS, handlers.pods, rng=rng)
@@ -46,15 +46,15 @@ class ClusterReflectors:
 
 
 class NodeMetricTargets:
-    """The nodes of the cache, for a source of metrics."""
+    """The nodes of the cache, as the targets of a metrics source."""
 
     def __init__(self, cache: caches.Cache, synced: asyncio.Event) -> None:
-        """Use the nodes of `cache`, which is complete when `synced` is set."""
+        """Use the nodes of `cache`, which is complete once `synced` is set."""
         self._cache = cache
         self._synced = synced
 
     async def wait_synced(self) -> None:
-        """Return when all nodes have been listed."""
+        """Wait until all nodes have been listed."""
         await self._synced.wait()
 
     def current(self) -> list[objects.Node]:

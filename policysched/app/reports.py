@@ -1,4 +1,4 @@
-"""Parts of `run` that report: shadow policies, dry runs, expiry times of rules."""
+"""Components of `run` that report on shadow policies, dry runs and the expiry of rules."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from policysched.scheduler import dry_run
 _log = logging.getLogger("policysched")
 
 _DECIDE_SECONDS = 10.0
-"""How often a dry run decides the pending pods."""
+"""Interval at which a dry run decides the pending pods."""
 _SUMMARY_SECONDS = 60.0
-"""How often a dry run logs a summary, if there are new results."""
+"""Interval at which a dry run logs a summary if there are new results."""
 
 
 def add_shadow_policy_report(joined: context.ProcessContext) -> None:
-    """Decide by shadow policies too, and report these decisions."""
+    """Evaluate shadow policies along with each decision, and report their decisions."""
     decided = shadow_policy_report.attach_shadow_decisions(
         joined.scheduler, joined.clock, lambda: joined.profiles.current.shadows
     )
@@ -32,7 +32,7 @@ def add_shadow_policy_report(joined: context.ProcessContext) -> None:
 
 
 def _make_policy_event_writer(joined: context.ProcessContext) -> Callable[[str], None]:
-    """Return a writer of events about the policies' ConfigMap; without one it does nothing."""
+    """Return a function that records events about the policies' ConfigMap, if there is one."""
 
     def record(note: str) -> None:
         config_map = joined.config_map()
@@ -45,10 +45,10 @@ def _make_policy_event_writer(joined: context.ProcessContext) -> Callable[[str],
 
 
 def add_dry_run(joined: context.ProcessContext) -> None:
-    """Compare with another scheduler, if the options request a dry run.
+    """Compare decisions with another scheduler's if the options request a dry run.
 
-    The process is a permanent standby: it never leads, so no part of it writes, and the fence of
-    the API client would block any write. Permissions to list and watch are sufficient.
+    The process is a permanent standby: it never leads, so it does not write, and the fence of the
+    API client would block any write. Permissions to list and watch are sufficient.
     """
     if not joined.options.dry_run:
         return
@@ -67,7 +67,7 @@ async def _run_dry_run_comparison(
     compared: dry_run.DryRunComparer,
     report: dry_run_report.DryRunReport,
 ) -> NoReturn:
-    """Compare after the cluster has been listed, and log summaries."""
+    """Compare decisions once the cluster has been listed, and log summaries."""
     await joined.sync.wait_until_profiles_synced(joined.profiles.get_profiles)
     compared.is_on = True
     names = ",".join(joined.profiles.current.by_name)
@@ -88,7 +88,7 @@ async def _run_dry_run_comparison(
 
 
 def add_rule_expiry(joined: context.ProcessContext) -> None:
-    """Add the metric of expiring rules."""
+    """Export the metric of the expiry times of rules."""
     joined.metrics_exporter.add_collector(
         lambda: rule_expiry.collect_rule_expiry_metrics(lambda: joined.profiles.policy_set)
     )

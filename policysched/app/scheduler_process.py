@@ -1,8 +1,8 @@
-"""The process of `run`: joins, starts and stops `kube`, `scheduler`, profiles and metrics.
+"""Run the process of `run`, which connects `kube`, `scheduler`, profiles and metrics.
 
-`SchedulerProcess()` reads files and options; a fault there ends the process. `run` connects, joins
-everything (`_assemble_process`), adds the parts (`_PARTS`) and starts them. A part takes the
-`ProcessContext` and adds background work, pages or listeners to it.
+`SchedulerProcess()` reads files and options; an error there ends the process. `run` connects,
+assembles the process (`_assemble_process`), adds the components of `_PARTS` and starts them. Each
+component adds background work, pages or listeners to the `ProcessContext`.
 """
 
 from __future__ import annotations
@@ -58,11 +58,11 @@ _log = logging.getLogger("policysched")
 RunOptions = run_options.RunOptions
 
 _OTHER_CONNECTIONS = 32
-"""Connections in addition to those of bindings: watches, events, status."""
+"""Number of connections for watches, events and status, in addition to those for bindings."""
 
 
 class SchedulerProcess:
-    """One scheduler process, with everything that is read before it connects to the API server."""
+    """One scheduler process, and the files that it reads before it connects to the API server."""
 
     def __init__(
         self, options: RunOptions, configuration: configs.Config, clock: clocks.Clock
@@ -78,7 +78,7 @@ class SchedulerProcess:
         self._config = configuration
         self._election = configuration.leader_election
         if options.dry_run:
-            # A dry run takes part in no election, whatever the configuration contains.
+            # A dry run never takes part in an election, regardless of the configuration.
             self._election = election_config.LeaderElectionConfig()
         self._metrics_exporter = exporter.MetricsExporter()
         self._source_watch = metrics_source_events.MetricsSourceEventWriter()
@@ -92,6 +92,7 @@ class SchedulerProcess:
     def _open_metrics_source(
         self, start: initial_version.InitialVersion
     ) -> metrics_source.MetricsSource | None:
+        """Return the source of node metrics, or None if no source is configured."""
         around = query_source.SourceDependencies(
             self._clock, self._rng, observer=self._source_watch
         )
@@ -116,6 +117,7 @@ class SchedulerProcess:
     async def _connect_and_run(
         self, connection: kubeconfig.ApiClientConfig, stopping: asyncio.Event
     ) -> None:
+        """Open the API client and the elector, and run until stopped."""
         writes = self._make_write_fence()
         async with (
             client.ApiClient(
@@ -136,6 +138,7 @@ class SchedulerProcess:
         elector: runner.LeaderElector,
         stopping: asyncio.Event,
     ) -> None:
+        """Find the first policies, assemble the process, and run it."""
         begun = await self._starting.find_first_version(api, self._rng, stopping)
         if begun is None:
             return
@@ -184,10 +187,10 @@ class SchedulerProcess:
         first: versions.CheckedVersion,
         state: states.PolicyState,
     ) -> context.ProcessContext:
-        """Return the context of this process, with its first profiles.
+        """Return the context of this process with its first profiles.
 
         Raises:
-            ConfigurationError: a plugin cannot be made, or a metric has no source.
+            ConfigurationError: a plugin cannot be created, or a metric has no source.
         """
         clock, rng = self._clock, self._rng
         written = writers.ApiWriters(api, clock)
@@ -231,6 +234,7 @@ class SchedulerProcess:
         )
 
     async def _run_parts(self, joined: context.ProcessContext) -> None:
+        """Add the components, and run them and the terms until stopped."""
         _add_parts(joined)
         leading = lifecycle.make_leadership_runner(
             joined.election, joined.elector, joined.scheduler, joined.reflectors.pods.relist
@@ -241,6 +245,7 @@ class SchedulerProcess:
         )
 
     def _make_settings(self) -> schedulers.SchedulerSettings:
+        """Return the scheduler's settings from the configuration."""
         return schedulers.SchedulerSettings(
             queue=scheduling_queue.QueueSettings(
                 initial_backoff_seconds=self._config.pod_initial_backoff_seconds,
@@ -255,11 +260,11 @@ class SchedulerProcess:
 
 
 def _add_parts(joined: context.ProcessContext) -> None:
-    """Let each part extend the process.
+    """Add each component of `_PARTS` to the process.
 
     Raises:
-        ConfigurationError: a part failed, for example because a port is in use; nothing has
-            started.
+        ConfigurationError: a component failed, for example because a port is in use; nothing
+            has started.
     """
     try:
         for add_part in _PARTS:
@@ -272,7 +277,7 @@ def _add_parts(joined: context.ProcessContext) -> None:
 async def _schedule_while_leading(
     joined: context.ProcessContext, leading: runner.LeadershipRunner
 ) -> None:
-    """Schedule pods while this process leads, after everything has been listed."""
+    """Schedule pods while this process leads, once all required resources have been listed."""
     started_seconds = joined.clock.monotonic_seconds()
     await joined.sync.wait_until_profiles_synced(joined.profiles.get_profiles)
     await joined.profiles.wait_for_metrics()
@@ -306,18 +311,18 @@ def _follow_cluster(joined: context.ProcessContext) -> None:
 
 
 def _trim_memory_periodically(joined: context.ProcessContext) -> None:
-    """Return unused memory to the system periodically."""
+    """Periodically return unused memory to the system."""
     joined.background.append(malloc_tuning.trim_periodically())
 
 
 def _retry_pods_over_time(joined: context.ProcessContext) -> None:
-    """Retry pods when time alone changes verdicts."""
+    """Retry rejected pods when a verdict changes only with time, without an event."""
     joined.background.append(joined.profiles.retry_at_rule_changes())
     joined.background.append(joined.profiles.retry_by_metric_age())
 
 
 def _feed_metric_samples(joined: context.ProcessContext) -> None:
-    """Pass samples of metrics to the cache."""
+    """Pass metric samples to the cache."""
     if joined.metrics is not None:
         nodes = reflectors.NodeMetricTargets(joined.scheduler.cache, joined.reflectors.nodes.synced)
         handlers = joined.scheduler.events
@@ -327,7 +332,7 @@ def _feed_metric_samples(joined: context.ProcessContext) -> None:
 
 
 def _add_unserved_pod_reporter(joined: context.ProcessContext) -> None:
-    """Report pods that no scheduler serves."""
+    """Report pods whose schedulerName no scheduler serves."""
     watch = unserved_pod_reporter.UnservedPodReporter(
         joined.scheduler.events.pods.unserved,
         joined.clock,
@@ -368,5 +373,5 @@ _PARTS: tuple[Callable[[context.ProcessContext], None], ...] = (
     reports.add_shadow_policy_report,
     reports.add_dry_run,
     reports.add_rule_expiry,
-    secure_port.add_http_servers,  # last, because it serves the pages that the others have added
+    secure_port.add_http_servers,  # last, because it serves the pages added by the others
 )

@@ -16,11 +16,11 @@ _log = logging.getLogger(__name__)
 
 _REVIEW_CONNECTIONS = 4
 _AUTHORITY_SECONDS = 60.0
-"""Interval at which the authority of client certificates is read again."""
+"""Interval at which the authorities of client certificates are read again."""
 
 
 def add_http_servers(joined: context.ProcessContext) -> None:
-    """Serve the pages of all parts on the configured addresses; must be the last part.
+    """Serve the pages of all components on the configured addresses; must be added last.
 
     Raises:
         ConfigurationError: an address is unavailable, or the certificate cannot be used.
@@ -34,7 +34,7 @@ def add_http_servers(joined: context.ProcessContext) -> None:
 
 
 def _collect_pages(joined: context.ProcessContext) -> dict[str, http_server.MakePage]:
-    """Return the pages of all parts; without authorization, there are no debug pages."""
+    """Return the pages of all components; omit debug pages if authorization is off."""
     if joined.config.serving.authorization.enabled:
         return joined.pages | debug_pages.make_debug_pages(joined.config, joined.pages)
     return {
@@ -45,7 +45,7 @@ def _collect_pages(joined: context.ProcessContext) -> dict[str, http_server.Make
 def _make_plain_server(
     joined: context.ProcessContext, health_pages: dict[str, http_server.MakePage]
 ) -> http_server.HttpServer:
-    """Return the server of the pages that every client on the network may see."""
+    """Return the server of the pages that are open to every client on the network."""
     roots = {f"/{kind}" for kind in (health.LIVEZ, health.READYZ, health.HEALTHZ)}
     pages = {path: make for path, make in health_pages.items() if path in roots}
     pages |= {path: make for path, make in joined.pages.items() if path.startswith("/metrics")}
@@ -60,7 +60,7 @@ class _SecurePort:
     ) -> None:
         serving = joined.config.serving
         address = addresses.parse_listen_address(serving.secure_address)
-        # Reviews must not wait for the lease, nor for other requests to the API server.
+        # Reviews must not wait for the lease or for other requests to the API server.
         self._api = client.ApiClient(
             joined.connection, rng=joined.rng, max_connections=_REVIEW_CONNECTIONS
         )

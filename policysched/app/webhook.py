@@ -1,4 +1,4 @@
-"""The server of `policysched webhook`: reviews over TLS, one at a time, and health pages."""
+"""Serve `policysched webhook`: reviews over TLS, one at a time, and health pages."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ _log = logging.getLogger("policysched")
 
 PATH = "/validate"
 MAX_BODY_BYTES = 8 * 1024 * 1024
-"""An update contains two ConfigMaps of at most 1 MiB each, and JSON escapes enlarge them."""
+"""Body limit: an update contains two ConfigMaps of up to 1 MiB, which JSON escapes enlarge."""
 _LIMITS = connections.ConnectionLimits(
     at_once=1000, new_per_second=500.0, requests_per_second=5000.0
 )
-"""All requests come from a few API servers, and this process does nothing else."""
+"""High limits: all requests come from a few API servers, and this process has no other work."""
 LAST_ANSWERS_SECONDS = 5.0
-"""How long to wait for running reviews at shutdown; kubelets allow 30 s in total."""
+"""How long shutdown waits for reviews in progress; a kubelet allows 30 s in total."""
 _MAX_WAITING = 8
-"""Further reviews are refused, because the API server waits at most 30 s for an answer."""
+"""Limit of waiting reviews; an API server waits at most 30 s for an answer."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -35,8 +35,8 @@ class WebhookOptions:
     Attributes:
         address: the address to listen on.
         cert_file, key_file: the serving certificate; read again when they change.
-        configuration: of the scheduler that uses the policies.
-        scheduler_name: of that scheduler, None for its default.
+        configuration: configuration of the scheduler that uses the policies.
+        scheduler_name: name of the scheduler, or None for the configuration's default.
         chosen: the ConfigMaps to review.
     """
 
@@ -49,10 +49,10 @@ class WebhookOptions:
 
 
 class PolicyWebhookServer:
-    """Reviews the requests of the API server.
+    """Answers admission reviews from the API server.
 
     Attributes:
-        bound: the address on which it listens.
+        bound: the address on which the server listens.
     """
 
     def __init__(self, options: WebhookOptions, clock: clocks.Clock) -> None:
@@ -79,9 +79,9 @@ class PolicyWebhookServer:
         self.bound = self._server.bound
 
     async def run(self) -> None:
-        """Serve until the process is asked to stop, and running reviews are answered.
+        """Serve until the process is asked to stop; then answer the reviews in progress.
 
-        Reviews that take longer than `LAST_ANSWERS_SECONDS` at shutdown are abandoned.
+        At shutdown, reviews that take longer than `LAST_ANSWERS_SECONDS` are abandoned.
         """
         self._stopping = process.stop_on_signals()
         serving = asyncio.create_task(self._server.run())
@@ -99,6 +99,7 @@ class PolicyWebhookServer:
         _log.info("stopped")
 
     async def _handle_review(self, body: bytes) -> http_server.HttpPage:
+        """Answer one AdmissionReview; limit the number of waiting reviews."""
         try:
             question = self._admission.parse_admission_request(body)
         except admission.ReviewError as error:
@@ -109,7 +110,7 @@ class PolicyWebhookServer:
             return http_server.HttpPage(b"too many reviews at once\n", status=503)
         self._checks.add(checking := asyncio.create_task(self._check_admission_request(question)))
         checking.add_done_callback(self._checks.discard)
-        # If the client leaves, the thread continues, and must keep its turn until it ends.
+        # If the client disconnects, the thread continues and must keep its turn until it ends.
         verdict = await asyncio.shield(checking)
         outcome = "refused" if verdict.message else "admitted"
         _log.info("%s %s", outcome, logs.format_log_fields(configMap=question.name))

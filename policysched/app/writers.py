@@ -1,4 +1,4 @@
-"""All writers of `run` to the cluster, except the one of the lease."""
+"""All writers of `run` to the cluster, except the writer of the lease."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ _FLUSH_SECONDS = 5.0
 
 
 class ApiWriters:
-    """Writes through the API server.
+    """Writes bindings, evictions, status, volumes and events through the API server.
 
     Attributes:
         recorder: records events about pods and other objects.
     """
 
     def __init__(self, api: client.ApiClient, clock: clocks.Clock) -> None:
-        """Write through `api`; events and status only while `list_background_writers` run."""
+        """Write through `api`; `list_background_writers` must run for events and status."""
         instance = f"policysched-{platform.node()}"
         self.recorder = event_recorder.ApiEventRecorder(api, clock, instance=instance)
         self._status_writer = pod_status.ApiPodStatusWriter(api, clock)
@@ -38,13 +38,13 @@ class ApiWriters:
         self._volume_writer = volume_writing.ApiVolumeWriter(api)
 
     def make_write_ports(self) -> ports.SchedulerPorts:
-        """Return the ports of the loop."""
+        """Return the interfaces through which the scheduling loop writes."""
         return ports.SchedulerPorts(self.recorder, self._status_writer, self._evictor)
 
     def make_plugin_handle(
         self, scheduler: schedulers.Scheduler, rng: random.Random
     ) -> handles.Handle:
-        """Return the handle that plugins receive; `rng` is for random choices."""
+        """Return the handle that plugins receive; `rng` makes their random choices."""
         cache = scheduler.cache
         return handles.Handle(
             self._binder,
@@ -57,7 +57,7 @@ class ApiWriters:
         )
 
     def list_background_writers(self) -> list[Coroutine[None, None, None]]:
-        """Return the coroutines that write in the background."""
+        """Return the coroutines that write events and status in the background."""
         return [self.recorder.run(), self._status_writer.run()]
 
     async def flush_pending_writes(self) -> None:
