@@ -1,1 +1,1 @@
-"""Changes of the policies at run time: sources, checks, swaps, status and history."""
+"""Reload policies at run time: sources, checks, swaps, status and history."""

@@ -1,9 +1,9 @@
-"""Reviews ConfigMaps of policies for a validating admission webhook.
+"""Review ConfigMaps of policies for a validating admission webhook.
 
 A version that a scheduler would refuse is denied when it is applied, with the diagnostics of
-`check` and the errors of `lint`. A version that a scheduler would use is admitted, with its
-warnings. A review reads nothing from the cluster and writes nothing, so dry runs are reviewed like
-other requests. Source: `k8s.io/api/admission/v1` (AdmissionReview).
+`check` and the errors of `lint`. A version that a scheduler would accept is admitted with its
+warnings. A review does not access the cluster, so dry runs are reviewed like other requests.
+Source: `k8s.io/api/admission/v1` (AdmissionReview).
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ API_VERSION = "admission.k8s.io/v1"
 _OPERATIONS = ("CREATE", "UPDATE")
 _MAX_SHOWN = 10
 _MAX_MESSAGE_CHARACTERS = 8192
-"""Limit of a denial message, which kubectl prints unchanged."""
+"""Length limit of a denial message, which kubectl prints unchanged."""
 _MAX_WARNINGS = 15
 _MAX_WARNING_CHARACTERS = 256
-"""The API server cuts longer warnings (Kubernetes documentation, dynamic admission control)."""
+"""The API server truncates longer warnings (Kubernetes documentation, admission webhooks)."""
 
 
 class ReviewError(errors.InputError):
@@ -76,11 +76,11 @@ _review_decoder = msgspec.json.Decoder(_AdmissionReview)
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class ConfigMapFilter:
-    """The ConfigMaps that contain policies: by name and labels, else all with `.policy` keys.
+    """Selects ConfigMaps by name and labels; without either, all ConfigMaps with `.policy` keys.
 
     Attributes:
-        names: `NAMESPACE/NAME`; empty for any.
-        labels: the ConfigMap must have all of them.
+        names: names in the form `NAMESPACE/NAME`; empty for any name.
+        labels: labels that the ConfigMap must have; empty for any labels.
     """
 
     names: frozenset[str] = frozenset()
@@ -88,7 +88,7 @@ class ConfigMapFilter:
 
     @property
     def is_explicit(self) -> bool:
-        """Whether the operator chose the ConfigMaps, so that each must contain policies."""
+        """Whether the operator selected the ConfigMaps, so that each must contain policies."""
         return bool(self.names or self.labels)
 
     def matches_config_map(self, name: str, labels: Mapping[str, str]) -> bool:
@@ -102,10 +102,10 @@ class AdmissionRequest:
     """A request to write a ConfigMap.
 
     Attributes:
-        uid: of the review.
-        name: `NAMESPACE/NAME`, for logs.
-        texts: its policies; None if there is nothing to review.
-        problem: a fault that was found before any text was checked, "" for none.
+        uid: the uid of the review, which the response repeats.
+        name: `NAMESPACE/NAME` of the ConfigMap, for logs.
+        texts: the policies in the ConfigMap; None if there is nothing to review.
+        problem: an error found before the policies are checked, or "".
         demanded, in_use: see `versions.OfferedVersion`.
     """
 
@@ -119,27 +119,27 @@ class AdmissionRequest:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class AdmissionResponse:
-    """The verdict; `message` is "" if the request is admitted."""
+    """The verdict of a review; `message` is "" if the request is admitted."""
 
     message: str = ""
     warnings: tuple[str, ...] = ()
 
 
 class PolicyReviewer:
-    """Reviews ConfigMaps by one configuration, as a scheduler with the same one would."""
+    """Reviews ConfigMaps as a scheduler with the same configuration would."""
 
     def __init__(
         self, configuration: config.Config, scheduler_name: str | None, chosen: ConfigMapFilter
     ) -> None:
-        """Use the params, profiles and plugins of the configuration."""
+        """Review policies with the params, profiles and plugins of `configuration`."""
         self._recipe = versions.VersionChecker(configuration, scheduler_name)
         self._chosen = chosen
 
     def parse_admission_request(self, body: bytes) -> AdmissionRequest:
-        """Return the request in an AdmissionReview.
+        """Parse the request in the JSON body of an AdmissionReview.
 
         Raises:
-            ReviewError: it is not an AdmissionReview.
+            ReviewError: the body is not an AdmissionReview.
         """
         try:
             review = _review_decoder.decode(body)
@@ -150,6 +150,7 @@ class PolicyReviewer:
             raise ReviewError("body", f"is not an AdmissionReview: {error}") from error
 
     def _convert_review_request(self, request: _ReviewRequest) -> AdmissionRequest:
+        """Return the policies to review; none for requests that change no policies."""
         nothing = AdmissionRequest(request.uid)
         if (request.kind.group, request.kind.kind) != ("", "ConfigMap"):
             return nothing
@@ -177,12 +178,12 @@ class PolicyReviewer:
     def _are_policies_unchanged(
         self, request: _ReviewRequest, texts: Sequence[source.SourceText]
     ) -> bool:
-        """Return whether the policies are unchanged: a scheduler annotates refused ones too."""
+        """Return whether the policies are unchanged; status annotations also cause updates."""
         old = msgspec.json.decode(request.old_object, type=_ConfigMap | None)
         return old is not None and _extract_policy_texts(old) == texts
 
     def review_policies(self, question: AdmissionRequest) -> AdmissionResponse:
-        """Review the policies as a scheduler would; may take a second, and run in any thread."""
+        """Review the policies as a scheduler would; this can take a second, in any thread."""
         if question.problem:
             return AdmissionResponse(f"{question.name}: {question.problem}")
         if question.texts is None:
@@ -201,12 +202,12 @@ class PolicyReviewer:
 
 
 def encode_admission_response(question: AdmissionRequest, verdict: AdmissionResponse) -> bytes:
-    """Return the AdmissionReview with the verdict."""
+    """Encode the AdmissionReview that answers a request."""
     response: dict[str, object] = {"uid": question.uid, "allowed": not verdict.message}
     if verdict.message:
         response["status"] = {
             "code": 400,
-            "reason": "BadRequest",  # kubectl prints the message of an `Invalid` differently
+            "reason": "BadRequest",  # kubectl changes the message of an `Invalid`
             "message": verdict.message,
         }
     if verdict.warnings:
@@ -216,7 +217,7 @@ def encode_admission_response(question: AdmissionRequest, verdict: AdmissionResp
 
 
 def _extract_policy_texts(config_map: _ConfigMap) -> tuple[source.SourceText, ...]:
-    """Return the policies by key, so that places read `web.policy:3:7`, as in the author's file."""
+    """Return the policies, named by their keys; positions read `web.policy:3:7`, as in a file."""
     data = config_map.data or {}
     return tuple(
         source.SourceText(key, policy_sources.strip_byte_order_mark(data[key]))
@@ -225,6 +226,7 @@ def _extract_policy_texts(config_map: _ConfigMap) -> tuple[source.SourceText, ..
 
 
 def _make_denial_response(refusal: versions.VersionRefusal) -> AdmissionResponse:
+    """Return a denial with the first errors, and the warnings of the version."""
     cause = refusal.cause
     if not isinstance(cause, policies.PolicyError):
         return AdmissionResponse(refusal.summary)
@@ -240,7 +242,7 @@ def _make_denial_response(refusal: versions.VersionRefusal) -> AdmissionResponse
 
 
 def _format_warnings(found: Sequence[diagnostics.Diagnostic]) -> tuple[str, ...]:
-    """Return warnings, each on one line, because HTTP headers transport them."""
+    """Return each warning as one line, because HTTP headers transport them."""
     texts = [
         f"{each.span}: {each.code}: {each.message}"
         for each in found

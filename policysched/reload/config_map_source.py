@@ -1,4 +1,4 @@
-"""Policies in a ConfigMap, followed by list and watch of this single object."""
+"""Follow the policies in a ConfigMap by a list and watch of this single object."""
 
 from __future__ import annotations
 
@@ -23,13 +23,14 @@ class ConfigMapSource:
 
     Attributes:
         origin: `configmap NAMESPACE/NAME`.
-        latest: the object as last seen, None if it does not exist.
+        latest: the object as last seen, or None if it does not exist.
         last: the object as last seen, even after its deletion.
-        on_bare: called when the object lacks our annotations, for example after it was replaced.
+        on_bare: called when the object lacks the status annotations, for example after
+            `kubectl replace`.
     """
 
     def __init__(self, api: client.ApiClient, name: str, rng: random.Random) -> None:
-        """Prepare to follow `NAMESPACE/NAME`."""
+        """Prepare to follow the ConfigMap `name`, given as `NAMESPACE/NAME`."""
         self.origin = f"configmap {name}"
         self.latest: config_maps.ConfigMap | None = None
         self.last: config_maps.ConfigMap | None = None
@@ -59,14 +60,14 @@ class ConfigMapSource:
     async def run(
         self, take: Callable[[versions.OfferedVersion], None], known: versions.OfferedVersion
     ) -> NoReturn:
-        """Pass on every state of the ConfigMap, including `known`; the receiver compares them."""
+        """Pass every state of the ConfigMap to `take`, even repeated states and `known`."""
         self._take = take
         await self._reflector.run()
 
     # --- the sink ---------------------------------------------------------------------------------
 
     def replace(self, listed: Iterable[config_maps.ConfigMap]) -> None:
-        """Process the only listed object, or none."""
+        """Process the result of a list: the ConfigMap, or nothing if it does not exist."""
         self._take_config_map(next(iter(listed), None))
         self._take(self._make_offered_version())
 
@@ -76,7 +77,7 @@ class ConfigMapSource:
         self._take(self._make_offered_version())
 
     def delete(self, config_map: config_maps.ConfigMap) -> None:
-        """Offer a problem: the deletion of the ConfigMap must not remove the policies in use."""
+        """Offer a problem instead of texts: a deletion must not remove the policies in use."""
         self._take_config_map(None)
         self._take(self._make_offered_version())
 
@@ -87,6 +88,7 @@ class ConfigMapSource:
             self.on_bare()
 
     def _make_offered_version(self) -> versions.OfferedVersion:
+        """Return the offer for the current state of the ConfigMap."""
         if self.latest is None:
             return versions.OfferedVersion(problem=f"there is no {self.origin}")
         texts = extract_policy_texts(self.latest)
@@ -103,14 +105,14 @@ class ConfigMapSource:
         self, config_map: config_maps.ConfigMap, texts: tuple[source.SourceText, ...]
     ) -> str:
         binary = policy_sources.list_policy_keys(config_map.binary_data)
-        # kubectl puts keys that are not UTF-8 there; without them the version is incomplete.
+        # kubectl stores keys that are not UTF-8 there; without them the version is incomplete.
         if binary:
             return f"the key `{binary[0]}` of {self.origin} is not UTF-8 text"
         return "" if texts else f"{self.origin} has no key that ends in `.policy`"
 
 
 def extract_policy_texts(config_map: config_maps.ConfigMap) -> tuple[source.SourceText, ...]:
-    """Return the policies of a ConfigMap, by key."""
+    """Return the policies of a ConfigMap, ordered by key."""
     return tuple(
         source.SourceText(
             f"{config_map.namespaced_name}/{key}",

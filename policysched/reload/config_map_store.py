@@ -1,4 +1,4 @@
-"""The access to ConfigMaps that reloads need; implemented by `ConfigMapClient` for a server."""
+"""The interface for ConfigMaps that reloads use; `ConfigMapClient` implements it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ class ConfigMapStore(Protocol):
     """Reads and writes ConfigMaps; see `kube.config_maps.ConfigMapClient` for the errors raised."""
 
     async def read_config_map(self, namespace: str, name: str) -> config_maps.ConfigMap | None:
-        """Return a ConfigMap, None if it does not exist."""
+        """Return a ConfigMap, or None if it does not exist."""
         ...
 
     async def create_config_map(
@@ -28,7 +28,7 @@ class ConfigMapStore(Protocol):
     async def annotate_config_map(
         self, config_map: config_maps.ConfigMap, annotations: config_maps.Changes
     ) -> None:
-        """Change annotations of the object with this uid, in any resourceVersion."""
+        """Change annotations of the object with this uid, at any resourceVersion."""
         ...
 
     async def change_config_map(
@@ -39,5 +39,5 @@ class ConfigMapStore(Protocol):
         binary_data: Mapping[str, bytes | None] | None = None,
         annotations: config_maps.Changes | None = None,
     ) -> None:
-        """Change keys and annotations, if the object has not changed since it was read."""
+        """Change keys and annotations if the object has not changed since it was read."""
         ...

@@ -1,8 +1,8 @@
-"""Policies in files and folders, read periodically.
+"""Follow the policies in files and folders by reading them periodically.
 
-A mounted ConfigMap is swapped atomically, by its link `..data`; editors and tools write files in
-place, in parts, or one after the other. Therefore a version counts only if two consecutive readings
-are equal.
+A mounted ConfigMap is swapped atomically through its symlink `..data`, but editors and tools write
+files in place, in parts, or one after the other. Therefore a version is used only if two
+consecutive reads are equal.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from policysched.inputs import policy_sources
 from policysched.reload import versions
 
 SETTLE_SECONDS = 0.25
-"""Time without changes before files count as settled; tools that write files pause less."""
+"""Time without changes after which files count as settled, longer than pauses while writing."""
 
 
 class PolicyFileSource:
-    """Offers the policies at some paths.
+    """Offers the policies in files and folders.
 
     Attributes:
         origin: the paths.
@@ -39,10 +39,10 @@ class PolicyFileSource:
         self._sleep = sleep
 
     def read_settled_version(self) -> versions.OfferedVersion:
-        """Return the current version, after two equal readings.
+        """Return the current version after two equal reads.
 
         Raises:
-            InputError: it cannot be read, or contains no policies.
+            InputError: the files cannot be read, or contain no policies.
         """
         found = self._read_paths()
         while (again := self._read_paths()) != found:
@@ -50,13 +50,13 @@ class PolicyFileSource:
         return found
 
     async def read_first(self) -> versions.OfferedVersion:
-        """Return the current version, or the problem of reading it."""
+        """Return the current version; if it cannot be read, the offer contains the problem."""
         return await process.run_in_thread(self._read_paths_or_problem)
 
     async def run(
         self, take: Callable[[versions.OfferedVersion], None], known: versions.OfferedVersion
     ) -> NoReturn:
-        """Pass on each version that differs from `known`, after it has settled."""
+        """Pass each changed version to `take` once it has settled; `known` is the first version."""
         while True:
             await self._sleep(self._check_every_seconds)
             found = await process.run_in_thread(self._read_paths_or_problem)
@@ -90,19 +90,19 @@ class ReadOncePolicySource:
     """
 
     def __init__(self, paths: Sequence[str], offer: versions.OfferedVersion) -> None:
-        """Offer the version that was read at `paths`."""
+        """Offer the version that was read from `paths`."""
         self.origin = ", ".join(
             policy_sources.STDIN_NAME if path == policy_sources.STDIN else path for path in paths
         )
         self._offer = offer
 
     async def read_first(self) -> versions.OfferedVersion:
-        """Return the version."""
+        """Return the version that was read at the start."""
         return self._offer
 
     async def run(
         self, take: Callable[[versions.OfferedVersion], None], known: versions.OfferedVersion
     ) -> NoReturn:
-        """Pass on nothing."""
+        """Wait until cancelled: this source never changes."""
         while True:
             await asyncio.Event().wait()

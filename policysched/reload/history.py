@@ -1,7 +1,7 @@
-"""Former good versions of the policies, stored in a ConfigMap.
+"""Store former good versions of the policies in a ConfigMap.
 
-Each version has one key, `TIME-HASH.json.gz`, so keys sort by time and name the version. If the
-ConfigMap is full, the oldest versions are dropped. To read one:
+Each version has one key, `TIME-HASH.json.gz`, so that keys sort by time and name the version. If
+the ConfigMap is full, the oldest versions are dropped. To read a version:
 
     kubectl get configmap NAME -o jsonpath='{.binaryData.KEY}' | base64 -d | gunzip
 """
@@ -23,9 +23,9 @@ from policysched.kube import config_maps
 from policysched.lang import source
 
 MAX_BYTES = config_maps.MAX_BYTES - 16 * 1024
-"""Limit of all values together; the rest is reserved for other content."""
+"""Limit of the total size of all values; the rest is reserved for other content."""
 _MAX_TEXT_BYTES = 64 * 1024 * 1024
-"""Limit of one unpacked version: far more than a ConfigMap of policies can contain."""
+"""Limit of one decompressed version, far more than a ConfigMap of policies can contain."""
 
 _KEY = re.compile(r"(?P<time>\d{8}T\d{6}\.\d{3}Z)-(?P<hash>[0-9a-f]+)\.json\.gz")
 _TIME = "%Y%m%dT%H%M%S.%f"
@@ -36,8 +36,8 @@ class VersionKey:
     """The name of a stored version.
 
     Attributes:
-        loaded_at: when it was last put to use, in milliseconds.
-        hash: as in every decision.
+        loaded_at: when the version last took effect, with a resolution of milliseconds.
+        hash: the version's hash, as in every decision.
     """
 
     loaded_at: datetime.datetime
@@ -45,18 +45,18 @@ class VersionKey:
 
     @classmethod
     def parse_version_key(cls, text: str) -> Self | None:
-        """Return the version that a key of the ConfigMap names, None for other keys."""
+        """Return the version named by a key of the ConfigMap, or None for other keys."""
         match = _KEY.fullmatch(text)
         if match is None:
             return None
         try:
-            time = datetime.datetime.strptime(match["time"], f"{_TIME}%z")  # `Z` is a zone
+            time = datetime.datetime.strptime(match["time"], f"{_TIME}%z")  # `%z` accepts `Z`
         except ValueError:
             return None
         return cls(time.astimezone(datetime.UTC), match["hash"])
 
     def __str__(self) -> str:
-        """Return it as a key of a ConfigMap."""
+        """Return the key of this version in the ConfigMap."""
         time = self.loaded_at.astimezone(datetime.UTC).strftime(_TIME)[:-3]
         return f"{time}Z-{self.hash}.json.gz"
 
@@ -70,9 +70,9 @@ class FormerVersion(msgspec.Struct, frozen=True):
     """A stored version.
 
     Attributes:
-        hash: as in every decision; it includes params, so the texts alone do not determine it.
-        origin: its source.
-        texts: its policy texts.
+        hash: the version's hash, as in every decision; it depends on texts and params.
+        origin: the name of the source, for messages.
+        texts: the policy texts.
     """
 
     hash: str
@@ -81,19 +81,19 @@ class FormerVersion(msgspec.Struct, frozen=True):
 
     @property
     def sources(self) -> tuple[source.SourceText, ...]:
-        """The texts in the form that the checker takes."""
+        """The texts in the form that the checker requires."""
         return tuple(source.SourceText(each.name, each.text) for each in self.texts)
 
 
 def encode_version(version_hash: str, origin: str, texts: tuple[source.SourceText, ...]) -> bytes:
-    """Return the value of a key; equal versions have equal values."""
+    """Encode a version as the value of a key; equal versions have equal values."""
     kept = FormerVersion(version_hash, origin, tuple(_StoredText(t.name, t.text) for t in texts))
     return gzip.compress(msgspec.json.encode(kept), mtime=0)
 
 
 def decode_version(value: bytes) -> FormerVersion | None:
-    """Return the version that `encode_version` has encoded, None for other values."""
-    unpacker = zlib.decompressobj(wbits=zlib.MAX_WBITS | 16)  # with the header of gzip
+    """Decode a value of `encode_version`; return None for other values."""
+    unpacker = zlib.decompressobj(wbits=zlib.MAX_WBITS | 16)  # gzip format
     try:
         body = unpacker.decompress(value, _MAX_TEXT_BYTES)
         return msgspec.json.decode(body, type=FormerVersion)
@@ -104,7 +104,7 @@ def decode_version(value: bytes) -> FormerVersion | None:
 def decode_versions_newest_first(
     kept: Mapping[str, bytes],
 ) -> list[tuple[VersionKey, FormerVersion]]:
-    """Return the versions in a ConfigMap; other keys and damaged values are skipped."""
+    """Return the versions in a ConfigMap, newest first; skip other keys and damaged values."""
     keys = {key: VersionKey.parse_version_key(key) for key in kept}
     versions = [
         (named, decode_version(kept[key])) for key, named in keys.items() if named is not None
@@ -116,17 +116,18 @@ def decode_versions_newest_first(
 def plan_history_changes(
     kept: Mapping[str, bytes], new: VersionKey, value: bytes, keep: int
 ) -> dict[str, bytes | None] | None:
-    """Return the changes of keys after a version was put to use.
+    """Return the changes to the ConfigMap after a version took effect.
 
     Args:
         kept: the current content of the ConfigMap.
-        new: the version.
-        value: its value from `encode_version`.
-        keep: maximum number of versions.
+        new: the key of the version.
+        value: the value of the version from `encode_version`.
+        keep: maximum number of stored versions.
 
     Returns:
-        New values by key, None for keys to drop. Empty if the version is stored already, and it or
-            a version that was put to use later is the newest. None if the version is too large.
+        New values, keyed by the key; None for a key to drop. Empty if the version is already stored
+        and either it or a version that took effect later is the newest. None if the version is too
+        large.
     """
     if len(value) > MAX_BYTES:
         return None

@@ -1,4 +1,4 @@
-"""Stores former good versions of the policies in the cluster."""
+"""Write former good versions of the policies to a ConfigMap in the cluster."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ _log = logging.getLogger(__name__)
 
 LABELS = {"app.kubernetes.io/managed-by": "policysched"}
 _LOOK_SECONDS = 1.0
-"""How often a standby with pending versions checks whether it leads."""
+"""Interval at which a standby with pending versions checks whether it leads."""
 
 
 class HistoryKeeper:
-    """The writer of the ConfigMap of former versions; only the leader writes."""
+    """Writes the ConfigMap of former versions while this process leads."""
 
     def __init__(
         self,
@@ -32,7 +32,7 @@ class HistoryKeeper:
         rng: random.Random,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
-        """Keep `keep` versions in the ConfigMap `NAMESPACE/NAME`, which is created if necessary."""
+        """Keep `keep` versions in the ConfigMap `name`, given as `NAMESPACE/NAME`."""
         self._store = store
         self._namespace, _, self._name = name.partition("/")
         self._keep = keep
@@ -45,14 +45,14 @@ class HistoryKeeper:
         self._news = asyncio.Event()
 
     def add_version(self, version: states.VersionInUse, origin: str) -> None:
-        """Queue a version that was put to use."""
+        """Queue a version that took effect."""
         if version.texts:
             value = history.encode_version(version.hash, origin, version.texts)
             self._waiting.append((history.VersionKey(version.loaded_at, version.hash), value))
             self._news.set()
 
     async def run(self) -> NoReturn:
-        """Write until cancelled."""
+        """Write queued versions until cancelled."""
         while True:
             await self._news.wait()
             self._news.clear()
@@ -66,7 +66,7 @@ class HistoryKeeper:
                     self._waiting.popleft()
 
     async def _write_version(self, key: history.VersionKey, value: bytes) -> float:
-        """Return the delay of the next attempt in seconds; 0 if there is nothing more to do."""
+        """Try to write a version; return the seconds until the next attempt, or 0 if it is done."""
         try:
             present = await self._store.read_config_map(self._namespace, self._name)
             kept = present.binary_data if present else {}

@@ -1,8 +1,8 @@
-"""Finds the version with which a process starts: from the source, or a stored former one.
+"""Find the version with which a process starts: from the source, or a stored former version.
 
 files, a good version        used; without a request to the API server
 a bad version, `refuse`      the process ends and prints the errors
-a bad version, `lastGood`    the stored version that was last in use, or the newest good one
+a bad version, `lastGood`    the stored version that was last in use, or else the newest good one
 frozen                       the version that was last in use, if it is stored
 """
 
@@ -29,7 +29,7 @@ class PolicySource(Protocol):
     """A source of policies.
 
     Attributes:
-        origin: its name for messages.
+        origin: the name of the source in messages.
     """
 
     origin: str
@@ -41,7 +41,7 @@ class PolicySource(Protocol):
     async def run(
         self, take: Callable[[versions.OfferedVersion], None], known: versions.OfferedVersion
     ) -> NoReturn:
-        """Call `take` with each version that differs from the last one, initially `known`."""
+        """Call `take` with each version that differs from the previous, initially `known`."""
         ...
 
 
@@ -50,9 +50,9 @@ class InitialVersion:
     """The version with which a process starts.
 
     Attributes:
-        checked: the version in use.
-        offer: the version of the source.
-        refusal: why `offer` is not used, None if it is.
+        checked: the version to use.
+        offer: the version that the source offers.
+        refusal: why `offer` is not used, or None if it is.
     """
 
     checked: versions.CheckedVersion
@@ -64,11 +64,11 @@ class InitialVersionFinder:
     """Finds the first version.
 
     Attributes:
-        files: the source that follows files; None without files, or if one can be read only once.
+        files: the source that follows files; None without files, or if they can be read only once.
     """
 
     def __init__(self, settings: config.PoliciesConfig, recipe: versions.VersionChecker) -> None:
-        """Use `policies` of the configuration."""
+        """Use the settings `policies` of the configuration; check versions with `recipe`."""
         self._settings = settings
         self._recipe = recipe
         self.files = _make_file_source(settings)
@@ -76,7 +76,7 @@ class InitialVersionFinder:
         self._start: InitialVersion | None = None
 
     def make_policy_source(self, api: client.ApiClient, rng: random.Random) -> PolicySource | None:
-        """Return the source to follow after the start, None if the policies cannot change."""
+        """Return the source to follow after the start, or None if the policies cannot change."""
         if self._settings.config_map:
             return config_map_source.ConfigMapSource(api, self._settings.config_map, rng)
         return self.files or self._read_once
@@ -97,15 +97,16 @@ class InitialVersionFinder:
         return None if self._start is None else (self._start, source)
 
     def find_local_version(self) -> InitialVersion | None:
-        """Return the version of the files, None if the API server is needed.
+        """Return the version in the files, or None if requests to the API server are needed.
 
         Raises:
-            InputError: there is no good version, and no stored ones may be used.
+            InputError: there is no good version, and stored versions must not be used.
         """
         self._start = self._read_local()
         return self._start
 
     def _read_local(self) -> InitialVersion | None:
+        """Read and check the files; return None if the API server is needed."""
         if self._settings.config_map:
             return None
         if not self._settings.paths:
@@ -140,7 +141,7 @@ class InitialVersionFinder:
     async def find_remote_version(
         self, source: PolicySource, kept: config_map_store.ConfigMapStore
     ) -> InitialVersion:
-        """Return the version of a source, or a stored one if the source's is bad or frozen.
+        """Return the source's version, or a stored version if the source's is bad or frozen.
 
         Raises:
             InputError: there is no good version.
@@ -173,7 +174,7 @@ class InitialVersionFinder:
     async def _find_stored_version(
         self, kept: config_map_store.ConfigMapStore, version_hash: str = ""
     ) -> versions.CheckedVersion | None:
-        """Return the newest stored version that is good, or the one with this hash."""
+        """Return the newest good stored version, or the stored version with `version_hash`."""
         namespace, _, name = self._settings.history_config_map.partition("/")
         if not name:
             return None

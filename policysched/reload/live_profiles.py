@@ -1,4 +1,4 @@
-"""The profiles that a running scheduler uses, and the retries that time alone requires."""
+"""Manage the profiles of a running scheduler, and retry pods when time changes verdicts."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from policysched.scheduler import scheduler as schedulers
 _log = logging.getLogger("policysched")
 
 _LONGEST_SLEEP_SECONDS = 60.0
-"""Maximum sleep of timers by the wall clock, which may be set."""
+"""Maximum sleep of timers that depend on the wall clock, because the clock can be set."""
 _METRICS_LOOK_SECONDS = 1.0
 """Maximum delay of a retry after a sample has become stale."""
 _POLICY_CHANGE = events.ClusterEvent(events.EventResource.POLICY, events.ActionType.UPDATE_OTHER)
 
 
 class LiveProfiles:
-    """Passes profiles to a scheduler and to the source of metrics, always to both.
+    """Passes the same profiles to the scheduler and to the source of metrics.
 
     Attributes:
         policy_set: the policies of the current profiles.
@@ -46,8 +46,8 @@ class LiveProfiles:
 
         Args:
             scheduler: uses the profiles.
-            metrics: provides the metrics that they read, None without a source.
-            clock: provides the time.
+            metrics: provides the metrics that the profiles read; None without a source.
+            clock: its wall clock determines when rules begin and cease to act.
             rng: breaks ties between nodes.
             shapes_kept: see `runtime.Framework`.
             require: raises ConfigurationError for profiles that cannot be used now.
@@ -64,11 +64,11 @@ class LiveProfiles:
         self._served: frozenset[str] = frozenset()
 
     def use_version(self, policy_set: policies.PolicySet, profiles: policies.Profiles) -> None:
-        """Use these profiles, made from `policy_set`, from the next pod on.
+        """Use `profiles`, made from `policy_set`, from the next pod on.
 
         Raises:
-            ConfigurationError: they cannot be used now, or a metric has no source; nothing has
-                changed then.
+            ConfigurationError: the profiles cannot be used now, or a metric has no source; in
+                either case nothing has changed.
         """
         self._require(profiles.by_name.values())
         if self._metrics is not None:
@@ -90,7 +90,7 @@ class LiveProfiles:
         self._warn_of_removed_profiles()
 
     def _warn_of_removed_profiles(self) -> None:
-        """Warn of removed profiles: their pods wait, and no other message reports this."""
+        """Warn of removed profiles, because no other message reports that their pods wait."""
         names = frozenset(self.current.by_name)
         waiting = self._scheduler.events.pods.unserved.count_by_scheduler_name()
         for name in sorted(self._served - names):
@@ -103,11 +103,11 @@ class LiveProfiles:
         self._served = names
 
     async def wait_for_metrics(self, news: asyncio.Event | None = None) -> None:
-        """Schedule no pod until new metrics were queried once, for a few seconds at most.
+        """Pause scheduling until new metrics have been queried once, for a few seconds at most.
 
-        Without a value, rules would be dropped as in an outage, and waiting pods would be placed
-        without metrics: at the start, and when a new version of the policies has other queries. The
-        event `news` of a further version ends the wait.
+        Without values, rules would be ignored as in an outage, and waiting pods would be placed
+        without metrics. This applies to the start, and to a new version of the policies with other
+        queries. The event `news`, which signals another version, ends the wait.
         """
         if self._metrics is not None:
             await metrics_source.pause_for_first_samples(self._metrics, self._scheduler, news)
@@ -117,7 +117,7 @@ class LiveProfiles:
         return self.current.by_name.values()
 
     def get_metric_readers(self) -> tuple[readings.MetricReader, ...]:
-        """Return the readers that report on the metrics of the rules in use."""
+        """Return the readers of the metrics that the rules in use query."""
         return self.current.metric_readers
 
     async def retry_at_rule_changes(self) -> NoReturn:
@@ -133,7 +133,7 @@ class LiveProfiles:
                 self._scheduler.queue.move_all_to_active_or_backoff(_POLICY_CHANGE, None, None)
 
     async def _wait_for_profile_change(self, seconds: float) -> bool:
-        """Return True as soon as the profiles change, False after `seconds`."""
+        """Return True as soon as the profiles change, or False after `seconds`."""
         try:
             async with asyncio.timeout(seconds):
                 await self._changed.wait()
@@ -144,7 +144,8 @@ class LiveProfiles:
     async def retry_by_metric_age(self) -> NoReturn:
         """Retry rejected pods when samples become stale or recent placements expire.
 
-        A refresh retries pods by itself; this is for samples that are no longer refreshed.
+        A refresh of samples retries pods by itself; this handles samples that are no longer
+        refreshed.
         """
         while True:
             before = self.current.next_metric_change(self._scheduler.cache.snapshot())

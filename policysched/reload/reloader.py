@@ -1,10 +1,10 @@
-"""Puts versions of the policies to use: checks them in a thread, swaps them between cycles.
+"""Reload policies: check new versions in a thread, and swap them between two cycles.
 
     source ─ offer ▶ check, lint, compile (thread) ▶ plugins, frameworks (loop) ▶ use_version
                           └─ errors ───────────────────────┴─▶ refused: the version in use stays
 
-A version is used entirely or not at all. While one is being checked, only the newest offer is kept;
-offers in between are never considered.
+A version is used entirely or not at all. While a version is being checked, only the newest offer is
+kept; offers in between are never considered.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from policysched.reload import versions
 _log = logging.getLogger("policysched")
 
 QUIET_SECONDS = 5.0
-"""Time after the last offer until the memory of former versions is freed."""
+"""Time after the last offer after which the memory of former versions is freed."""
 RETRY_SECONDS = 60.0
-"""Interval of retries of a good version that cannot be used at the moment."""
+"""Interval between attempts to use a good version that cannot be used at the moment."""
 
 
 _Made = TypeVar("_Made")
@@ -36,25 +36,25 @@ _Used_contra = TypeVar("_Used_contra", contravariant=True)
 
 
 class ReloadTarget(Protocol[_Used_contra]):
-    """The user of the version in use; see `LiveProfiles`."""
+    """The consumer of the version in use; see `LiveProfiles`."""
 
     def use_version(self, policy_set: policies.PolicySet, made: _Used_contra, /) -> None:
-        """Use the result of `make` for a version.
+        """Use the object that `make` created from a version.
 
         Raises:
-            InputError: it cannot be used at the moment; nothing has changed then.
+            InputError: the object cannot be used at the moment; nothing has changed.
         """
         ...
 
     async def wait_for_metrics(self, news: asyncio.Event | None = None) -> None:
-        """Make no decisions until new metrics were queried, or `news` is set."""
+        """Pause decisions until new metrics have been queried or `news` is set."""
         ...
 
 
 def make_profiles_factory(
     handle: handles.Handle,
 ) -> Callable[[versions.CheckedVersion], policies.Profiles]:
-    """Return a function that makes profiles from a version, with plugins made with `handle`."""
+    """Return a function that makes the profiles of a version; plugins receive `handle`."""
 
     def make(checked: versions.CheckedVersion) -> policies.Profiles:
         return policies.require_profiles(
@@ -82,14 +82,14 @@ class Reloader(Generic[_Made]):
         *,
         known: versions.OfferedVersion,
     ) -> None:
-        """Prepare; `run` does the work.
+        """Create a reloader that does nothing until `run` is called.
 
         Args:
-            recipe: checks and compiles texts.
-            state: begins with the version that `live` uses.
+            recipe: checks and compiles versions.
+            state: contains the version that `live` uses at the start.
             live: receives the versions to use.
-            make: makes from a version the object that `live` uses, or raises InputError.
-            clock: provides the time.
+            make: creates the object that `live` uses from a version, or raises InputError.
+            clock: provides load times; its monotonic time measures durations.
             known: the version of the source at the start.
         """
         self.state = state
@@ -111,7 +111,7 @@ class Reloader(Generic[_Made]):
             self._offered.set()
 
     async def run(self) -> NoReturn:
-        """Consider offers until cancelled."""
+        """Load offered versions until cancelled."""
         while True:
             await self._wait_for_offer(RETRY_SECONDS if self._is_hindered else None)
             self._offered.clear()
@@ -122,12 +122,13 @@ class Reloader(Generic[_Made]):
                 process.collect_garbage_cycles()
 
     async def _wait_for_offer(self, seconds: float | None) -> None:
-        """Return at the next offer, or after `seconds`."""
+        """Wait for the next offer, for at most `seconds`."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 await self._offered.wait()
 
     async def _consider_offer(self, offer: versions.OfferedVersion) -> None:
+        """Load an offer if it is new, permitted, and not the version in use."""
         essence = self._make_comparison_key(offer)
         if essence == self._considered and not self._is_hindered:
             return
@@ -162,6 +163,7 @@ class Reloader(Generic[_Made]):
         self.state.record_unchanged()
 
     async def _load_version(self, offer: versions.OfferedVersion) -> None:
+        """Check an offered version in a thread; use it, or record its refusal."""
         started_seconds = self._clock.monotonic_seconds()
         found = await process.run_in_thread(lambda: self._recipe.check_version(offer))
         if isinstance(found, versions.VersionRefusal):
@@ -179,10 +181,11 @@ class Reloader(Generic[_Made]):
             ),
         )
         self.state.record_load(states.make_version_in_use(found, self._clock.now()))
-        # A version that corrects this one must not wait for metrics that this one needs.
+        # A corrected version must not wait for metrics that only this version needs.
         await self._live.wait_for_metrics(self._offered)
 
     def _refuse_version(self, refusal: versions.VersionRefusal) -> None:
+        """Log and record a refusal, unless it repeats the last refusal."""
         told = self.state.refused
         if told is not None and (told.hash, told.details) == (refusal.hash, refusal.details):
             return  # it was only retried
@@ -195,7 +198,7 @@ class Reloader(Generic[_Made]):
         self.state.record_refusal(refusal, self._clock.now())
 
     def _use_version(self, checked: versions.CheckedVersion) -> versions.VersionRefusal | None:
-        """Swap the deciding objects, or return the reason against it; runs between two cycles."""
+        """Make and use the profiles of a version, or return its refusal; never during a cycle."""
         try:
             made = self._make(checked)
         except errors.InputError as error:

@@ -1,4 +1,4 @@
-"""Reports on policies: metrics, events on the ConfigMap, and a debug page."""
+"""Report on policies through metrics, events on the ConfigMap, and a debug page."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def collect_reload_metrics(state: states.PolicyState) -> Iterable[core.Metric]:
 
 
 def make_policies_page(state: states.PolicyState) -> http_server.HttpPage:
-    """Return the state as JSON, with texts, in the form of schemas/debug-policies.schema.json."""
+    """Return the state and the texts as JSON; see schemas/debug-policies.schema.json."""
     current = state.current
     refused = None
     if state.refused is not None:
@@ -88,13 +88,13 @@ class PolicyEventRecorder:
         target: Callable[[], config_maps.ConfigMap | None],
         state: states.PolicyState,
     ) -> None:
-        """Write through `recorder` about the object that `target` returns."""
+        """Record events through `recorder` about the ConfigMap that `target` returns."""
         self._recorder = recorder
         self._target = target
         self._state = state
 
     def record_reload_event(self, told: states.ReloadEvent) -> None:
-        """Queue an event."""
+        """Queue an event about the outcome of an offer."""
         target = self._target()
         if target is None:
             return
@@ -104,6 +104,7 @@ class PolicyEventRecorder:
         )
 
     def _describe_event(self, told: states.ReloadEvent) -> tuple[str, str, str]:
+        """Return the type, the reason and the note of an event."""
         current = self._state.current.hash
         match told.outcome:
             case states.OfferOutcome.LOADED:

@@ -1,4 +1,4 @@
-"""Retries of failed writes with growing delays; repeated equal failures are logged once."""
+"""Delay retries of failed writes with backoff, and log repeated equal failures only once."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from policysched import backoff
 _log = logging.getLogger(__name__)
 
 _BACKOFF = backoff.Backoff(first_seconds=1.0, max_seconds=30.0)
-"""Short enough to notice a granted permission or a recovered server soon."""
+"""Short delays, so that a granted permission or a recovered server is noticed soon."""
 
 
 class WriteRetries:
-    """The failures of one kind of write."""
+    """The successive failures of one kind of write."""
 
     def __init__(self, what: str, rng: random.Random) -> None:
-        """Use `what` as the name of the written object in logs."""
+        """Name the written object `what` in logs."""
         self._what = what
         self._rng = rng
         self._failures = 0
         self._complaint = ""
 
     def record_failure(self, error: Exception) -> float:
-        """Return the delay of the next attempt in seconds."""
+        """Record a failure; return the seconds until the next attempt."""
         self._failures += 1
         if str(error) != self._complaint:
             self._complaint = str(error)
@@ -32,7 +32,7 @@ class WriteRetries:
         return _BACKOFF.compute_wait_seconds(self._failures, self._rng)
 
     def record_success(self) -> None:
-        """Record a successful write."""
+        """Record a successful write, which resets the delay."""
         if self._failures:
             _log.info("%s was written after retries", self._what)
         self._failures, self._complaint = 0, ""

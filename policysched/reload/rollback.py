@@ -1,4 +1,4 @@
-"""Rollback to a version of the policies that is stored in the cluster."""
+"""Roll back to a version of the policies that is stored in the cluster."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from policysched.reload import config_map_store, history
 from policysched.reload import status_annotations as statuses
 
 _ATTEMPTS = 5
-"""Maximum number of attempts: schedulers occasionally write their status into the same object."""
+"""Maximum number of attempts; schedulers occasionally write their status to the same object."""
 
 Version: TypeAlias = tuple[history.VersionKey, history.FormerVersion]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class StoredVersions:
-    """The stored versions, and the ConfigMap of the policies.
+    """The stored versions and the ConfigMap of the policies.
 
     Attributes:
-        target: the ConfigMap of policies, None if it does not exist.
-        versions: the stored versions, the last used first.
+        target: the ConfigMap of the policies, or None if it does not exist.
+        versions: the stored versions, most recently used first.
     """
 
     target: config_maps.ConfigMap | None
@@ -33,7 +33,7 @@ class StoredVersions:
 
     @property
     def current_hash(self) -> str:
-        """Hash of the version in use as annotated by the scheduler; "" if it is not annotated."""
+        """The hash of the version in use according to the scheduler's annotation; "" without it."""
         return self.target.metadata.annotations.get(statuses.HASH, "") if self.target else ""
 
 
@@ -43,7 +43,7 @@ class RollbackResult:
 
     Attributes:
         version: the version that is now in the ConfigMap.
-        is_written: False if it was there before.
+        is_written: whether the rollback changed the policies; False if they were already there.
         is_frozen: whether other versions are held back.
     """
 
@@ -56,7 +56,7 @@ class Rollback:
     """Writes a former version into the ConfigMap of the policies."""
 
     def __init__(self, store: config_map_store.ConfigMapStore, policies: str, kept_in: str) -> None:
-        """Use the ConfigMaps of the policies and of former versions, as `NAMESPACE/NAME`."""
+        """Use the ConfigMaps `policies` and `kept_in` (former versions), as `NAMESPACE/NAME`."""
         self._store = store
         self._policies = policies
         self._kept_in = kept_in
@@ -66,7 +66,7 @@ class Rollback:
 
         Raises:
             InputError: there is no ConfigMap of former versions.
-            KubeError: it cannot be read.
+            KubeError: the ConfigMap cannot be read.
         """
         stored = await self._read_config_map(self._kept_in)
         if stored is None:
@@ -83,16 +83,16 @@ class Rollback:
         return await self._store.read_config_map(namespace, own)
 
     async def roll_back(self, wanted: str, *, freeze: bool = False) -> RollbackResult:
-        """Write a version back, unless the policies change at the same time.
+        """Write a stored version back unless the policies change at the same time.
 
         Args:
-            wanted: prefix of its hash; "" for the newest version that differs from the current
-                texts.
-            freeze: whether to hold back all other versions from then on.
+            wanted: prefix of the version's hash; "" for the newest version that differs from the
+                current texts.
+            freeze: whether to hold back all other versions from now on.
 
         Raises:
             InputError: there is no such version, or no ConfigMap to write.
-            ConflictError: another client changes the policies.
+            ConflictError: another client has changed the policies.
             KubeError: the write failed, or its outcome is unknown.
         """
         first = await self._read_target()
@@ -102,14 +102,14 @@ class Rollback:
             try:
                 return await self._write_version(version, target, freeze=freeze)
             except kube_errors.ConflictError:
-                # A new status of a scheduler is harmless, a change of the policies is not.
+                # A new status of a scheduler is harmless; a change of the policies is not.
                 target = await self._read_target()
                 if (
                     _get_config_map_content(target) != _get_config_map_content(first)
                     or attempt == _ATTEMPTS
                 ):
                     raise
-        raise AssertionError  # the last attempt has returned or raised
+        raise AssertionError  # the last attempt returns or raises
 
     async def _read_target(self) -> config_maps.ConfigMap:
         target = await self._read_config_map(self._policies)
@@ -120,21 +120,22 @@ class Rollback:
     async def _write_version(
         self, version: Version, target: config_maps.ConfigMap, *, freeze: bool
     ) -> RollbackResult:
+        """Write a version and its annotations unless they are already there."""
         _, former = version
         data, present = _make_config_map_data(former), _select_policy_data(target)
         said = target.metadata.annotations
         is_frozen = freeze or statuses.are_reloads_frozen(said)
-        # Without a freeze the annotation is not needed; if it stayed, its version would pass a
-        # later freeze.
+        # Without a freeze the annotation is not needed. If it stayed, its version would be
+        # loaded even during a later freeze.
         demand = content_hash.hash_policy_texts_and_params(
             former.sources, {}
-        )  # params may have changed since
+        )  # params may have changed
         annotations = {statuses.ROLLBACK: demand if is_frozen else None}
         if freeze:
             annotations[statuses.FREEZE] = "true"
         binary = dict.fromkeys(
             policy_sources.list_policy_keys(target.binary_data)
-        )  # they are refused, so they are removed
+        )  # schedulers refuse such keys: remove them
         if (
             data == present
             and not binary
@@ -150,6 +151,7 @@ class Rollback:
 
 
 def _choose_version(versions: list[Version], target: config_maps.ConfigMap, wanted: str) -> Version:
+    """Return the version that `wanted` selects, or raise InputError."""
     if not wanted:
         present = _select_policy_data(target)
         is_whole = not policy_sources.list_policy_keys(target.binary_data)
@@ -178,5 +180,5 @@ def _select_policy_data(target: config_maps.ConfigMap) -> dict[str, str]:
 
 
 def _make_config_map_data(former: history.FormerVersion) -> dict[str, str]:
-    """Return a version as keys of a ConfigMap."""
+    """Return the texts of a version as the data of a ConfigMap."""
     return {text.name.rpartition("/")[2]: text.text for text in former.texts}

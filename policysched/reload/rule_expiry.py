@@ -1,4 +1,4 @@
-"""Exports the expiry times of rules, for alerts before expiry and for the removal of old rules."""
+"""Export the expiry times of rules, for alerts before expiry and for removing expired rules."""
 
 from __future__ import annotations
 
@@ -35,6 +35,7 @@ def _iterate_expiries(
     policy_set: policies.PolicySet,
     policies_of: Callable[[checked.CheckedProfile], Iterable[checked.CheckedPolicy]],
 ) -> Iterator[tuple[str, str, float]]:
+    """Yield profile, rule and expiry time (Unix seconds) of each expiring rule."""
     if policy_set.program is None:
         return
     for spec in policy_set.specs:

@@ -1,4 +1,4 @@
-"""The version of the policies in use, and the outcomes of other versions."""
+"""The version of the policies in use, and the outcomes of offered versions."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ class OfferOutcome(enum.Enum):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class ReloadEvent:
-    """What listeners are told about an offer.
+    """The outcome of an offer, for listeners.
 
     Attributes:
-        outcome: what became of the offer.
-        hash: of the offered version, "" if there were no texts.
-        errors: the errors for which it was refused, as `check` prints them; "" otherwise.
+        outcome: whether the version was loaded, kept, frozen or refused.
+        hash: the hash of the offered version, or "" if there were no texts.
+        errors: the errors of a refused version, as `check` prints them; "" otherwise.
         summary: the first of `errors`, on one line.
     """
 
@@ -50,13 +50,13 @@ Listener: TypeAlias = Callable[[ReloadEvent], None]
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class VersionInUse:
-    """The version by which decisions are made.
+    """The version of the policies that decisions use.
 
     Attributes:
-        hash: as in every decision.
-        texts: its policy texts, empty without policies.
-        loaded_at: since when it has been in use.
-        warnings: the warnings for its author, one line each.
+        hash: the version's hash, as in every decision.
+        texts: the policy texts; empty without policies.
+        loaded_at: when the version took effect.
+        warnings: the warnings for the author, one line each.
     """
 
     hash: str
@@ -66,7 +66,7 @@ class VersionInUse:
 
 
 def make_version_in_use(checked: versions.CheckedVersion, now: datetime.datetime) -> VersionInUse:
-    """Return a version that decides from now on, and log its warnings."""
+    """Return a version that takes effect now, and log its warnings."""
     for warning in checked.warnings:
         _log.warning("policies: %s", warning)
     return VersionInUse(checked.hash, checked.texts, now, checked.warnings)
@@ -76,9 +76,9 @@ class PolicyState:
     """The state of the policies of a running process.
 
     Attributes:
-        origin: their source, such as `configmap NAMESPACE/NAME`.
+        origin: the source of the policies, such as `configmap NAMESPACE/NAME`.
         current: the version in use.
-        refused: the newest version if it was refused, else None.
+        refused: the refusal of the newest version, or None if it was not refused.
         refused_at: time of the refusal.
         is_frozen: whether other versions are held back.
         reloads: number of loaded and of refused versions since the start.
@@ -86,7 +86,7 @@ class PolicyState:
     """
 
     def __init__(self, origin: str, current: VersionInUse, *, is_frozen: bool = False) -> None:
-        """Start with a good version."""
+        """Start with the good version `current` from the source `origin`."""
         self.origin = origin
         self.current = current
         self.refused: versions.VersionRefusal | None = None
@@ -96,7 +96,7 @@ class PolicyState:
         self.listeners: list[Listener] = []
 
     def record_load(self, version: VersionInUse) -> None:
-        """Record that another version is in use from now on."""
+        """Record that another version took effect."""
         self.current = version
         self.refused = self.refused_at = None
         self.reloads[OfferOutcome.LOADED] += 1
@@ -116,7 +116,7 @@ class PolicyState:
         self._notify_listeners(ReloadEvent(OfferOutcome.FROZEN, version_hash))
 
     def record_unchanged(self) -> None:
-        """Record that the source has the version in use."""
+        """Record that the source offers the version in use again."""
         self.refused = self.refused_at = None
         outcome = OfferOutcome.FROZEN if self.is_frozen else OfferOutcome.KEPT
         self._notify_listeners(ReloadEvent(outcome, self.current.hash))
@@ -126,5 +126,5 @@ class PolicyState:
             try:
                 listener(told)
             except Exception:  # noqa: BLE001 - logged, see below
-                # A failing listener must not stop reloads, nor the calls of other listeners.
+                # A failing listener must not stop reloads or the calls of other listeners.
                 _log.exception("a listener failed on a version of the policies")

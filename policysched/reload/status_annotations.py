@@ -1,8 +1,8 @@
-"""Annotations of a ConfigMap of policies: requests of operators, and the status of the scheduler.
+"""Annotations of the policies' ConfigMap: requests by operators, and the scheduler's status.
 
-The status is written when it has changed in this process, or a term begins, but not whenever it
-differs from the object: two schedulers with one ConfigMap and different params must not overwrite
-each other endlessly.
+The status is written when it changes in this process or a term begins, but not whenever it differs
+from the object: two schedulers with one ConfigMap and different params must not overwrite each
+other's status endlessly.
 """
 
 from __future__ import annotations
@@ -20,23 +20,23 @@ from policysched.reload import state as states
 _log = logging.getLogger(__name__)
 
 FREEZE = "policysched.io/freeze"
-"""Keeps the version in use; see `are_reloads_frozen`."""
+"""Set by operators to keep the version in use; see `are_reloads_frozen`."""
 ROLLBACK = "policysched.io/rollback"
-"""Hash of texts, with or without params, that are loaded even while reloads are frozen."""
+"""Hash, with or without params, of the version that is loaded even while reloads are frozen."""
 HASH = "policysched.io/hash"
-"""The version in use."""
+"""Hash of the version in use."""
 STATUS = "policysched.io/status"
-"""The outcome of the newest version: ok, refused, frozen."""
+"""Outcome of the newest version: `ok`, `refused` or `frozen`."""
 ERRORS = "policysched.io/errors"
-"""Why it was refused."""
+"""Errors for which the newest version was refused, truncated to MAX_ERRORS_BYTES."""
 WARNINGS = "policysched.io/warnings"
 """Warnings about the version in use, one line each."""
 
 MAX_ERRORS_BYTES = 4096
-"""All annotations of an object share 256 KiB."""
+"""Limit of an annotation's text; all annotations of an object share 256 KiB."""
 _CUT_MARK = "\n..."
 _LOOK_SECONDS = 1.0
-"""How often a standby with a status to write checks whether it leads."""
+"""Interval at which a standby with an unwritten status checks whether it leads."""
 
 
 class WatchedConfigMap(Protocol):
@@ -44,12 +44,12 @@ class WatchedConfigMap(Protocol):
 
     @property
     def latest(self) -> config_maps.ConfigMap | None:
-        """The object as last seen, None if it does not exist."""
+        """The object as last seen, or None if it does not exist."""
         ...
 
 
 def make_status_annotations(state: states.PolicyState) -> dict[str, str | None]:
-    """Return the annotations for a state; None for an annotation that must not exist."""
+    """Return the annotations for a state; None removes an annotation."""
     refused = state.refused
     status = "frozen" if state.is_frozen else "refused" if refused else "ok"
     return {
@@ -61,7 +61,7 @@ def make_status_annotations(state: states.PolicyState) -> dict[str, str | None]:
 
 
 def truncate_with_ellipsis(text: str) -> str:
-    """Return the text; if it is too long, an ellipsis replaces its end."""
+    """Return the text, truncated with an ellipsis to MAX_ERRORS_BYTES."""
     encoded = text.encode()
     if len(encoded) <= MAX_ERRORS_BYTES:
         return text
@@ -69,7 +69,7 @@ def truncate_with_ellipsis(text: str) -> str:
 
 
 class StatusAnnotationWriter:
-    """Reports the state of the policies in annotations; only the leader writes."""
+    """Writes the state of the policies to annotations while this process leads."""
 
     def __init__(
         self,
@@ -80,7 +80,7 @@ class StatusAnnotationWriter:
         rng: random.Random,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
-        """Annotate the ConfigMap `followed` with `state`, now and after each request."""
+        """Annotate the ConfigMap `followed` with `state`, at first and after each request."""
         self._state = state
         self._followed = followed
         self._store = store
@@ -89,18 +89,18 @@ class StatusAnnotationWriter:
         self._retries = retries.WriteRetries("the status of the policies", rng)
         self._news = asyncio.Event()
         self._news.set()
-        self._written: tuple[str, config_maps.Changes] | None = None  # by the uid of the object
+        self._written: tuple[str, config_maps.Changes] | None = None  # with the uid of the object
 
     def request_write(self, _told: states.ReloadEvent) -> None:
         """Request a write after a change of the state."""
         self._news.set()
 
     def request_rewrite(self) -> None:
-        """Request a write because another client may have removed the annotations."""
+        """Request a write even if the state is unchanged: the annotations may have been removed."""
         self._news.set()
 
     async def run(self) -> NoReturn:
-        """Write until cancelled."""
+        """Write requested status changes until cancelled."""
         while True:
             await self._news.wait()
             self._news.clear()
@@ -109,7 +109,7 @@ class StatusAnnotationWriter:
                 self._news.clear()
 
     async def _wait_for_news(self, seconds: float) -> None:
-        """Return after some time, or as soon as a write is requested."""
+        """Wait until a write is requested, for at most `seconds`."""
         waiting = [
             asyncio.ensure_future(each) for each in (self._sleep(seconds), self._news.wait())
         ]
@@ -120,10 +120,10 @@ class StatusAnnotationWriter:
                 each.cancel()
 
     async def _write_once(self) -> float:
-        """Return the delay of the next attempt in seconds; 0 to wait for a request."""
+        """Try to write; return the seconds until the next attempt, or 0 to wait for a request."""
         target = self._followed.latest
         if target is None or target.metadata.deletion_timestamp:
-            return 0.0  # its deletion and a new object cause requests
+            return 0.0  # a new object will request a write
         wished = make_status_annotations(self._state)
         if not self._is_leading():
             self._written = None
@@ -143,24 +143,24 @@ class StatusAnnotationWriter:
     def _are_annotations_present(
         self, target: config_maps.ConfigMap, wished: config_maps.Changes
     ) -> bool:
-        """Return whether the object has these annotations; the watch may be behind our writes."""
+        """Return whether the server has these annotations; the watch may be behind our writes."""
         if self._written is not None and self._written[0] == target.metadata.uid:
-            # The watch may show a state before our last write, and equal to it by chance.
+            # The watch may show a state from before our last write that happens to be equal to it.
             return self._written[1] == wished and not lacks_version_status(target)
         return _has_annotations(target.metadata.annotations, wished)
 
 
 def are_reloads_frozen(annotations: Mapping[str, str]) -> bool:
-    """Return whether reloads are held back: by any value except `false`.
+    """Return whether reloads are frozen, by any value of the annotation except `false`.
 
-    An operator who writes `yes` or `True` in an emergency must not be misread.
+    Values such as `yes` or `True`, written in an emergency, must not be ignored.
     """
     said = annotations.get(FREEZE)
     return said is not None and said.strip().lower() != "false"
 
 
 def lacks_version_status(config_map: config_maps.ConfigMap) -> bool:
-    """Return whether the version in use is not annotated, as after `kubectl replace`."""
+    """Return whether the annotation HASH is missing, as after `kubectl replace`."""
     return HASH not in config_map.metadata.annotations
 
 

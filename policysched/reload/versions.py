@@ -1,4 +1,4 @@
-"""Versions of the policies: the offer of a source, and the result of checking it."""
+"""Represent offered versions of the policies, and check and compile them."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ class OfferedVersion:
 
     Attributes:
         texts: one complete version.
-        problem: why there are no texts, "" if there are.
-        is_frozen: whether the version in use must stay, except for `demanded`.
-        demanded: hash of the version to which an operator rolled back, with or without params; ""
-            for none.
-        in_use: hash of the version that was last in use, "" if the source does not know it.
+        problem: why the version cannot be used, or "".
+        is_frozen: whether reloads are frozen, except for the version `demanded`.
+        demanded: hash of the version to which an operator rolled back, with or without params,
+            or "".
+        in_use: hash of the version that was last in use, or "" if the source does not record it.
     """
 
     texts: tuple[source.SourceText, ...] = ()
@@ -40,10 +40,10 @@ class OfferedVersion:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class VersionRefusal:
-    """The reason for which a version cannot be used.
+    """Why a version cannot be used.
 
     Attributes:
-        hash: of the version, "" if there is none.
+        hash: the hash of the version, or "" without texts.
         summary: the first error, on one line.
         details: all errors, as `check` prints them.
         cause: the exception to raise if there is no other version.
@@ -60,9 +60,9 @@ class CheckedVersion:
     """A version without errors; only plugins can still refuse it.
 
     Attributes:
-        texts: its policy texts.
+        texts: the policy texts.
         policy_set: the checked policies.
-        compiled: their rules, None without policies.
+        compiled: the compiled rules, or None without policies.
     """
 
     texts: tuple[source.SourceText, ...]
@@ -71,7 +71,7 @@ class CheckedVersion:
 
     @property
     def hash(self) -> str:
-        """Identifies texts and params, as in every decision; "" without policies."""
+        """The hash of the texts and params, as in every decision; "" without policies."""
         return self.policy_set.content_hash
 
     @property
@@ -85,7 +85,7 @@ class CheckedVersion:
 
 
 class VersionChecker:
-    """Checks and compiles texts, with the settings that are the same for all versions."""
+    """Checks and compiles versions with the settings of this process."""
 
     def __init__(
         self,
@@ -95,7 +95,7 @@ class VersionChecker:
     ) -> None:
         """Use params and plugins as configured; see `policies.make_policy_set_from_texts`.
 
-        Rules that have expired by `clock` cause a warning.
+        A rule that has expired, by the wall clock of `clock`, causes a warning.
         """
         self._clock = clock or clocks.SystemClock()
         self._configuration = configuration
@@ -104,14 +104,15 @@ class VersionChecker:
         self._judge = lint_gate.choose_lint_judge(configuration.policies.lint_errors)
 
     def compute_hash(self, texts: Sequence[source.SourceText]) -> str:
-        """Return the hash that identifies a version, good or bad; "" without texts."""
+        """Return the hash that identifies a version, even an invalid version; "" without texts."""
         return content_hash.hash_policy_texts_and_params(texts, self._params) if texts else ""
 
     def is_requested_by_rollback(self, offer: OfferedVersion) -> bool:
         """Return whether an operator has rolled back to this version.
 
-        The hash of the texts alone is enough, because params are not stored: with changed params, a
-        rollback to the same texts gives another version.
+        The hash of the texts alone is sufficient, because params are not stored: if they have
+            changed,
+        a rollback to the same texts results in another version.
         """
         names = (
             self.compute_hash(offer.texts),
@@ -129,7 +130,7 @@ class VersionChecker:
         return CheckedVersion((), made, None)
 
     def was_in_use(self, offer: OfferedVersion) -> bool:
-        """Return whether it is the version that was in use, or the target of a rollback."""
+        """Return whether the offer was the version in use or is the target of a rollback."""
         return (
             self.is_requested_by_rollback(offer) or self.compute_hash(offer.texts) == offer.in_use
         )
@@ -137,8 +138,8 @@ class VersionChecker:
     def check_version(self, offer: OfferedVersion) -> CheckedVersion | VersionRefusal:
         """Check, lint and compile a version; may run in any thread.
 
-        For a version that was in use before, errors of lint are only warnings: a newer release with
-        more lint rules must not stop policies that worked.
+        For a version that was in use before, lint errors are only warnings: a newer release with
+        additional lint rules must not reject policies that worked.
         """
         if offer.problem:
             return make_version_refusal("", errors.InputError("policies", offer.problem))
@@ -155,13 +156,13 @@ class VersionChecker:
         except errors.InputError as error:
             return make_version_refusal(self.compute_hash(offer.texts), error)
         except Exception as error:  # noqa: BLE001 - logged, see below
-            # No defect of the compiler may stop the version in use.
+            # A compiler bug must not end the process, which uses another version.
             _log.exception("a version of the policies could not be compiled")
             return make_version_refusal(self.compute_hash(offer.texts), error)
 
 
 def make_version_refusal(version_hash: str, error: Exception) -> VersionRefusal:
-    """Return the refusal of a version for an exception."""
+    """Return the refusal of a version, with the texts of `error`."""
     if isinstance(error, policies.PolicyError):
         faults = [
             finding
