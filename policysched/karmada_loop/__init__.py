@@ -1,1 +1,1 @@
-"""The loop of `karmada run`: ask estimators, decide, write, and wait for acknowledgements."""
+"""Run the loop of `karmada run`: ask estimators, decide, write, and wait for acknowledgements."""

@@ -1,9 +1,9 @@
 """Wait until the watch has shown a write of this process.
 
-An API server starts a write with the object in its watch cache. If the cache does not have the
+An API server bases a write on the object in its watch cache. If the cache does not have the
 previous write yet, the first attempt conflicts in etcd and the server repeats it
-(`apiserver/pkg/storage/etcd3/store.go`, GuaranteedUpdate). With many concurrent writes of bindings
-this happens with nearly every second patch. The cache has every change that a watch has shown.
+(`apiserver/pkg/storage/etcd3/store.go`, GuaranteedUpdate). With many concurrent writes of bindings,
+this affects nearly every second patch. The cache has every change that a watch has shown.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 
 LIMIT_SECONDS: Final = 5.0
 LEAST_SECONDS: Final = 0.5
-"""Limits of the wait for a watch. The wait becomes shorter while a watch is late, for example after
-it is cut; after the wait the write is sent anyway. With 64 concurrent bindings the least time does
-not delay an API server noticeably."""
+"""Limits of the wait for a watch. While a watch is late, for example after it was cut off, the wait
+becomes shorter. After the wait the write is sent regardless. With 64 concurrent bindings, the
+shortest wait has no noticeable effect on throughput."""
 
 
 class _AdaptiveTimeout:
-    """The time to wait, adapted to the success of earlier waits."""
+    """The maximum wait, adapted to the success of earlier waits."""
 
     def __init__(self) -> None:
         self.seconds = LIMIT_SECONDS
@@ -35,13 +35,13 @@ class _AdaptiveTimeout:
         self.seconds = min(2 * self.seconds, LIMIT_SECONDS)
 
     def record_timeout(self, seconds: float) -> None:
-        """Halve the wait after a timeout; of several concurrent timeouts only one counts."""
+        """Halve the wait after a timeout; several concurrent timeouts count as one."""
         if seconds <= self.seconds:
             self.seconds = max(seconds / 2, LEAST_SECONDS)
 
 
 class WriteAcknowledgement:
-    """The versions of a binding that the watch shows while it is being written."""
+    """The versions of a binding that the watch shows while the binding is being written."""
 
     def __init__(self, patience: _AdaptiveTimeout) -> None:
         """Start without versions."""
@@ -55,7 +55,7 @@ class WriteAcknowledgement:
         self._news.set()
 
     async def wait_for_version(self, version: str) -> None:
-        """Return when the watch has shown the version, or after the adaptive timeout."""
+        """Wait until the watch has shown the version, or until the adaptive timeout."""
         limit_seconds = self._patience.seconds
         try:
             async with asyncio.timeout(limit_seconds):
@@ -78,12 +78,12 @@ class WriteAcknowledgements:
 
     @property
     def timeout_seconds(self) -> float:
-        """The current limit of the wait for a watch."""
+        """The current maximum wait for a watch."""
         return self._patience.seconds
 
     @contextlib.contextmanager
     def track_written_binding(self, binding: objects.Binding) -> Iterator[WriteAcknowledgement]:
-        """Record the versions of a binding that are shown; no other task may write it meanwhile."""
+        """Record the shown versions of a binding; no other task must write it in this context."""
         echo = self._by_uid[binding.metadata.uid] = WriteAcknowledgement(self._patience)
         try:
             yield echo
@@ -93,7 +93,7 @@ class WriteAcknowledgements:
     def wrap_sink(
         self, sink: reflector.ReflectorSink[objects.Binding]
     ) -> reflector.ReflectorSink[objects.Binding]:
-        """Return a sink that passes objects on and records their versions."""
+        """Return a sink that passes objects to `sink` and records their versions."""
         return _AcknowledgingSink(sink, self)
 
     def record_version(self, binding: objects.Binding) -> None:

@@ -1,4 +1,4 @@
-"""Write decisions about bindings: two patches, and an event."""
+"""Write each decision about a binding: two patches and an event."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 
 _POLICY = client.CallRetryPolicy(timeout_seconds=15.0, max_attempts=3)
-"""The queue retries a binding that cannot be written, with growing delays."""
+"""Few attempts, because the queue retries an unwritten binding with growing delays."""
 
 _NAMESPACE_TERMINATING = "NamespaceTerminating"
 _FORBIDDEN = 403
@@ -40,9 +40,9 @@ class BindingWriter:
         shown: acknowledgements.WriteAcknowledgements,
         clock: clocks.Clock,
     ) -> None:
-        """Write the attempts of `decisions` through `api`, and report the outcome to `decisions`.
+        """Write the attempts of `decisions` through `api`, and report outcomes to it.
 
-        `shown` reports the versions that the watches have shown.
+        `shown` records the versions that the watches have shown.
         """
         self._api = api
         self._decisions = decisions
@@ -53,7 +53,7 @@ class BindingWriter:
         """Write one attempt and report its outcome."""
         try:
             is_retried = await self._write_once_needs_retry(attempt)
-        except errors.FencedWriteError:  # the next leader writes it
+        except errors.FencedWriteError:  # the next leader retries
             self._decisions.abandon_attempt(attempt)
         except asyncio.CancelledError:
             self._decisions.abandon_attempt(attempt)
@@ -65,7 +65,7 @@ class BindingWriter:
             self._decisions.end_attempt(attempt, is_retried=is_retried)
 
     async def _write_once_needs_retry(self, attempt: binding_scheduler.BindingAttempt) -> bool:
-        """Write an attempt; return whether it must be repeated."""
+        """Write an attempt; return whether the queue must retry it."""
         decision = attempt.decision
         if decision is None:
             failure = await self._patch_status(
@@ -83,9 +83,9 @@ class BindingWriter:
             if newest is not None:
                 await echo.wait_for_version(newest.metadata.resource_version)
         current = self._decisions.get_current_binding(attempt)
-        if current is None:  # gone; a new object of the same name is another binding
+        if current is None:  # gone; a new object of that name is another binding
             return False
-        if newest is not None:  # other writers may have changed conditions since
+        if newest is not None:  # other writers may have changed conditions
             newest = msgspec.structs.replace(newest, status=current.status)
         patch = self._make_status_patch(attempt, decision, verdict, newest)
         last = await self._patch_status(attempt, patch)
@@ -96,7 +96,7 @@ class BindingWriter:
     async def _write_clusters(
         self, attempt: binding_scheduler.BindingAttempt
     ) -> tuple[objects.Binding | None, attempt_outcomes.WriteFailure | None]:
-        """Write the clusters; return the binding after it, if known, and the failure."""
+        """Write the clusters; return the written binding, if known, and the failure, if any."""
         if attempt.targets is None:
             return None, None
         return await self._send_merge_patch(
@@ -110,7 +110,7 @@ class BindingWriter:
         verdict: attempt_outcomes.AttemptOutcome,
         newest: objects.Binding | None,
     ) -> patches.Patch:
-        """Return the patch of the status: the outcome, and the affinity term."""
+        """Return the patch of the status, with the outcome and the affinity term."""
         binding, now = attempt.binding, status_patch.format_time(self._clock.now())
         generation = self._decisions.find_generation_to_confirm(attempt, newest, now)
         patch = patches.make_condition_patch(
@@ -131,7 +131,7 @@ class BindingWriter:
     async def _send_merge_patch(
         self, attempt: binding_scheduler.BindingAttempt, patch: patches.Patch, subresource: str = ""
     ) -> tuple[objects.Binding | None, attempt_outcomes.WriteFailure | None]:
-        """Send a merge patch, unless it is empty; return the new binding, or the failure."""
+        """Send a merge patch unless it is empty; return the new binding or the failure."""
         if not patch:
             return None, None
         binding, body = attempt.binding, msgspec.json.encode(patch)

@@ -1,8 +1,8 @@
-"""Find the address of the estimator of a member cluster.
+"""Find the address of a member cluster's estimator.
 
-Its Service is in the host cluster, which has another API server than Karmada's. Therefore the host
-name is composed, unless the Karmada API server has a Service of this name that refers to an
-external name.
+The estimator's Service is in the host cluster, whose API server is not Karmada's. Therefore the
+host name is composed from options, unless the Karmada API server has a Service of that name that
+refers to an external name.
 
 Source: Karmada v1.18.2 `pkg/estimator/client/service.go`.
 """
@@ -26,7 +26,7 @@ _EXTERNAL_NAME = "ExternalName"
 
 
 class EstimatorAddressError(errors.RemoteError):
-    """The address of the estimator cannot be determined."""
+    """The address of an estimator cannot be determined."""
 
 
 class _ServicePort(wire.WireStruct, frozen=True):
@@ -48,10 +48,10 @@ class _EstimatorService(wire.WireStruct, frozen=True):
 async def find_estimator_addresses(
     api: client.ApiClient, said: options.EstimatorOptions, cluster: str
 ) -> list[tuple[str, int]]:
-    """Return hosts and ports to try in turn.
+    """Return the hosts and ports of the estimator, in the order in which to try them.
 
     Raises:
-        EstimatorAddressError: the Service cannot be used, or cannot be read.
+        EstimatorAddressError: the Service cannot be read or used.
     """
     name, namespace = f"{said.service_prefix}-{cluster}", said.service_namespace
     try:

@@ -1,8 +1,8 @@
-"""A connection to one gRPC server, and unary calls over it: bytes out, bytes in.
+"""Connect to one gRPC server and make unary calls; messages are bytes.
 
-Uses grpclib instead of grpcio. grpcio cannot skip the verification of certificates, which
-karmada-scheduler has an option for, and it runs a second runtime beside the event loop. A call by
-grpclib takes half as much CPU again.
+This module uses grpclib instead of grpcio. grpcio cannot skip the verification of certificates, for
+which karmada-scheduler has an option, and it runs a second runtime beside the event loop. A call
+with grpclib uses 1.5 times the CPU time.
 
 Source: Karmada v1.18.2 `pkg/util/grpcconnection/config.go`.
 """
@@ -26,16 +26,16 @@ _MAX_TEXT_LENGTH = 300
 
 
 class EstimatorCallError(errors.RemoteError):
-    """The connection failed, or there is no usable answer."""
+    """The connection failed, or the server did not return a usable answer."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class EstimatorTls:
-    """Encryption of connections, and verification of servers.
+    """Settings for the encryption of connections and the verification of servers.
 
     Attributes:
-        ca_file: certificates of the authorities of servers.
-        cert_file, key_file: the client certificate; not used unless both are given.
+        ca_file: PEM file of the authorities that sign server certificates.
+        cert_file, key_file: the client certificate; ignored unless both are set.
         is_verified: whether to verify the certificates of servers.
     """
 
@@ -45,7 +45,7 @@ class EstimatorTls:
     is_verified: bool = True
 
     def make_ssl_context(self) -> ssl.SSLContext | None:
-        """Return the context of encrypted connections, or None for unencrypted ones.
+        """Return the TLS context of connections, or None for unencrypted connections.
 
         Raises:
             InputError: a file cannot be used.
@@ -74,7 +74,7 @@ class EstimatorTls:
 
 
 class EstimatorConnection:
-    """A connection that is opened again after it is lost."""
+    """A connection to one server, reopened after it is lost."""
 
     def __init__(self, host: str, port: int, tls: ssl.SSLContext | None) -> None:
         """Connect on the first call, or with `open_connection`."""
@@ -100,7 +100,7 @@ class EstimatorConnection:
         """Send a call and return its answer.
 
         Raises:
-            EstimatorCallError: there is no answer in time, or no usable one.
+            EstimatorCallError: the server did not return a usable answer in time.
         """
         channel = self._channel
         unary = client.UnaryUnaryMethod(channel, method, bytes, bytes)
@@ -121,9 +121,9 @@ class EstimatorConnection:
         self._left.clear()
 
     def _abandon_channel(self, channel: client.Channel, limit_seconds: float) -> None:
-        """Open a new connection for the next call, because a late server may be lost.
+        """Open a new connection for the next call, because a server that is late may be lost.
 
-        Other calls over the old connection may continue for `limit_seconds`.
+        Other calls over the old connection can continue for `limit_seconds`.
         """
         if self._channel is not channel:
             return
@@ -139,13 +139,13 @@ class EstimatorConnection:
     def _make_channel(self) -> client.Channel:
         host, port, tls = self._where
         channel = client.Channel(host, port, codec=_BytesCodec(), ssl=tls)
-        # Otherwise a header that is not ASCII raises an error that grpclib does not catch.
+        # Without this, a header that is not ASCII raises an error that grpclib does not catch.
         channel._h2_config.header_encoding = "latin-1"  # noqa: SLF001 - there is no option for it
         return channel
 
 
 class _BytesCodec(base.CodecBase):
-    """Passes bytes through: messages are encoded and decoded elsewhere."""
+    """Passes bytes through: `estimator_messages` encodes and decodes messages."""
 
     __content_subtype__ = "proto"
 
@@ -166,7 +166,7 @@ def _make_unusable_file_error(name: str, error: Exception) -> errors.InputError:
 
 
 def _describe_call_failure(error: Exception) -> str:
-    """Return the cause of a failed call in a short line."""
+    """Return the cause of a failed call in one short line."""
     if isinstance(error, TimeoutError):
         return "no answer in time"
     if isinstance(error, exceptions.GRPCError):

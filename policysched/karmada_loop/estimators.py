@@ -1,4 +1,4 @@
-"""The estimators of member clusters: lasting connections, and questions to all of them at once.
+"""Keep connections to the estimators of member clusters, and query all of them concurrently.
 
 Source: Karmada v1.18.2 `pkg/scheduler/scheduler.go` (`reconcileEstimatorConnection`),
 `pkg/estimator/client/accurate.go`, `cache.go`.
@@ -33,18 +33,18 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 
 _CONNECT_SECONDS = 5.0
-"""Timeout of the connection to one address, as in Karmada."""
+"""Timeout for connecting to one address, as in Karmada."""
 _AGAIN = backoff.Backoff(first_seconds=1.0, max_seconds=30.0)
 _PULL = "Pull"
 
 
 class Estimators:
-    """One connection for each cluster, from the first success until the cluster is removed."""
+    """The connections to estimators, each kept until its cluster is removed."""
 
     def __init__(
         self, said: options.EstimatorOptions, api: client.ApiClient, rng: random.Random
     ) -> None:
-        """Find estimators with the options `said` and, if they exist, with Services of `api`.
+        """Find estimators with the options `said` and with Services from `api`, if they exist.
 
         Raises:
             InputError: a certificate file cannot be used.
@@ -68,11 +68,11 @@ class Estimators:
     def wrap_sink(
         self, sink: reflector.ReflectorSink[objects.Cluster]
     ) -> reflector.ReflectorSink[objects.Cluster]:
-        """Return a sink that also adds and removes the estimators of clusters."""
+        """Return a sink that passes clusters to `sink`, and adds and removes their estimators."""
         return _ConnectingSink(sink, self)
 
     def add_estimator(self, cluster: objects.Cluster) -> None:
-        """Connect to the estimator of the cluster, unless clusters of its mode have none."""
+        """Connect to the cluster's estimator, unless clusters of its sync mode have none."""
         name = cluster.metadata.name
         is_pulled = cluster.spec.sync_mode == _PULL
         if name not in self._wanted and (self._said.with_pull_clusters or not is_pulled):
@@ -92,7 +92,7 @@ class Estimators:
         self._changed.set()
 
     async def run(self) -> None:
-        """Keep connections to the estimators of all added clusters."""
+        """Keep connections to the estimators of all added clusters until cancelled."""
         connecting: dict[str, asyncio.Task[None]] = {}
         try:
             async with asyncio.TaskGroup() as group:
@@ -116,13 +116,14 @@ class Estimators:
 
     def _close_estimator_connection(self, name: str) -> None:
         self._tried.discard(name)
-        self._progress.set()  # wake a caller that waits for this estimator
+        self._progress.set()  # wake `wait_until_estimators_tried`
         self._problems.pop(name, None)
         known = self._connections.pop(name, None)
         if known is not None:
             known.close()
 
     async def _connect_estimator(self, name: str) -> None:
+        """Retry, with growing delays, until the estimator of a cluster is connected."""
         failures = 0
         while name not in self._connections:
             try:
@@ -142,10 +143,10 @@ class Estimators:
     async def _connect_to_first_address(
         self, addresses: Sequence[tuple[str, int]]
     ) -> estimator_connection.EstimatorConnection:
-        """Return a connection to the first address that accepts one.
+        """Return a connection to the first address that accepts a connection.
 
         Raises:
-            EstimatorCallError: none does.
+            EstimatorCallError: no address accepts a connection.
         """
         problems = []
         for host, port in addresses:
@@ -165,7 +166,7 @@ class Estimators:
     # --- questions -----------------------------------------------------------------------------
 
     async def ask_estimators(self, question: estimates.EstimateRequest) -> estimates.Answers:
-        """Return the answers; if one is None, others may be missing, and none is used."""
+        """Return the answers; if one is None, others can be missing and the caller uses none."""
         unconnected = [name for name in question.clusters if name not in self._connections]
         if unconnected:
             return dict.fromkeys(unconnected)
@@ -186,6 +187,7 @@ class Estimators:
         return answers
 
     async def _request_replica_count(self, name: str, call: _EstimatorCall) -> int | None:
+        """Return the answer of one estimator, or None; count and log failures."""
         known = self._connections.get(name)
         if known is None:
             return None
@@ -209,7 +211,7 @@ class Estimators:
     # --- reports -------------------------------------------------------------------------------
 
     def _log_estimator_problem(self, name: str, problem: str) -> None:
-        """Log a problem of an estimator once, and once its recovery."""
+        """Log a new problem of an estimator once, and its recovery once."""
         before = self._problems.get(name)
         if problem == before:
             return
@@ -221,7 +223,7 @@ class Estimators:
             _log.info("the estimator answers %s", logs.format_log_fields(cluster=name))
 
     def collect_metrics(self) -> Iterable[core.Metric]:
-        """Yield the number of estimators, and the number of calls by result."""
+        """Yield metrics of the number of estimators and the number of calls by result."""
         known = core.GaugeMetricFamily(
             "policysched_karmada_estimators",
             "Estimators of member clusters, by state of the connection.",
@@ -243,7 +245,7 @@ class Estimators:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class _EstimatorCall:
-    """The common part of the calls to all estimators."""
+    """The method and the content that the calls to all estimators share."""
 
     method: str
     about: bytes
@@ -263,11 +265,11 @@ class _EstimatorCall:
 
 
 class _NoEstimateError(Exception):
-    """An estimator has no answer; ends the other calls, because their answers are not used then."""
+    """An estimator has no answer; cancels the other calls, because their answers are not used."""
 
 
 class _ConnectingSink:
-    """Passes clusters on, and adds or removes their estimators."""
+    """Passes clusters to another sink, and adds or removes their estimators."""
 
     def __init__(self, sink: reflector.ReflectorSink[objects.Cluster], known: Estimators) -> None:
         self._sink = sink
@@ -289,6 +291,6 @@ class _ConnectingSink:
 
 
 def _format_object_header(resource: objects.ObjectReference) -> str:
-    """Return the name of the resource in the estimator's log, as an ASCII header."""
+    """Return the resource's name as an ASCII header, for the log of the estimator."""
     text = f"kind={resource.kind}, name={resource.namespace}/{resource.name}"
     return "".join(each if " " <= each <= "~" else "?" for each in text)

@@ -1,4 +1,4 @@
-"""Events about bindings, each repeated for the resource template."""
+"""Record events about bindings, and the same events about their resource templates."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class ApiBindingEventRecorder:
         self._recorder = recorder
 
     def record(self, binding: objects.Binding, event_type: str, reason: str, note: str) -> None:
-        """Queue an event about the binding, and one about its resource template."""
+        """Queue an event about the binding, and the same event about its resource template."""
         for about in (
             _make_binding_reference(binding),
             _make_template_reference(binding.spec.resource),
@@ -44,6 +44,7 @@ def _make_binding_reference(binding: objects.Binding) -> event_series.InvolvedOb
 
 
 def _make_template_reference(resource: objects.ObjectReference) -> event_series.InvolvedObject:
+    """Return the object reference of a resource template, for events."""
     return event_series.InvolvedObject(
         resource.namespace,
         resource.name,

@@ -1,7 +1,7 @@
 """The cluster policies of a running scheduler, and the samples of their metrics.
 
 New samples and new versions do not move a binding that has its clusters; only Karmada's triggers
-do. A binding without success is retried when policies permit it more than at its last attempt.
+do. A failed binding is retried when policies permit it more clusters than at its last attempt.
 """
 
 from __future__ import annotations
@@ -36,22 +36,22 @@ if TYPE_CHECKING:
 _log = logging.getLogger("policysched")
 
 _LOOK_SECONDS = 1.0
-"""Maximum delay of a retry after a sample becomes stale, and minimum period of checks."""
+"""Maximum delay of a retry after a sample becomes stale, and minimum interval between checks."""
 _LOOK_SHARE = 0.1
-"""Maximum share of the time for checks, if very many bindings wait."""
+"""Maximum share of the time that checks use if many bindings wait."""
 _BINDINGS_AT_ONCE = 64
-"""Number of bindings that are checked before other tasks run."""
+"""Number of bindings to check before yielding to other tasks."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class ClusterPolicyConsumers:
-    """The users of cluster policies.
+    """The components that use cluster policies.
 
     Attributes:
         algorithm: the algorithm without policies.
-        decisions: uses the algorithm with the current policies.
-        handlers: queue bindings.
-        pausing: makes no decisions while the first samples are queried.
+        decisions: the binding scheduler, which uses the algorithm with the current policies.
+        handlers: queue bindings for another attempt.
+        pausing: the loop, which pauses while the first samples are queried.
     """
 
     algorithm: algorithm.BindingAlgorithm
@@ -61,12 +61,12 @@ class ClusterPolicyConsumers:
 
 
 class LiveClusterPolicies:
-    """Passes cluster policies to the loop and to the source of metrics, always the same to both.
+    """Passes the same cluster policies to the loop and to the source of metrics.
 
     Attributes:
-        policy_set: the origin of `current`.
-        current: the cluster policies in use, or None for none.
-        rows: the clusters and their samples, which outlive versions.
+        policy_set: the policy set that contains `current`.
+        current: the cluster policies in use, or None.
+        rows: the clusters and their samples, which are kept when the version changes.
     """
 
     def __init__(
@@ -76,7 +76,7 @@ class LiveClusterPolicies:
         clock: clocks.Clock,
         rows: cluster_rows.ClusterRows,
     ) -> None:
-        """Start without policies; call `use_version` before anything else."""
+        """Start without policies; call `use_version` before any other method."""
         self.policy_set: policy_sets.PolicySet
         self.current: cluster_policies.ClusterPolicies | None = None
         self.rows = rows
@@ -95,7 +95,7 @@ class LiveClusterPolicies:
         """Use these cluster policies from the next binding on.
 
         Raises:
-            ConfigurationError: a metric cannot be queried; then nothing has changed.
+            ConfigurationError: a metric cannot be queried; nothing has changed.
         """
         if found is None:
             _log.warning("the policies have no cluster policy in force for this scheduler")
@@ -119,7 +119,7 @@ class LiveClusterPolicies:
         self._requeue_bindings(list(self._refused), event_handlers.POLICIES_CHANGED)
 
     async def wait_for_metrics(self, news: asyncio.Event | None = None) -> None:
-        """Make no decisions until new metrics have been queried once, for some seconds at most."""
+        """Pause decisions until new metrics have been queried once, for a few seconds at most."""
         if self._metrics is not None:
             await metrics_source.pause_for_first_samples(self._metrics, self._loop.pausing, news)
 
@@ -140,24 +140,24 @@ class LiveClusterPolicies:
         self._news.set()
 
     def backfill_samples(self, history: Mapping[str, metric_windows.OlderSamples]) -> None:
-        """Add older samples, for windows, by metric."""
+        """Add older samples for windows, keyed by metric."""
         self._update_cluster_rows()
         for metric, older in history.items():
             self.rows.backfill_samples(metric, older)
         self._news.set()
 
     def _update_cluster_rows(self) -> None:
-        """Update the rows to the current clusters before their samples."""
+        """Update the rows to the current clusters; call this before updating their samples."""
         self.rows.update_snapshot(self._store.get_cluster_snapshot())
 
     def make_metric_readers(self) -> tuple[readings.MetricReader, ...]:
-        """Return the readers of the metrics that rules read now."""
+        """Return the readers of the metrics that the current rules read."""
         return self.current.metric_readers if self.current is not None else ()
 
     # --- bindings without success -----------------------------------------------------------------
 
     async def retry_bindings(self) -> NoReturn:
-        """Retry bindings when samples or the time permit them more clusters."""
+        """Retry failed bindings when new samples or the time permit them more clusters."""
         while True:
             due = self._find_next_change()
             is_news = await self._wait_for_change(_LOOK_SECONDS)
@@ -196,6 +196,7 @@ class LiveClusterPolicies:
             await asyncio.sleep(0)
 
     def _iterate_unblocked_bindings(self, keys: list[str]) -> Iterator[str]:
+        """Yield the keys of failed bindings that policies now permit more."""
         clusters = self._store.get_cluster_snapshot()
         for key in keys:
             before, binding = self._refused.get(key), self._store.bindings.get(key)
@@ -207,6 +208,7 @@ class LiveClusterPolicies:
                 yield key
 
     def _requeue_bindings(self, keys: list[str], event: str) -> None:
+        """Queue those bindings of this scheduler that are not queued already."""
         handlers = self._loop.handlers
         for key in keys:
             binding = self._store.bindings.get(key)
@@ -220,7 +222,7 @@ class LiveClusterPolicies:
     def _note_refused_binding(
         self, binding: objects.Binding, decision: binding_decision.BindingDecision
     ) -> None:
-        """Remember the permitted clusters of a failed binding; forget those of a placed one."""
+        """Remember the permitted clusters of a failed binding; forget them once it is placed."""
         if not isinstance(decision.result, errors.PlacementFailure):
             self._refused.pop(binding.key, None)
         else:
@@ -234,7 +236,7 @@ class LiveClusterPolicies:
     def _find_permitted_clusters(
         self, binding: objects.Binding, clusters: snapshot.ControlPlaneSnapshot
     ) -> permitted_clusters.PermittedClusters | None:
-        """Return the clusters that policies permit now, or None without policies or after a bug."""
+        """Return the clusters that policies permit now; None without policies or if they raised."""
         if self.current is None:
             return None
         try:
@@ -249,19 +251,19 @@ class LiveClusterPolicies:
 
 
 class ClusterMetricTargets:
-    """The clusters that samples are joined with, by name, as nodes are."""
+    """The clusters as targets of a metrics source, which matches samples with them by name."""
 
     def __init__(self, synced: asyncio.Event, known: store.ControlPlaneStore) -> None:
-        """Return the clusters of `known`, complete once `synced` is set."""
+        """Use the clusters of `known`, which is complete once `synced` is set."""
         self._synced = synced
         self._known = known
 
     async def wait_synced(self) -> None:
-        """Return when all clusters have been listed."""
+        """Wait until all clusters have been listed."""
         await self._synced.wait()
 
     def current(self) -> list[node_objects.Node]:
-        """Return the current clusters, as nodes."""
+        """Return the current clusters, converted to nodes."""
         return [
             cluster_rows.convert_cluster_to_node(each)
             for each in self._known.get_cluster_snapshot().clusters

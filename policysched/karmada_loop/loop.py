@@ -1,4 +1,4 @@
-"""The scheduling loop: decide bindings one by one while earlier ones are being written."""
+"""The scheduling loop: decide bindings one by one while earlier decisions are being written."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from policysched.karmada_loop import binding_writer
 
 Ask: TypeAlias = "Callable[[estimates.EstimateRequest], Awaitable[estimates.Answers]]"
-"""Asks the estimators of clusters; it never raises, and ends within a timeout."""
+"""Asks the estimators of clusters; never raises, and ends within a timeout."""
 
 
 _LOOK_SECONDS = 0.05
-"""Period of checks whether decisions are still held back."""
+"""Interval at which to check whether decisions are still held back."""
 
 
 def _is_never_held_back() -> bool:
@@ -37,9 +37,9 @@ class BindingSchedulingLoop:
     """Schedules bindings; see `leadership.runner.LeaderTask`.
 
     Attributes:
-        ask: asks the estimators of clusters if a decision needs them.
-        is_held_back: while it returns True, no further attempt begins.
-        steps: number of starts and ends of tasks.
+        ask: asks the estimators of clusters if a decision needs their answers.
+        is_held_back: while it returns True, no new attempt begins.
+        steps: number of tasks started plus tasks ended, which shows progress.
         is_running: whether `run` is active.
     """
 
@@ -73,11 +73,11 @@ class BindingSchedulingLoop:
 
     @property
     def has_too_much_in_flight(self) -> bool:
-        """Whether no attempt may begin before another one is written or answered."""
+        """Whether a new attempt must wait until another attempt is written or answered."""
         return len(self._tasks) >= self._writes_at_once
 
     async def run(self) -> None:
-        """Schedule until `stop` is called; may be called again after that."""
+        """Schedule until `stop` is called; `run` can be called again after that."""
         self._is_stopping = False
         self._decisions.requeue_all_bindings()
         self.is_running = True
@@ -92,7 +92,7 @@ class BindingSchedulingLoop:
             self._decisions.stop_queueing()
 
     def _run_one_step(self) -> bool:
-        """Do one piece of work; return False if there is none now."""
+        """Do one step of work; return False if there is no work now."""
         if self._handlers.process_oldest_cluster_change():
             return True
         if self._pauses:
@@ -109,7 +109,7 @@ class BindingSchedulingLoop:
         return True
 
     def _start_attempt_task(self, attempt: binding_scheduler.BindingAttempt) -> None:
-        """Write the attempt, or ask the estimators that it waits for."""
+        """Start a task that writes the attempt, or that asks the estimators it needs."""
         self.steps += 1
         if attempt.question is None:
             work = self._writer.write_attempt(attempt)
@@ -122,7 +122,7 @@ class BindingSchedulingLoop:
     async def _ask_estimators(
         self, attempt: binding_scheduler.BindingAttempt, question: estimates.EstimateRequest
     ) -> None:
-        """Ask estimators, and pass the answers to the next step: only steps decide."""
+        """Ask estimators and queue their answers for the next step, because only steps decide."""
         try:
             answers = await self.ask(question)
         except asyncio.CancelledError:
@@ -136,14 +136,14 @@ class BindingSchedulingLoop:
         self._awake.set()
 
     async def _wait_for_work(self) -> None:
-        """Wait until there is news or the next timer."""
+        """Wait until the loop is woken or the next timer expires."""
         self._awake.clear()
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(self._compute_wait_seconds()):
                 await self._awake.wait()
 
     def _compute_wait_seconds(self) -> float | None:
-        """Return after how long to check for work again, or None to wait for events only."""
+        """Return the seconds until the next check for work, or None to wait only for events."""
         if self.has_too_much_in_flight or self._pauses:
             return None
         if self.is_held_back():
@@ -154,11 +154,11 @@ class BindingSchedulingLoop:
         return max(0.0, due_seconds - self._clock.monotonic_seconds())
 
     def pause(self) -> None:
-        """Make no decisions until each pause has its `resume`; begun attempts continue."""
+        """Pause decisions until each `pause` has its `resume`; attempts in progress continue."""
         self._pauses += 1
 
     def resume(self) -> None:
-        """End one pause; decisions go on after the last one."""
+        """End one pause; decisions continue after the last pause."""
         self._pauses -= 1
         self._awake.set()
 

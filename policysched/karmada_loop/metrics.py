@@ -1,4 +1,4 @@
-"""Metrics of `karmada run`, with Karmada's names."""
+"""Export the metrics of `karmada run` under Karmada's names."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _PREFIX = "karmada_scheduler_"
 def collect_binding_metrics(
     measured: measurements.BindingMeasurements, handlers: event_handlers.BindingEventHandlers
 ) -> Iterable[core.Metric]:
-    """Yield the current values of all metrics of bindings."""
+    """Yield all metrics of bindings with their current values."""
     attempts = core.CounterMetricFamily(
         f"{_PREFIX}schedule_attempts",
         "Attempts to schedule bindings, by result.",
@@ -51,6 +51,7 @@ def collect_binding_metrics(
 
 
 def _collect_durations(measured: measurements.BindingMeasurements) -> Iterable[core.Metric]:
+    """Yield the histograms of attempts, decision steps and plugins."""
     told: Mapping[str, tuple[str, histogram.LabelledHistograms]] = {
         "e2e_scheduling_duration_seconds": (
             "Duration of attempts, including all writes.",
@@ -74,7 +75,7 @@ def _collect_durations(measured: measurements.BindingMeasurements) -> Iterable[c
 
 
 def collect_build_info() -> Iterable[core.Metric]:
-    """Yield Karmada's metric of the build; labels that only apply to Go are empty."""
+    """Yield Karmada's build metric; labels that apply only to Go are empty."""
     labels = {
         "git_version": f"v{policysched.__version__}",
         "git_commit": "",

@@ -22,13 +22,13 @@ class EstimatorOptions:
 
     Attributes:
         timeout_seconds: limit for all answers about a binding; 0 means that no estimator is asked.
-        service_namespace: namespace of their Services.
-        service_prefix: prefix of the name of a Service, before the name of the cluster.
+        service_namespace: namespace of the estimators' Services.
+        service_prefix: prefix of a Service's name, before the name of the cluster.
         port: port of the Services.
         with_pull_clusters: whether clusters in pull mode have estimators.
-        ca_file: certificates of the authorities of estimators; without it, connections are
-            encrypted only if `is_verified` is False.
-        cert_file, key_file: the client certificate.
+        ca_file: PEM file of the authorities that sign estimators' certificates; without it,
+            connections are encrypted only if `is_verified` is False.
+        cert_file, key_file: PEM files of the client certificate and its key.
         is_verified: whether to verify the certificates of estimators.
     """
 
@@ -50,17 +50,17 @@ class KarmadaSchedulerOptions:
     Attributes:
         kubeconfig: a path, or None for the default locations.
         context: a context of the kubeconfig, or None for the current one.
-        master: address of the API server, or None for that of the kubeconfig.
-        scheduler_name: the scheduler name whose bindings are scheduled.
+        master: address of the API server, or None for the kubeconfig's address.
+        scheduler_name: bindings with this scheduler name are scheduled.
         election: the configuration of leader election.
-        qps, burst: limit of requests, for writes and for events separately; None for no limit.
-        retry: delays after failures.
-        writes_at_once: how many bindings may be between decision and last write.
+        qps, burst: limits of requests, applied separately to writes and events; None for no limit.
+        retry: delays of retries after failures.
+        writes_at_once: maximum number of bindings between their decision and their last write.
         metrics_address, health_address: listen addresses, or None for no server.
         configuration: sources of policies and of their metrics; other fields are not used.
-        metrics_file: a file with values of metrics, instead of a server.
+        metrics_file: a file with metric values, used instead of a server.
         estimators: how to call estimators of member clusters; None to call none.
-        by_priority: whether bindings of higher priority come first.
+        by_priority: whether bindings with a higher priority are scheduled first.
     """
 
     kubeconfig: str | None = None
