@@ -93,7 +93,7 @@ class _SecurePort:
                 group.create_task(self._reload_client_authority())
 
     async def _reload_client_authority(self) -> None:
-        """Accept certificates signed by the cluster's current authority for client certificates."""
+        """Periodically update the trusted client authorities to the cluster's authorities."""
         told = ""
         while True:
             try:
