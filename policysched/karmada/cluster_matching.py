@@ -1,4 +1,4 @@
-"""Match member clusters with a ClusterAffinity.
+"""Match member clusters against a ClusterAffinity.
 
 Source: Karmada v1.18.2 `pkg/util/selector.go` (`ClusterMatches`).
 """
@@ -36,17 +36,19 @@ def matches_cluster_affinity(cluster: objects.Cluster, affinity: objects.Cluster
 def _matches_fields(
     spec: objects.ClusterSpec, expressions: Sequence[node_objects.SelectorRequirement]
 ) -> bool:
+    """Return whether the provider, region and zones satisfy all requirements."""
     zones_match = all(_matches_zones(e, spec.zones) for e in expressions if e.key == _ZONE)
     others = [selectors.from_requirement(e) for e in expressions if e.key != _ZONE]
     fields = {"provider": spec.provider, "region": spec.region}
     return zones_match and all(
-        # A requirement that Kubernetes would refuse matches nothing; "" is an absent field.
+        # A requirement that Kubernetes would reject matches nothing; "" means an absent field.
         r is not None and r.matches_value(fields.get(r.key) or None)
         for r in others
     )
 
 
 def _matches_zones(expression: node_objects.SelectorRequirement, zones: Sequence[str]) -> bool:
+    """Return whether the zones satisfy a requirement, as in Karmada."""
     overlap = any(zone in expression.values for zone in zones)
     match expression.operator:
         case "In":

@@ -1,6 +1,6 @@
-"""Failures to place a binding: expected outcomes, therefore values and not exceptions.
+"""Failures to place a binding; they are expected outcomes, and therefore not exceptions.
 
-Source of kinds and texts: Karmada v1.18.2 `pkg/scheduler/framework/types.go`.
+Source of the kinds and texts: Karmada v1.18.2 `pkg/scheduler/framework/types.go`.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ class PlacementFailure:
 
     Attributes:
         kind: `fit`: no cluster passes the filters; the current clusters are removed, and the
-            binding waits for a change. `unschedulable`: not enough available replicas; the present
-            clusters stay, and the binding is retried. `other`: handled as `unschedulable`.
-        text: message of the condition and of the event.
-        is_held: whether a cluster policy waits for a metric, and nothing was decided.
+            binding waits for a change. `unschedulable`: not enough available replicas; the current
+            clusters stay, and the binding is retried. `other`: handled like `unschedulable`.
+        text: message of the condition and the event.
+        is_held: whether the decision was postponed because a cluster policy waits for a metric.
     """
 
     kind: Kind
@@ -32,12 +32,12 @@ class PlacementFailure:
     is_held: bool = False
 
     def with_step_prefix(self, step: str) -> PlacementFailure:
-        """Return the failure with the name of the failed step before its text."""
+        """Return the failure with its text prefixed by the name of the failed step."""
         return dataclasses.replace(self, text=f"{step}: {self.text}")
 
 
 def make_no_fit_failure(all_count: int, reasons: Iterable[str]) -> PlacementFailure:
-    """Return the failure of a binding that no cluster can take; equal reasons are counted."""
+    """Return the failure if no cluster fits; the text counts the clusters for each reason."""
     counted = collections.Counter(reasons)
     said = ", ".join(sorted(f"{count} {reason}" for reason, count in counted.items()))
     told = said if all_count and counted else "no cluster exists"

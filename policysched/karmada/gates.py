@@ -1,7 +1,7 @@
-"""Karmada's feature gates: parse `--feature-gates`, and read those that change decisions.
+"""Parse Karmada's `--feature-gates`, and read the gates that change decisions.
 
-Source: Karmada v1.18.2 `pkg/features/features.go`; the syntax, and the meaning of AllAlpha and
-AllBeta, are those of `k8s.io/component-base/featuregate`.
+Sources: Karmada v1.18.2 `pkg/features/features.go`; `k8s.io/component-base/featuregate` for the
+syntax and the meaning of AllAlpha and AllBeta.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _ALPHA: Final = (
     "StatefulFailoverInjection",
     "WorkloadAffinity",
 )
-"""All alpha gates are off by default."""
+"""Alpha gates, which are off by default."""
 _BETA: Final = {
     "ContextualLogging": True,
     "ControllerPriorityQueue": True,
@@ -44,7 +44,7 @@ KNOWN: Final = (
     "PriorityBasedScheduling",
     "WorkloadAffinity",
 )
-"""Gates that change the scheduler; the others concern other programs of Karmada."""
+"""Gates that change the scheduler; all other gates concern other Karmada programs."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -52,10 +52,10 @@ class KarmadaFeatureGates:
     """The states of the gates that change the scheduler.
 
     Attributes:
-        resource_models: CustomizedClusterResourceModeling.
-        priorities: PriorityBasedScheduling.
-        workload_affinity: WorkloadAffinity.
-        component_sets: MultiplePodTemplatesScheduling.
+        resource_models: the gate CustomizedClusterResourceModeling.
+        priorities: the gate PriorityBasedScheduling.
+        workload_affinity: the gate WorkloadAffinity.
+        component_sets: the gate MultiplePodTemplatesScheduling.
     """
 
     resource_models: bool = True
@@ -91,6 +91,7 @@ def parse_karmada_feature_gates(text: str) -> KarmadaFeatureGates:
 
 
 def _parse_gate_switches(text: str) -> dict[str, bool]:
+    """Return the switches in `text`, keyed by the name of the gate."""
     said: dict[str, bool] = {}
     for word in filter(None, (each.strip() for each in text.split(","))):
         name, _, value = (part.strip() for part in word.partition("="))

@@ -1,7 +1,7 @@
 """The plugin interface of the multi-cluster scheduler: filter or score all clusters in one call.
 
-A plugin is made once and called for many bindings. Packages provide further plugins by the entry
-point group `policysched.karmada_plugins`; see docs/karmada.md.
+A plugin is created once and called for many bindings. Other packages can provide plugins through
+the entry point group `policysched.karmada_plugins`; see docs/karmada.md.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ class SchedulingRequest:
 
     Attributes:
         binding: the binding as it was read.
-        placement: its placement.
+        placement: the placement, completed by cluster policies.
         affinity_name: name of the term of `clusterAffinities` in this attempt; without terms, the
-            name in the status of the binding.
+            name in the binding's status.
     """
 
     binding: objects.Binding
@@ -43,7 +43,7 @@ class SchedulingRequest:
 
     @property
     def affinity_term(self) -> objects.ClusterAffinityTerm | None:
-        """The term of `clusterAffinities` in this attempt, or None without one."""
+        """The term of `clusterAffinities` in this attempt, or None without terms."""
         for term in self.placement.cluster_affinities:
             if term.affinity_name == self.affinity_name:
                 return term
@@ -51,7 +51,7 @@ class SchedulingRequest:
 
 
 class ClusterPlugin(Protocol):
-    """The common part of all plugins; `name` is the name in `--plugins`."""
+    """The base of all plugins; `--plugins` refers to a plugin by its `name`."""
 
     name: str
 
@@ -63,13 +63,13 @@ class ClusterFilterPlugin(ClusterPlugin, Protocol):
     def filter(
         self, request: SchedulingRequest, clusters: snapshot.ControlPlaneSnapshot
     ) -> Sequence[str]:
-        """Return a reason for each of `clusters.clusters`, or `PASSES`."""
+        """Return `PASSES`, or the reason for exclusion, for each of `clusters.clusters`."""
         ...
 
 
 @runtime_checkable
 class ClusterScorePlugin(ClusterPlugin, Protocol):
-    """A plugin that scores clusters; scores are summed over plugins, all with weight 1."""
+    """A plugin that scores clusters; the scores of all plugins are summed with weight 1."""
 
     def score(
         self, request: SchedulingRequest, clusters: snapshot.ControlPlaneSnapshot

@@ -1,8 +1,8 @@
-"""Karmada's objects as on the wire, with only the fields that scheduling reads.
+"""Karmada's API objects with only the fields that scheduling reads.
 
 Sources: Karmada v1.18.2, `pkg/apis/work/v1alpha2/binding_types.go`,
 `pkg/apis/policy/v1alpha1/propagation_types.go`, `pkg/apis/cluster/v1alpha1/types.go`. None means an
-absent field. An empty list and an absent one differ here if they differ in Karmada.
+absent field. An empty list differs from an absent list if Karmada distinguishes them.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ AGGREGATED, WEIGHTED = "Aggregated", "Weighted"
 
 
 class ResourceModelRange(WireStruct, frozen=True):
-    """`spec.resourceModels[].ranges[]`: the minimum of a resource on nodes of a grade."""
+    """`spec.resourceModels[].ranges[]`: the minimum amount of a resource on nodes of a grade."""
 
     name: str
     min: wire.Quantity = 0
@@ -86,7 +86,7 @@ class ClusterStatus(WireStruct, frozen=True):
 
 
 class Cluster(WireStruct, frozen=True):
-    """A member cluster; policies select by its own labels and fields."""
+    """A member cluster; policies select clusters by labels and fields."""
 
     metadata: ObjectMeta = ObjectMeta()
     spec: ClusterSpec = ClusterSpec()
@@ -118,7 +118,7 @@ class OverflowAffinity(ClusterAffinity, frozen=True):
 
 
 class ClusterAffinityTerm(ClusterAffinity, frozen=True):
-    """`clusterAffinities[]`: one of the groups of clusters that are tried in turn."""
+    """`clusterAffinities[]`: one of the groups of clusters, which are tried in order."""
 
     affinity_name: str = ""
     overflow_affinities: tuple[OverflowAffinity, ...] | None = None
@@ -175,9 +175,9 @@ class WorkloadAffinity(WireStruct, frozen=True):
 
 
 class Placement(WireStruct, frozen=True):
-    """`spec.placement`: the requirements of the propagation policy of the resource.
+    """`spec.placement`: the requirements of the resource's propagation policy.
 
-    It has all fields of the API, because it is written into an annotation of the binding.
+    The class has all fields of the API, because the placement is written to an annotation.
     """
 
     cluster_affinity: ClusterAffinity | None = None
@@ -189,7 +189,7 @@ class Placement(WireStruct, frozen=True):
 
     @property
     def scheduling_type(self) -> str:
-        """The type in `replicaScheduling`, or Duplicated without one."""
+        """The type in `replicaScheduling`; Duplicated if it is absent."""
         said = self.replica_scheduling
         return DUPLICATED if said is None else said.replica_scheduling_type
 
@@ -225,7 +225,7 @@ class ReplicaRequirements(WireStruct, frozen=True):
 
 
 class Component(WireStruct, frozen=True):
-    """`spec.components[]`: one kind of pods of a workload that has several kinds."""
+    """`spec.components[]`: one pod template of a workload with several templates."""
 
     name: str = ""
     replicas: wire.Int64 = 0
@@ -287,7 +287,7 @@ class BindingSpec(WireStruct, frozen=True):
 
 
 class Condition(WireStruct, frozen=True):
-    """`status.conditions[]`, with all fields of the API, because a patch writes all conditions."""
+    """`status.conditions[]`, with all API fields, because a patch writes all conditions."""
 
     type: str
     status: str
@@ -316,7 +316,7 @@ class Binding(WireStruct, frozen=True):
 
     @property
     def key(self) -> str:
-        """`namespace/name` of a ResourceBinding, `name` of a ClusterResourceBinding."""
+        """`namespace/name` for a ResourceBinding, or `name` for a ClusterResourceBinding."""
         meta = self.metadata
         return f"{meta.namespace}/{meta.name}" if self.kind == "ResourceBinding" else meta.name
 
@@ -325,7 +325,7 @@ Targets: TypeAlias = tuple[TargetCluster, ...]
 
 
 def wrap_int32(number: int) -> int:
-    """Wrap a number as Go's int32 does on overflow: Karmada counts replicas in int32."""
+    """Wrap a number on overflow like Go's int32, in which Karmada counts replicas."""
     return (number + 2**31) % 2**32 - 2**31
 
 

@@ -1,1 +1,1 @@
-"""The explanation of a decision about a binding, and the report of its steps."""
+"""Explain a decision about a binding, and report its steps."""

@@ -1,7 +1,7 @@
-"""Explain a decision: the answer of every filter and score about every cluster, and the steps.
+"""Explain a decision: the result of every filter and score for every cluster, and the steps.
 
-The decision is made as usual (`decide_binding`); then each of its attempts is evaluated once more,
-completely.
+The decision is made as usual (`decide_binding`). Then each of its attempts is evaluated again with
+all filters, including filters that the decision did not need.
 """
 
 from __future__ import annotations
@@ -32,7 +32,8 @@ class ClusterRefusal:
     """Why a cluster cannot take a binding.
 
     Attributes:
-        plugin: the plugin that excludes it; `Policy` for rules and groups of policies.
+        plugin: the plugin that excludes the cluster; `Policy` for rules and groups of policies.
+        reason: the reason that the plugin or the policy gives.
         ref: the rule or group of a policy; None for a plugin.
     """
 
@@ -46,8 +47,8 @@ class ClusterPoints:
     """The score of one plugin, or of one rule of a policy, for a cluster.
 
     Attributes:
-        by: the plugin, or `POLICY/RULE`.
-        weight: factor of the points.
+        by: name of the plugin, or `POLICY/RULE`.
+        weight: factor by which the points are multiplied.
         hundredths: hundredths of points, without the weight.
         rule: the rule of a policy; None for a plugin.
     """
@@ -60,16 +61,17 @@ class ClusterPoints:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class ExplainedAttempt:
-    """One attempt with the answers of all plugins and rules.
+    """One attempt with the results of all plugins and rules.
 
     Attributes:
         request: the binding, with the affinity term of the attempt.
-        refusals: for each cluster, in order of precedence; empty for a cluster that passes.
+        refusals: refusals in order of precedence, keyed by cluster; empty for a cluster that
+            passes.
         ranked: the clusters that pass, best first.
-        points: for each cluster that passes.
-        selection: the selected clusters; None if no selection was possible.
-        division: the division of replicas among them.
-        result: the result of the attempt.
+        points: points of each plugin and rule, keyed by cluster, for the clusters that pass.
+        selection: how clusters were selected, or None if the selection failed.
+        division: how replicas were divided, or None if the selection failed.
+        result: the clusters with their replicas, or the failure.
     """
 
     request: interface.SchedulingRequest
@@ -86,9 +88,9 @@ class BindingExplanation:
     """A decision and its reasons.
 
     Attributes:
-        attempts: the attempts in order; the last one counts if it succeeded, else the first.
+        attempts: the attempts in order; the last attempt counts if it succeeded, else the first.
         about: the policies whose scope contains the binding, ordered by name.
-        added: the policy that adds each statement to the placement.
+        added: names of the policies that complete the placement, keyed by statement.
     """
 
     binding: objects.Binding
@@ -129,6 +131,7 @@ def _explain_binding_attempt(
     request: interface.SchedulingRequest,
     clusters: snapshot.ControlPlaneSnapshot,
 ) -> ExplainedAttempt:
+    """Evaluate one attempt with all filters and scores, and report its steps."""
     afresh = binding_decision.is_reschedule_requested(request.binding)
     refusals = _collect_refusals(algorithm, request, clusters)
     names = [each.metadata.name for each in clusters.clusters]
@@ -161,6 +164,7 @@ def _collect_refusals(
     request: interface.SchedulingRequest,
     clusters: snapshot.ControlPlaneSnapshot,
 ) -> dict[str, list[ClusterRefusal]]:
+    """Return the refusals of all filters and policies, keyed by cluster."""
     names = [each.metadata.name for each in clusters.clusters]
     found: dict[str, list[ClusterRefusal]] = {name: [] for name in names}
     for plugin in algorithm.filters:
@@ -184,6 +188,7 @@ def _collect_points(
     clusters: snapshot.ControlPlaneSnapshot,
     feasible: Sequence[int],
 ) -> dict[str, list[ClusterPoints]]:
+    """Return the points of all plugins and rules, keyed by feasible cluster."""
     names = [clusters.clusters[place].metadata.name for place in feasible]
     found: dict[str, list[ClusterPoints]] = {name: [] for name in names}
     if not feasible:

@@ -26,8 +26,8 @@ class ClusterSelectionReport:
     """How clusters were selected among those that passed the filters.
 
     Attributes:
-        by: the field of the spread constraint; `all` if every cluster was taken.
-        how: the same in words.
+        by: the field of the spread constraint; `all` if every cluster was selected.
+        how: a description of the selection in words.
         clusters: the selected clusters, best first.
     """
 
@@ -42,11 +42,11 @@ class ReplicaDivisionReport:
 
     Attributes:
         by: the kind of division; `none` if there are no replicas to divide.
-        how: the same in words.
-        replicas: number of divided replicas, without those that stay on their clusters.
-        kept: replicas that stay, by cluster.
-        weights: the proportions of the division, by cluster; empty if there are no weights, or if
-            each tier of an overflow has its own.
+        how: a description of the division in words.
+        replicas: number of divided replicas, excluding replicas that stay on their clusters.
+        kept: replicas that stay, keyed by cluster.
+        weights: the proportions of the division, keyed by cluster; empty without weights, or if
+            each overflow tier has weights of its own.
     """
 
     by: Divider
@@ -97,7 +97,7 @@ def report_replica_division(
     *,
     afresh: bool,
 ) -> ReplicaDivisionReport:
-    """Return how the replicas of a request were divided among clusters, or would have been."""
+    """Return how the replicas of a request are divided among `chosen`, even if that fails."""
     spec, strategy = request.spec, request.placement.replica_scheduling
     if not assignment.has_replicas_to_divide(spec):
         return ReplicaDivisionReport(
@@ -129,6 +129,7 @@ def report_replica_division(
 def _choose_divider_name(
     strategy: objects.ReplicaScheduling, chosen: Sequence[candidates.CandidateCluster]
 ) -> Divider:
+    """Return the kind of division that the strategy and the votes select."""
     if strategy.replica_division_preference == objects.AGGREGATED:
         return "fewest"
     if any(candidate.votes for candidate in chosen):

@@ -1,1 +1,1 @@
-"""The built-in plugins, with Karmada's names and reasons, one file each, and their registry."""
+"""The built-in plugins, with Karmada's names and reasons, and the plugin registry."""

@@ -1,4 +1,4 @@
-"""ClusterLocality: prefers clusters that the binding already has."""
+"""ClusterLocality: prefers the binding's current target clusters."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class ClusterLocalityPlugin:
-    """Scores present targets.
+    """Scores current targets higher than other clusters.
 
     Source: Karmada `pkg/scheduler/framework/plugins/clusterlocality`.
     """
@@ -23,7 +23,7 @@ class ClusterLocalityPlugin:
     def score(
         self, request: interface.SchedulingRequest, clusters: snapshot.ControlPlaneSnapshot
     ) -> Sequence[int]:
-        """Return MAX_SCORE for present targets and 0 for other clusters."""
+        """Return MAX_SCORE for current targets and 0 for other clusters."""
         present = {target.name for target in request.spec.clusters}
         return [
             interface.MAX_SCORE if cluster.metadata.name in present else 0

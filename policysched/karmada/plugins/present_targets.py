@@ -1,4 +1,4 @@
-"""Exempt the clusters that a binding already has from a filter."""
+"""Exempt a binding's current target clusters from a filter."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def exempt_present_targets(
     request: interface.SchedulingRequest,
     clusters: snapshot.ControlPlaneSnapshot,
 ) -> Sequence[str]:
-    """Return the reasons; clusters that the binding already has pass."""
+    """Return the reasons with `PASSES` for the binding's current targets."""
     if not request.spec.clusters:
         return reasons
     present = {target.name for target in request.spec.clusters}

@@ -1,4 +1,4 @@
-"""The registry of plugins: built-in ones, those of entry points, and the choice by `--plugins`.
+"""The registry of built-in and entry point plugins, and the selection by `--plugins`.
 
 Source: Karmada v1.18.2 `pkg/scheduler/framework/runtime/registry.go`.
 """
@@ -31,7 +31,7 @@ Factory: TypeAlias = "Callable[[], interface.ClusterPlugin]"
 
 
 def make_built_in_factories(*, with_workload_affinity: bool = False) -> dict[str, Factory]:
-    """Return the factories of Karmada's plugins by name, in the order of their calls."""
+    """Return the factories of Karmada's plugins, keyed by name, in the order of their calls."""
     plugins: list[Factory] = [
         cluster_eviction.ClusterEvictionPlugin,
         api_enablement.APIEnablementPlugin,
@@ -51,10 +51,10 @@ def make_built_in_factories(*, with_workload_affinity: bool = False) -> dict[str
 def add_entry_point_plugins(
     own: Mapping[str, Factory], entry_points: Iterable[metadata.EntryPoint] | None = None
 ) -> dict[str, Factory]:
-    """Return the plugins followed by those of installed packages.
+    """Return the plugins `own`, followed by the plugins of installed packages.
 
-    `entry_points` defaults to all installed ones of the group; each names a class, or a function,
-    that is called without arguments. This function loads none of them.
+    `entry_points` defaults to all installed entry points of the group. Each names a class or a
+    function that is called without arguments. This function does not load them.
 
     Raises:
         ConfigurationError: an entry point has the name of another plugin.
@@ -74,15 +74,15 @@ def add_entry_point_plugins(
 def choose_plugins(
     registry: Mapping[str, Factory], said: Iterable[str]
 ) -> list[interface.ClusterPlugin]:
-    """Return the plugins that `--plugins` chooses, in the order of the registry.
+    """Create the plugins that `--plugins` selects, in the order of the registry.
 
     Args:
-        registry: all plugins by name.
-        said: words in order: `*` selects all plugins, `name` adds one, `-name` removes one. Unknown
-            names are ignored.
+        registry: the factories of all plugins, keyed by name.
+        said: the words of the option in order: `*` selects all plugins, `name` adds a plugin,
+            and `-name` removes it. Unknown names are ignored.
 
     Raises:
-        ConfigurationError: a plugin of another package cannot be made.
+        ConfigurationError: a plugin of another package cannot be created.
     """
     words = list(said)
     names = list(registry) if "*" in words else []
@@ -95,12 +95,13 @@ def choose_plugins(
 
 
 def find_unknown_plugins(registry: Iterable[str], said: Iterable[str]) -> list[str]:
-    """Return the words in `said`, added or removed, that name no plugin."""
+    """Return the names in `said` that are not in the registry."""
     known = {"*", "", *registry}
     return [word for word in said if word not in known and word.lstrip("-") not in known]
 
 
 def _load_cluster_plugin(entry_point: metadata.EntryPoint) -> interface.ClusterPlugin:
+    """Load and create the plugin of an entry point, and check its interface."""
     try:
         plugin = entry_point.load()()
     except Exception as error:

@@ -1,4 +1,4 @@
-"""SpreadConstraint: requires that the cluster has the property to spread over."""
+"""SpreadConstraint: requires that the cluster has the properties to spread over."""
 
 from __future__ import annotations
 
@@ -33,6 +33,7 @@ class SpreadConstraintPlugin:
 
 
 def _find_spread_refusal(spec: objects.ClusterSpec, fields: Sequence[str]) -> str:
+    """Return the reason for the first missing property, or `PASSES`."""
     for field in fields:
         if field == "provider" and not spec.provider:
             return "cluster(s) did not have provider property"

@@ -27,7 +27,7 @@ class TaintTolerationPlugin:
     def filter(
         self, request: interface.SchedulingRequest, clusters: snapshot.ControlPlaneSnapshot
     ) -> Sequence[str]:
-        """Pass clusters without an untolerated taint, and present targets."""
+        """Pass clusters without an untolerated taint, and current targets."""
         tolerations = request.placement.cluster_tolerations
         reasons = clusters.memoize(
             (self.name, tolerations),
@@ -49,7 +49,7 @@ def _find_taint_refusal(
 
 
 def _tolerates(toleration: node_objects.Toleration, taint: node_objects.Taint) -> bool:
-    """Return whether a toleration matches a taint; the operators Lt and Gt are off in Karmada."""
+    """Return whether a toleration matches a taint; Karmada disables the operators Lt and Gt."""
     if toleration.effect not in ("", taint.effect) or toleration.key not in ("", taint.key):
         return False
     match toleration.operator:

@@ -1,4 +1,4 @@
-"""WorkloadAffinity and WorkloadAntiAffinity: place bindings of a group together, or apart.
+"""WorkloadAffinity and WorkloadAntiAffinity: place bindings of a group together or apart.
 
 Both are off unless the feature gate WorkloadAffinity is on, as in Karmada. Sources: Karmada
 `pkg/scheduler/framework/plugins/workloadaffinity` and `workloadantiaffinity`.
@@ -22,14 +22,14 @@ ANTI_AFFINITY_REASON = "cluster already has workload with the same anti-affinity
 
 
 class WorkloadAffinityPlugin:
-    """Requires the clusters of all other placed bindings of the affinity group."""
+    """Requires clusters on which every other placed binding of the affinity group is placed."""
 
     name = "WorkloadAffinity"
 
     def filter(
         self, request: interface.SchedulingRequest, clusters: snapshot.ControlPlaneSnapshot
     ) -> Sequence[str]:
-        """Pass clusters that every placed binding of the group has, and present targets."""
+        """Pass clusters common to all placed bindings of the group, and current targets."""
         groups = request.spec.workload_affinity_groups
         if groups is None or not groups.affinity_group:
             return [interface.PASSES] * len(clusters.clusters)
@@ -55,7 +55,7 @@ class WorkloadAntiAffinityPlugin:
     def filter(
         self, request: interface.SchedulingRequest, clusters: snapshot.ControlPlaneSnapshot
     ) -> Sequence[str]:
-        """Pass clusters that no other binding of the group has, and present targets."""
+        """Pass clusters without another binding of the group, and current targets."""
         groups = request.spec.workload_affinity_groups
         if groups is None or not groups.anti_affinity_group:
             return [interface.PASSES] * len(clusters.clusters)
@@ -74,7 +74,7 @@ def _iterate_group_clusters(
     clusters: snapshot.ControlPlaneSnapshot,
     group_of: Callable[[objects.WorkloadAffinityGroups], str],
 ) -> Iterator[frozenset[str]]:
-    """Yield the clusters of each other binding of the namespace and group."""
+    """Yield the clusters of each other binding in the same namespace and group."""
     own = request.binding
     groups = own.spec.workload_affinity_groups
     for other in clusters.bindings:

@@ -1,1 +1,1 @@
-"""Cluster policies in force: clusters as rows, bindings as pods, rules as one plugin."""
+"""Apply cluster policies: clusters are rows, bindings are pods, and all rules are one plugin."""

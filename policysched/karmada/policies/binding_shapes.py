@@ -1,4 +1,4 @@
-"""Bindings as pods: the properties of the propagated resource that a clusterPolicy reads."""
+"""Convert bindings to pods with the properties that a clusterPolicy reads."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 def convert_binding_to_pod(binding: karmada_objects.Binding) -> objects.Pod:
     """Return a pod with the properties of a binding that policies read.
 
-    Its namespace is that of the resource, or "" for a cluster-scoped one. Its labels and
-    annotations are those of the binding, because a scheduler does not know those of the resource.
-    Its requests are those of one replica.
+    The pod has the namespace of the resource, or "" for a cluster-scoped resource. It has the
+    labels and annotations of the binding, because a scheduler does not read the resource itself,
+    and the requests of one replica.
     """
     meta, spec = binding.metadata, binding.spec
     resource, requirements = spec.resource, spec.replica_requirements
@@ -44,10 +44,10 @@ def convert_binding_to_pod(binding: karmada_objects.Binding) -> objects.Pod:
 
 
 class BindingPodInfoCache:
-    """Converts bindings into pods with shapes; keeps the pod of the latest binding for reuse."""
+    """Converts bindings to pods with shapes, and caches the pod of the last binding."""
 
     def __init__(self, annotation_keys: frozenset[str]) -> None:
-        """Read the annotations with these keys."""
+        """Include the annotations with the keys `annotation_keys` in shapes."""
         self._shapes = pod_shape.PodShapeCache(annotation_keys)
         self._last: tuple[karmada_objects.Binding | None, pod_shape.PodInfo | None] = None, None
 

@@ -1,8 +1,8 @@
-"""Cluster policies in force: they filter after all plugins, score, and complete placements.
+"""Apply cluster policies: filter after all plugins, score, and complete placements.
 
 The weighted points of all rules that act on a binding are summed in hundredths, rounded down to
-whole points, and added to the scores of plugins. ClusterLocality gives 100 points to clusters that
-the binding already has. As for nodes, the sum is never divided.
+whole points, and added to the scores of plugins; for comparison, ClusterLocality gives 100 points
+to current targets. As for nodes, the sum is never divided.
 """
 
 from __future__ import annotations
@@ -47,15 +47,15 @@ _HASH_LENGTH = 8
 
 
 class ClusterPolicies:
-    """The cluster policies of one profile; made once and called for many bindings.
+    """The cluster policies of one profile; created once and called for many bindings.
 
     Attributes:
-        name: appears beside the names of plugins.
+        name: the name of this plugin in reports.
         in_force: names of the policies, sorted.
-        metrics: metrics to query; `refresh_samples` takes their samples.
-        metric_readers: read the same metrics, for reports.
-        window_seconds: length of the windows over metrics, by key; `backfill_samples` takes the
-            samples older than the first refresh.
+        metrics: metrics to query; `refresh_samples` receives their samples.
+        metric_readers: readers of the same metrics, for reports.
+        window_seconds: lengths of the windows over metrics, keyed by metric;
+            `backfill_samples` receives samples from before the first refresh.
     """
 
     name = base.PLUGIN_NAME
@@ -67,9 +67,10 @@ class ClusterPolicies:
         clock: clocks.Clock,
         rows: cluster_rows.ClusterRows | None = None,
     ) -> None:
-        """Compile the cluster policies of a profile of a program; `clock` provides the time.
+        """Compile the cluster policies of one of the program's profiles.
 
-        `rows` may come from previous policies; they are unchanged until `keep_only_needed_samples`.
+        Rules and samples depend on the time of `clock`. `rows` may come from previous policies;
+        they are unchanged until `keep_only_needed_samples`.
         """
         as_rows = dataclasses.replace(
             profile, policies=profile.cluster_policies, metrics=profile.cluster_metrics
@@ -107,27 +108,27 @@ class ClusterPolicies:
         self._hold = next((p for p in plugins if isinstance(p, outage_hold.OutageHold)), None)
 
     def keep_only_needed_samples(self) -> None:
-        """Keep the windows, hysteresis and recent placements that rules need, and drop others."""
+        """Drop the windows, hysteresis and recent placements that no rule needs."""
         self._rows.keep_only_needed_samples(self._needs)
 
     # --- input ------------------------------------------------------------------------------------
 
     def refresh_samples(self, metric: str, samples: Mapping[str, metric_table.Sample]) -> None:
-        """Replace all samples of the metric with this key; `samples` is keyed by cluster name."""
+        """Replace all samples of the metric with the key `metric`, keyed by cluster."""
         self._rows.refresh_samples(metric, samples)
 
     def backfill_samples(self, metric: str, older: metric_windows.OlderSamples) -> None:
-        """Add older samples of the metric with this key, for windows over it."""
+        """Add older samples of the metric with the key `metric`, for windows over it."""
         self._rows.backfill_samples(metric, older)
 
     def find_next_rule_change(self, now: datetime.datetime) -> datetime.datetime | None:
-        """Return when a rule next begins or ceases to act; None for never."""
+        """Return the time at which a rule next begins or ceases to act, or None for never."""
         return self._compiled.next_change(now)
 
     def find_next_staleness(
         self, clusters: snapshot.ControlPlaneSnapshot
     ) -> datetime.datetime | None:
-        """Return when a sample next becomes stale; None for never."""
+        """Return the time at which a sample next becomes stale, or None for never."""
         return self._next_metric_change(self._rows.update_snapshot(clusters))
 
     # --- answers ----------------------------------------------------------------------------------
@@ -135,7 +136,7 @@ class ClusterPolicies:
     def complete_placement(
         self, binding: objects.Binding, clusters: snapshot.ControlPlaneSnapshot
     ) -> objects.Placement:
-        """Return the placement of a binding, which must have one, completed by policies."""
+        """Return the binding's placement, which must exist, completed by policies."""
         placement = cast("objects.Placement", binding.spec.placement)
         concerned = self._find_selecting_policies(binding, self._rows.update_snapshot(clusters))
         if not concerned:
@@ -147,7 +148,7 @@ class ClusterPolicies:
     def find_metric_outage(
         self, request: interface.SchedulingRequest, clusters: snapshot.ControlPlaneSnapshot
     ) -> errors.PlacementFailure | None:
-        """Return why the binding must wait for a metric (`onOutage`), or None if it need not."""
+        """Return the failure if the binding must wait for a metric (`onOutage hold`), or None."""
         if self._hold is None:
             return None
         shape = self._shapes.make_pod_info(request.binding).shape
@@ -165,9 +166,9 @@ class ClusterPolicies:
     def filter(
         self, request: interface.SchedulingRequest, clusters: snapshot.ControlPlaneSnapshot
     ) -> Sequence[str]:
-        """Return for each of `clusters.clusters` why it cannot take the binding, or `PASSES`.
+        """Return `PASSES`, or the reason for exclusion, for each of `clusters.clusters`.
 
-        As for taints, `reject` does not apply to clusters that the binding already has.
+        Like taints, `reject` does not apply to the binding's current targets.
         """
         told: Sequence[str] = [interface.PASSES] * len(clusters.clusters)
         for answer in self.iterate_filter_reasons(request, clusters):
@@ -182,7 +183,7 @@ class ClusterPolicies:
     ) -> cluster_scores.ClusterScores:
         """Return the scores of the clusters at the indices `feasible` of the snapshot.
 
-        Scores that compare clusters compare these clusters only.
+        Scores that compare clusters compare only these clusters.
         """
         given = {
             rule.head.name: rule.weight * hundredths
@@ -198,13 +199,13 @@ class ClusterPolicies:
 
     @property
     def rules(self) -> Sequence[node_interface.Plugin]:
-        """The rules, as plugins."""
+        """The compiled rules; each implements the plugin interface."""
         return self._compiled.plugins
 
     def make_binding_view(
         self, binding: objects.Binding, clusters: snapshot.ControlPlaneSnapshot
     ) -> cluster_view.BindingView:
-        """Return the input of the rules."""
+        """Return the binding and the clusters in the form that rules evaluate."""
         snap = self._rows.update_snapshot(clusters)
         return cluster_view.BindingView(
             self._shapes.make_pod_info(binding), snap, self._rows.find_rows(clusters)
@@ -219,7 +220,7 @@ class ClusterPolicies:
     def iterate_filter_reasons(
         self, request: interface.SchedulingRequest, clusters: snapshot.ControlPlaneSnapshot
     ) -> Iterator[cluster_view.ClusterFilterReasons]:
-        """Yield the answer of each filter that acts on the binding, in order of precedence."""
+        """Yield the reasons of each filter that acts on the binding, in order of precedence."""
         seen = self.make_binding_view(request.binding, clusters)
         nodes = seen.clusters
         outside = self._make_other_group_reasons(request, seen.snap, nodes)
@@ -243,7 +244,7 @@ class ClusterPolicies:
         clusters: snapshot.ControlPlaneSnapshot,
         feasible: Sequence[int],
     ) -> Iterator[tuple[base.ScoreRule, columns.IntArray]]:
-        """Yield each score rule with its hundredths of points, int64 (f,), without its weight.
+        """Yield each score rule with its unweighted points in hundredths, int64 (f,).
 
         f is the number of clusters at the indices `feasible`.
         """
@@ -271,7 +272,7 @@ class ClusterPolicies:
     def describe_provenance(
         self, binding: objects.Binding, clusters: snapshot.ControlPlaneSnapshot
     ) -> str:
-        """Return ` (policies: NAMES; HASH)` of the policies about the binding, or "" for none."""
+        """Return ` (policies: NAMES; HASH)` for the binding's policies, or "" without policies."""
         names = [
             each.name
             for each in self._find_selecting_policies(binding, self._rows.update_snapshot(clusters))
@@ -298,7 +299,7 @@ class ClusterPolicies:
         snap: node_snapshots.Snapshot,
         nodes: node_snapshots.NodeView,
     ) -> cluster_view.ClusterFilterReasons | None:
-        """Return the rejection of clusters outside this attempt's group; None without a group."""
+        """Return reasons that exclude clusters outside this attempt's group, or None."""
         placement = cast("objects.Placement", request.spec.placement)
         grouping = placement_completion.find_cluster_group_policy(
             placement, self._find_selecting_policies(request.binding, snap)
@@ -319,6 +320,7 @@ class ClusterPolicies:
         snap: node_snapshots.Snapshot,
         given: Mapping[str, columns.IntArray],
     ) -> Sequence[int] | None:
+        """Return the weights for a division by score; None for other divisions."""
         scheduling = request.placement.replica_scheduling
         weights = scheduling.weight_preference if scheduling else None
         if weights is None or weights.dynamic_weight != placement_completion.BY_SCORE:
@@ -339,7 +341,7 @@ def make_cluster_policies(
     clock: clocks.Clock,
     rows: cluster_rows.ClusterRows | None = None,
 ) -> ClusterPolicies | None:
-    """Return the cluster policies in force for a scheduler name; None if there are none."""
+    """Return the cluster policies in force for a scheduler name, or None if there are none."""
     profile = find_cluster_profile(program, scheduler_name)
     return ClusterPolicies(profile, program, clock, rows) if profile else None
 
@@ -347,10 +349,10 @@ def make_cluster_policies(
 def find_cluster_profile(
     program: checked.CheckedProgram, scheduler_name: str | None
 ) -> checked.CheckedProfile | None:
-    """Return the profile whose cluster policies are in force; None if there is none.
+    """Return the profile whose cluster policies are in force, or None if there is none.
 
-    It is the profile of this name, or the implied one of a text without profiles. The name None
-    selects the first profile that has cluster policies.
+    A profile is selected by name; a text without profiles has an implied profile. The name None
+    selects the first profile with cluster policies.
     """
     for profile in program.profiles:
         is_meant = scheduler_name is None or profile.name in (None, scheduler_name)
@@ -369,7 +371,7 @@ def _make_refusal_reason(rule: FilterRule) -> str:
 def _score_in_hundredths(
     rule: base.ScoreRule, pod: pod_shape.PodInfo, nodes: node_snapshots.NodeView
 ) -> columns.IntArray:
-    """Return the hundredths of points of a rule for the f feasible clusters, int64 (f,)."""
+    """Return a rule's points in hundredths for the f feasible clusters, int64 (f,)."""
     state = cycle_state.CycleState()
     raw = cast("node_interface.ScorePlugin", rule).score(state, pod, nodes)
     if isinstance(rule, score.RelativeScore):

@@ -1,8 +1,8 @@
-"""Member clusters in the columns of nodes, one row for each cluster.
+"""Store member clusters in the columns of nodes, one row for each cluster.
 
 Rules of a clusterPolicy are compiled like rules about nodes and evaluated on these rows. A row
-contains labels, fields (see `fields_as_labels`), taints, the allocatable amounts of the resource
-summary and, as requests, the allocated and allocating amounts.
+contains labels, fields (see `fields_as_labels`), taints, the resource summary's allocatable amounts
+and, as requests, its allocated and allocating amounts.
 """
 
 from __future__ import annotations
@@ -34,15 +34,15 @@ _PODS = "pods"
 class ClusterRows:
     """The rows of the clusters in the newest snapshot, and the samples of their metrics.
 
-    They outlive a version of the policies: the next version continues with the same samples.
+    They are kept when the version of the policies changes, so that samples are not lost.
 
     Attributes:
-        names: names of the clusters in the newest snapshot, in its order; the same object while the
-            names stay the same.
+        names: names of the clusters in the newest snapshot, in its order; the same object while
+            the names stay the same.
     """
 
     def __init__(self, clock: clocks.Clock) -> None:
-        """Start without clusters and samples."""
+        """Start without clusters and samples; `clock` determines the age of samples."""
         self._cache = cache.Cache(clock)
         self.names: tuple[str, ...] = ()
         self._clusters: dict[str, karmada_objects.Cluster] = {}
@@ -50,7 +50,7 @@ class ClusterRows:
         self._last: snapshot.ControlPlaneSnapshot | None = None
 
     def keep_only_needed_samples(self, needs: metric_needs.MetricNeeds) -> None:
-        """Keep the windows, hysteresis and recent placements that rules need, and drop others."""
+        """Drop the windows, hysteresis and recent placements that no rule needs."""
         self._cache.follow_metric_needs(needs)
 
     def expire_samples(self) -> None:
@@ -58,11 +58,11 @@ class ClusterRows:
         self._cache.expire_samples()
 
     def refresh_samples(self, metric: str, samples: Mapping[str, metric_table.Sample]) -> None:
-        """Replace all samples of the metric with this key; `samples` are by name of the cluster."""
+        """Replace all samples of the metric with the key `metric`, keyed by cluster."""
         self._cache.metrics.refresh(metric, samples)
 
     def backfill_samples(self, metric: str, older: metric_windows.OlderSamples) -> None:
-        """Add older samples of the metric with this key, for windows over it."""
+        """Add older samples of the metric with the key `metric`, for windows over it."""
         self._cache.metrics.backfill(metric, older)
 
     def update_snapshot(self, clusters: snapshot.ControlPlaneSnapshot) -> node_snapshots.Snapshot:
@@ -73,11 +73,12 @@ class ClusterRows:
         return self._cache.snapshot()
 
     def find_rows(self, clusters: snapshot.ControlPlaneSnapshot) -> npt.NDArray[np.intp]:
-        """Return the row of each of the n clusters, in their order; intp (n,)."""
+        """Return the row of each of the n clusters in the order of `clusters`, intp (n,)."""
         row_of = self._cache.nodes.row_of
         return np.array([row_of[each.metadata.name] for each in clusters.clusters], np.intp)
 
     def _update_rows(self, clusters: Iterable[karmada_objects.Cluster]) -> None:
+        """Add, update and remove rows so that they match `clusters`."""
         living = {each.metadata.name: each for each in clusters}
         for name in self._clusters.keys() - living.keys():
             self._set_usage(name, {})
@@ -93,7 +94,7 @@ class ClusterRows:
             self.names = names
 
     def _set_usage(self, name: str, amounts: Mapping[str, int]) -> None:
-        """Set the usage of a row."""
+        """Set the requested amounts of a cluster's row."""
         row = self._cache.nodes.row_of[name]
         before = self._requested.get(name, {})
         for resource in before.keys() | amounts.keys():
@@ -108,8 +109,8 @@ class ClusterRows:
 def convert_cluster_to_node(cluster: karmada_objects.Cluster) -> objects.Node:
     """Return a node with the properties of a cluster that policies read.
 
-    The node has no creation time. Unlike samples of a machine that reuses a previous name, old
-    samples of a cluster always belong to the same cluster.
+    The node has no creation time, because old samples always belong to the same cluster; a node can
+    reuse the name of another machine.
     """
     meta, spec = cluster.metadata, cluster.spec
     labels = fields_as_labels.make_field_labels(
@@ -126,7 +127,7 @@ def convert_cluster_to_node(cluster: karmada_objects.Cluster) -> objects.Node:
 
 
 def sum_allocated_resources(cluster: karmada_objects.Cluster) -> dict[str, int]:
-    """Return allocated plus allocating amounts, of allocatable resources only."""
+    """Return the sums of allocated and allocating amounts, only for allocatable resources."""
     summary = cluster.status.resource_summary
     if summary is None:
         return {}

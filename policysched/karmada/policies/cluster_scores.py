@@ -1,4 +1,4 @@
-"""The scores of cluster policies."""
+"""The result type of scoring with cluster policies."""
 
 from __future__ import annotations
 

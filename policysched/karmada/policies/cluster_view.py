@@ -1,4 +1,4 @@
-"""The input of the rules of cluster policies, and the answer of each of their filters."""
+"""The input of cluster policy rules, and the result of each of their filters."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class ClusterFilterReasons:
-    """The answer of one filter of a policy.
+    """The result of one filter of a policy.
 
     Attributes:
         ref: the rule, or the clusterGroup of this attempt.
-        reasons: for each cluster of the snapshot why it cannot take the binding, or `PASSES`.
+        reasons: `PASSES`, or the reason for exclusion, for each cluster of the snapshot.
     """
 
     ref: status.RuleRef
@@ -35,9 +35,9 @@ class BindingView:
     """The binding and the clusters in the form that rules evaluate.
 
     Attributes:
-        pod: represents the binding.
-        snap: has a row for each cluster.
-        rows: intp (n,), the rows of the n clusters of a snapshot, in their order.
+        pod: the pod that represents the binding.
+        snap: the columns, with a row for each cluster.
+        rows: the rows of the snapshot's n clusters in their order, intp (n,).
     """
 
     pod: pod_shape.PodInfo

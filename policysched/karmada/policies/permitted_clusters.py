@@ -1,7 +1,7 @@
-"""The clusters that cluster policies permit a binding, and the check for newly permitted ones.
+"""Determine whether cluster policies permit a binding new clusters since its last attempt.
 
-Karmada retries a binding that fits nowhere only after other events. If only a metric excluded
-clusters, there may be no such event.
+Karmada retries a binding that fits no cluster only after an event. If only a metric excluded
+clusters, no event may occur.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ class PermittedClusters:
     Attributes:
         is_held: whether the binding waits for a metric (`onOutage hold`).
         names: names of the clusters.
-        passes: one byte for each of them, 1 if all rules permit the cluster.
+        passes: one byte for each name, 1 if all rules permit the cluster.
     """
 
     is_held: bool
@@ -28,7 +28,7 @@ class PermittedClusters:
     passes: bytes
 
     def permits_more_than(self, before: PermittedClusters) -> bool:
-        """Return whether a hold has ended, or a cluster that existed before is newly permitted."""
+        """Return whether a hold has ended or a cluster that existed before is newly permitted."""
         if before.is_held and not self.is_held:
             return True
         return any(now > was for was, now in self._pair_passes_of_common_clusters(before))

@@ -1,9 +1,9 @@
-"""Complete the placement of a binding with what cluster policies define.
+"""Complete a binding's placement with statements of cluster policies.
 
-The annotation of the binding never contains the additions. The placement itself takes precedence:
-`clusterGroup`, `spreadConstraint` and `replicas` fill only fields that it leaves empty. If several
-policies define the same, the first by name is used, in any order of the texts. The tolerations of
-all policies are added to those of the placement.
+The binding's annotation never contains the additions. The placement itself takes precedence:
+`clusterGroup`, `spreadConstraint` and `replicas` fill only its empty fields. If several policies
+define the same statement, the policy whose name sorts first is used, regardless of the order of the
+texts. The tolerations of all policies are added to the placement's own.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from policysched.lang.checked import checked, checked_cluster
 
 BY_SCORE: Final = "score"
-"""Dynamic weight of a binding whose replicas are divided by score."""
+"""The dynamic weight that requests a division of replicas by score."""
 
 _NO_BOUND = 2**31 - 1
 
@@ -29,7 +29,7 @@ _NO_BOUND = 2**31 - 1
 def find_cluster_group_policy(
     placement: objects.Placement, policies: Sequence[checked.CheckedPolicy]
 ) -> checked.CheckedPolicy | None:
-    """Return the policy whose groups are tried in turn; None if the placement has affinities."""
+    """Return the policy whose groups are tried in order; None if the placement has affinities."""
     if placement.cluster_affinity is not None or placement.cluster_affinities:
         return None
     return next((p for p in policies if p.clusters and p.clusters.groups), None)
@@ -38,14 +38,17 @@ def find_cluster_group_policy(
 def find_replica_division_policy(
     policies: Sequence[checked.CheckedPolicy],
 ) -> checked.CheckedPolicy | None:
-    """Return the policy that defines the division of replicas, if any."""
+    """Return the first policy that defines the division of replicas, or None."""
     return next((p for p in policies if p.clusters and p.clusters.division), None)
 
 
 def list_placement_additions(
     placement: objects.Placement, policies: Sequence[checked.CheckedPolicy]
 ) -> dict[str, str]:
-    """Return the names of policies that add to a placement, by statement; not tolerations."""
+    """Return the names of the policies that complete a placement, keyed by statement.
+
+    Tolerations are not included.
+    """
     spreading = next((p for p in policies if p.clusters and p.clusters.spread), None)
     dividing = find_replica_division_policy(policies)
     own = placement.replica_scheduling
@@ -98,7 +101,7 @@ def _convert_toleration(granted: node_objects.Toleration) -> objects.Toleration:
 
 
 def _make_affinity_terms(policy: checked.CheckedPolicy) -> tuple[objects.ClusterAffinityTerm, ...]:
-    """Return a term for each group; the filter of the policy selects the clusters of a group."""
+    """Return a term for each group; the policy's filter selects the clusters of the group."""
     found = policy.clusters.groups if policy.clusters else ()
     return tuple(objects.ClusterAffinityTerm(affinity_name=group.name) for group in found)
 
@@ -106,6 +109,7 @@ def _make_affinity_terms(policy: checked.CheckedPolicy) -> tuple[objects.Cluster
 def _make_spread_constraints(
     policies: Sequence[checked.CheckedPolicy],
 ) -> tuple[objects.SpreadConstraint, ...]:
+    """Return the spread constraints of the first policy that has some."""
     said = next((p.clusters.spread for p in policies if p.clusters and p.clusters.spread), ())
     return tuple(
         objects.SpreadConstraint(
@@ -120,7 +124,7 @@ def _make_spread_constraints(
 def _complete_replica_scheduling(
     own: objects.ReplicaScheduling | None, policy: checked.CheckedPolicy | None
 ) -> objects.ReplicaScheduling | None:
-    """Return the division of replicas; the policy fills each level that the placement lacks."""
+    """Return the placement's replica scheduling; the policy fills each absent level."""
     said = policy.clusters.division if policy and policy.clusters else None
     if said is None:
         return own
@@ -141,6 +145,7 @@ def _complete_replica_scheduling(
 def _make_replica_scheduling(
     said: checked_cluster.ReplicaDivisionStrategy,
 ) -> objects.ReplicaScheduling:
+    """Return Karmada's form of a policy's division of replicas."""
     if said.kind == objects.DUPLICATED:
         return objects.ReplicaScheduling(replica_scheduling_type=objects.DUPLICATED)
     preference = None

@@ -1,1 +1,1 @@
-"""The scheduling of bindings: watch events, queues, triggers, and the writes after a decision."""
+"""Schedule bindings: handle watch events, queues, triggers and the results of attempts."""

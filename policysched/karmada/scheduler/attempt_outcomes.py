@@ -1,4 +1,4 @@
-"""Condition, event and retry of an attempt, derived from its result and its writes.
+"""Derive the condition, the event and the retry of an attempt from its result and its writes.
 
 Source: Karmada v1.18.2 `pkg/scheduler/helper.go` (`getConditionByError`), `scheduler.go`
 (`scheduleResourceBinding`, `legacyHandleErr`).
@@ -21,7 +21,7 @@ QUOTA_EXCEEDED: Final = "QuotaExceeded"
 _SCHEDULER_ERROR = "SchedulerError"
 
 MESSAGE_LIMIT = 32_768
-"""Maximum characters of a condition's message in the API (`metav1.Condition`)."""
+"""Maximum length in characters of a condition's message in the API (`metav1.Condition`)."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -30,7 +30,7 @@ class WriteFailure:
 
     Attributes:
         text: message for conditions and events.
-        is_quota: whether a quota of replicas over all clusters prevents the write.
+        is_quota: whether a federated quota over all clusters prevents the write.
         is_final: whether the binding or its namespace is being removed, so that a retry is useless.
     """
 
@@ -46,7 +46,7 @@ class AttemptOutcome:
     Attributes:
         condition: the condition of the binding.
         error: message of the event, or "" for a success.
-        is_retried: whether the attempt is repeated without a further event.
+        is_retried: whether the attempt is retried without waiting for an event.
     """
 
     condition: objects.Condition
@@ -57,7 +57,7 @@ class AttemptOutcome:
 def derive_attempt_outcome(
     result: algorithm.Result, failures: Sequence[WriteFailure] = ()
 ) -> AttemptOutcome:
-    """Return the outcome of a result and of the failed writes after it."""
+    """Return the outcome of an attempt from its result and the failures of its writes."""
     if not failures:
         condition = _truncate_condition_message(patches.make_scheduled_condition(result))
         if isinstance(result, errors.PlacementFailure):

@@ -1,9 +1,9 @@
 """Schedule one binding after another: find the trigger, decide, and record the outcome.
 
 This module is synchronous and has no I/O: `begin_next_attempt` decides, the caller writes the
-decision, and `end_attempt` records the outcome. Several bindings may be between these two calls,
-but each only once. If a decision needs the answers of estimators, the caller requests them first,
-and `resume_attempt` decides.
+decision, and `end_attempt` records the outcome. Several bindings can be between these two calls,
+but each binding only once. If a decision needs the answers of estimators, the caller requests them
+first, and `resume_attempt` decides.
 
 Source: Karmada v1.18.2 `pkg/scheduler/scheduler.go` (`doScheduleBinding`).
 """
@@ -39,10 +39,10 @@ NORMAL, WARNING = "Normal", "Warning"
 
 
 class BindingEventRecorder(Protocol):
-    """The receiver of events about bindings."""
+    """Records Kubernetes events about bindings."""
 
     def record(self, binding: objects.Binding, event_type: str, reason: str, note: str) -> None:
-        """Queue an event about a binding and one about its resource; never blocks."""
+        """Queue an event about a binding, and the same event about its resource; never blocks."""
         ...
 
 
@@ -53,11 +53,11 @@ class BindingAttempt:
     Attributes:
         binding: the binding as it was read.
         trigger: the reason for the attempt; None if only the generation is confirmed.
-        decision: the decision, once there is one.
-        is_hopeless: whether only a change of the binding can help.
+        decision: the decision, or None before it is made or if none is needed.
+        is_hopeless: whether only a change of the binding can make it schedulable.
         started_seconds: start of the attempt (monotonic clock).
         provenance: the cluster policies of the decision, in the format of events.
-        question: the estimates that the decision needs; `resume_attempt` continues with answers.
+        question: the estimates that the decision needs; `resume_attempt` receives the answers.
         answers: the answers so far.
     """
 
@@ -125,9 +125,10 @@ class BindingScheduler:
         self._handlers.stop_queueing()
 
     def begin_next_attempt(self) -> BindingAttempt | None:
-        """Return the next attempt, to write or to ask estimators for, or None if none is ready.
+        """Return the next attempt, or None if no binding is ready.
 
-        `resume_attempt`, `end_attempt` or `abandon_attempt` must follow.
+        The caller must write the decision or request the estimates, and then call `resume_attempt`,
+        `end_attempt` or `abandon_attempt`.
         """
         self._queue.run_timers()
         while (key := self._queue.pop()) is not None:
@@ -140,9 +141,9 @@ class BindingScheduler:
         return None
 
     def resume_attempt(self, attempt: BindingAttempt, answers: estimates.Answers) -> BindingAttempt:
-        """Return the attempt after these answers: decided, or with a further question.
+        """Return the attempt after `answers`, either decided or with another question.
 
-        The decision uses the current state, not that of the time of the question.
+        The decision uses the current state, not the state at the time of the question.
         """
         known = {**attempt.answers, **answers}
         return self._decide_or_ask(dataclasses.replace(attempt, question=None, answers=known))
@@ -164,9 +165,10 @@ class BindingScheduler:
     def needs_write_or_event(self, attempt: BindingAttempt) -> bool:
         """Return whether the attempt requires a write or an event.
 
-        Most bindings that are checked again, because a cluster has changed or the process has
-        started, already have the right clusters and status. Karmada writes the scheduling time even
-        then. A binding that may keep its clusters does not report that it waits for a metric.
+        Most bindings that are checked again because a cluster has changed or the process has
+        started already have the right clusters and status. Karmada writes the scheduling time even
+        for these bindings. A binding that may keep its clusters does not report that it waits for a
+        metric.
         """
         binding, decision = attempt.binding, attempt.decision
         if decision is None:
@@ -181,7 +183,7 @@ class BindingScheduler:
         )
 
     def _may_keep_clusters(self, binding: objects.Binding) -> bool:
-        """Return whether the binding has been scheduled as it is, and may keep its clusters."""
+        """Return whether the current binding has been scheduled and may keep its clusters."""
         leaving = self._store.leaving_cluster_names
         return (
             patches.is_generation_confirmed(binding)
@@ -192,12 +194,12 @@ class BindingScheduler:
     def find_generation_to_confirm(
         self, attempt: BindingAttempt, newest: objects.Binding | None, now: str
     ) -> int:
-        """Return the generation that success confirms: the one read, or the one after the write.
+        """Return the generation to confirm on success: from before or after the write.
 
-        Karmada decides again when the watch shows its write, and confirms that generation in a
-        further patch if it succeeds. Here the write is confirmed at once, unless that second
-        decision fails or changes the clusters. For example, after a binding has left a cluster, the
-        taints of that cluster exclude it.
+        Karmada decides again when the watch shows its write, and confirms that generation in
+        another patch if the decision succeeds. This scheduler confirms the write immediately,
+        unless the second decision fails or changes the clusters. For example, after a binding has
+        left a cluster, the taints of that cluster exclude it.
 
         Args:
             attempt: an attempt whose clusters have been written.
@@ -261,7 +263,7 @@ class BindingScheduler:
             self._finish_key(key)
 
     def abandon_attempt(self, attempt: BindingAttempt) -> None:
-        """Stop the attempt without an outcome: the next leader or a restart continues."""
+        """Stop an attempt without an outcome; the next leader or a restart continues it."""
         self._store.end_assumption(attempt.binding.key, None)
         self._finish_key(attempt.binding.key)
 
@@ -273,6 +275,7 @@ class BindingScheduler:
         return policies.complete_placement(binding, self._store.make_binding_snapshot(binding))
 
     def _begin_attempt(self, binding: objects.Binding) -> BindingAttempt:
+        """Validate a binding, find its trigger, and decide or ask estimators."""
         started_seconds = self._clock.monotonic_seconds()
         problem = object_validation.find_object_problem(binding)
         if problem:
@@ -299,13 +302,14 @@ class BindingScheduler:
     def _make_decision_view(
         self, attempt: BindingAttempt, binding: objects.Binding
     ) -> snapshot.ControlPlaneSnapshot:
-        """Return the view of a decision about the binding, with the answers of the attempt."""
+        """Return the snapshot for a decision about the binding, with the attempt's answers."""
         seen = self._store.make_binding_snapshot(binding)
         if self._asks_estimators:
             return dataclasses.replace(seen, estimated=attempt.answers)
         return seen
 
     def _decide_or_ask(self, attempt: BindingAttempt) -> BindingAttempt:
+        """Return the attempt with its decision, or with a question to estimators."""
         binding, provenance = attempt.binding, self._describe_provenance(attempt.binding)
         try:
             decision = self._decide_attempt(attempt, provenance)
@@ -325,6 +329,7 @@ class BindingScheduler:
     def _decide_attempt(
         self, attempt: BindingAttempt, provenance: str
     ) -> binding_decision.BindingDecision:
+        """Decide, and convert exceptions to failures; report failed affinity terms."""
         binding = attempt.binding
         try:
             decision = binding_decision.decide_binding(

@@ -1,8 +1,8 @@
-"""Watch events: update the store, and queue the bindings that need another attempt.
+"""Handle watch events: update the store, and queue the bindings that need another attempt.
 
-Source: Karmada v1.18.2 `pkg/scheduler/event_handler.go`. A change of a cluster may concern all
-bindings. Therefore it is only recorded, and each call of `process_oldest_cluster_change` checks the
-bindings for one change.
+Source: Karmada v1.18.2 `pkg/scheduler/event_handler.go`. A change of a cluster can concern all
+bindings. Therefore the handler only records it, and each call of `process_oldest_cluster_change`
+checks the bindings for one change.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class BindingEventHandlers:
         store: the known objects.
         queue: keys of the bindings to check.
         clusters, bindings, cluster_bindings: sinks of the watches.
-        incoming: number of queued bindings by cause.
+        incoming: number of queued bindings, keyed by the cause.
     """
 
     def __init__(
@@ -51,7 +51,7 @@ class BindingEventHandlers:
         *,
         on_change: Callable[[], None] = lambda: None,
     ) -> None:
-        """Queue the bindings of the scheduler of this name.
+        """Queue only bindings of the scheduler `scheduler_name`.
 
         `on_change` is called if `process_oldest_cluster_change` has a new change to process.
         """
@@ -73,7 +73,7 @@ class BindingEventHandlers:
         self.queue.clear()
 
     def requeue_all_bindings(self) -> None:
-        """Queue all bindings of this scheduler, and from now on those with events."""
+        """Queue all bindings of this scheduler, and from now on all bindings with events."""
         self._is_standing_by = False
         self._changed.clear()
         self.queue.clear()
@@ -88,17 +88,17 @@ class BindingEventHandlers:
             self.queue.add(key)
 
     def is_for_this_scheduler(self, binding: objects.Binding) -> bool:
-        """Return whether events of the binding concern this scheduler."""
+        """Return whether this scheduler is responsible for the binding."""
         return triggers.is_handled_by_scheduler(binding, self._scheduler_name)
 
     def note_changed_cluster(self, *cluster: objects.Cluster) -> None:
-        """Record these states of a cluster; bindings that one of them concerns are queued later."""
+        """Record states of a changed cluster; the bindings that they concern are queued later."""
         if not self._is_standing_by:
             self._changed.append(cluster)
             self._on_change()
 
     def process_oldest_cluster_change(self) -> bool:
-        """Queue the bindings that the oldest cluster change concerns; False if there is none."""
+        """Queue the bindings that the oldest cluster change concerns; False without a change."""
         if not self._changed:
             return False
         states = self._changed.popleft()
@@ -112,7 +112,7 @@ class BindingEventHandlers:
 
 
 class _ClusterSink:
-    """An invalid new state of a cluster is ignored, else its workloads would be moved away."""
+    """Ignores invalid states of clusters, which would move their workloads away."""
 
     def __init__(self, handlers: BindingEventHandlers, known: store.ControlPlaneStore) -> None:
         self._handlers = handlers
@@ -145,7 +145,7 @@ class _ClusterSink:
 
 
 class _BindingSink:
-    """Compares a watched state with the previous watched one, not with the state in the store."""
+    """Compares each watched state with the previous watched state, not with the store."""
 
     def __init__(
         self, handlers: BindingEventHandlers, known: store.ControlPlaneStore, kind: str
@@ -174,6 +174,7 @@ class _BindingSink:
         self._drop_binding(self._with_binding_kind(binding).key)
 
     def _apply_binding_change(self, binding: objects.Binding) -> None:
+        """Queue a binding of this scheduler if it is new or has changed."""
         key, state = binding.key, (binding.metadata.uid, binding.metadata.generation)
         self._all.add(key)
         if not self._handlers.is_for_this_scheduler(binding):

@@ -27,11 +27,11 @@ class BindingMeasurements:
     """Counts and durations since the start of the process.
 
     Attributes:
-        attempts: ended attempts by (result, schedule type).
-        durations: of attempts with their writes.
-        steps: of the steps of a decision.
-        points: of all plugins of an extension point.
-        plugins: of one plugin for all clusters.
+        attempts: number of ended attempts, keyed by (result, schedule type).
+        durations: durations of attempts, including their writes.
+        steps: durations of the steps of a decision.
+        points: durations of all plugins of an extension point.
+        plugins: durations of one plugin for all clusters.
     """
 
     def __init__(self, clock: clocks.Clock) -> None:
@@ -68,7 +68,7 @@ class BindingMeasurements:
         self._plugin_began_seconds = now_seconds
 
     def step_ended(self, step: str) -> None:
-        """Record the duration of a step; Filter and Score are extension points too."""
+        """Record the duration of a step; Filter and Score are also extension points."""
         now_seconds = self._now_seconds()
         seconds = now_seconds - self._step_began_seconds
         self.steps.observe(seconds, step)

@@ -28,7 +28,7 @@ _REASONS: dict[errors.Kind, str] = {
 
 
 def make_result_patch(binding: objects.Binding, targets: objects.Targets) -> Patch:
-    """Return the patch that writes the clusters, and the placement of the decision."""
+    """Return the patch that writes the clusters and the placement of the decision."""
     said = binding.spec.placement
     placement = msgspec.json.encode(said and triggers.drop_empty_lists(said)).decode()
     patch: Patch = {}
@@ -54,7 +54,7 @@ def make_observed_generation_patch(binding: objects.Binding) -> Patch:
 
 
 def merge_status_patches(*of_status: Patch) -> Patch:
-    """Return one patch of `/status` for several of different fields."""
+    """Merge patches of `/status` that change different fields."""
     fields = {name: value for each in of_status for name, value in each.get("status", {}).items()}
     return {"status": fields} if fields else {}
 
@@ -81,10 +81,10 @@ def make_condition_patch(
 
     Args:
         binding: the binding before any write.
-        said: the condition.
-        now: an RFC 3339 time with whole seconds.
-        newest: the current binding, if known: the patch writes all conditions, including those of
-            other writers.
+        said: the condition to write.
+        now: the current time in RFC 3339 with whole seconds.
+        newest: the current binding, if known; the patch repeats the conditions of other writers,
+            because it replaces the whole list.
         generation: see `BindingScheduler.find_generation_to_confirm`.
     """
     status: Patch = {}

@@ -1,12 +1,12 @@
-"""The queue of the gate PriorityBasedScheduling: bindings of higher priority come first.
+"""The queue for the gate PriorityBasedScheduling: bindings with a higher priority come first.
 
 A binding without enough available replicas waits for five minutes. Other failures wait for one
-second, doubled with each further failure up to ten. Both times start when the binding became ready.
-An event about a waiting binding ends the wait and resets its number of failures. There is no limit
-over all bindings.
+second, doubled with each additional failure up to ten. Both times start when the binding became
+ready. An event about a waiting binding ends the wait and resets its number of failures. There is no
+limit for all bindings together.
 
 Source: Karmada v1.18.2 `pkg/scheduler/internal/queue/`. Karmada checks waits once a second, and
-those of five minutes once in 30 seconds; here they end exactly on time.
+waits of five minutes only every 30 seconds; here waits end exactly on time.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ NO_ROOM_SECONDS: Final = 300.0
 
 
 class BindingPriorityQueue(work_queue.WorkQueue):
-    """Unique keys by priority; keys of equal priority in the order of their arrival."""
+    """Unique keys, ordered by priority; keys with equal priority are in the order of arrival."""
 
     def __init__(
         self,
@@ -45,11 +45,11 @@ class BindingPriorityQueue(work_queue.WorkQueue):
         self._ready_since_seconds: dict[str, float] = {}
 
     def __len__(self) -> int:
-        """Return how many keys are ready."""
+        """Return the number of ready keys."""
         return len(self._by_priority)
 
     def add(self, key: str) -> None:
-        """Queue a key after an event about it, and end its wait."""
+        """Queue a key because of an event, and end its wait."""
         if key not in self._wanted:
             self._due_seconds.pop(key, None)
             if key not in self._taken:
@@ -63,7 +63,10 @@ class BindingPriorityQueue(work_queue.WorkQueue):
         self._on_ready()
 
     def pop(self) -> str | None:
-        """Take the key of the highest priority until `done` is called; None if none is ready."""
+        """Pop the key with the highest priority, or return None if no key is ready.
+
+        The key is in progress until `done` is called.
+        """
         if not self._by_priority:
             return None
         _, _, key = heapq.heappop(self._by_priority)
@@ -77,8 +80,8 @@ class BindingPriorityQueue(work_queue.WorkQueue):
         self._ready_since_seconds.pop(key, None)
 
     def retry(self, key: str, *, has_no_room: bool = False) -> None:
-        """Add the key after a pause, because its attempt failed."""
-        if key in self._wanted:  # an event has queued it in the meantime
+        """Queue the key again after a pause, because its attempt failed."""
+        if key in self._wanted:  # an event has already queued it
             return
         doublings = min(self._failures[key], 62)
         self._failures[key] += 1
@@ -96,7 +99,7 @@ class BindingPriorityQueue(work_queue.WorkQueue):
 
 
 class _UnlimitedRetryRate:
-    """A limit over all bindings that never delays."""
+    """A limit for all bindings together that never delays."""
 
     def reserve_token(self) -> float:
         return 0.0

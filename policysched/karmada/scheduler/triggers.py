@@ -1,4 +1,4 @@
-"""Decide which bindings belong to this scheduler, and when they are scheduled again.
+"""Determine which bindings belong to this scheduler, and when to schedule them again.
 
 Source: Karmada v1.18.2 `pkg/scheduler/event_handler.go`, `helper.go`, `scheduler.go`
 (`doScheduleBinding`).
@@ -73,7 +73,7 @@ def is_affected_by_cluster(
 
 
 def is_relevant_cluster_change(old: objects.Cluster, new: objects.Cluster) -> bool:
-    """Return whether a change of a cluster concerns bindings; a change of its status does not."""
+    """Return whether a cluster has changed in a way that concerns bindings; its status does not."""
     before, after = old.metadata, new.metadata
     is_leaving = before.deletion_timestamp is None and after.deletion_timestamp is not None
     return is_leaving or before.labels != after.labels or before.generation != after.generation
@@ -86,7 +86,7 @@ def find_schedule_trigger(
     *,
     places_sets: bool = False,
 ) -> ScheduleTrigger | None:
-    """Return the reason to schedule the binding now, or None if it may stay as it is.
+    """Return the reason to schedule the binding now, or None if it can stay unchanged.
 
     Args:
         binding: a binding with a placement.
@@ -113,14 +113,15 @@ def find_schedule_trigger(
 
 
 def was_write_interrupted(binding: objects.Binding) -> bool:
-    """Return whether a scheduler ended between writing the clusters and writing the status.
+    """Return whether a scheduler stopped between writing the clusters and writing the status.
 
-    Karmada leaves such a binding without a condition until another event triggers it.
+    Karmada leaves this binding without a condition until another event triggers it.
     """
     return bool(binding.spec.clusters) and binding.status.last_scheduled_time is None
 
 
 def _has_placement_changed(binding: objects.Binding, placement: objects.Placement) -> bool:
+    """Return whether the placement differs from the last scheduled placement."""
     text = binding.metadata.annotations.get(APPLIED_PLACEMENT, "")
     if not text:
         return True
@@ -134,14 +135,14 @@ def _has_placement_changed(binding: objects.Binding, placement: objects.Placemen
     without = {"cluster_affinities": (), "workload_affinity": None}
     if msgspec.structs.replace(placement, **without) != msgspec.structs.replace(applied, **without):
         return True
-    # Terms other than the observed one may be added or removed.
+    # Only a change of the observed term matters; other terms can be added or removed.
     observed = binding.status.scheduler_observing_affinity_name
     now, then = _find_affinity_term(placement, observed), _find_affinity_term(applied, observed)
     return not observed or now is None or then is None or now != then
 
 
 def drop_empty_lists(placement: objects.Placement) -> objects.Placement:
-    """Return the placement as Go writes it: empty lists are absent."""
+    """Return the placement as Go encodes it, in which empty lists are absent."""
     terms = tuple(
         msgspec.structs.replace(term, overflow_affinities=term.overflow_affinities or None)
         for term in placement.cluster_affinities
@@ -156,6 +157,7 @@ def _find_affinity_term(
 
 
 def _have_replicas_changed(spec: objects.BindingSpec, placement: objects.Placement) -> bool:
+    """Return whether the clusters no longer have the required replicas."""
     if placement.replica_scheduling is None:
         return False
     match placement.scheduling_type:

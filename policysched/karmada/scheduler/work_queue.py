@@ -1,9 +1,9 @@
-"""A queue of keys that are processed by one worker at a time, and delayed after failures.
+"""A queue of keys; only one worker processes a key at a time, and failures delay the key.
 
 It behaves like client-go's rate limiting queue (`util/workqueue/queue.go`,
 `default_rate_limiters.go`), which Karmada uses with these defaults. A key that is added while it is
-being processed becomes ready again afterwards. The delay after a failure is the longer of two: the
-key's own delay, which doubles, and that of a token bucket for all keys.
+being processed becomes ready again afterwards. The delay after a failure is the longer of the key's
+own delay, which doubles, and the delay of a token bucket for all keys.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class RetryLimits:
-    """Delays after failures, for one key and for all keys; the defaults are client-go's.
+    """Delays after failures, for each key and for all keys; the defaults are client-go's.
 
     Attributes:
-        base_seconds: delay after the first failure of a key, doubled by each further one.
-        max_seconds: limit of the delay of a key.
-        per_second, burst: limit of retries of all keys together.
+        base_seconds: delay after the first failure of a key, doubled by each additional failure.
+        max_seconds: maximum delay of a key.
+        per_second, burst: limits of the retries of all keys together.
     """
 
     base_seconds: float = 0.005
@@ -37,10 +37,10 @@ class RetryLimits:
 
 
 class RetryRateLimit(Protocol):
-    """A limit for all keys; see `kube.http.rate_limit.TokenBucket`."""
+    """A rate limit for the retries of all keys; see `kube.http.rate_limit.TokenBucket`."""
 
     def reserve_token(self) -> float:
-        """Take a token; return after how many seconds it may be used."""
+        """Reserve a token; return the seconds to wait before it can be used."""
         ...
 
 
@@ -69,7 +69,7 @@ class WorkQueue:
         self._failures: collections.Counter[str] = collections.Counter()
 
     def __len__(self) -> int:
-        """Return how many keys are ready."""
+        """Return the number of ready keys."""
         return len(self._ready)
 
     def __contains__(self, key: str) -> bool:
@@ -78,11 +78,11 @@ class WorkQueue:
 
     @property
     def delayed_count(self) -> int:
-        """Return how many keys are delayed after failures."""
+        """Return the number of keys delayed after failures."""
         return len(self._due_seconds)
 
     def add(self, key: str) -> None:
-        """Queue a key, at once or after its current processing ends."""
+        """Queue a key, immediately or after its current processing ends."""
         self._mark_dirty(key)
 
     def _mark_dirty(self, key: str) -> None:
@@ -97,7 +97,7 @@ class WorkQueue:
         self._on_ready()
 
     def pop(self) -> str | None:
-        """Take the next key until `done` is called; None if none is ready."""
+        """Pop the next key, which is in progress until `done`; return None if no key is ready."""
         if not self._ready:
             return None
         key = self._ready.popleft()
@@ -116,8 +116,8 @@ class WorkQueue:
         del self._failures[key]
 
     def retry(self, key: str, *, has_no_room: bool = False) -> None:
-        """Add the key after a delay, because its attempt failed; `has_no_room` is ignored here."""
-        doublings = min(self._failures[key], 62)  # beyond any maximum, and still a float
+        """Queue the key again after a delay, because its attempt failed; ignore `has_no_room`."""
+        doublings = min(self._failures[key], 62)  # above any maximum, but no overflow
         self._failures[key] += 1
         own_seconds = min(self._times.base_seconds * 2.0**doublings, self._times.max_seconds)
         pause_seconds = max(own_seconds, self._bucket.reserve_token())
@@ -130,7 +130,7 @@ class WorkQueue:
             self._on_ready()  # the next timer has changed
 
     def run_timers(self) -> None:
-        """Add the keys whose delay has ended."""
+        """Queue the keys whose delay has ended."""
         now_seconds = self._clock.monotonic_seconds()
         while self._waiting and self._waiting[0][0] <= now_seconds:
             due_seconds, _, key = heapq.heappop(self._waiting)
@@ -140,7 +140,7 @@ class WorkQueue:
                 self._mark_dirty(key)
 
     def next_timer_seconds(self) -> float | None:
-        """Return when `run_timers` must be called next (monotonic clock), or None for never."""
+        """Return the monotonic time at which `run_timers` must be called next, or None."""
         return self._waiting[0][0] if self._waiting else None
 
     def clear(self) -> None:

@@ -1,1 +1,1 @@
-"""The known clusters and bindings: snapshot, store, estimates, validation of objects."""
+"""Store the known clusters and bindings, and provide snapshots and estimates for decisions."""

@@ -1,7 +1,7 @@
-"""The available replicas that the estimators of member clusters report for a binding.
+"""Use the available replicas that the estimators of member clusters report for a binding.
 
-A decision has no I/O: if it needs the answer of an estimator that has not been asked, it ends with
-a question, and is made again with the answers.
+A decision has no I/O: if it needs an estimator that has not been asked, it ends with a question,
+and is made again with the answers.
 
 Source: Karmada v1.18.2 `pkg/estimator/client/accurate.go`, `pkg/scheduler/core/util.go`.
 """
@@ -17,15 +17,15 @@ if TYPE_CHECKING:
     from policysched.karmada import objects
 
 Answers: TypeAlias = "Mapping[str, int | None]"
-"""Replicas by cluster; None if its estimator gave no answer."""
+"""Available replicas, keyed by cluster; None if the estimator did not answer."""
 
 NO_OPINION: Final = -1
-"""An answer without an estimate; Karmada's `UnauthenticReplica`."""
+"""The answer of an estimator that does not limit a cluster; Karmada's `UnauthenticReplica`."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class EstimateRequest:
-    """A question to estimators: how many replicas of a binding fit in their clusters.
+    """A question to estimators: how many replicas of a binding fit on their clusters.
 
     Attributes:
         spec: the spec of the binding.
@@ -39,7 +39,7 @@ class EstimateRequest:
 
 
 class EstimatesMissing(Exception):  # noqa: N818 - the decision waits, nothing is wrong
-    """A decision needs the answers of estimators.
+    """A decision needs answers of estimators that have not been asked.
 
     Attributes:
         question: the question to ask.
@@ -56,13 +56,13 @@ def cap_available_replicas(
     answers: Answers,
     about: EstimateRequest,
 ) -> Sequence[int]:
-    """Return the rooms, each limited by the answer of its estimator.
+    """Return the available replicas, each limited by the estimator's answer.
 
-    If one estimator gave no answer, no answer is used, as in Karmada.
+    If any estimator did not answer, all answers are ignored, as in Karmada.
 
     Args:
         rooms: the available replicas from the status of clusters.
-        asked: indices in `rooms` of the feasible clusters, by name.
+        asked: indices in `rooms` of the feasible clusters, keyed by cluster.
         answers: the answers so far.
         about: the question to the estimators that have not been asked.
 

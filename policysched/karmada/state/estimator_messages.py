@@ -1,13 +1,13 @@
-"""Messages to and from karmada-scheduler-estimator, in the protobuf wire format.
+"""Encode and decode messages of karmada-scheduler-estimator in the protobuf wire format.
 
-The messages are few and contain only strings, numbers, and messages of Kubernetes for quantities,
-affinities and tolerations. Therefore they are encoded by field numbers, without generated code.
+The few messages contain only strings, numbers, and Kubernetes messages for quantities, affinities
+and tolerations. Therefore they are encoded by field number, without generated code.
 
 Sources: Karmada v1.18.2 `pkg/estimator/pb/estimator.proto`, Kubernetes v1.36
 `k8s.io/api/core/v1/generated.proto` and `k8s.io/apimachinery/pkg/api/resource/generated.proto`, the
-protobuf encoding guide. Each field with a message of Kubernetes has a second field with the same
-content as bytes. Newer estimators read the second one, older ones know only the first; on the wire
-both are the same.
+protobuf encoding guide. Each field with a Kubernetes message has a second field with the same
+content as bytes. Newer estimators read the second field, older estimators only the first; both
+fields have the same encoding.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class EstimatorMessageError(Exception):
 
 
 def encode_estimate_request(cluster: str, about: bytes) -> bytes:
-    """Return a request to the estimator of a cluster.
+    """Encode a request to the estimator of a cluster.
 
     `about` is the result of `encode_replica_requirements` for `MAX_AVAILABLE_REPLICAS`, or of
     `encode_component_set` for `MAX_AVAILABLE_SETS`.
@@ -44,7 +44,7 @@ def encode_estimate_request(cluster: str, about: bytes) -> bytes:
 
 
 def encode_replica_requirements(asked: objects.ReplicaRequirements | None) -> bytes:
-    """Return the field of a request with the requirements of a replica; empty without any."""
+    """Encode the request field for the requirements of a replica; b"" without requirements."""
     if asked is None:
         return b""
     amounts = {
@@ -61,13 +61,14 @@ def encode_replica_requirements(asked: objects.ReplicaRequirements | None) -> by
 
 
 def encode_component_set(components: Sequence[objects.Component], namespace: str) -> bytes:
-    """Return the fields of a request with the requirements of a set of components."""
+    """Encode the request fields for the requirements of a set of components."""
     return b"".join(
         _encode_field(2, _encode_component(each)) for each in components
     ) + _encode_text_field(3, namespace)
 
 
 def _encode_component(component: objects.Component) -> bytes:
+    """Encode a component with its requirements and number of replicas."""
     asked = component.replica_requirements
     message = _encode_text_field(1, component.name)
     if asked is not None:
@@ -85,7 +86,7 @@ def _encode_component(component: objects.Component) -> bytes:
 
 
 def decode_replica_count(answer: bytes) -> int:
-    """Return the number in an answer, as int32; 0 if it is absent.
+    """Decode the number in an answer as int32; return 0 if it is absent.
 
     Raises:
         EstimatorMessageError: the answer is not a valid message.
@@ -101,6 +102,7 @@ def decode_replica_count(answer: bytes) -> int:
 
 
 def _encode_node_claim(claim: objects.NodeClaim | None) -> bytes:
+    """Encode a node claim; each Kubernetes message is in two fields."""
     if claim is None:
         return b""
     affinity = claim.hard_node_affinity
@@ -134,6 +136,7 @@ def _encode_node_requirement(asked: core.SelectorRequirement) -> bytes:
 
 
 def _encode_toleration(toleration: objects.Toleration) -> bytes:
+    """Encode a toleration; its seconds are a varint."""
     texts = (toleration.key, toleration.operator, toleration.value, toleration.effect)
     message = b"".join(
         _encode_text_field(number, text) for number, text in enumerate(texts, start=1)
@@ -146,7 +149,7 @@ def _encode_toleration(toleration: objects.Toleration) -> bytes:
 
 
 def _encode_map_field(number: int, entries: Mapping[str, bytes]) -> bytes:
-    """Return a map field: each entry is a message with the key in field 1 and the value in 2."""
+    """Encode a map: each entry is a message with the key in field 1 and the value in field 2."""
     return b"".join(
         _encode_field(number, _encode_field(1, key.encode()) + _encode_field(2, value))
         for key, value in entries.items()
@@ -174,7 +177,7 @@ def _encode_varint(value: int) -> bytes:
 
 
 def _iterate_message_fields(message: bytes) -> Iterator[tuple[int, int, int]]:
-    """Yield number, wire type and, for a varint, the value of each field."""
+    """Yield the number, the wire type and, for a varint, the value of each field."""
     at = 0
     while at < len(message):
         tag, at = _read_varint(message, at)

@@ -1,4 +1,4 @@
-"""The member clusters at one moment, as input of plugins and of the capacity estimate."""
+"""The member clusters at one moment, as the input of plugins and capacity estimates."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ _T = TypeVar("_T")
 
 @dataclasses.dataclass(frozen=True)
 class ControlPlaneSnapshot:
-    """All clusters, sorted by name, and a cache of answers that equal bindings share.
+    """All clusters, ordered by name, and a cache of results that equal bindings share.
 
     Attributes:
         clusters: the clusters that are not being deleted.
-        all_count: number of clusters, including those that are being deleted.
+        all_count: number of clusters, including clusters that are being deleted.
         bindings: other bindings, for plugins that depend on their clusters.
         estimated: the answers of estimators about the binding of the decision; None if estimators
             are not used.
@@ -33,10 +33,10 @@ class ControlPlaneSnapshot:
     _kept: dict[Hashable, Any] = dataclasses.field(default_factory=dict)
 
     def memoize(self, key: Hashable, compute: Callable[[], _T]) -> _T:
-        """Return the cached answer for the key; compute it on the first call.
+        """Return the cached result for the key; compute it on the first call.
 
-        Copies of a snapshot share the cache, also if their `bindings` or `estimated` differ, so the
-        answer must depend on `clusters` and `key` alone.
+        Copies of a snapshot share the cache even if their `bindings` or `estimated` differ, so the
+        result must depend only on `clusters` and `key`.
         """
         if key not in self._kept:
             self._kept[key] = compute()

@@ -1,4 +1,4 @@
-"""The known clusters and bindings, from the watches and from the writes of this process."""
+"""Store the clusters and bindings known from the watches and from writes of this process."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
 class ControlPlaneStore:
     """The newest known state of clusters and bindings.
 
-    The state of a binding is that of the watch or of the answer to a write of this process,
+    The state of a binding comes from the watch or from the answer to a write of this process,
     whichever is newer. While a decision is being written, snapshots contain its clusters. Therefore
     decisions can be ahead of the API server without contradicting each other.
 
     Attributes:
-        clusters: clusters by name.
-        bindings: bindings by key.
+        clusters: clusters keyed by name.
+        bindings: bindings keyed by `Binding.key`.
     """
 
     def __init__(self) -> None:
@@ -37,7 +37,7 @@ class ControlPlaneStore:
         self._leaving: frozenset[str] = frozenset()
 
     def put_cluster(self, cluster: objects.Cluster) -> None:
-        """Store a cluster that is new or has changed."""
+        """Store a new or changed cluster."""
         self.clusters[cluster.metadata.name] = cluster
         self._snapshot = None
 
@@ -53,7 +53,7 @@ class ControlPlaneStore:
         return self._leaving
 
     def put_binding_unless_older(self, binding: objects.Binding) -> None:
-        """Store a binding, unless a newer state of it is known."""
+        """Store a binding unless a newer state of it is known."""
         known = self.bindings.get(binding.key)
         if known is None or not _is_older_version(binding, known):
             self.replace_binding(binding)
@@ -77,19 +77,19 @@ class ControlPlaneStore:
             self._groups.get(gone.metadata.namespace, {}).pop(key, None)
 
     def get_binding_priority(self, key: str) -> int:
-        """Return the priority of a binding, 0 if it has none."""
+        """Return the priority of a binding, or 0 without a priority."""
         binding = self.bindings.get(key)
         said = binding.spec.schedule_priority if binding is not None else None
         return 0 if said is None else said.priority
 
     def assume_targets(self, key: str, targets: objects.Targets) -> None:
-        """Use these clusters of a binding in snapshots until they are written."""
+        """Use `targets` as the binding's clusters in snapshots until they are written."""
         self._deciding[key] = targets
 
     def end_assumption(self, key: str, written: objects.Binding | None) -> None:
-        """End the assumption after a write; `written` is the answer, or None without one.
+        """End the assumption after a write; `written` is the answer, or None without an answer.
 
-        An answer about an object that was deleted and created again under its name is ignored.
+        The answer is ignored if the object was deleted and created again under its name.
         """
         self._deciding.pop(key, None)
         if written is not None and self.get_current_binding(written) is not None:

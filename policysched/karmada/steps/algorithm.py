@@ -36,15 +36,15 @@ class DecisionObserver(Protocol):
     """Measures the progress of a decision; see `measurements.BindingMeasurements`."""
 
     def decision_began(self) -> None:
-        """Note the start of a decision."""
+        """Record the start of a decision."""
         ...
 
     def plugin_ended(self, plugin: str, point: str) -> None:
-        """Note that a plugin has answered at the extension point."""
+        """Record that a plugin has returned at the extension point."""
         ...
 
     def step_ended(self, step: str) -> None:
-        """Note the end of `Filter`, `Score`, `Select` or `AssignReplicas`."""
+        """Record the end of the step `Filter`, `Score`, `Select` or `AssignReplicas`."""
         ...
 
 
@@ -61,18 +61,17 @@ class _NullObserver:
 
 @dataclasses.dataclass(frozen=True)
 class BindingAlgorithm:
-    """Decides about bindings; keeps no state between them.
+    """Decides on bindings; keeps no state between two decisions.
 
     Attributes:
         plugins: the plugins, in the order of their calls.
         estimator: computes the available replicas of each cluster.
-        with_empty_clusters: whether the result contains selected clusters without replicas
+        with_empty_clusters: whether the result includes selected clusters without replicas
             (`--enable-empty-workload-propagation`).
         observer: receives the progress of decisions.
-        places_sets: whether workloads of several components are placed as a whole (the gate
-            MultiplePodTemplatesScheduling); the estimator must count sets then.
-        policies: the cluster policies in force, or None without any; they filter and score after
-            the plugins.
+        places_sets: whether workloads with several components are placed as a whole (the gate
+            MultiplePodTemplatesScheduling); if so, the estimator must count sets.
+        policies: the cluster policies in force, or None; they filter and score after the plugins.
     """
 
     plugins: Sequence[interface.ClusterPlugin]
@@ -83,7 +82,7 @@ class BindingAlgorithm:
     places_sets: bool = False
 
     def without_observer(self) -> BindingAlgorithm:
-        """Return an algorithm that decides the same and measures nothing."""
+        """Return an algorithm that makes the same decisions without measuring them."""
         return dataclasses.replace(self, observer=_NullObserver())
 
     @functools.cached_property
@@ -104,16 +103,16 @@ class BindingAlgorithm:
         *,
         afresh: bool,
     ) -> Result:
-        """Return the clusters of the binding, or the failure.
+        """Return the clusters of the binding with their replicas, or the failure.
 
         Args:
             request: the binding with the affinity term of this attempt.
             clusters: all clusters.
-            afresh: whether a reschedule was requested, which ignores the present places of
+            afresh: whether a reschedule was requested, which ignores the current placement of
                 replicas.
 
         Raises:
-            PluginFailure: a plugin raised, or did not answer for each cluster.
+            PluginFailure: a plugin raised, or did not return a value for each cluster.
         """
         self.observer.decision_began()
         waits = self.policies.find_metric_outage(request, clusters) if self.policies else None
@@ -142,14 +141,14 @@ class BindingAlgorithm:
         return tuple(objects.TargetCluster(name=n, replicas=r) for n, r in shares.items())
 
     def count_needed_replicas(self, spec: objects.BindingSpec) -> int:
-        """Return what the selected clusters must have room for: replicas, or one whole set."""
+        """Return the required capacity of the selected clusters: all replicas, or one set."""
         is_whole = self.places_sets and component_sets.is_placed_in_one_cluster(spec)
         return 1 if is_whole else spec.replicas
 
     def _find_refusal_reasons(
         self, request: interface.SchedulingRequest, clusters: snapshot.ControlPlaneSnapshot
     ) -> Sequence[str]:
-        """Return for each cluster the reason of the first filter that excludes it."""
+        """Return the reason of the first filter that excludes each cluster, or `PASSES`."""
         told: Sequence[str] = [interface.PASSES] * len(clusters.clusters)
         for plugin in self.filters:
             try:
@@ -166,7 +165,7 @@ class BindingAlgorithm:
         clusters: snapshot.ControlPlaneSnapshot,
         feasible: Sequence[int],
     ) -> list[candidates.CandidateCluster]:
-        """Return the clusters at the indices `feasible` with the values that selection compares."""
+        """Return the clusters at the indices `feasible` with the values used for selection."""
         scores = self._score_clusters(request, clusters)
         judged = self._score_by_policies(request, clusters, feasible)
         rooms = self.estimator(request.spec, clusters, feasible)
@@ -188,6 +187,7 @@ class BindingAlgorithm:
     def _score_clusters(
         self, request: interface.SchedulingRequest, clusters: snapshot.ControlPlaneSnapshot
     ) -> Sequence[int]:
+        """Return the sum of all plugins' scores for each cluster."""
         total = [0] * len(clusters.clusters)
         for plugin in self.scorers:
             try:

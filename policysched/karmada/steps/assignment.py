@@ -1,4 +1,4 @@
-"""Divide replicas among the selected clusters: AssignReplicas.
+"""Divide replicas among the selected clusters (Karmada's step AssignReplicas).
 
 Source: Karmada v1.18.2 `pkg/scheduler/core/common.go`, `assignment.go`, `division_algorithm.go`.
 Sums of replicas are int32, as in Karmada.
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from policysched.karmada.steps import candidates
 
 Shares: TypeAlias = dict[str, int]
-"""Replicas by name of the cluster, in the order in which they are written."""
+"""Replicas keyed by cluster, in the order in which they are written."""
 Assignment: TypeAlias = "Shares | errors.PlacementFailure"
 
 
@@ -54,7 +54,7 @@ def assign_replicas(
     *,
     afresh: bool,
 ) -> Assignment:
-    """Return the replicas of each cluster, or the failure.
+    """Return the replicas keyed by cluster, or the failure.
 
     A binding without replicas to divide gets all clusters, with 0 replicas each.
     """
@@ -75,7 +75,7 @@ def has_replicas_to_divide(spec: objects.BindingSpec) -> bool:
 
 
 def fills_clusters_by_tier(request: interface.SchedulingRequest) -> bool:
-    """Return whether to fill clusters tier by tier, starting with those of the affinity term."""
+    """Return whether to fill clusters tier by tier, starting with the affinity term's clusters."""
     if request.placement.cluster_affinity is not None or not request.affinity_name:
         return False
     term = request.affinity_term
@@ -83,7 +83,7 @@ def fills_clusters_by_tier(request: interface.SchedulingRequest) -> bool:
 
 
 def _divide_by_tiers(whole: ReplicaDivision) -> Assignment:
-    """Fill the clusters of the affinity term before those of its overflow affinities."""
+    """Fill the clusters of the affinity term before the clusters of its overflow affinities."""
     tiers: dict[int, list[candidates.CandidateCluster]] = {}
     for candidate in whole.clusters:
         tiers.setdefault(candidate.overflow_order, []).append(candidate)
@@ -103,6 +103,7 @@ def _divide_by_tiers(whole: ReplicaDivision) -> Assignment:
 
 
 def _divide_replicas(division: ReplicaDivision) -> Assignment:
+    """Divide by the strategy of the placement; omit clusters without replicas."""
     strategy = division.strategy
     if strategy is None or strategy.replica_scheduling_type == objects.DUPLICATED:
         shares: Assignment = {c.name: division.replicas for c in division.clusters}
@@ -132,13 +133,13 @@ def _describe_unsupported_strategy(strategy: objects.ReplicaScheduling) -> str:
 
 
 def _divide_by_static_weight(division: ReplicaDivision) -> Shares:
-    """Divide by the static weights; available and present replicas are ignored."""
+    """Divide by the static weights, regardless of available and current replicas."""
     votes = get_static_weights(division)
     return webster.divide_seats(division.replicas, votes, division.spec.resource.uid)
 
 
 def get_static_weights(division: ReplicaDivision) -> dict[str, int]:
-    """Return the static weights of clusters; 1 for all clusters if none has one."""
+    """Return the static weights of clusters; 1 for all clusters if no cluster has a weight."""
     preference = division.strategy.weight_preference if division.strategy else None
     rules = () if preference is None else preference.static_weight_list
     weights = {}
@@ -154,7 +155,7 @@ def get_static_weights(division: ReplicaDivision) -> dict[str, int]:
 
 
 def _divide_by_available_replicas(division: ReplicaDivision, *, aggregated: bool) -> Assignment:
-    """Divide by available replicas; unless `afresh`, move as few present replicas as possible."""
+    """Divide by available replicas; unless `afresh`, move as few current replicas as possible."""
     present = division.present_replicas
     placed = objects.wrap_int32(sum(present.values()))
     if division.afresh:
@@ -175,7 +176,7 @@ def _divide_by_available_replicas(division: ReplicaDivision, *, aggregated: bool
 
 
 def _divide_by_score(division: ReplicaDivision) -> Assignment:
-    """Divide by policy scores; unless `afresh`, move as few present replicas as possible."""
+    """Divide by policy scores; unless `afresh`, move as few current replicas as possible."""
     present, uid = division.present_replicas, division.spec.resource.uid
     missing = division.replicas - sum(present.values())
     if not division.afresh and missing <= 0:
@@ -205,7 +206,7 @@ def _prefix_division_failure(shares: Assignment, step: str) -> Assignment:
 def _divide_by_votes(
     division: ReplicaDivision, votes: Shares, replicas: int, present: Shares, *, aggregated: bool
 ) -> Assignment:
-    """Divide in proportion to votes, and add the shares to the present replicas."""
+    """Divide in proportion to votes, and add the shares to the current replicas."""
     votes = dict(sorted(votes.items(), key=lambda item: -item[1]))
     total = objects.wrap_int32(sum(votes.values()))
     if total < replicas:
@@ -221,7 +222,7 @@ def _divide_by_votes(
 
 
 def _choose_fewest_clusters(votes: Shares, replicas: int, preferred: set[str]) -> Shares:
-    """Return the fewest clusters with room for all replicas, those with present replicas first."""
+    """Return the fewest clusters with room for all replicas; try `preferred` clusters first."""
     ordered = sorted(votes, key=lambda name: name not in preferred)
     taken, room = Shares(), 0
     for name in ordered:
@@ -233,7 +234,7 @@ def _choose_fewest_clusters(votes: Shares, replicas: int, preferred: set[str]) -
 
 
 def _add_replica_shares(present: Shares, more: Shares) -> Shares:
-    """Return the sums; clusters without new replicas come last."""
+    """Return the sums of both shares; clusters without new replicas come last."""
     if not present or not more:
         return more or present
     added = {name: objects.wrap_int32(count + present.get(name, 0)) for name, count in more.items()}

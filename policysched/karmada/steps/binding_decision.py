@@ -1,4 +1,4 @@
-"""Decide about a binding: one attempt, or one for each term of `clusterAffinities` in turn.
+"""Decide on a binding with one attempt, or with one attempt per term of `clusterAffinities`.
 
 Source: Karmada v1.18.2 `pkg/scheduler/scheduler.go`
 (`scheduleResourceBindingWithClusterAffinities`).
@@ -25,8 +25,8 @@ class BindingDecision:
     """The decision about a binding.
 
     Attributes:
-        result: its clusters, or the failure.
-        observed_affinity: the term of the result; after a failure the previous one.
+        result: the clusters with their replicas, or the failure.
+        observed_affinity: name of the term of the result; after a failure, the previous name.
         failed_terms: the failures of the terms that were tried before, with their indices.
     """
 
@@ -56,7 +56,7 @@ def decide_binding(
         result = algorithm.attempt_placement(request, clusters, afresh=afresh)
         if not isinstance(result, errors.PlacementFailure):
             return BindingDecision(result, request.affinity_name, tuple(failed))
-        if result.is_held:  # it applies to all terms
+        if result.is_held:  # the hold applies to all terms
             return BindingDecision(result, former, tuple(failed))
         failed.append((number, result))
     return BindingDecision(failed[0][1], former, tuple(failed))
@@ -67,7 +67,7 @@ def list_placement_attempts(
     binding: objects.Binding,
     clusters: snapshot.ControlPlaneSnapshot,
 ) -> list[interface.SchedulingRequest] | errors.PlacementFailure:
-    """Return the requests to try until one succeeds, or why there are none."""
+    """Return the requests to try until a request succeeds, or the failure if there are none."""
     placement, former = binding.spec.placement, binding.status.scheduler_observing_affinity_name
     if placement is None:
         kind = "resourceBinding" if binding.metadata.namespace else "clusterResourceBinding"

@@ -1,4 +1,4 @@
-"""Clusters that passed all filters, with the values that selection compares."""
+"""Clusters that passed all filters, with the values used for selection."""
 
 from __future__ import annotations
 
@@ -16,11 +16,12 @@ class CandidateCluster:
     Attributes:
         cluster: the cluster.
         score: sum of the scores of all plugins and policies.
-        overflow_order: 0 for a cluster of the affinity term, n for one of its nth overflow
+        overflow_order: 0 for a cluster of the affinity term, n for a cluster of its nth overflow
             affinity.
-        room: replicas that still fit, in int32.
-        available: `room` plus the replicas of the binding that are already there.
-        votes: weight of the division of replicas instead of room; None unless defined.
+        room: number of additional replicas that fit, in int32.
+        available: `room` plus the binding's current replicas on the cluster.
+        votes: weight in the division of replicas, replacing `room`; None unless a policy divides by
+            score.
     """
 
     cluster: objects.Cluster

@@ -1,7 +1,7 @@
 """Compute available replicas from the status of clusters and the answers of estimators.
 
 Source: Karmada v1.18.2 `pkg/estimator/client/general.go` and `pkg/scheduler/core/util.go`
-(`calAvailableReplicas`). CPU counts in milli, all other resources in whole units, rounded up.
+(`calAvailableReplicas`). CPU is in millicores, all other resources in whole units, rounded up.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Room: TypeAlias = "Sequence[int]"
 
 MAX_INT32: Final = 2**31 - 1
 PODS_PER_NODE: Final = 110
-"""Karmada's assumption about the pods of a node of a resource model."""
+"""Number of pods that Karmada assumes for a node of a resource model."""
 
 _CPU, PODS = "cpu", "pods"
 _NATIVE = frozenset({_CPU, "memory", "ephemeral-storage"})
@@ -50,7 +50,7 @@ def count_available_replicas(
         spec: the spec of the binding.
         clusters: all clusters.
         feasible: indices of the feasible clusters; only their estimators are used.
-        with_models: whether to use the resource models of clusters that have some (the gate
+        with_models: whether to use the resource models of clusters, if they have any (the gate
             CustomizedClusterResourceModeling).
 
     Raises:
@@ -79,7 +79,7 @@ def limit_by_estimators(
     *,
     counts_sets: bool = False,
 ) -> Room:
-    """Return the rooms that clusters report, limited by their estimators.
+    """Return the available replicas `rooms`, limited by the estimators of the clusters.
 
     Raises:
         EstimatesMissing: estimators must be asked first.
@@ -97,6 +97,7 @@ def _count_cluster_replicas(
     *,
     with_models: bool,
 ) -> int:
+    """Return the available replicas from the status of one cluster."""
     summary = cluster.status.resource_summary
     if summary is None:
         return 0
@@ -113,7 +114,7 @@ def _count_cluster_replicas(
 
 
 def compute_available_amount(summary: objects.ResourceSummary, resource: str) -> Fraction | None:
-    """Return allocatable minus allocated and allocating; None if it is not allocatable."""
+    """Return the allocatable minus the allocated and allocating amounts; None without the first."""
     if resource not in summary.allocatable:
         return None
     taken = (summary.allocated, summary.allocating)
@@ -126,6 +127,7 @@ def compute_available_amount(summary: objects.ResourceSummary, resource: str) ->
 def _count_replicas_by_summary(
     summary: objects.ResourceSummary, request: objects.ResourceList
 ) -> int:
+    """Return the replicas that fit in the cluster's free resources."""
     room = int64.MAX
     for resource, asked in request.items():
         if quantity.parse_whole_units(asked) <= 0:
@@ -143,7 +145,7 @@ def _count_replicas_by_models(
     summary: objects.ResourceSummary,
     request: objects.ResourceList,
 ) -> int | None:
-    """Return how many replicas fit on nodes of minimum size; None without usable models."""
+    """Return the replicas that fit on nodes of minimum size, or None without usable models."""
     nodes = count_nodes_by_size(models, summary)
     if nodes is None:
         return None
@@ -172,6 +174,7 @@ def count_nodes_by_size(
 def _count_replicas_on_node(
     size: Mapping[str, wire.Quantity], request: objects.ResourceList
 ) -> int:
+    """Return the replicas that fit on a node of the given size."""
     room = PODS_PER_NODE
     for resource, asked in request.items():
         wanted = convert_resource_amount(resource, asked)
@@ -192,7 +195,7 @@ def is_simulated_node_resource(resource: str) -> bool:
 
 
 def convert_resource_amount(resource: str, amount: wire.Quantity) -> int:
-    """Return an amount of a resource: CPU in milli, others in whole units, rounded up."""
+    """Convert an amount: CPU to millicores, other resources to whole units, rounded up."""
     return (
         quantity.parse_milli_units(amount)
         if resource == _CPU

@@ -1,7 +1,7 @@
-"""Available whole sets of the components of a workload: MultiplePodTemplatesScheduling.
+"""Count the whole sets of a workload's components that fit (MultiplePodTemplatesScheduling).
 
-A workload of several components, such as a job manager with its workers, is placed in one cluster
-as a whole, or in none.
+A workload with several components, such as a job manager and its workers, is placed as a whole in
+one cluster, or not at all.
 
 Source: Karmada v1.18.2 `pkg/scheduler/core/estimation.go`, `pkg/estimator/client/general.go`
 (`maxAvailableComponentSets`), `pkg/estimator/scheduling_simulator_components.go`.
@@ -46,7 +46,7 @@ def count_available_sets(
     *,
     with_models: bool = True,
 ) -> capacity.Room:
-    """Return how many sets of components, or else replicas, each cluster has room for.
+    """Return the number of component sets, or replicas without components, that fit per cluster.
 
     Raises:
         EstimatesMissing: estimators must be asked first.
@@ -66,6 +66,7 @@ def _count_cluster_sets(
     components: Sequence[objects.Component],
     with_models: bool,  # noqa: FBT001 - as its caller has it
 ) -> int:
+    """Return the component sets that fit by the status of one cluster."""
     summary = cluster.status.resource_summary
     if summary is None:
         return 0
@@ -103,9 +104,9 @@ def _sum_set_requests(components: Sequence[objects.Component]) -> dict[str, int]
 
 
 def _convert_to_written_unit(written: wire.Quantity, amount: Fraction) -> int:
-    """Return an amount in milli, or in whole units if its text has a binary suffix.
+    """Return an amount in thousandths, or in whole units if `written` has a binary suffix.
 
-    As in Karmada, the compared units differ if only one side has such a suffix.
+    As in Karmada, the compared units differ if only one side has a binary suffix.
     """
     return math.ceil(amount * (1 if str(written).endswith("i") else 1000))
 
@@ -120,7 +121,7 @@ class _ModelNode:
         }
 
     def take_fitting_replicas(self, wanted: dict[str, int], replicas: int) -> int:
-        """Take as many replicas as fit; return their number."""
+        """Reserve resources for as many replicas as fit, up to `replicas`; return their number."""
         taken = min(
             (max(0, self.left.get(name, 0)) // amount for name, amount in wanted.items()),
             default=replicas,
@@ -137,7 +138,7 @@ def _count_sets_on_nodes(
     components: Sequence[objects.Component],
     limit: int,
 ) -> int:
-    """Return how many sets fit if each replica is placed on the first node that fits."""
+    """Return the number of sets that fit if each replica is placed on the first fitting node."""
     standing = [_ModelNode(size) for size, count in nodes for _ in range(count)]
     asked = [(_convert_component_requests(each), each.replicas) for each in components]
     for number in range(limit):
@@ -153,6 +154,7 @@ def _count_sets_on_nodes(
 
 
 def _convert_component_requests(component: objects.Component) -> dict[str, int]:
+    """Return the requests of a replica that simulated nodes consider."""
     requirements = component.replica_requirements
     request = {} if requirements is None else requirements.resource_request
     amounts = {

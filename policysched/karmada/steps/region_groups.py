@@ -1,4 +1,4 @@
-"""Select regions: few, of high score, and with enough clusters.
+"""Select a few regions with high scores and enough clusters.
 
 Source: Karmada v1.18.2 `pkg/scheduler/core/spreadconstraint/group_clusters.go` (scores) and
 `select_groups.go` (combinations of regions).
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from policysched.karmada.steps import candidates
 
 _UNIT: Final = 1000
-"""Factor of available replicas, or of fitting clusters. They outweigh the mean score of clusters,
-which is at most 100 with Karmada's plugins alone."""
+"""Factor of available replicas or fitting clusters in the score of a region. They outweigh the mean
+score of clusters, which is at most 100 with Karmada's own plugins."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ def group_by_region(
 
 
 def find_spread_constraint(placement: objects.Placement, field: str) -> objects.SpreadConstraint:
-    """Return the last constraint on the field, else one that requires 0 groups."""
+    """Return the last constraint on the field, or else a constraint that requires 0 groups."""
     for found in reversed(placement.spread_constraints):
         if found.spread_by_field == field:
             return found
@@ -65,12 +65,13 @@ def _score_region(
     spec: objects.BindingSpec,
     placement: objects.Placement,
 ) -> int:
+    """Return the score of a region: its capacity, then the mean score of clusters."""
     if placement.scheduling_type == objects.DUPLICATED:
         fitting = [m.score for m in members if m.available >= spec.replicas]
         return len(fitting) * _UNIT + sum(fitting) // len(fitting) if fitting else 0
     min_regions = find_spread_constraint(placement, "region").min_groups
     min_clusters = max(find_spread_constraint(placement, "cluster").min_groups, min_regions)
-    # Karmada divides by zero here, with the result 0; a webhook of policies rejects 0.
+    # Karmada divides by zero here, with the result 0; Karmada's webhook rejects 0.
     wanted = math.ceil(spec.replicas / min_regions) if min_regions else 0
     room = score = count = 0
     for member in members:
@@ -85,7 +86,7 @@ def _score_region(
 def choose_regions(
     regions: Sequence[CandidateRegion], fewest: int, most: int, clusters: int
 ) -> list[CandidateRegion]:
-    """Return the best combination of regions, best region first; empty if there is none.
+    """Return the best combination of regions, best region first, or an empty list.
 
     Args:
         regions: the available regions.
@@ -103,7 +104,7 @@ def choose_regions(
     paths.sort(key=lambda p: (-sum(r.weight for r in p), -sum(len(r.members) for r in p)))
     best = paths[0]
     for path in paths[1:]:
-        # Fewer regions are better if they are the first ones of the best combination.
+        # Fewer regions are better if they are the first regions of the best combination.
         if len(path) < len(best) and all(a is b for a, b in zip(path, best, strict=False)):
             best = path
     return best

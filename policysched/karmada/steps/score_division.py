@@ -1,9 +1,9 @@
 """Divide replicas by the score of a cluster policy: `replicas Divided Weighted by score`.
 
-Karmada has no such division. It works as Karmada's division by available replicas, with other
-weights: present replicas move as little as possible, and no cluster gets more replicas than it has
-room for. A score is a preference: a cluster without points gets replicas only if the others are
-full.
+Karmada does not have this division. It works like Karmada's division by available replicas, with
+different weights: current replicas move as little as possible, and no cluster gets more replicas
+than fit. A score is a preference: a cluster without points gets replicas only if the other clusters
+are full.
 """
 
 from __future__ import annotations
@@ -21,8 +21,9 @@ def divide_seats_within_capacity(
 ) -> dict[str, int]:
     """Return seats in proportion to votes, limited by the room of each name.
 
-    Seats beyond the room of a name are divided among the others in the same way. Seats for which no
-    name with votes has room are divided by the remaining room. There must be room for all seats.
+    Seats beyond the room of a name are divided among the other names in the same way. If no name
+    with votes has room left, the remaining seats are divided in proportion to the remaining room.
+    There must be room for all seats.
     """
     given = dict.fromkeys(sorted(votes), 0)
     open_votes = {name: count for name, count in votes.items() if count > 0 and rooms[name] > 0}

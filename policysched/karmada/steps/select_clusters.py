@@ -1,7 +1,7 @@
-"""Select the clusters of a binding among those that passed the filters: SelectClusters.
+"""Select clusters for a binding from the feasible clusters (Karmada's step SelectClusters).
 
 Source: Karmada v1.18.2 `pkg/scheduler/core/spreadconstraint/select_clusters*.go`. Only spread
-constraints on clusters and regions select; those on zones and providers only filter.
+constraints on clusters and regions select; constraints on zones and providers only filter.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def select_clusters_for_binding(
 ) -> Selection:
     """Return the clusters among which to divide the binding, best first, or the failure.
 
-    `needed` is the number of available replicas that they must have together; see
+    `needed` is the number of available replicas required in all selected clusters together; see
     `BindingAlgorithm.count_needed_replicas`.
     """
     ranked = sorted(found, key=lambda candidate: candidate.sort_key)
@@ -42,7 +42,7 @@ def select_clusters_for_binding(
 
 
 def ignores_spread_constraints(strategy: objects.ReplicaScheduling | None) -> bool:
-    """Return whether replicas are divided by static weights."""
+    """Return whether replicas are divided by static weights, which ignores spread constraints."""
     if strategy is None or strategy.replica_scheduling_type != objects.DIVIDED:
         return False
     if strategy.replica_division_preference != objects.WEIGHTED:
@@ -54,6 +54,7 @@ def ignores_spread_constraints(strategy: objects.ReplicaScheduling | None) -> bo
 def _select_by_cluster(
     ranked: Sequence[candidates.CandidateCluster], placement: objects.Placement, needed: int
 ) -> Selection:
+    """Select the best clusters by the spread constraint on clusters."""
     constraint = region_groups.find_spread_constraint(placement, "cluster")
     if len(ranked) < constraint.min_groups:
         return errors.PlacementFailure(
@@ -71,9 +72,9 @@ def _select_by_cluster(
 def _exchange_for_roomier_clusters(
     ranked: Sequence[candidates.CandidateCluster], count: int, needed: int
 ) -> Sequence[candidates.CandidateCluster]:
-    """Return the best `count` clusters, the worst exchanged for roomier ones until all fits.
+    """Return the best `count` clusters, replacing the worst by roomier clusters as needed.
 
-    Return nothing if the available replicas do not suffice even then.
+    Return an empty sequence if the available replicas still do not suffice.
     """
     chosen, rest = list(ranked[:count]), list(ranked[count:])
     for place in reversed(range(count)):
@@ -90,6 +91,7 @@ def _select_by_region(
     spec: objects.BindingSpec,
     placement: objects.Placement,
 ) -> Selection:
+    """Select regions, then the best cluster of each, then other clusters of them."""
     wanted = region_groups.find_spread_constraint(placement, "region")
     clusters = region_groups.find_spread_constraint(placement, "cluster")
     regions = region_groups.group_by_region(ranked, spec, placement)

@@ -1,9 +1,9 @@
-"""Divide seats in proportion to votes by the method of Webster (Sainte-Laguë).
+"""Divide seats in proportion to votes by Webster's method (Sainte-Laguë).
 
-Source: Karmada v1.18.2 `pkg/util/helper/webstermethod.go`. Each seat is given to the party with the
-greatest votes / (2 * seats + 1) in float64; among equals to the party with fewer seats, then by
-name. The uid of the resource determines the order of names, so that ties do not always favour the
-same cluster.
+Source: Karmada v1.18.2 `pkg/util/helper/webstermethod.go`. Each seat goes to the party with the
+greatest votes / (2 * seats + 1) in float64. A tie goes to the party with fewer seats; the order of
+names resolves other ties. The uid of the resource determines whether names are in ascending or
+descending order, so that ties do not always favour the same cluster.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ _FNV_OFFSET, _FNV_PRIME = 0x811C9DC5, 0x01000193
 
 
 def divide_seats(seats: int, votes: Mapping[str, int], uid: str) -> dict[str, int]:
-    """Return the seats of each party, by name in ascending order.
+    """Return the seats of each party, ordered by name.
 
     Args:
-        seats: number of seats; none are given if it is negative.
-        votes: votes of each party; not all of them 0.
+        seats: number of seats to divide; a negative number counts as 0.
+        votes: votes of each party; at least one must not be 0.
         uid: uid of the resource; its hash determines which name wins a tie.
     """
     given = _compute_sure_seats(seats, votes)
@@ -42,12 +42,12 @@ def divide_seats(seats: int, votes: Mapping[str, int], uid: str) -> dict[str, in
 
 
 def _compute_sure_seats(seats: int, votes: Mapping[str, int]) -> dict[str, int]:
-    """Return seats that each party is certain to get, so that the heap assigns only the rest.
+    """Return the seats that each party certainly gets, so that the heap assigns only the rest.
 
-    Seat number s + 1 of a party has the priority votes / (2 * s + 1), and is given before all seats
-    of lower priority. At most sum(votes) / (2 * t) + parties / 2 seats have a priority greater than
-    t. With the t below these are at most `seats`, so all of them are given; one seat fewer for each
-    party compensates for rounding.
+    Seat number s + 1 of a party has the priority votes / (2 * s + 1), and is assigned before all
+    seats with a lower priority. At most sum(votes) / (2 * t) + parties / 2 seats have a priority
+    greater than t. With the t below, these are at most `seats`, so all of them are assigned; one
+    seat fewer for each party compensates for rounding.
     """
     slack = 2 * seats - len(votes)
     total = sum(votes.values())
