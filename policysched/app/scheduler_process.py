@@ -58,7 +58,7 @@ _log = logging.getLogger("policysched")
 RunOptions = run_options.RunOptions
 
 _OTHER_CONNECTIONS = 32
-"""Number of connections for watches, events and status, in addition to those for bindings."""
+"""Number of connections for watches, events and status, besides the connections for bindings."""
 
 
 class SchedulerProcess:
@@ -234,7 +234,7 @@ class SchedulerProcess:
         )
 
     async def _run_parts(self, joined: context.ProcessContext) -> None:
-        """Add the components, and run them and the terms until stopped."""
+        """Add the components; run them, and schedule during terms, until stopped."""
         _add_parts(joined)
         leading = lifecycle.make_leadership_runner(
             joined.election, joined.elector, joined.scheduler, joined.reflectors.pods.relist

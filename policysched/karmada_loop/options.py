@@ -45,7 +45,7 @@ class EstimatorOptions:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class KarmadaSchedulerOptions:
-    """Options of the command line; the defaults are those of karmada-scheduler v1.18.2.
+    """The command-line options; the defaults match karmada-scheduler v1.18.2.
 
     Attributes:
         kubeconfig: a path, or None for the default locations.

@@ -185,7 +185,7 @@ def from_response(status_code: int, body: bytes, retry_after: str | None) -> Api
     """Return the exception for an HTTP answer whose status is not 2xx.
 
     Args:
-        status_code: the HTTP status.
+        status_code: a status other than 2xx.
         body: a Status in JSON; any other content, such as a proxy's page, is shortened and quoted.
         retry_after: the `Retry-After` header, used only if it is a number of seconds.
     """

@@ -1,6 +1,6 @@
 """Create the leader elector from the validated `leaderElection` configuration.
 
-Names, defaults and limits are those of kube-scheduler (`component-base/config`,
+Names, defaults and limits match kube-scheduler's (`component-base/config`,
 LeaderElectionConfiguration; `tools/leaderelection`, NewLeaderElector), with two exceptions: the
 lease has its own name, and leader election is off by default.
 """

@@ -16,7 +16,7 @@ Every pod is in exactly one place. Differences from kube-scheduler 1.36
 
 - The flush of old unschedulable pods does not affect pods in flight.
 - A pod whose PreEnqueue plugin raises an exception is retried after backoff.
-- A nomination takes effect when it is made, even if the API server does not show it yet.
+- A nomination takes effect immediately, even before the API server shows it.
 """
 
 from __future__ import annotations

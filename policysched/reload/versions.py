@@ -110,9 +110,8 @@ class VersionChecker:
     def is_requested_by_rollback(self, offer: OfferedVersion) -> bool:
         """Return whether an operator has rolled back to this version.
 
-        The hash of the texts alone is sufficient, because params are not stored: if they have
-            changed,
-        a rollback to the same texts results in another version.
+        The hash of the texts alone is sufficient, because params are not stored. If they have
+        changed, a rollback to the same texts results in another version.
         """
         names = (
             self.compute_hash(offer.texts),

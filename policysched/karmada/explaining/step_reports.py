@@ -23,7 +23,7 @@ Divider: TypeAlias = Literal["none", "duplicated", "staticWeights", "room", "few
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class ClusterSelectionReport:
-    """How clusters were selected among those that passed the filters.
+    """How clusters were selected from the clusters that passed the filters.
 
     Attributes:
         by: the field of the spread constraint; `all` if every cluster was selected.

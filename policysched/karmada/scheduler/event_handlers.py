@@ -98,7 +98,7 @@ class BindingEventHandlers:
             self._on_change()
 
     def process_oldest_cluster_change(self) -> bool:
-        """Queue the bindings that the oldest cluster change concerns; False without a change."""
+        """Queue the bindings affected by the oldest cluster change; return whether one existed."""
         if not self._changed:
             return False
         states = self._changed.popleft()

@@ -138,7 +138,7 @@ class KubeconfigSource:
     """The credentials of a kubeconfig's user."""
 
     def __init__(self, loader: KubeconfigLoader, where: str) -> None:
-        """Use `loader`, which has already loaded once; `where` starts error messages."""
+        """Use `loader`, which must have loaded a credential; `where` prefixes error messages."""
         self._loader = loader
         self._where = where
         self._certificate = b""

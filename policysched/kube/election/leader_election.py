@@ -1,11 +1,11 @@
 """Leader election with a Lease: at most one of several processes leads at any time.
 
 `LeaderCandidate` is the state and the rules of one process, without I/O; `LeaseElector` calls the
-API server and waits. The rules are those of client-go (`tools/leaderelection/leaderelection.go`):
+API server and waits. The rules follow client-go (`tools/leaderelection/leaderelection.go`):
 
-- A candidate takes the lease if it has no holder, or if it has not changed for its lease duration,
-  measured by the candidate's own clock from when it saw the last change. The times in the lease are
-    only for people.
+- A candidate acquires the lease if it has no holder, or if it has not changed for its lease
+  duration, measured by the candidate's own clock from when it saw the last change. The times in
+  the lease are only for people.
 - The leader renews the lease every `retry_period`, and stops leading if no renewal has succeeded
   for `renew_deadline`. The deadline is shorter than the lease duration, which leaves time for
   clocks that run at different speeds.
@@ -49,7 +49,7 @@ class LeaseTimings:
     """Durations of leader election; the defaults are kube-scheduler's.
 
     Attributes:
-        lease_duration_seconds: after this time without a change, another process may take the
+        lease_duration_seconds: after this time without a change, another process may acquire the
             lease.
         renew_deadline_seconds: after this time without a renewal, the leader stops writing.
         retry_period_seconds: interval between renewals, and between attempts by other candidates.
@@ -151,8 +151,7 @@ class LeaderCandidate:
     def compute_overdue_seconds(self) -> float:
         """Return the seconds since the lease expired while this process still claims it.
 
-        `LeaderElector.Check` of client-go; a value above a moment means that the renewal task
-        hangs.
+        As in client-go's `LeaderElector.Check`; more than a few seconds mean that renewals hang.
         """
         if self._renewed_at_seconds is None:
             return 0.0

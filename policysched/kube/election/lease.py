@@ -25,7 +25,7 @@ class LeaderElectionRecord:
 
     Attributes:
         holder: identity of the leader, or "" for none.
-        duration_seconds: time after a change in which other candidates must not take the lease.
+        duration_seconds: time after a change in which other candidates must not acquire the lease.
         acquired_at, renewed_at: times of the leader's wall clock, only for people.
         transitions: number of changes of the holder.
     """
@@ -66,8 +66,7 @@ class LeaseStore:
     ) -> None:
         """Use `api`, whose write fence must not depend on this lease.
 
-        Each call takes at most `timeout_seconds` and is not repeated, because the elector repeats
-        it.
+        Each call ends within `timeout_seconds` and is not repeated here: the elector repeats it.
         """
         self._api = api
         self._meta = {"namespace": namespace, "name": name}

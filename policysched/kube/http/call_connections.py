@@ -61,7 +61,7 @@ class CallConnections:
 
         Args:
             connection: the settings of the server; the proxy is ignored.
-            limit: maximum number of connections; further calls wait for a free one.
+            limit: maximum number of connections; additional calls wait for a free connection.
             unacknowledged_seconds: how long sent bytes may stay unacknowledged, or None for the
                 limit of `sockets`.
         """

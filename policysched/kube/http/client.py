@@ -106,8 +106,8 @@ class ApiClient:
             connection: settings of the server, the credentials and the proxy.
             rng: randomises the pauses between attempts.
             sleep: waits for a number of seconds.
-            max_connections: maximum number of connections; further calls wait for a free one. Each
-                watch holds one.
+            max_connections: maximum number of connections; additional calls wait for a free
+                connection. Each watch uses one connection.
             limit: each attempt and each stream waits for a token.
             fence: determines whether this process may write now, and how long a write may take.
         """

@@ -5,7 +5,7 @@ it; no check with the API server is needed.
 
     renewed                          +renewDeadline            +leaseDuration
     ├─ writes begin ─────────────────┤                         │
-    │                                ├─ writes still end ──┤   ├─ another one may be elected
+    │                                ├─ writes still end ──┤   ├─ another process may lead
 
 Times are measured from before the renewal was sent, so the permission ends early rather than late.
 A write that begins too late is not sent. A write that begins in time has a time limit in the
@@ -24,7 +24,7 @@ class WriteFence:
     """The deadline of writes; closed until the lease is acquired or renewed.
 
     Attributes:
-        last_writes_seconds: how long a write may continue after the deadline for beginning one.
+        last_writes_seconds: how long a write may continue after the deadline for its beginning.
     """
 
     def __init__(self, clock: clocks.Clock, last_writes_seconds: float) -> None:

@@ -18,7 +18,7 @@ from policysched.kube.reading import resources
 _log = logging.getLogger("policysched")
 
 EVERYBODY = "every decision"
-"""Named as the reader of a resource that is needed even if all plugins are disabled."""
+"""Reader of a resource that is required even if all plugins are disabled."""
 FIRST_SECONDS = 5.0
 """Delay before the log first names the missing resources."""
 AGAIN_SECONDS = 30.0
