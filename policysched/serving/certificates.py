@@ -118,7 +118,10 @@ class CertificateReloader:
         return self._context
 
     def trust_client_authority(self, authority: str) -> None:
-        """Accept only client certificates signed by `authority` (PEM; "" for none) from now on."""
+        """Accept client certificates signed by `authority` (PEM; "" for none) from now on.
+
+        If `authority` is unusable, log a warning and keep the previous authority.
+        """
         if authority == self._authority:
             return
         try:

@@ -1,4 +1,4 @@
-"""The result type of scoring with cluster policies."""
+"""The scores that cluster policies give to clusters, and the weights for dividing replicas."""
 
 from __future__ import annotations
 

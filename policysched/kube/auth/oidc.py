@@ -39,7 +39,9 @@ class _TokenResponse(msgspec.Struct):
 
 
 async def renew_id_token_if_due(config: MutableMapping[str, str], now: datetime.datetime) -> None:
-    """Store a new `id-token` and `refresh-token` in `config` unless its ID token is still valid.
+    """Store new tokens in `config` unless its `id-token` is valid for another EXPIRY_MARGIN.
+
+    The provider always returns an `id-token`, and sometimes a new `refresh-token`.
 
     Args:
         config: `auth-provider.config` of a kubeconfig's user.

@@ -5,7 +5,7 @@ not use (above all managedFields). Only if that fails is each object decoded sep
 
     null in place of a list or string     means absent, as in Go (nodes report `"names": null`)
     an object that does not fit its type  is logged and skipped
-    no JSON at all                        is an UndecodableAnswerError: the stream is unusable
+    text that is not JSON                 is an UndecodableAnswerError: the stream is unusable
 """
 
 from __future__ import annotations
