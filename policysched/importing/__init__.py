@@ -7,7 +7,8 @@ Each kind of source has its own package or module:
     tas_policy       TASPolicy of Intel's Telemetry Aware Scheduling
     workloads        affinity, tolerations and spread of pods and their owners
 
-Each reads fields through `reading.fields.StrictFields`, which reports unread fields, so that no
-field is lost silently, and adds to one `result.import_draft.ImportDraft`. `importer` converts the
-sources that `source_detection` finds in a text, and keeps only statements that the checker accepts.
+Each of them reads fields through `reading.fields.StrictFields`, which reports unread fields so that
+no field is lost silently, and adds to one `result.import_draft.ImportDraft`. `importer` converts
+the sources that `source_detection` finds in a text, and keeps only statements that the checker
+accepts.
 """

@@ -22,8 +22,8 @@ class ImportResult:
     """The result of an import.
 
     Attributes:
-        policy: a policy text in canonical form, which the checker accepts.
-        text: the same with configuration and options as comments at its end.
+        policy: the policy text in canonical form, accepted by the checker.
+        text: `policy`, with the configuration and the options as comments at the end.
         config: a configuration file, None if the defaults suffice.
         run_options: options of `policysched run`, with their values.
         findings: the parts that the result does not express, and other remarks.
@@ -37,7 +37,7 @@ class ImportResult:
 
     @property
     def warning_count(self) -> int:
-        """Number of findings by which a decision may differ."""
+        """The number of findings that can change a decision."""
         return sum(each.severity is findings.FindingSeverity.WARNING for each in self.findings)
 
 
@@ -46,12 +46,12 @@ def convert_sources(
     report: findings.FindingCollector,
     title: str,
 ) -> ImportResult:
-    """Return the policy and configuration for the sources.
+    """Return the policy and the configuration that the sources describe.
 
     Args:
         sources: see `source_detection.detect_sources`.
         report: the findings made while the sources were detected.
-        title: name of the sources in the first line of the policy.
+        title: the name of the sources, for the first line of the policy.
 
     Raises:
         InputError: there is nothing to import.
@@ -74,7 +74,7 @@ def convert_sources(
 def _map_policy_files_to_schedulers(
     sources: Sequence[source_detection.DetectedSource],
 ) -> dict[str, str]:
-    """Return the schedulerName of each legacy Policy that a command line names, by file."""
+    """Return the schedulerName of each legacy Policy that a command line names, keyed by file."""
     found = {}
     for each in sources:
         if each.kind == source_detection.COMMAND:
@@ -91,7 +91,7 @@ def _add_source(
     named: dict[str, str],
     made: import_draft.ImportDraft,
 ) -> findings.MalformedFieldError | None:
-    """Add the content of a source; return the error of a manifest that is left out."""
+    """Add the content of a source; leave out a malformed manifest and return its error."""
     if each.kind == source_detection.COMMAND:
         _add_command_line(each, sources, made)
         return None
@@ -128,6 +128,7 @@ def _add_command_line(
     sources: Sequence[source_detection.DetectedSource],
     made: import_draft.ImportDraft,
 ) -> None:
+    """Import a command line; report the files that it names if no file is imported."""
     found = flags.parse_command_line_flags(each.value)
     files = command_line.list_referenced_files(found)
     named = [*files.configs, *files.config_maps]
@@ -150,6 +151,7 @@ def _get_base_name(path: str) -> str:
 def _render_import_result(
     made: import_draft.ImportDraft, title: str, at: findings.ValueLocation
 ) -> ImportResult:
+    """Render the accepted parts of the draft and list the findings in the header."""
     items = acceptance.keep_accepted_items(made.list_policy_items(at), made.report)
     found = made.report.findings
     header = [f"Imported by policysched from {title}."]
@@ -165,7 +167,7 @@ def _render_import_result(
 
 
 def _format_policy_footer(config: str | None, run_options: dict[str, str]) -> list[str]:
-    """Return the lines for the configuration and the options, which a policy cannot contain."""
+    """Return the configuration and the options, which a policy cannot contain, as comment lines."""
     lines: list[str] = []
     if config is not None:
         lines += [f"{CONFIG_NAME}, which `--out DIR` writes:", "", *config.splitlines()]

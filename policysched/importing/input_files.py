@@ -15,10 +15,10 @@ _FILES = ("config", "policy-config-file")
 
 
 def read_file_or_stdin(path: str) -> tuple[str, str]:
-    """Return the text of a file, `-` for standard input, and its name for messages.
+    """Return the text of a file and its name for messages; `-` is standard input.
 
     Raises:
-        InputError: it cannot be read, or is not UTF-8.
+        InputError: the file cannot be read, or is not UTF-8.
         UsageError: the path is empty.
     """
     if not path:
@@ -38,11 +38,11 @@ def read_command_line_sources(
 ) -> list[source_detection.DetectedSource]:
     """Return a command line and the contents of the files that it names.
 
-    Only a command line that the user types can name files of this machine: files that a manifest
-    names are not opened.
+    Only a command line that the user types can name local files; files that a manifest names are
+    not opened.
 
     Raises:
-        InputError: such a file cannot be read, or has the wrong content.
+        InputError: a named file cannot be read, or has the wrong content.
     """
     command = source_detection.make_command_source(words, "command line")
     found = [command]

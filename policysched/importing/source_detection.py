@@ -25,7 +25,7 @@ _BLOCK = re.compile(r"[|>][0-9+-]*\s*(?:#.*)?$")
 
 
 _Word: TypeAlias = tuple[str, findings.ValueLocation]
-"""A word of a command line, and its location."""
+"""A word of a command line and its location."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ class DetectedSource:
 
     Attributes:
         kind: one of `KINDS`.
-        value: the object; for a command line its words.
+        value: the object, or the words of a command line.
         key: the key of the ConfigMap that contains it; a command line may refer to it by this key.
             "" outside ConfigMaps.
     """
@@ -51,8 +51,8 @@ def detect_sources(
     """Return the sources in a text.
 
     Raises:
-        InputError: it is not YAML or JSON, a document is not an object, or a field has the wrong
-            type.
+        InputError: the text is not YAML or JSON, a document is not an object, or a field has the
+            wrong type.
     """
     if forced == COMMAND and not _is_manifest(text):
         return [make_command_source(_split_command_line(text, where), where)]
@@ -110,6 +110,7 @@ class _SourceFinder:
     def _find_in_object(
         self, value: Mapping[str, plain_yaml.Value], place: findings.ValueLocation, key: str
     ) -> Iterator[DetectedSource]:
+        """Yield the source in an object; note an object that cannot be imported."""
         kind = _detect_source_kind(value, self.forced)
         if kind is not None:
             words = _find_scheduler_command(value, place) if kind == WORKLOAD else []
@@ -125,6 +126,7 @@ class _SourceFinder:
     def _find_in_config_map(
         self, value: Mapping[str, plain_yaml.Value], place: findings.ValueLocation
     ) -> Iterator[DetectedSource]:
+        """Yield the sources in all keys of a ConfigMap; note `binaryData`."""
         if value.get("binaryData"):
             at = place.locate_child("binaryData")
             self.report.note(
@@ -156,13 +158,13 @@ class _SourceFinder:
             yield from self.find_sources(document.value, inner, key)
 
     def _count_lines_before_scalar(self, line: int) -> int:
-        """Return the number of lines before the text of a scalar that begins on a line."""
+        """Return the number of lines before the content of a scalar that begins on `line`."""
         begins = self.text.splitlines()[line - 1] if line <= self.text.count("\n") + 1 else ""
         return line if _BLOCK.search(begins) else line - 1
 
 
 def _detect_source_kind(value: Mapping[str, plain_yaml.Value], forced: str | None) -> str | None:
-    """Return the kind of source of an object, None if it is not a source."""
+    """Return the kind of source that an object is, or None if it cannot be imported."""
     kind, api_version = value.get("kind"), str(value.get("apiVersion") or "")
     if not isinstance(kind, str | None):
         return None
@@ -182,7 +184,7 @@ def _detect_source_kind(value: Mapping[str, plain_yaml.Value], forced: str | Non
 def _find_scheduler_command(
     value: Mapping[str, plain_yaml.Value], place: findings.ValueLocation
 ) -> list[_Word]:
-    """Return the command line of the container that runs kube-scheduler, [] if there is none.
+    """Return the command line of the container that runs kube-scheduler, or [] if there is none.
 
     Raises:
         InputError: a word is not text.

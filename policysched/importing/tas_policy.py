@@ -69,7 +69,7 @@ def import_tas_policy(given: fields.StrictFields, made: import_draft.ImportDraft
 
 
 def _make_pod_scope(namespace: str, name: str) -> syntax.Scope:
-    """Return a scope of the pods that the label of TAS assigns to the policy."""
+    """Return the scope of the pods that TAS assigns to the policy by label."""
     where = policy_text.make_label_requirement(_LABEL, "=", (name,))
     names = syntax.NamespaceScope(policy_text.SPAN, (policy_text.make_word(namespace),), None)
     return syntax.Scope(policy_text.SPAN, "pods", names, where)
@@ -81,6 +81,7 @@ def _make_pod_scope(namespace: str, name: str) -> syntax.Scope:
 def _convert_strategies(
     strategies: fields.StrictFields, made: import_draft.ImportDraft
 ) -> list[policy_text.CommentedStatement]:
+    """Return the rules for the strategies that place pods, and warn about the others."""
     found: list[policy_text.CommentedStatement] = []
     dont = strategies.read_object("dontschedule")
     if dont is not None:
@@ -137,6 +138,7 @@ def _make_reject_rule(
 def _convert_rule_condition(
     rule: fields.StrictFields, made: import_draft.ImportDraft
 ) -> syntax_expr.Comparison | None:
+    """Return the comparison of a TAS rule; None, with a warning, for an unknown operator."""
     operator = rule.read_text("operator")
     name, target = rule.read_text("metricname"), rule.read_integer("target")
     if operator not in _COMPARISONS:
@@ -167,7 +169,7 @@ def _convert_scheduleonmetric(
         return []
     first = rules[0]
     operator = first.read_text("operator")
-    first.skip_fields("target")  # does not affect an order
+    first.skip_fields("target")  # the target does not affect the order
     if operator not in ("LessThan", "GreaterThan"):
         problem = f"`scheduleonmetric` by `{operator}` orders nothing"
         first.skip_fields("metricname")
@@ -192,7 +194,7 @@ def _convert_scheduleonmetric(
 def _declare_metric(
     name: str, at: findings.ValueLocation, made: import_draft.ImportDraft
 ) -> syntax_expr.Ref:
-    """Return a reference to the metric of a name, and declare it at its first use."""
+    """Return a reference to the metric named `name`, and declare the metric at its first use."""
     known = _NOT_A_NAME.sub("_", name)
     if not known or known[0].isdigit() or known in vocabulary.RESERVED_NAMES:
         known = f"metric_{known}"
@@ -206,6 +208,7 @@ def _declare_metric(
 
 
 def _make_metric_declaration(known: str, name: str) -> syntax.Metric:
+    """Return the declaration of a metric whose query selects the series of that name."""
     span, keyword = policy_text.SPAN, policy_text.make_keyword
     query = query_text.render_name_as_selector(name)
     options = (

@@ -13,7 +13,7 @@ ADVICE = "policysched works without it; docs/import.md describes the treatment o
 
 
 def find_fields_refusal(fields: dict[str, Any]) -> str | None:
-    """Return why fields cannot be set, None if they can.
+    """Return the reason why the fields cannot be set, or None if they can.
 
     The configuration's own schema and reader decide, so a field that a later version adds is
     imported without a change here.

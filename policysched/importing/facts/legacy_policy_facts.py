@@ -8,7 +8,7 @@ from __future__ import annotations
 
 GENERAL = ("NodeResourcesFit", "NodeName", "NodePorts", "NodeAffinity")
 MANDATORY = ("NodeUnschedulable", "TaintToleration")
-"""Filter plugins of every Policy."""
+"""Filter plugins that every Policy enables."""
 
 PREDICATES: dict[str, tuple[str, ...]] = {
     "GeneralPredicates": GENERAL,
@@ -38,7 +38,7 @@ PREDICATES: dict[str, tuple[str, ...]] = {
     "CheckNodeDiskPressure": ("TaintToleration",),
     "CheckNodePIDPressure": ("TaintToleration",),
 }
-"""Predicate → plugins; the conditions of nodes are taints since Kubernetes 1.12."""
+"""Predicate → its plugins; node conditions have been taints since Kubernetes 1.12."""
 
 DEFAULT_PREDICATES = (
     *("NoVolumeZoneConflict", "MaxCSIVolumeCountPred", "MatchInterPodAffinity", "NoDiskConflict"),

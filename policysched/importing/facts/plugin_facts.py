@@ -47,9 +47,10 @@ DECIDES: dict[str, frozenset[str]] = {
     names.VOLUME_BINDING: frozenset({"filter", "reserve", "preBind"}),
     names.DYNAMIC_RESOURCES: frozenset({"filter"}),
 }
-"""The extension points among these at which a plugin decides.
+"""Extension points in `POINTS` at which a plugin decides.
 
-Only these determine whether it is on: at the others it prepares decisions, or acts by default only.
+Only these points determine whether the plugin is on; at the others, it prepares decisions or acts
+only by default.
 """
 
 RESOURCE_STRATEGIES: dict[str, str] = {
@@ -57,10 +58,10 @@ RESOURCE_STRATEGIES: dict[str, str] = {
     "NodeResourcesMostAllocated": "MostAllocated",
     "RequestedToCapacityRatio": "RequestedToCapacityRatio",
 }
-"""Score plugins until v1beta1 → the strategy of NodeResourcesFit that replaced them."""
+"""Score plugin until v1beta1 → the strategy of NodeResourcesFit that replaced it."""
 
 IN_TREE_LIMITS = ("EBSLimits", "GCEPDLimits", "AzureDiskLimits", "CinderLimits")
-"""Filter plugins by volume type; after CSI migration NodeVolumeLimits replaced them."""
+"""Filter plugins for one volume type each; NodeVolumeLimits replaced them with CSI migration."""
 
 GONE: dict[str, str] = {
     "NodeLabel": "write `nodeAffinity` or `score node(…)` rules",
@@ -71,7 +72,7 @@ GONE: dict[str, str] = {
     "NodeResourceLimits": "score by `limits(cpu)` and `limits(memory)` in a policy",
     **dict.fromkeys(IN_TREE_LIMITS, "NodeVolumeLimits counts these volumes"),
 }
-"""Plugins that Kubernetes has removed → a replacement."""
+"""Plugin that Kubernetes has removed → advice on a replacement."""
 
 _OLD_WEIGHTS = {names.TAINT_TOLERATION: 1, names.NODE_AFFINITY: 1, names.INTER_POD_AFFINITY: 1}
 _SCORES = (
@@ -92,7 +93,7 @@ def get_default_score_weights(version: str) -> dict[str, int]:
 
 
 def get_default_plugins(version: str) -> dict[str, int]:
-    """Return the plugins that a version enables by default, by their old names, with weights."""
+    """Return the weights of the plugins that a version enables by default, keyed by plugin name."""
     found = dict.fromkeys(POINTS, 1) | get_default_score_weights(version)
     if version == "v1beta1":
         found |= {"NodeResourcesLeastAllocated": 1, "NodePreferAvoidPods": 10000}

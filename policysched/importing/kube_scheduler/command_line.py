@@ -47,12 +47,12 @@ _NAMES_FILE = "import it, too; this result is valid for the default profile"
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class ReferencedFiles:
-    """Files and ConfigMaps that a command line refers to.
+    """The files and ConfigMaps to which a command line refers.
 
     Attributes:
-        configs: the flags `--config` and `--policy-config-file`, with their places.
-        config_maps: the flags `--policy-configmap`, with their places.
-        scheduler_name: schedulerName of the profile of a legacy Policy.
+        configs: the flags `--config` and `--policy-config-file`, with their locations.
+        config_maps: the flags `--policy-configmap`, with their locations.
+        scheduler_name: the schedulerName for the profile of a legacy Policy.
     """
 
     configs: tuple[flags.CommandLineFlag, ...]
@@ -67,7 +67,7 @@ def is_kube_scheduler_command(words: Sequence[str]) -> bool:
 
 
 def list_referenced_files(found: Sequence[flags.CommandLineFlag]) -> ReferencedFiles:
-    """Return the files and ConfigMaps that the command line refers to."""
+    """Return the files and ConfigMaps to which the command line refers."""
     names = [flag.value for flag in found if flag.name == "scheduler-name"]
     return ReferencedFiles(
         tuple(flag for flag in found if flag.name in ("config", "policy-config-file")),
@@ -87,9 +87,9 @@ def import_command_line(
 
     Args:
         found: see `flags`.
-        at: the place of the command line.
+        at: the location of the command line.
         made: the draft to extend.
-        has_files: whether the profile comes from a file that is imported too.
+        has_files: whether the profile comes from a file that is also imported.
     """
     names = list_referenced_files(found).scheduler_name
     for name, fields in _GROUPS.items():
@@ -130,6 +130,7 @@ def _apply_algorithm_provider(
     provider: flags.CommandLineFlag | None,
     made: import_draft.ImportDraft,
 ) -> None:
+    """Set the scoring strategy of the algorithm provider; warn if the provider is unknown."""
     if provider is None:
         return
     strategy = _PROVIDERS.get(provider.value)
@@ -146,7 +147,7 @@ def _apply_algorithm_provider(
 def _collect_flag_group(
     found: Sequence[flags.CommandLineFlag], fields: Mapping[str, str]
 ) -> dict[str, tuple[findings.ValueLocation, object]]:
-    """Return the fields of a group of the configuration that flags set."""
+    """Return the fields of one configuration group that the flags set, with their locations."""
     group: dict[str, tuple[findings.ValueLocation, object]] = {}
     for flag in found:
         field = fields.get(flag.name)
@@ -157,6 +158,7 @@ def _collect_flag_group(
 
 
 def _import_flag(flag: flags.CommandLineFlag, made: import_draft.ImportDraft) -> None:
+    """Import one flag, or report it; groups and serving flags are imported elsewhere."""
     report = made.report
     match flag.name:
         case "kubeconfig":
@@ -201,17 +203,17 @@ def _begins_with_any(name: str, known: Sequence[str]) -> bool:
 
 
 def _parse_bounded_number(text: str) -> int | float | str:
-    """Return a number of bounded size, or the text if it is not one."""
+    """Return the number in a text, or the text itself if it is not a number of bounded size."""
     found = flag_values.parse_go_number(text)
     return text if found is None else found
 
 
 def _parse_go_duration(text: str) -> float | str:
-    """Return the seconds of a Go duration of one or more parts, or the text if it is not one."""
+    """Return a Go duration such as `1h30m` in seconds, or the text itself if it is invalid."""
     found = durations.parse_duration_seconds(text)
     return text if found is None else found
 
 
 def report_unread_file(flag: flags.CommandLineFlag, report: findings.FindingCollector) -> None:
-    """Report a file or ConfigMap that is named and not part of the input."""
+    """Warn that a flag names a file or ConfigMap that is not part of the input."""
     report.warn(flag.at, f"`--{flag.name}` names `{flag.value}`, which is not read", _NAMES_FILE)

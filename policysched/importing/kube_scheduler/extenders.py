@@ -1,4 +1,4 @@
-"""Reports extenders, servers that kube-scheduler calls; policysched calls none."""
+"""Reports extenders: servers that kube-scheduler calls, but policysched does not."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ _TAS_ADVICE = "import its TASPolicy objects, which define its decisions"
 
 
 def import_extenders(given: fields.StrictFields, report: findings.FindingCollector) -> list[str]:
-    """Report each extender, and return the resources that only extenders know.
+    """Report each extender, and return the resources that only extenders manage.
 
-    Pods request these resources although no node has them, so NodeResourcesFit must ignore them
+    Pods request these resources, but no node has them, so NodeResourcesFit must ignore them
     (`framework/plugins/noderesources/fit.go`, by `ignoredByScheduler`).
 
     Raises:

@@ -1,4 +1,4 @@
-"""Feature gates of kube-scheduler: switches here, always on here, or without a counterpart.
+"""Imports feature gates of kube-scheduler: as switches, or as findings without a counterpart.
 
 Source: `pkg/features/kube_features.go` of Kubernetes 1.18 to 1.36.
 """
@@ -12,7 +12,7 @@ from policysched.config import config
 from policysched.importing.result import findings, import_draft
 
 _SWITCHES: dict[str, bool] = msgspec.to_builtins(config.FeatureGates())
-"""Gates that are switches of policysched too, with their defaults."""
+"""Gates that policysched also has, with their defaults."""
 
 _ALWAYS_ON = frozenset(
     {
@@ -32,7 +32,7 @@ _ALWAYS_ON = frozenset(
     }
 )
 _NO_MATTER = frozenset({"SchedulerAsyncAPICalls"})
-"""Gates that affect speed, but no placement."""
+"""Gates that affect speed, but not placement."""
 
 _ADVICE = "make sure that no pod depends on it"
 

@@ -25,7 +25,7 @@ def import_kube_scheduler_config(
     """Add the profiles and the configuration.
 
     Raises:
-        InputError: the version is not in `plugin_facts.VERSIONS`, or a field has a wrong type.
+        InputError: the version is not in `plugin_facts.VERSIONS`, or a field has the wrong type.
     """
     version = _parse_config_version(given)
     ignored = extenders.import_extenders(given, made.report)
@@ -43,6 +43,7 @@ def import_kube_scheduler_config(
 
 
 def _parse_config_version(given: fields.StrictFields) -> str:
+    """Return the API version of the configuration, such as `v1beta3`; refuse unknown versions."""
     api_version = given.read_text("apiVersion")
     given.skip_fields("kind")
     version = api_version.removeprefix(GROUP)
@@ -73,6 +74,7 @@ def _import_plugins(
     ignored: list[str],
     made: import_draft.ImportDraft,
 ) -> None:
+    """Apply `plugins` and `pluginConfig` of a profile to the plan."""
     args = (
         plugin_arguments.read_plugin_arguments(profile, plan.version) if profile is not None else {}
     )
@@ -138,6 +140,7 @@ def _keep_mandatory_plugin(
     points: plugin_points.PluginPoints,
     made: import_draft.ImportDraft,
 ) -> None:
+    """Keep a plugin that every profile needs enabled, and warn that the source disables it."""
     plan.choices[name].is_on = True
     problem = f"`{name}` is disabled, but every profile needs it; it stays enabled"
     made.report.warn(
@@ -151,6 +154,7 @@ def _report_partial_plugin(
     points: plugin_points.PluginPoints,
     made: import_draft.ImportDraft,
 ) -> None:
+    """Warn that the source enables a plugin at only some of its deciding extension points."""
     missing = sorted(plugin_facts.DECIDES[name] - points.find_points(name) - {"score"})
     problem = f"`{name}` is on without {' and '.join(missing)}; here it is on as a whole"
     advice = f"write `disable {name}` if its filter is not wanted, either"
@@ -162,6 +166,7 @@ def _import_resource_scores(
     points: plugin_points.PluginPoints,
     args: dict[str, plugin_arguments.PluginArguments],
 ) -> None:
+    """Add the former resource score plugins as strategies of NodeResourcesFit."""
     scores = [
         profile_plan.ResourceStrategyScore(
             plugin_facts.RESOURCE_STRATEGIES[name],
@@ -209,7 +214,7 @@ def _add_out_of_tree_plugins(
 def _report_removed_plugins(
     points: plugin_points.PluginPoints, made: import_draft.ImportDraft
 ) -> None:
-    """Report plugins that the source names and Kubernetes has removed."""
+    """Report plugins that the source names but Kubernetes has removed."""
     for name, advice in plugin_facts.GONE.items():
         place = points.places.get(name)
         if place is None:
@@ -233,6 +238,7 @@ def _note_percentage_of_nodes(given: fields.StrictFields, percentage: int | None
 
 
 def _import_configuration(given: fields.StrictFields, made: import_draft.ImportDraft) -> None:
+    """Add the fields outside profiles; report those without a counterpart."""
     backoffs = {
         name: (given.locate_field(name), given.read_integer(name))
         for name in ("podInitialBackoffSeconds", "podMaxBackoffSeconds")
@@ -260,7 +266,7 @@ def _import_configuration(given: fields.StrictFields, made: import_draft.ImportD
 def _set_group_fields(
     name: str, inner: fields.StrictFields, made: import_draft.ImportDraft
 ) -> None:
-    """Add the fields of a group that the configuration has too."""
+    """Add the fields of a group that the configuration of policysched also has."""
     group: dict[str, tuple[findings.ValueLocation, Any]] = {}
     for key in inner.list_keys():
         value: Any = (

@@ -20,10 +20,10 @@ _ALWAYS_ALL = "policysched always reports every reason"
 
 @dataclasses.dataclass(slots=True)
 class _LegacyPolicyReading:
-    """The requests of a Policy, by plugin.
+    """The filters and scores that a Policy requests.
 
     Attributes:
-        filters: plugin → the comment about the predicate that requests its filter.
+        filters: plugin → the comment on the predicate that requests its filter.
         scores: plugin → (weight, comment, place).
         resource_scores: scores by requested resources.
     """
@@ -42,7 +42,7 @@ class _LegacyPolicyReading:
 def import_legacy_policy(
     given: fields.StrictFields, made: import_draft.ImportDraft, scheduler_name: str
 ) -> None:
-    """Add a profile of this name, and a policy for the parts that no plugin covers.
+    """Add a profile named `scheduler_name`, and a policy for the parts that no plugin covers.
 
     Raises:
         InputError: a field has the wrong type.
@@ -83,6 +83,7 @@ def _import_predicates(given: fields.StrictFields, reading: _LegacyPolicyReading
 
 
 def _import_predicate(predicate: fields.StrictFields, reading: _LegacyPolicyReading) -> None:
+    """Record the filters that a predicate requests, or report an unknown predicate."""
     name = predicate.read_text("name")
     argument = predicate.read_object("argument")
     plugins = legacy_policy_facts.PREDICATES.get(name)
@@ -100,6 +101,7 @@ def _import_predicate(predicate: fields.StrictFields, reading: _LegacyPolicyRead
 def _import_custom_predicate(
     name: str, argument: fields.StrictFields, reading: _LegacyPolicyReading
 ) -> None:
+    """Convert labelsPresence to a rule; warn about serviceAffinity, which has no counterpart."""
     presence = argument.read_object("labelsPresence")
     if presence is not None:
         labels = presence.read_texts("labels")
@@ -129,6 +131,7 @@ def _import_custom_predicate(
 
 
 def _import_priorities(given: fields.StrictFields, reading: _LegacyPolicyReading) -> None:
+    """Record the scores of the priorities, or of the defaults if the Policy lists none."""
     if "priorities" not in given:
         for name, weight in legacy_policy_facts.DEFAULT_PRIORITIES.items():
             _import_known_priority(name, weight, "", given.place, reading)
@@ -155,6 +158,7 @@ def _import_known_priority(
     place: findings.ValueLocation,
     reading: _LegacyPolicyReading,
 ) -> bool:
+    """Record the score of a priority with a counterpart; return False for any other priority."""
     if name in legacy_policy_facts.STRATEGIES:
         strategy = legacy_policy_facts.STRATEGIES[name]
         args = _RATIO_DEFAULT if strategy == "RequestedToCapacityRatio" else {}
@@ -179,6 +183,7 @@ _RATIO_DEFAULT = {
 def _import_other_priority(
     name: str, place: findings.ValueLocation, weight: int, reading: _LegacyPolicyReading
 ) -> None:
+    """Report a priority without an exact counterpart, and record the best substitute."""
     report = reading.made.report
     if name == legacy_policy_facts.CONSTANT:
         report.note(place, f"`{name}` gives every node the same points", "it is left out")
@@ -213,6 +218,7 @@ def _import_custom_priority(
     place: findings.ValueLocation,
     reading: _LegacyPolicyReading,
 ) -> None:
+    """Convert a priority with an argument to a rule, a resource score or a warning."""
     preference = argument.read_object("labelPreference")
     if preference is not None:
         label = preference.read_text("label")
@@ -240,6 +246,7 @@ def _import_capacity_ratio(
     place: findings.ValueLocation,
     reading: _LegacyPolicyReading,
 ) -> None:
+    """Record the resource score of `requestedToCapacityRatioArguments`."""
     shape = [
         {
             "utilization": point.read_integer("utilization") or 0,
@@ -267,6 +274,7 @@ def _report_unknown_name(
     known: tuple[str, ...],
     reading: _LegacyPolicyReading,
 ) -> None:
+    """Warn of an unknown predicate or priority, and suggest similar names."""
     advice = spelling.suggest_names(name, known) or "write a rule with the same effect"
     reading.made.report.warn(place, f"the {kind} `{name}` is not known", advice)
 
@@ -275,7 +283,7 @@ def _report_unknown_name(
 
 
 def _set_plugin_choices(reading: _LegacyPolicyReading) -> None:
-    """Set each plugin as predicates and priorities request."""
+    """Set each plugin as the predicates and priorities request."""
     for name, decides in plugin_facts.DECIDES.items():
         if name not in _COVERED:
             continue
@@ -308,4 +316,4 @@ _COVERED = frozenset(
     {plugin for plugins in legacy_policy_facts.PREDICATES.values() for plugin in plugins}
     | set(legacy_policy_facts.PRIORITIES.values())
 )
-"""Plugins that a Policy controls; the others did not exist then, or a Policy cannot set them."""
+"""Plugins that a Policy controls; other plugins are newer, or a Policy cannot configure them."""

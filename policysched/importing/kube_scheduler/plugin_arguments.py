@@ -1,4 +1,4 @@
-"""Converts `pluginConfig`, the arguments of plugins, to the arguments that policysched takes."""
+"""Converts `pluginConfig`, the arguments of plugins, to the arguments that policysched accepts."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _ADVICE = "leave it out, or express its purpose as a policy"
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class PluginArguments:
-    """Arguments of one plugin, without those that policysched's plugin does not take."""
+    """The arguments of one plugin, without those that policysched's plugin does not accept."""
 
     name: str
     place: findings.ValueLocation
@@ -40,15 +40,15 @@ class PluginArguments:
 
     @property
     def is_strategy(self) -> bool:
-        """Whether they belong to a former plugin that is now a strategy of NodeResourcesFit."""
+        """Whether the plugin no longer exists and is now a strategy of NodeResourcesFit."""
         return self.name in plugin_facts.RESOURCE_STRATEGIES
 
 
 def read_plugin_arguments(profile: fields.StrictFields, version: str) -> dict[str, PluginArguments]:
-    """Return the arguments by plugin.
+    """Return the arguments in `pluginConfig`, keyed by plugin name.
 
     Raises:
-        InputError: a field has the wrong type, or a number that no policy can contain.
+        InputError: a field has the wrong type, or contains a number that no policy can contain.
     """
     found = {}
     for entry in profile.read_objects("pluginConfig"):
@@ -71,7 +71,7 @@ def read_plugin_arguments(profile: fields.StrictFields, version: str) -> dict[st
 
 
 def _refuse_long_numbers(value: plain_yaml.Value, place: findings.ValueLocation) -> None:
-    """Refuse numbers of more digits than a policy may contain."""
+    """Refuse numbers with more digits than a policy allows."""
     if isinstance(value, dict | list):
         items = value.items() if isinstance(value, dict) else enumerate(value)
         for key, inner in items:
@@ -95,7 +95,7 @@ def convert_to_scoring_strategy(given: PluginArguments | None) -> dict[str, Any]
 
 
 def _adapt_to_version(name: str, value: dict[str, Any], version: str) -> dict[str, Any]:
-    """Add defaults of a version: in v1beta1 `defaultConstraints` alone implied the type List."""
+    """Add the defaults of a version: in v1beta1, `defaultConstraints` implied the type List."""
     is_old_list = version == "v1beta1" and value.get("defaultConstraints")
     if name == "PodTopologySpread" and is_old_list:
         return {"defaultingType": "List"} | value

@@ -20,9 +20,9 @@ _POINTS = (
     *("reserve", "permit", "preBind", "bind", "postBind"),
 )
 _GROUP_POINTS = ("placementGenerate", "placementScore")
-"""Points at which plugins choose places for the pods of a group together.
+"""Extension points at which plugins place the pods of a group together.
 
-Generated files contain them, empty.
+Generated configuration files contain these points as empty entries.
 """
 
 
@@ -32,9 +32,9 @@ class PluginPoints:
 
     Attributes:
         weights: point → plugin → weight.
-        places: plugin → the last place at which the source names it; under `*`, the last place at
+        places: plugin → the last location at which the source names it; `*` → the last location at
             which the source disables all.
-        out_of_tree: plugins that kube-scheduler never had, each with its first place.
+        out_of_tree: plugins that kube-scheduler never had → the first location of each.
     """
 
     weights: dict[str, dict[str, int]] = dataclasses.field(default_factory=dict)
@@ -42,29 +42,29 @@ class PluginPoints:
     out_of_tree: dict[str, findings.ValueLocation] = dataclasses.field(default_factory=dict)
 
     def find_points(self, name: str) -> frozenset[str]:
-        """Return the points at which a plugin is enabled."""
+        """Return the extension points at which a plugin is enabled."""
         return frozenset(point for point, plugins in self.weights.items() if name in plugins)
 
     def get_location(self, name: str, default: findings.ValueLocation) -> findings.ValueLocation:
-        """Return the place of the source that configures a plugin."""
+        """Return the location in the source that configures a plugin, or `default`."""
         return self.places.get(name) or self.places.get(ALL) or default
 
     def get_origin_comment(self, name: str) -> str:
-        """Return the same place as a comment, "" if the source does not configure the plugin."""
+        """Return this location as a comment, or "" if the source does not configure the plugin."""
         place = self.places.get(name) or self.places.get(ALL)
         return place.origin_comment if place else ""
 
 
 @dataclasses.dataclass(slots=True)
 class _PluginSet:
-    """`enabled` and `disabled` of one point."""
+    """`enabled` and `disabled` of one extension point."""
 
     enabled: dict[str, int] = dataclasses.field(default_factory=dict)
     disabled: set[str] = dataclasses.field(default_factory=set)
 
 
 def resolve_enabled_plugins(plugins: fields.StrictFields | None, version: str) -> PluginPoints:
-    """Return the enabled plugins of a profile of a version.
+    """Return the enabled plugins of a profile, based on the defaults of `version`.
 
     Raises:
         InputError: a field has the wrong type.
@@ -93,6 +93,7 @@ def _merge_default_plugins(own: _PluginSet, version: str) -> dict[str, int]:
 
 
 def _read_plugin_sets(plugins: fields.StrictFields, found: PluginPoints) -> dict[str, _PluginSet]:
+    """Return the set of each extension point; add locations and out-of-tree plugins to `found`."""
     sets = {}
     for point in (MULTI, *_POINTS):
         given = plugins.read_object(point)
@@ -101,7 +102,7 @@ def _read_plugin_sets(plugins: fields.StrictFields, found: PluginPoints) -> dict
         sets[point] = each = _PluginSet()
         for entry in given.read_objects("disabled"):
             name = entry.read_text("name")
-            entry.skip_fields("weight")  # without meaning here, but in generated files
+            entry.skip_fields("weight")  # has no effect, but generated files contain it
             each.disabled.add(name)
             found.places[name] = entry.place
         for entry in given.read_objects("enabled"):

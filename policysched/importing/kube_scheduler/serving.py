@@ -1,4 +1,4 @@
-"""Imports ports, certificates and logs of kube-scheduler."""
+"""Imports the ports, certificates and logging settings of kube-scheduler."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _CACHES: Mapping[str, str] = {
     "authentication-token-webhook-cache-ttl": "authentication",
     "authorization-webhook-cache-authorized-ttl": "authorization",
 }
-"""Flag → the group of `serving` with its `cacheSeconds`."""
+"""Flag → the group of `serving` whose `cacheSeconds` it sets."""
 _LOG_FORMAT = "logging-format"
 
 FLAGS = frozenset({*_FIELDS, *_CACHES, _BIND, _PORT, _OLD_BIND, _OLD_PORT, _PATHS, _LOG_FORMAT})
@@ -35,7 +35,7 @@ _Group = dict[str, tuple[findings.ValueLocation, Any]]
 
 
 def format_serving_address(host: str, port: str) -> str:
-    """Return an address as policysched writes it, "" for port 0, which disables serving."""
+    """Return an address as a configuration value, or "" for port 0, which disables serving."""
     if port == "0":
         return ""
     try:
@@ -99,7 +99,7 @@ def _set_group_field(
 
 
 def add_serving_fields(given: fields.StrictFields, made: import_draft.ImportDraft) -> None:
-    """Add the addresses of a KubeSchedulerConfiguration: without TLS, until v1beta1."""
+    """Add the addresses for metrics and health, which serve without TLS (until v1beta1)."""
     group: _Group = {}
     for name in ("metricsBindAddress", "healthzBindAddress"):
         value = str(given.read_value(name) or "")

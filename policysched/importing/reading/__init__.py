@@ -1,1 +1,1 @@
-"""Strict readers of mappings and flags: they report everything that is not read."""
+"""Strict readers of mappings and flags, which report everything that no caller reads."""

@@ -1,4 +1,4 @@
-"""A reader of mappings that reports each field that no caller read."""
+"""A reader of mappings that reports each field that no caller has read."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ class StrictFields:
     """The fields of a mapping, which callers read one by one.
 
     Attributes:
-        place: place of the mapping.
-        report: receiver of the findings.
+        place: the location of the mapping.
+        report: the receiver of findings.
     """
 
     def __init__(
@@ -29,7 +29,7 @@ class StrictFields:
         """Read `value`.
 
         Raises:
-            InputError: it is not a mapping.
+            InputError: `value` is not a mapping.
         """
         self.place = place
         self.report = report
@@ -44,13 +44,13 @@ class StrictFields:
         return self._value.get(key) is not None
 
     def locate_field(self, key: str) -> findings.ValueLocation:
-        """Return the place of a field."""
+        """Return the location of a field."""
         return self.place.locate_child(key)
 
     # ------------------------------------------------------------------------ reading
 
     def read_value(self, key: str) -> plain_yaml.Value:
-        """Return a field, None if it does not exist, and mark it as read."""
+        """Return a field, or None if it does not exist, and mark it as read."""
         self._taken.add(key)
         return self._value.get(key)
 
@@ -59,19 +59,19 @@ class StrictFields:
         self._taken.update(keys)
 
     def read_text(self, key: str, default: str = "") -> str:
-        """Return a field that is text.
+        """Return the text in a field.
 
         Raises:
-            InputError: it has another type.
+            InputError: the field has another type.
         """
         return self._read_typed_value(key, str, "text", default)
 
     def read_boolean(self, key: str, *, default: bool) -> bool:
-        """Return a field that is true or false; raises like `read_text`."""
+        """Return the boolean in a field; raises like `read_text`."""
         return self._read_typed_value(key, bool, "true or false", default)
 
     def read_integer(self, key: str) -> int | None:
-        """Return a field that is a whole number of at most 64 bits; raises like `read_text`."""
+        """Return the 64-bit integer in a field, None without the field; raises like `read_text`."""
         value = self.read_value(key)
         if value is None:
             return None
@@ -82,7 +82,7 @@ class StrictFields:
         return value
 
     def read_items(self, key: str) -> list[tuple[plain_yaml.Value, findings.ValueLocation]]:
-        """Return the elements of a list with their places; raises like `read_text`."""
+        """Return the elements of a list with their locations; raises like `read_text`."""
         listed: list[plain_yaml.Value] = self._read_typed_value(key, list, "a list", [])
         return [
             (value, self.locate_field(key).locate_child(index))
@@ -102,12 +102,12 @@ class StrictFields:
         return [self._make_child(value, place) for value, place in self.read_items(key)]
 
     def read_object(self, key: str) -> StrictFields | None:
-        """Return a field that is a mapping, None if it does not exist; raises like `read_text`."""
+        """Return the mapping in a field, or None if it does not exist; raises like `read_text`."""
         value = self.read_value(key)
         return None if value is None else self._make_child(value, self.locate_field(key))
 
     def read_labels(self, key: str) -> dict[str, str]:
-        """Return a mapping of texts; raises like `read_text`."""
+        """Return a mapping from text to text, such as labels; raises like `read_text`."""
         found = self.read_object(key)
         return {} if found is None else {name: found.read_text(name) for name in found.list_keys()}
 
@@ -125,7 +125,7 @@ class StrictFields:
     def report_unread_fields(
         self, problem: str = "is not known", advice: str = "check its spelling"
     ) -> None:
-        """Report every field that was not read, here and in the mappings read from here."""
+        """Report every unread field, in this mapping and in the mappings read from it."""
         for key in self.list_keys():
             if key not in self._taken:
                 self._taken.add(key)  # report it once

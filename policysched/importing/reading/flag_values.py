@@ -32,9 +32,9 @@ class FlagType:
     """The type of a flag's value.
 
     Attributes:
-        name: with its article, for messages.
-        takes: returns whether kube-scheduler starts with a value.
-        help: advice on valid values.
+        name: the name of the type with its article, for messages.
+        takes: returns whether kube-scheduler accepts a value at start.
+        help: the advice on valid values.
     """
 
     name: str
@@ -43,7 +43,7 @@ class FlagType:
 
 
 def parse_go_number(text: str) -> int | float | None:
-    """Return a finite number of bounded size as Go reads it, or None."""
+    """Return the finite number of bounded size that Go would parse, or None."""
     found = _parse_whole_number(text)
     if found is not None:
         return found
@@ -112,4 +112,4 @@ TYPES: Final[Mapping[str, FlagType]] = {
     "logging-format": _FORMAT,
     "hard-pod-affinity-symmetric-weight": _HARD_WEIGHT,
 }
-"""Flag → its type; flags that take any text, and boolean flags, are not here."""
+"""Flag → its type; flags that accept any text, and boolean flags, are not listed."""

@@ -20,7 +20,7 @@ SWITCHES = frozenset(
     }
 )
 """Flags that need no value."""
-BOOLEANS = SWITCHES - {"version"}  # which also takes `raw`
+BOOLEANS = SWITCHES - {"version"}  # which also accepts `raw`
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -33,14 +33,14 @@ class CommandLineFlag:
 
     @property
     def is_on(self) -> bool | None:
-        """The value of a boolean flag; None if it is not a boolean."""
+        """The value of a boolean flag; None if the text is not a boolean."""
         return booleans.parse_boolean(self.value)
 
 
 def parse_command_line_flags(
     words: Sequence[tuple[str, findings.ValueLocation]],
 ) -> list[CommandLineFlag]:
-    """Return the flags among the words of a command line; skip the other words.
+    """Return the flags in a command line; skip all other words.
 
     Raises:
         InputError: a flag has a value that kube-scheduler refuses.
@@ -64,7 +64,7 @@ def parse_command_line_flags(
 def _check_boolean_flag(
     flag: CommandLineFlag, text: str, following: Sequence[tuple[str, findings.ValueLocation]]
 ) -> None:
-    """Refuse a boolean flag with which kube-scheduler would not start."""
+    """Refuse a value that kube-scheduler rejects for a boolean flag."""
     if flag.name not in BOOLEANS:
         return
     where = f"{flag.at.where}:{flag.at.line}"
@@ -80,7 +80,7 @@ def _check_boolean_flag(
 
 
 def _check_flag_type(flag: CommandLineFlag) -> None:
-    """Refuse a flag of another type with which kube-scheduler would not start."""
+    """Refuse a value that kube-scheduler rejects for a flag of any other type."""
     wanted = flag_values.TYPES.get(flag.name)
     if wanted is None or wanted.takes(flag.value):
         return

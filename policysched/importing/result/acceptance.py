@@ -31,9 +31,9 @@ class _Refusal(NamedTuple):
     """An error in the text, with the item and statement that contain it.
 
     Attributes:
-        statement: its number in the item; None for the item as a whole.
-        word: the words of the text at which the error is, "" if unknown.
-        option: the option of the rule that contains the error, "" if none does.
+        statement: the index of the statement in the item; None for the item as a whole.
+        word: the text at which the error is reported, or "" if unknown.
+        option: the option of the rule that contains the error, or "" if none does.
     """
 
     item: int
@@ -46,7 +46,7 @@ class _Refusal(NamedTuple):
 def keep_accepted_items(
     items: Sequence[policy_text.Item], report: findings.FindingCollector
 ) -> list[policy_text.Item]:
-    """Return the items of a policy that are accepted, and warn about the others.
+    """Return the items that the language accepts, and warn about the others.
 
     Raises:
         InputError: a plugin refuses its arguments, or an error is in none of the items, such as
@@ -61,7 +61,7 @@ def keep_accepted_items(
 
 
 def _make_argument_error(item: policy_text.Item, refusal: _Refusal) -> errors.InputError:
-    """Return the error for arguments of a plugin; kube-scheduler would not start with them."""
+    """Return the error for plugin arguments with which kube-scheduler would not start."""
     at = item.at
     if isinstance(item, policy_text.CommentedBlock) and refusal.statement is not None:
         at = item.statements[refusal.statement].at or at
@@ -72,6 +72,7 @@ def _make_argument_error(item: policy_text.Item, refusal: _Refusal) -> errors.In
 def _warn_of_refusal(
     item: policy_text.Item, refusal: _Refusal, report: findings.FindingCollector
 ) -> None:
+    """Warn about a refused part, at the most exact location in the source."""
     at, advice = item.at, _LEFT_OUT
     if isinstance(item, policy_text.CommentedBlock) and refusal.statement is not None:
         statement = item.statements[refusal.statement]
@@ -84,9 +85,10 @@ def _warn_of_refusal(
 
 
 def _find_leaf(at: findings.ValueLocation, word: str, option: str) -> findings.ValueLocation | None:
-    """Return the place of a key or scalar under `at` that equals the word, None for none.
+    """Return the location of a key or scalar under `at` that equals `word`, or None.
 
-    If there are several, a field with the name of the option has precedence, then the first one.
+    If several match, a field named like the option has precedence; otherwise the first match is
+    returned.
     """
     value: plain_yaml.Value = at.document.value
     for key in at.path:
@@ -105,6 +107,7 @@ def _find_leaf(at: findings.ValueLocation, word: str, option: str) -> findings.V
 def _iterate_leaves(
     value: plain_yaml.Value, path: plain_yaml.Path
 ) -> Iterator[tuple[plain_yaml.Path, str]]:
+    """Yield the path and the text of every key and scalar in a value."""
     match value:
         case Mapping():
             for key, inner in value.items():
@@ -123,7 +126,7 @@ def _iterate_leaves(
 def _drop_refused_parts(
     items: Sequence[policy_text.Item], refusals: Sequence[_Refusal]
 ) -> list[policy_text.Item]:
-    """Return the items without refused parts, and without policies that then have no rule."""
+    """Return the items without refused parts, and without policies that have no rule left."""
     gone = {(each.item, each.statement) for each in refusals}
     kept: list[policy_text.Item] = []
     dropped: set[str] = set()
@@ -139,6 +142,7 @@ def _drop_refused_parts(
 def _drop_refused_statements(
     item: policy_text.Item, number: int, gone: set[tuple[int, int | None]]
 ) -> policy_text.Item | None:
+    """Return an item without its refused statements, or None if it is no longer useful."""
     if (number, None) in gone:
         return None
     if not isinstance(item, policy_text.CommentedBlock):
@@ -171,6 +175,7 @@ def _drop_policy_names(item: policy_text.Item, dropped: set[str]) -> policy_text
 
 
 def _find_refusals(items: Sequence[policy_text.Item]) -> list[_Refusal]:
+    """Check the text of the items and return its errors; raise for an error in plugin arguments."""
     try:
         text = policy_text.render_policy_text((), items)
     except ValueError:
@@ -219,10 +224,10 @@ def _is_renderable_item(item: policy_text.Item) -> bool:
 
 
 class _StatementLocator:
-    """Finds the statement that contains a place of the text."""
+    """Finds the statement that contains a location in the text."""
 
     def __init__(self, items: Sequence[policy_text.Item], result: checker.CheckResult) -> None:
-        """Pair the items with their parsed form; the first parsed item is `version`."""
+        """Pair the items with their parsed form, which begins with the `version` item."""
         self._where = items[0].at.where if items else POLICY_NAME
         self._spans: list[tuple[int, int | None, source.Span]] = []
         self._options: list[tuple[source.Span, str]] = []
@@ -250,7 +255,7 @@ class _StatementLocator:
         raise self._make_unlocated_error(problem)
 
     def make_refusal_of_fault(self, fault: plugin_sets.PluginSetFault) -> _Refusal:
-        """Return the error of a plugin; the fault names its place as text."""
+        """Return the error of a plugin, whose fault gives its location only as text."""
         for item, statement, around in self._spans:
             if str(around) == fault.where:
                 return _Refusal(item, statement, fault.problem)

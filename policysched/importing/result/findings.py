@@ -11,7 +11,7 @@ from policysched.inputs import plain_yaml
 
 
 class FindingSeverity(enum.StrEnum):
-    """WARNING if a decision may differ, NOTE if not."""
+    """WARNING if a decision may differ from the source's, NOTE otherwise."""
 
     WARNING = "warning"
     NOTE = "note"
@@ -23,7 +23,7 @@ class ImportFinding:
 
     Attributes:
         where: the file as the user named it.
-        line: 1-based.
+        line: the line in that file, 1-based.
         problem: lowercase and without a final period.
         help: the action to take.
     """
@@ -50,9 +50,9 @@ class ValueLocation:
 
     Attributes:
         where: the file.
-        document: the document, with its lines.
-        path: path of the value.
-        offset: lines before the document if it is inside another one.
+        document: the parsed document, which maps paths to lines.
+        path: the path of the value in the document.
+        offset: the number of lines before the document if another document contains it.
     """
 
     where: str
@@ -62,7 +62,7 @@ class ValueLocation:
 
     @property
     def line(self) -> int:
-        """The 1-based line of the value, or of the nearest enclosing one."""
+        """The 1-based line of the value, or of the nearest enclosing value."""
         return self.document.line(self.path) + self.offset
 
     @property
@@ -77,7 +77,7 @@ class ValueLocation:
         return f"line {self.line}: {self.dotted_path}" if self.path else f"line {self.line}"
 
     def locate_child(self, *keys: str | int) -> ValueLocation:
-        """Return the location of a value within this one."""
+        """Return the location of a value inside this value."""
         return dataclasses.replace(self, path=(*self.path, *keys))
 
 
@@ -99,7 +99,7 @@ def make_lineless_location(where: str, value: Any) -> ValueLocation:  # noqa: AN
 
 
 class FindingCollector:
-    """Collects findings, each once."""
+    """Collects findings and drops duplicates."""
 
     def __init__(self) -> None:
         self._found: dict[ImportFinding, None] = {}
@@ -114,12 +114,12 @@ class FindingCollector:
 
     @property
     def findings(self) -> tuple[ImportFinding, ...]:
-        """All findings, in the order of the lines."""
+        """All findings, ordered by file and line."""
         return tuple(sorted(self._found, key=lambda each: (each.where, each.line)))
 
     @property
     def has_warnings(self) -> bool:
-        """Whether a decision may differ."""
+        """Whether any finding is a warning."""
         return any(each.severity is FindingSeverity.WARNING for each in self._found)
 
     def _add(self, severity: FindingSeverity, at: ValueLocation, problem: str, advice: str) -> None:

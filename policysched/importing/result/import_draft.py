@@ -10,7 +10,7 @@ from policysched.importing.facts import config_fields, plugin_facts
 from policysched.importing.result import findings, policy_text, profile_plan
 
 IMPLIED = "policysched"
-"""Name of the profile that `run` uses if no profile is configured."""
+"""The name of the profile that `run` uses if no profile is configured."""
 
 Offered: TypeAlias = tuple[findings.ValueLocation, object]
 """A value of a field, and its location."""
@@ -21,13 +21,13 @@ class ImportDraft:
     """Collects policies, profiles, configuration and options of `run`.
 
     Attributes:
-        metrics: by name.
-        policies: in the order of the input; they apply in all profiles.
-        plans: profiles by name.
+        metrics: the metrics, keyed by name.
+        policies: the policies in the order of the input; they apply in all profiles.
+        plans: the profiles, keyed by schedulerName.
         ignored_resources: resources that pods request only for another scheduler's extension.
-        config: fields of the configuration file.
-        run_options: options of `policysched run`, as written on a command line.
-        names: the names of policies in use.
+        config: the fields of the configuration file.
+        run_options: the options of `policysched run`, as written on a command line.
+        names: the policy names in use.
         report: the findings.
     """
 
@@ -60,7 +60,7 @@ class ImportDraft:
         Otherwise the text has no profile, and `run` uses an implied one.
 
         Args:
-            at: the location of a profile that no source contains.
+            at: the location assigned to a profile that no source contains.
         """
         if self.ignored_resources and not self.plans:
             self.add_plan(profile_plan.ProfilePlan(IMPLIED, plugin_facts.NEWEST, at))
@@ -105,17 +105,17 @@ class ImportDraft:
 def _select_fitting_fields(
     given: Mapping[str, Offered], whole: Callable[[dict[str, Any]], dict[str, Any]]
 ) -> tuple[dict[str, Any], dict[str, str]]:
-    """Return the fields that are valid together, and the reasons against the others.
+    """Return the fields that are valid together, and the reasons why the others are not.
 
     Both are in the order of the input.
 
     A field may depend on others, in any order: a certificate on its key, `burst` on `qps`, a
     duration on a longer one. Therefore all fields are tried together first, then all except one,
-    and then fields are added one by one until none of the rest is valid with those before.
+    and then fields are added one by one until no remaining field is valid with the added ones.
 
     Args:
-        given: the fields.
-        whole: makes a configuration of fields.
+        given: the fields with their locations.
+        whole: builds a configuration from fields.
     """
     values = {name: value for name, (_, value) in given.items()}
     without_one = [{k: v for k, v in values.items() if k != name} for name in values]

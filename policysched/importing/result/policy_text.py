@@ -23,14 +23,14 @@ from policysched.lang.syntax import printing, syntax, syntax_clause, syntax_expr
 from policysched.lang.words import vocabulary
 
 SPAN = source.Span("import", 0, 0, 1, 1)
-"""Span of generated trees."""
+"""The span of all generated trees."""
 
 _WORD = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_./-]*")
 _ARGUMENT_WORD = re.compile(r"[A-Za-z][A-Za-z0-9]*")
 _NOT_IN_NAMES = re.compile(r"[^a-z0-9-]+")
 _MAX_NAME = 63
 _TAKEN = frozenset({*vocabulary.POD_FIELDS, *vocabulary.NODE_FIELDS, *vocabulary.RESERVED_NAMES})
-"""Words with another meaning at the place of a label; quoted, they are labels."""
+"""Words that are labels only in quotes, because they have another meaning in a selector."""
 _CONSTANTS = ("true", "false", "null")
 
 
@@ -55,7 +55,7 @@ def make_string(text: str) -> syntax_expr.Value:
 
 
 def make_numeral(text: object) -> syntax_expr.Numeral:
-    """Return a number as it should be written."""
+    """Return a numeral for a number that is already formatted."""
     return syntax_expr.Numeral(SPAN, str(text))
 
 
@@ -65,7 +65,7 @@ def make_number_expression(text: object) -> syntax_expr.Number:
 
 
 class UniqueNames:
-    """Names of policies, profiles' rules and metrics, each used once."""
+    """Assigns unique names to policies and metrics."""
 
     def __init__(self) -> None:
         self._given: set[str] = set()
@@ -102,6 +102,7 @@ def make_field_requirement(
 def _make_requirement(
     subject: syntax_expr.Value, operator: syntax_expr.Operator, values: Sequence[str]
 ) -> syntax_expr.Requirement:
+    """Return a requirement; `In` and `NotIn` with one value become `=` and `!=`."""
     if len(values) == 1 and operator in ("In", "NotIn"):
         operator = "=" if operator == "In" else "!="
     if operator in ("Gt", "Lt"):
@@ -130,27 +131,27 @@ def join_by_or(operands: Sequence[syntax_expr.Selector]) -> syntax_expr.Selector
 
 
 def make_amount_clause(name: str, value: object) -> syntax_clause.AmountClause:
-    """Return `weight 5`, `maxSkew 2`."""
+    """Return a clause with a number, such as `weight 5` or `maxSkew 2`."""
     return syntax_clause.AmountClause(SPAN, name, make_numeral(value))
 
 
 def make_word_clause(name: str, value: str) -> syntax_clause.WordClause:
-    """Return `topologyKey zone`."""
+    """Return a clause with a word, such as `topologyKey zone`."""
     return syntax_clause.WordClause(SPAN, name, make_word(value))
 
 
 def make_choice_clause(name: str, value: str) -> syntax_clause.WordClause:
-    """Return `prefer low`, `as NAME`, `whenUnsatisfiable ScheduleAnyway`."""
+    """Return a clause with an unquoted word, such as `prefer low` or `as NAME`."""
     return syntax_clause.WordClause(SPAN, name, make_keyword(value))
 
 
 def make_list_clause(name: str, values: Iterable[str]) -> syntax_clause.WordsClause:
-    """Return `matchLabelKeys (a, b)`."""
+    """Return a clause with a list of words, such as `matchLabelKeys (a, b)`."""
     return syntax_clause.WordsClause(SPAN, name, tuple(make_word(value) for value in values))
 
 
 def make_missing_clause(action: str, points: int | None = None) -> syntax_clause.MissingClause:
-    """Return `missing allow`, `missing score 0`."""
+    """Return a `missing` clause, such as `missing allow` or `missing score 0`."""
     written = None if points is None else make_numeral(points)
     return syntax_clause.MissingClause(SPAN, "missing", make_keyword(action), written)
 
@@ -163,7 +164,7 @@ class CommentedStatement:
     """A statement and, if not empty, the comment before it.
 
     Attributes:
-        at: the location in the source; None if only the enclosing block has one.
+        at: the location in the source; None if only the enclosing block has a location.
     """
 
     node: syntax.Statement | syntax.ProfileStatement
@@ -177,7 +178,7 @@ class CommentedBlock:
 
     Attributes:
         at: the location in the source.
-        owner: the object from which it is made, as named in messages.
+        owner: the source object, as named in messages.
     """
 
     keyword: Literal["policy", "profile"]
@@ -207,7 +208,7 @@ Item: TypeAlias = CommentedBlock | CommentedMetric
 def render_policy_text(
     header: Iterable[str], items: Sequence[Item], footer: Iterable[str] = ()
 ) -> str:
-    """Return the canonical text of the items, between the comments of header and footer.
+    """Return the canonical text of the items, between the header and footer comments.
 
     Raises:
         ValueError: the text does not parse to the trees, which is a defect in their construction.
@@ -264,6 +265,7 @@ def _render_block_body(block: CommentedBlock) -> list[str]:
 
 
 def _render_statement(node: syntax.Statement | syntax.ProfileStatement) -> str:
+    """Return the text of a statement of a policy or profile."""
     match node:
         case (
             syntax.ProfilePolicies()
@@ -282,7 +284,7 @@ def _render_statement(node: syntax.Statement | syntax.ProfileStatement) -> str:
 
 
 def make_plugin_args_node(value: Mapping[str, plain_yaml.Value]) -> syntax.ArgsObject:
-    """Return plugin arguments; numbers and constants unquoted, other texts quoted if necessary."""
+    """Return the syntax tree of plugin arguments; texts are quoted only if necessary."""
     entries = tuple(
         (_make_argument_word(key), _make_plugin_argument(each)) for key, each in value.items()
     )
@@ -290,6 +292,7 @@ def make_plugin_args_node(value: Mapping[str, plain_yaml.Value]) -> syntax.ArgsO
 
 
 def _make_plugin_argument(value: plain_yaml.Value) -> syntax.ArgsValue:
+    """Return the syntax tree of one plugin argument, with nested mappings and lists."""
     if isinstance(value, Mapping):
         return make_plugin_args_node(value)
     if isinstance(value, (list, tuple)):
@@ -303,7 +306,7 @@ def _make_plugin_argument(value: plain_yaml.Value) -> syntax.ArgsValue:
 
 
 def format_number(value: float) -> str:
-    """Return a number as the language writes it, without an exponent."""
+    """Return a number in the notation of the language, without an exponent."""
     return format(decimal.Decimal(str(value)), "f")
 
 

@@ -23,10 +23,10 @@ class PluginChoice:
     """The settings of a profile for one plugin.
 
     Attributes:
-        weight: of its score.
-        comment: the origin of the settings, "" for a default.
-        at: the same as a location, None for a default.
-        args_at: location of the arguments if they are elsewhere.
+        weight: the weight of the plugin's score.
+        comment: the origin of the settings, or "" for a default.
+        at: the location of the origin; None for a default.
+        args_at: the location of the arguments if it differs from `at`.
     """
 
     weight: int = 1
@@ -43,8 +43,8 @@ class ReplacementRule:
     """A rule that replaces a plugin that policysched does not have.
 
     Attributes:
-        node: the statement; if there is a weight, a `weight` clause is added.
-        weight: of its score, None for a filter.
+        node: the statement, without the `weight` clause that `weight` adds.
+        weight: the weight of the rule's score; None for a filter.
         at: the location in the source.
     """
 
@@ -56,15 +56,15 @@ class ReplacementRule:
 
 @dataclasses.dataclass(slots=True)
 class ProfilePlan:
-    """One profile.
+    """A profile under construction.
 
     Attributes:
-        name: its schedulerName.
-        version: version of the API from whose default weights it starts.
-        at: the location of its description.
-        choices: by name of the built-in plugin.
-        others: further plugins that are installed.
-        rules: rules of a policy that replace plugins.
+        name: the schedulerName of the profile.
+        version: the API version whose default weights the profile starts with.
+        at: the location of the profile in the source.
+        choices: the settings of built-in plugins, keyed by plugin name.
+        others: the settings of installed out-of-tree plugins, keyed by plugin name.
+        rules: the rules that replace plugins; they form a policy of their own.
     """
 
     name: str
@@ -75,7 +75,7 @@ class ProfilePlan:
     rules: list[ReplacementRule] = dataclasses.field(default_factory=list)
 
     def __post_init__(self) -> None:
-        """Start with the default plugins and the weights of the version."""
+        """Start with the default plugins and weights of the version."""
         weights = defaults.DEFAULT_WEIGHTS | plugin_facts.get_default_score_weights(self.version)
         self.choices = {name: PluginChoice(weights[name]) for name in plugin_facts.POINTS}
 
@@ -96,8 +96,8 @@ class ProfilePlan:
         """Return the policy with the rules, if there are any, and the profile.
 
         Args:
-            policies: names of further policies of the profile.
-            names: provides the name of the policy.
+            policies: the names of the other policies in the profile.
+            names: assigns the name of the policy.
             report: receives findings about weights that are too large.
         """
         self._scale_weights(report)
@@ -144,6 +144,7 @@ class ProfilePlan:
     # ------------------------------------------------------------------------ text
 
     def _make_statements(self, policies: list[str]) -> list[policy_text.CommentedStatement]:
+        """Return the statements of the profile: its policies, plugins and `disable`."""
         found = []
         if policies:
             names = tuple(policy_text.make_keyword(name) for name in policies)
@@ -161,6 +162,7 @@ class ProfilePlan:
     def _make_plugin_statement(
         self, name: str, choice: PluginChoice
     ) -> list[policy_text.CommentedStatement]:
+        """Return the `use` statement of a plugin, or nothing if its settings are defaults."""
         if not choice.is_on:
             return []
         can_score = plugin_facts.is_scoring_plugin(name)
@@ -177,6 +179,7 @@ class ProfilePlan:
         return [policy_text.CommentedStatement(use, choice.comment or _OLD_DEFAULT, at)]
 
     def _make_rules_policy(self, name: str) -> policy_text.CommentedBlock:
+        """Return a policy for all pods with the rules that replace plugins."""
         scope = syntax.Scope(policy_text.SPAN, "pods", None, None)
         statements = [policy_text.CommentedStatement(scope)]
         for rule in self.rules:
@@ -207,10 +210,10 @@ def _make_disable_statements(
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class ResourceStrategyScore:
-    """A score by requested resources, as a plugin of its own.
+    """A score by requested resources that was a separate plugin.
 
     Attributes:
-        strategy: of NodeResourcesFit.
+        strategy: the equivalent strategy of NodeResourcesFit.
         args: the fields of its `scoringStrategy` except the type.
         at: the location in the source.
     """
@@ -223,7 +226,7 @@ class ResourceStrategyScore:
 
     @property
     def scoring_strategy(self) -> dict[str, Any]:
-        """The score as `scoringStrategy` of NodeResourcesFit."""
+        """The score as a `scoringStrategy` of NodeResourcesFit."""
         return {"type": self.strategy, **self.args}
 
     def build_rule(self) -> ReplacementRule:
@@ -258,8 +261,8 @@ def add_resource_scores(
 
     Args:
         plan: the profile.
-        scores: at most one of each strategy, in the order of the source.
-        replaces_fit: NodeResourcesFit had no score of its own in the source; if False, all
+        scores: the scores in the order of the source, at most one for each strategy.
+        replaces_fit: whether the source has no score of NodeResourcesFit itself; if False, all
             strategies become rules.
     """
     fit = plan.choices["NodeResourcesFit"]

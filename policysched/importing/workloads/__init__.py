@@ -1,1 +1,1 @@
-"""Imports pods and their owners: their placement fields become rules."""
+"""Imports pods and their owners: converts their placement fields to rules."""

@@ -24,7 +24,7 @@ class TrivialSelector(enum.Enum):
 def convert_label_selector(
     given: fields.StrictFields | None,
 ) -> syntax_expr.Selector | TrivialSelector:
-    """Return a LabelSelector; a missing one matches nothing, an empty one everything.
+    """Convert a LabelSelector; a missing selector matches nothing, an empty one matches everything.
 
     Raises:
         InputError: an operator is unknown.
@@ -37,14 +37,14 @@ def convert_label_selector(
 
 
 def convert_labels_to_requirements(given: dict[str, str]) -> list[syntax_expr.Selector]:
-    """Return a requirement for each label."""
+    """Return one requirement for each label."""
     return [policy_text.make_label_requirement(key, "=", (value,)) for key, value in given.items()]
 
 
 def convert_node_term(given: fields.StrictFields) -> syntax_expr.Selector | TrivialSelector:
-    """Return a NodeSelectorTerm.
+    """Convert a NodeSelectorTerm.
 
-    An empty term matches no node, and neither does one whose Gt or Lt has no whole number.
+    An empty term, and a term whose Gt or Lt has no integer value, match no node.
 
     Raises:
         InputError: an operator or a field is unknown.

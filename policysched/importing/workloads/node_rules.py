@@ -13,7 +13,7 @@ from policysched.lang.syntax import syntax, syntax_expr
 REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
 SCORE_WEIGHT = 2
-"""Default weight of NodeAffinity, InterPodAffinity and PodTopologySpread.
+"""The default weight of NodeAffinity, InterPodAffinity and PodTopologySpread.
 
 One preferred term thus gives up to 200 points.
 """
@@ -60,6 +60,7 @@ def convert_node_affinity(given: fields.StrictFields) -> list[policy_text.Commen
 
 
 def _convert_required_terms(required: fields.StrictFields) -> list[policy_text.CommentedStatement]:
+    """Return the rule for required node selector terms; warn about terms that match no node."""
     selectors = []
     for term in required.read_objects("nodeSelectorTerms"):
         selector = label_terms.convert_node_term(term)
@@ -74,7 +75,7 @@ def _convert_required_terms(required: fields.StrictFields) -> list[policy_text.C
 
 
 def read_term_weight(term: fields.StrictFields) -> int:
-    """Return the weight of a preferred term, limited to the valid range with a warning."""
+    """Return the weight of a preferred term; warn and limit it if it is out of range."""
     given = term.read_integer("weight")
     weight = 1 if given is None else min(max(given, 1), _MAX_WEIGHT)
     if given not in (None, weight):
@@ -86,10 +87,10 @@ def read_term_weight(term: fields.StrictFields) -> int:
 
 
 def scale_term_weights(weights: list[int]) -> list[int]:
-    """Return the weights of terms in a policy.
+    """Return the weights of preferred terms in a policy.
 
     A single term gets the weight of the plugin, whatever its weight in the pod, because points are
-    normalised. Several terms get the smallest weights in exactly their proportion.
+    normalised. Several terms get the smallest integers in exactly the same proportion.
     """
     if len(weights) <= 1:
         return [SCORE_WEIGHT] * len(weights)
@@ -98,7 +99,7 @@ def scale_term_weights(weights: list[int]) -> list[int]:
 
 
 def report_heavier_preferred_terms(given: fields.StrictFields, name: str) -> None:
-    """Report that several preferred terms have more weight than in a pod."""
+    """Report that several preferred terms together have more weight than in a pod."""
     problem = "several preferred terms weigh more in a policy"
     given.report.warn(given.locate_field(name), problem, _TOGETHER)
 
@@ -107,7 +108,7 @@ def report_heavier_preferred_terms(given: fields.StrictFields, name: str) -> Non
 
 
 def convert_tolerations(spec: fields.StrictFields) -> list[policy_text.CommentedStatement]:
-    """Return the rules for `tolerations`, one for each."""
+    """Return one rule for each toleration in `tolerations`."""
     found = []
     for toleration in spec.read_objects("tolerations"):
         pattern = _convert_toleration_pattern(toleration)
@@ -122,9 +123,10 @@ def convert_tolerations(spec: fields.StrictFields) -> list[policy_text.Commented
 
 
 def _convert_toleration_pattern(given: fields.StrictFields) -> syntax_expr.Toleration | None:
+    """Return a toleration; None, with a warning, if a policy cannot express it."""
     key, effect = given.read_text("key"), given.read_text("effect")
     operator, value = given.read_text("operator", "Equal"), given.read_text("value")
-    given.skip_fields("tolerationSeconds")  # for NoExecute only, which is reported below
+    given.skip_fields("tolerationSeconds")  # applies to NoExecute only, which is reported below
     if not key:
         problem = "a policy cannot tolerate every taint"
         given.report.warn(given.place, problem, "leave it in the pod, or tolerate each key")
@@ -154,6 +156,7 @@ _SIGNS: dict[str, Literal["=", "Gt", "Lt"] | None] = {
 def _make_toleration_rule(
     key: str, operator: str, value: str, effect: str
 ) -> syntax_expr.Toleration:
+    """Return the syntax tree of a toleration whose fields are valid."""
     is_number = operator in ("Gt", "Lt")
     written = policy_text.make_keyword(value) if is_number else policy_text.make_word(value)
     return syntax_expr.Toleration(

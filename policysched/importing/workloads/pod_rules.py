@@ -51,6 +51,7 @@ def _make_affinity_rule(
     whole: fields.StrictFields,
     weight: int | None,
 ) -> list[policy_text.CommentedStatement]:
+    """Return the rule for one affinity term, or nothing if the term matches no pods."""
     pods = _convert_term_pods(term)
     clauses = [
         policy_text.make_word_clause("topologyKey", term.read_text("topologyKey")),
@@ -76,6 +77,7 @@ def _convert_term_pods(term: fields.StrictFields) -> syntax.PodSet | None:
 
 
 def _convert_term_namespaces(term: fields.StrictFields) -> list[syntax_clause.Clause]:
+    """Return the clauses for `namespaces` and `namespaceSelector` of a term."""
     names = term.read_texts("namespaces")
     given = term.read_object("namespaceSelector")
     selector = label_terms.convert_label_selector(given)
@@ -93,6 +95,7 @@ def _convert_term_namespaces(term: fields.StrictFields) -> list[syntax_clause.Cl
 
 
 def _convert_label_keys(term: fields.StrictFields) -> list[syntax_clause.Clause]:
+    """Return the clauses for `matchLabelKeys` and `mismatchLabelKeys`; warn of different effects."""
     found: list[syntax_clause.Clause] = []
     for name in _TERM_FIELDS:
         keys = term.read_texts(name)
@@ -105,7 +108,7 @@ def _convert_label_keys(term: fields.StrictFields) -> list[syntax_clause.Clause]
 
 
 def _list_required_labels(term: fields.StrictFields) -> set[str]:
-    """Return the labels that every pod of the labelSelector has."""
+    """Return the labels that every pod matched by the labelSelector has."""
     selector = term.read_object("labelSelector")
     if selector is None:
         return set()
@@ -131,6 +134,7 @@ def convert_spread_constraints(spec: fields.StrictFields) -> list[policy_text.Co
 
 
 def _convert_spread_clauses(given: fields.StrictFields) -> tuple[syntax_clause.Clause, ...]:
+    """Return the clauses of a topology spread constraint; warn if points differ."""
     clauses: list[syntax_clause.Clause] = [
         policy_text.make_word_clause("topologyKey", given.read_text("topologyKey")),
     ]

@@ -1,4 +1,4 @@
-"""Reports fields of a pod that affect placement and that no policy can express."""
+"""Reports fields of a pod that affect placement but that no policy can express."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from policysched.importing.reading import fields
 from policysched.importing.result import findings
 
 _SERVED = ("", "default-scheduler", "policysched")
-"""Names without a finding: an operator who adopts policysched changes them anyway."""
+"""schedulerNames without a finding: an operator who adopts policysched changes them anyway."""
 _PREEMPTS = "PreemptLowerPriority"
 _WHOLE = {
     "priorityClassName": "the priority of a pod",
@@ -58,9 +58,9 @@ _NEUTRAL = (
     "subdomain",
     "terminationGracePeriodSeconds",
 )
-"""Fields that choose no node, or that admission sets (`overhead`, `priority`).
+"""Fields that do not select nodes, or that admission sets (`overhead`, `priority`).
 
-Requests are not converted either.
+Resource requests are also left to the pod.
 """
 _STAYS = "it stays in the pod and acts as before"
 
@@ -71,9 +71,9 @@ def report_unconverted_fields(
     """Report the fields of a pod for which no rule is written.
 
     Args:
-        spec: of the pod; all convertible fields have been read.
-        is_running: whether the manifest is of a pod in a cluster, whose node a scheduler has set.
-        served: schedulerNames of imported profiles.
+        spec: the pod spec; all convertible fields have been read.
+        is_running: whether the pod is from a running cluster, so a scheduler has set its node.
+        served: the schedulerNames of imported profiles.
 
     Raises:
         InputError: a field has the wrong type.
@@ -96,7 +96,7 @@ def report_unconverted_fields(
 
 
 def report_claim_templates(owner: fields.StrictFields) -> None:
-    """Report the claims that a StatefulSet makes for each of its pods."""
+    """Report the claims that a StatefulSet creates for each of its pods."""
     if owner.read_value("volumeClaimTemplates"):
         _note_unconverted_field(owner, owner.locate_field("volumeClaimTemplates"), "storage")
 

@@ -1,4 +1,4 @@
-"""Imports pods and their owners: the placement fields of a manifest become a policy."""
+"""Imports pods and their owners: converts the placement fields of a manifest to a policy."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ TEMPLATES: dict[str, tuple[str, ...]] = {
     "Job": ("spec", "template"),
     "CronJob": ("spec", "jobTemplate", "spec", "template"),
 }
-"""Kind → the path to its pod."""
+"""Kind → the path from the object to its pod template."""
 
 _JOB_LABEL = "batch.kubernetes.io/job-name"
 _NO_LABELS = "give its pods a label of their own"
@@ -73,14 +73,14 @@ def import_workload(given: fields.StrictFields, made: import_draft.ImportDraft) 
 
 
 def _describe_fields_of_pods(kind: str) -> str:
-    """Return whether the fields of the pods are still needed beside the policy."""
+    """Return advice on whether the pods still need their placement fields besides the policy."""
     if kind == "DaemonSet":
         return "leave the fields in its pods: the DaemonSet controller reads them"
     return "its pods no longer need these fields"
 
 
 def _report_claim_templates(given: fields.StrictFields) -> None:
-    """Report the claims that a StatefulSet makes for each of its pods."""
+    """Report the claims that a StatefulSet creates for each of its pods."""
     spec = given.read_object("spec")
     if spec is not None:
         unconverted_pod_fields.report_claim_templates(spec)
@@ -94,6 +94,7 @@ def _read_pod_template(given: fields.StrictFields, kind: str) -> fields.StrictFi
 
 
 def _convert_pod_spec(spec: fields.StrictFields) -> list[policy_text.CommentedStatement]:
+    """Return the rules for all placement fields of a pod spec that a policy can express."""
     found = node_rules.convert_node_selector(spec)
     affinity = spec.read_object("affinity")
     if affinity is not None:
@@ -118,10 +119,10 @@ def _convert_pod_spec(spec: fields.StrictFields) -> list[policy_text.CommentedSt
 def _drop_equal_rules(
     statements: list[policy_text.CommentedStatement],
 ) -> list[policy_text.CommentedStatement]:
-    """Return each rule once, because a policy cannot contain two equal ones.
+    """Return the rules without duplicates, because a policy cannot contain two equal rules.
 
-    To require or tolerate the same twice has no effect. For equal preferred terms a finding exists
-    already: several preferred terms have more weight than in a pod.
+    Requiring or tolerating the same thing twice has no effect. Equal preferred terms already have
+    a finding: several preferred terms have more weight than in a pod.
     """
     return list({each.node: each for each in reversed(statements)}.values())[::-1]
 
@@ -129,7 +130,7 @@ def _drop_equal_rules(
 def _make_common_pod_selector(
     given: fields.StrictFields, kind: str, name: str
 ) -> syntax_expr.Selector | None:
-    """Return a selector of all pods: the owner's selector, else the labels of its pods."""
+    """Return a selector that matches all pods: from the owner, else from the labels of its pods."""
     spec = given.read_object("spec")
     if spec is not None and kind not in ("Pod", "Job", "CronJob", "ReplicationController"):
         selector = label_terms.convert_label_selector(spec.read_object("selector"))
