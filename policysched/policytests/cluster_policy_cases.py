@@ -1,4 +1,4 @@
-"""Tests of cluster policies: the distribution of the replicas of a resource by one policy."""
+"""Tests of cluster policies: how one policy distributes the replicas of a resource."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ if TYPE_CHECKING:
 
 _EVERY_RESOURCE = checked_selector.PolicyPodScope(None, checked_selector.EVERYTHING)
 _MUCH = 1_000_000
-"""The amount of each resource that a cluster has by default."""
+"""The default amount of each resource in a cluster."""
 
 _OUTAGE = "outage"
 
 
 def is_cluster_policy_case(case: suites.PolicyTestCase) -> bool:
-    """Return whether a test is about a cluster policy."""
+    """Return whether a test tests a cluster policy instead of a pod."""
     return "clusterPolicy" in case.value
 
 
@@ -77,6 +77,7 @@ def find_cluster_case_faults(
 def _find_metric_faults(
     case: suites.PolicyTestCase, inputs: suite_inputs.SuiteInputs, names: Iterable[str]
 ) -> Iterator[tuple[int, str]]:
+    """Yield the line and message of every unknown metric or cluster in the samples of a test."""
     said = case.value.get("metrics", {})
     declared = {metric.name for metric in inputs.get_policy_set().all_metrics}
     for metric, clusters in said.items() if isinstance(said, dict) else ():
@@ -126,7 +127,7 @@ def _list_rule_facts(
     seen: cluster_view.BindingView,
     policies: cluster_policies.ClusterPolicies,
 ) -> Iterator[evaluation.RuleFact]:
-    """Yield the rules whose scope contains the resource, and whether they are active."""
+    """Yield the rules whose scope contains the resource, each with its activity, for coverage."""
     measured = metric_evidence.PodMetricEvidence(policies.rules, seen.pod.shape, seen.snap)
     lost = {
         f"{each['policy']}/{each['rule']}"
@@ -183,7 +184,7 @@ def _make_single_policy_profile(
 
 
 def _list_cluster_names(case: suites.PolicyTestCase, policy: checked.CheckedPolicy) -> list[str]:
-    """Return the clusters of the file, or else those to which the policy assigns weights."""
+    """Return the clusters of the file; by default, the clusters that have weights in the policy."""
     written = case.suite.get_file_field("clusters", {})
     division = policy.clusters.division if policy.clusters else None
     weighted = [name for name, _ in division.weights] if division else []
@@ -193,6 +194,7 @@ def _list_cluster_names(case: suites.PolicyTestCase, policy: checked.CheckedPoli
 def _make_clusters(
     case: suites.PolicyTestCase, policy: checked.CheckedPolicy
 ) -> list[objects.Cluster]:
+    """Return the clusters of a test, which offer the API of its resource and ample capacity."""
     every: Mapping[str, shorthand.Fields] = case.suite.get_file_field("clusters", {})
     asked = {"pods", *case.value.get("resource", {}).get("requests", {})}
     found = []
@@ -220,6 +222,7 @@ def _make_api_enablements(case: suites.PolicyTestCase) -> dict[str, Any]:
 
 
 def _make_binding(case: suites.PolicyTestCase) -> objects.Binding:
+    """Return the resource of a test as a ResourceBinding."""
     fields = case.value.get("resource", {})
     api_version, kind = _get_api_version_and_kind(case)
     try:

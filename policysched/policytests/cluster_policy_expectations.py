@@ -1,4 +1,4 @@
-"""Comparison of the expectations of cluster policy tests with a decision."""
+"""Compares the expectations of cluster policy tests with a decision."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def find_expected_name_faults(
 
 
 def _list_expectable_names(policy: checked.CheckedPolicy) -> list[str]:
-    """Return the valid names of rules, cluster groups and plugins in expectations."""
+    """Return the names of rules, cluster groups and plugins that expectations can contain."""
     heads = [rule.head for rule in policy.rules]
     groups = policy.clusters.groups if policy.clusters else ()
     given = [head.given_name for head in heads if head.given_name]
@@ -53,7 +53,7 @@ def _list_expectable_names(policy: checked.CheckedPolicy) -> list[str]:
 
 
 def _list_named_clusters(case: suites.PolicyTestCase) -> Iterator[tuple[tuple[str, ...], str]]:
-    """Yield the clusters in the expectations, with their paths."""
+    """Yield the path and the name of every cluster in the expectations."""
     for field in ("rejected", "scores"):
         yield from (((field, name), name) for name in case.expect.get(field, {}))
     yield from ((("feasible",), name) for name in case.expect.get("feasible", ()))
@@ -62,7 +62,7 @@ def _list_named_clusters(case: suites.PolicyTestCase) -> Iterator[tuple[tuple[st
 
 
 def _list_named_rules(case: suites.PolicyTestCase) -> Iterator[tuple[tuple[str, ...], str]]:
-    """Yield the rules, groups and plugins in the expectations, with their paths."""
+    """Yield the path and the name of every rule, group and plugin in the expectations."""
     for cluster, said in case.expect.get("rejected", {}).items():
         listed = [said] if isinstance(said, str) else said
         yield from ((("rejected", cluster), name) for name in listed if name != ANY)
@@ -123,6 +123,7 @@ def _find_deciding_attempt(
 def _compare_rejected_clusters(
     written: Mapping[str, str | list[str]], attempt: explanation.ExplainedAttempt, policy: str
 ) -> Iterator[expectations.ExpectationMismatch]:
+    """Yield the expected rejections that the attempt does not contain."""
     for cluster, said in written.items():
         refusing = _list_rejecting_plugins(attempt, cluster)
         listed = [said] if isinstance(said, str) else said
@@ -165,6 +166,7 @@ def _compare_rule_points(
     attempt: explanation.ExplainedAttempt,
     policy: str,
 ) -> Iterator[expectations.ExpectationMismatch]:
+    """Yield the expected points of rules and groups that differ from the points in the attempt."""
     given = {
         (each.by, cluster): float(score_table.points(each.hundredths))
         for cluster, points in attempt.points.items()
@@ -182,6 +184,7 @@ def _compare_rule_points(
 def _compare_expected_number(
     path: tuple[str, ...], written: float | str, actual: float | None
 ) -> Iterator[expectations.ExpectationMismatch]:
+    """Yield a mismatch if a number is missing or outside the expected tolerance."""
     expected = number_tolerance.parse_expected_number(written)
     if actual is None:
         yield expectations.ExpectationMismatch(
@@ -207,7 +210,7 @@ _COMPARING: dict[str, Callable[..., Iterator[expectations.ExpectationMismatch]]]
 def convert_attempts_for_coverage(
     found: explanation.BindingExplanation, facts: list[evaluation.RuleFact]
 ) -> Iterator[evaluation.ExplainedDecision]:
-    """Yield one decision for each attempt, with the same facts about rules, for coverage."""
+    """Yield one decision for each attempt, for coverage; the facts about rules are equal in all."""
     for attempt in found.attempts:
         nodes = {
             cluster: {

@@ -1,7 +1,7 @@
-"""Coverage of policy rules: the rules that tests exercised, and the possible outcomes of each.
+"""Coverage of policy rules: how often tests exercised each rule and each of its possible outcomes.
 
 A filter is covered if it rejected one node and accepted another. A score is covered if it gave
-points, and not always the same. A toleration is covered if it was granted.
+points, and these were not always the same. A toleration is covered if it was granted.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class RuleCoverage:
 
     @property
     def missing_outcomes(self) -> list[str]:
-        """Descriptions of the outcomes that never occurred."""
+        """The outcomes that never occurred, for messages."""
         return [_DESCRIPTIONS[branch] for branch, count in self.branches.items() if not count]
 
     def record_decision(self, decision: evaluation.ExplainedDecision, name: str) -> None:
@@ -81,7 +81,7 @@ def _find_rule_name(failure: dict[str, Any]) -> str:
 
 
 def _get_rule_location(rule: checked.Rule) -> tuple[str, int]:
-    """Return the place of a rule, independent of the paths by which tests refer to its file."""
+    """Return the place of a rule, which does not depend on how tests refer to its file."""
     return os.path.realpath(rule.head.span.file), rule.head.span.start
 
 
@@ -89,12 +89,12 @@ class PolicyCoverage:
     """The coverage of the rules of all tested policies."""
 
     def __init__(self) -> None:
-        """Start without rules."""
+        """Start with no rules."""
         self._rules: dict[tuple[str, int], RuleCoverage] = {}
         self._names: dict[str, str] = {}
 
     def add_rules(self, rules: Iterable[checked.Rule]) -> None:
-        """Add rules, exercised or not; rules that are already known are not changed."""
+        """Add rules, exercised or not; known rules keep their counts."""
         for rule in rules:
             head = rule.head
             key = _get_rule_location(rule)
@@ -129,6 +129,7 @@ class PolicyCoverage:
 
 
 def _list_branches(rule: checked.Rule) -> tuple[str, ...]:
+    """Return the possible outcomes of a rule, which depend on its kind."""
     match rule:
         case checked.TolerationRule():
             return _GRANT

@@ -1,4 +1,4 @@
-"""Coverage in the formats of other tools: lcov's tracefile and Cobertura's XML."""
+"""Renders coverage for other tools: as an lcov tracefile or as Cobertura XML."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ def render_lcov(found: coverage.PolicyCoverage) -> str:
 
 
 def _render_lcov_lines(found: coverage.PolicyCoverage) -> Iterator[str]:
+    """Yield the lines of a tracefile, file by file."""
     for file, grouped in itertools.groupby(found.rules, key=lambda rule: rule.file):
         rules = list(grouped)
         yield from ("TN:policysched", f"SF:{file}")
@@ -68,6 +69,7 @@ def render_cobertura(found: coverage.PolicyCoverage) -> str:
 def _render_cobertura_file(
     classes: ElementTree.Element, file: str, rules: list[coverage.RuleCoverage]
 ) -> None:
+    """Add the `class` element of one policy file, with a line for each rule."""
     counts = [count for rule in rules for count in rule.branches.values()]
     rates = {
         "line-rate": _format_coverage_rate(sum(rule.hits > 0 for rule in rules), len(rules)),

@@ -1,4 +1,4 @@
-"""Evaluation of the pod of a test case: by `explain`, and by `simulate` for replicas."""
+"""Evaluates the pod of a test case like `explain`, and its replicas like `simulate`."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class RuleFact:
     """A rule of a policy that selects the pod.
 
     Attributes:
-        acts: whether the rule is active: not disabled, within its time, and without an outage.
+        acts: whether the rule is active: not disabled, within its time, and not in an outage.
     """
 
     rule: checked.Rule
@@ -33,13 +33,13 @@ class RuleFact:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class ExplainedDecision:
-    """The complete decision for one pod.
+    """The complete decision for one pod, as compared with expectations.
 
     Attributes:
         report: the report of `explain`.
         policies: the names of the policies that select the pod.
         rules: the rules of these policies.
-        points: score name -> node -> points from 0 to 100, before the weight.
+        points: score name -> node -> points from 0 to 100, before they are weighted.
         raw: full name of a rule -> node -> computed number; nodes without a value are absent.
     """
 
@@ -51,7 +51,7 @@ class ExplainedDecision:
 
     @property
     def skipped(self) -> list[str]:
-        """Names of the rules that are not active."""
+        """The names of the rules that are not active."""
         return [fact.rule.head.name for fact in self.rules if not fact.acts]
 
 
@@ -61,7 +61,7 @@ class CaseOutcome:
 
     Attributes:
         decision: the decision for the only pod, or for the first replica.
-        placements: the placements of the replicas.
+        placements: the placements of the replicas, in the order of scheduling.
     """
 
     decision: ExplainedDecision
@@ -87,7 +87,7 @@ def evaluate_case(
     simulation = decider.simulate_placements()
     first: ExplainedDecision | None = None
     placements = []
-    for info in infos:  # replicas are equal, so they are scheduled in this order
+    for info in infos:  # replicas are equal, so the queue keeps this order
         decision = _decide_pod(decider, subject.basis, info)
         observe(decision)
         first = first or decision
@@ -102,6 +102,7 @@ def evaluate_case(
 def _decide_pod(
     decider: sessions.PodDecider, basis: sessions.DeciderFactory, info: pod_shape.PodInfo
 ) -> ExplainedDecision:
+    """Return the decision for a pod without placing the pod."""
     framework = decider.choice.require_framework(info)
     report = decider.report_pod(framework, info)
     facts = list(_list_rule_facts(decider, basis, framework, info, report))
@@ -125,7 +126,7 @@ def _decide_pod(
 def _find_profile(
     basis: sessions.DeciderFactory, framework: runtime.Framework
 ) -> checked.CheckedProfile | None:
-    """Return the profile of the policies that is in use, or None for one without policies."""
+    """Return the checked profile in use, or None for a profile without policies."""
     program = basis.policies.program
     name = framework.profile.scheduler_name
     for spec in basis.policies.specs:
@@ -172,7 +173,7 @@ def _list_rule_facts(
 def _compute_raw_scores(
     decider: sessions.PodDecider, framework: runtime.Framework, info: pod_shape.PodInfo
 ) -> dict[str, dict[str, float]]:
-    """Return the raw numbers of scores over expressions, in the canonical scale of their unit."""
+    """Return the raw numbers of expression scores, in the canonical scale of their unit."""
     snap = decider.cluster.cache.snapshot()
     state = cycle_state.CycleState()
     found: dict[str, dict[str, float]] = {}

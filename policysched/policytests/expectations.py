@@ -1,4 +1,4 @@
-"""Comparison of the expectations of a test case with its outcome."""
+"""Compares the expectations of a test case with its outcome."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ class ExpectationMismatch:
 
     Attributes:
         path: the path of the value within `expect`.
-        expected, actual: texts for messages.
-        replacement: the value at `path` that would meet the outcome.
+        expected, actual: the expected and the actual value, as text for messages.
+        replacement: the value for `path` that would match the outcome; see also `REMOVE`.
     """
 
     path: tuple[str, ...]
@@ -78,7 +78,7 @@ class ExpectationComparer:
         return [name for name, verdict in self._report["nodes"].items() if verdict["ok"]]
 
     def compare_node(self, written: Value) -> Iterator[ExpectationMismatch]:
-        """Compare the chosen node; each of several nodes with equal points must be expected."""
+        """Compare the chosen node; if several nodes have equal points, all must be expected."""
         best = self._list_best_nodes()
         expected = [written] if isinstance(written, str) else written or []
         if set(best) <= set(expected) and bool(best) == bool(expected):
@@ -155,7 +155,7 @@ class ExpectationComparer:
     # --- points ----------------------------------------------------------------------------------
 
     def compare_scores(self, written: Mapping[str, Value]) -> Iterator[ExpectationMismatch]:
-        """Compare total points."""
+        """Compare the total points of nodes."""
         for node, said in written.items():
             scored = self._report["scores"].get(node)
             total = None if scored is None else float(scored["total"])
@@ -164,7 +164,7 @@ class ExpectationComparer:
     def compare_rules(
         self, written: Mapping[str, Mapping[str, Value]]
     ) -> Iterator[ExpectationMismatch]:
-        """Compare the points of single rules, and their raw numbers."""
+        """Compare the points and the raw numbers of single rules."""
         for rule, nodes in written.items():
             name = self._names.resolve_rule(rule)
             for node, said in nodes.items():
@@ -197,6 +197,7 @@ class ExpectationComparer:
         absent: str,
         unit: units.Unit | None = None,
     ) -> Iterator[ExpectationMismatch]:
+        """Yield a mismatch if a number is missing or outside the expected tolerance."""
         expected = number_tolerance.parse_expected_number(written, unit)
         if expected is None:
             line = self._case.find_line("expect", *path)
@@ -252,7 +253,7 @@ class ExpectationComparer:
         return Counter(each.node for each in self._outcome.placements if each.node is not None)
 
     def compare_pending(self, written: bool | int) -> Iterator[ExpectationMismatch]:  # noqa: FBT001 - the value in the test
-        """Compare the number of pods that stay pending, or whether any does."""
+        """Compare the number of pods that stay pending, or whether any pod stays pending."""
         placements = self._outcome.placements
         actual: bool | int = sum(each.node is None for each in placements)
         if not placements:
@@ -313,7 +314,7 @@ class _RemovalMarker:
 
 
 REMOVE = _RemovalMarker()
-"""The replacement that removes an entry, because no value would meet the outcome."""
+"""The replacement that removes an entry, because no value would match the outcome."""
 
 
 def does_replacement_remove_entry(value: Value) -> bool:

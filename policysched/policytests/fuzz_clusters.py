@@ -1,4 +1,4 @@
-"""Random small clusters from the words of policies: labels, taints, namespaces and metrics."""
+"""Generates small random clusters from the words of policies, such as labels and taints."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ _MOST_NODES, _MOST_PLACED, _PODS = 6, 5, 3
 
 @dataclasses.dataclass(slots=True)
 class PolicyVocabulary:
-    """The words of policies.
+    """The words of policies that affect placement.
 
     Attributes:
-        labels: label keys with the values that policies compare them with.
+        labels: label key -> the values with which policies compare the label.
         taints: taints in the form `key=value:Effect`.
-        namespaces: names of namespaces.
-        metrics: metrics with the range of their values.
+        namespaces: the names of namespaces.
+        metrics: the metrics with the ranges of their values.
     """
 
     labels: dict[str, set[str]] = dataclasses.field(default_factory=dict)
@@ -66,6 +66,7 @@ def _walk_syntax_tree(node: object) -> Iterator[syntax_expr.SyntaxNode]:
 
 
 def _add_words_of_syntax_node(found: PolicyVocabulary, node: syntax_expr.SyntaxNode) -> None:
+    """Add the labels, taints or namespaces that a node of a syntax tree names."""
     match node:
         case syntax_expr.Requirement(subject=subject, values=values) if subject.argument is None:
             if _KEY.fullmatch(subject.name.text):
@@ -119,7 +120,7 @@ def _generate_pod(words: PolicyVocabulary, rng: random.Random) -> dict[str, Any]
 
 
 def _generate_labels(words: PolicyVocabulary, rng: random.Random) -> dict[str, str]:
-    """Return random labels, with values of policies and with unusual values."""
+    """Return random labels, with values from the policies and with unusual values."""
     return {
         key: rng.choice(sorted(values) if values and rng.random() < _OWN else _STRANGE)
         for key, values in sorted(words.labels.items())

@@ -1,4 +1,4 @@
-"""`test --fuzz`: checks properties of policies on generated clusters.
+"""Implements `test --fuzz`, which checks properties of policies on generated clusters.
 
 finite      every score of a rule is a number from 0 to 100, every total is finite
 order       the order of nodes and pods in the input does not affect decisions
@@ -33,7 +33,7 @@ _ROUNDING = 1e-6
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class FuzzCounterexample:
-    """A cluster on which a property does not hold.
+    """A generated cluster on which a property does not hold.
 
     Attributes:
         path: the test file whose policies were checked.
@@ -80,6 +80,7 @@ def fuzz_policies(
 def _minimise_counterexample(
     document: Document, path: str, policy_set: policies.PolicySet, kind: str
 ) -> FuzzCounterexample:
+    """Return the smallest document found that still violates the same property."""
     small = _shrink_document(
         document,
         lambda each: _classify_problem(_find_cluster_problem(each, path, policy_set)) == kind,
@@ -104,7 +105,7 @@ def _copy_suite_header(suite: suites.PolicyTestSuite) -> Document:
 
 
 def find_round_trip_problem(text: source.SourceText) -> str:
-    """Return how formatting or the syntax tree changes a text, or ""."""
+    """Return how formatting or the JSON syntax tree changes the meaning of a text, or ""."""
     formatted = formatter.format_text(text)
     if formatted.text is None:
         return f"fmt refuses it: {formatted.problem or formatted.diagnostics[0].message}"
@@ -143,7 +144,7 @@ def _find_cluster_problem(document: Document, path: str, policy_set: policies.Po
 
 
 class _GeneratedCluster:
-    """A generated cluster, parsed like a test file."""
+    """A generated cluster, parsed as a test file."""
 
     def __init__(self, document: Document, path: str, policy_set: policies.PolicySet) -> None:
         self._suite = suites.parse_test_suite(
@@ -152,7 +153,7 @@ class _GeneratedCluster:
         self._inputs = suite_inputs.SuiteInputs(self._suite, set(), known=policy_set)
 
     def evaluate_case(self, number: int) -> evaluation.CaseOutcome | str:
-        """Return the decision and placement of the pod of a test, or the message of an error."""
+        """Return the outcome of a test, or the message of an error."""
         try:
             subject = self._inputs.make_decidable_case(self._suite.cases[number])
             return evaluation.evaluate_case(
@@ -165,6 +166,7 @@ class _GeneratedCluster:
 def _find_decision_problems(
     one: evaluation.CaseOutcome | str, other: evaluation.CaseOutcome | str
 ) -> Iterator[str]:
+    """Yield the properties that two decisions with a different input order violate."""
     if isinstance(one, str) or isinstance(other, str):
         if one != other:
             yield f"order: {one} | {other}"
@@ -221,6 +223,7 @@ def _shrink_document(document: Document, fails: Callable[[Document], bool]) -> D
 
 
 def _generate_smaller_documents(document: Document) -> Iterator[Document]:
+    """Yield documents with one part less: tests first, then pods, nodes and fields."""
     tests = document["tests"]
     if len(tests) > 1:
         yield from ({**document, "tests": [each]} for each in tests)

@@ -1,4 +1,4 @@
-"""`lint` in a test file: the expected findings of its policies."""
+"""Implements `lint` in a test file: the expected findings on its policies."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def find_lint_mismatches(
 ) -> list[expectations.ExpectationMismatch]:
     """Compare the findings with the expected ones; infos count only if they are expected.
 
-    The lint settings of a project are not used, but ignore comments are.
+    The lint settings of the project do not apply, but ignore comments do.
 
     Raises:
         SuiteError: an expected code or file does not exist.
@@ -65,6 +65,7 @@ def _normalise_finding(written: str) -> str:
 
 
 def _find_lint_case_faults(case: suites.LintCase, files: set[str]) -> Iterator[tuple[int, str]]:
+    """Yield the line and message of every unknown code or policy file."""
     known = diagnostics.CODES | diagnostics.LINT_CODES
     for at, written in enumerate(case.value["expect"]):
         code, _, place = _normalise_finding(written).partition("@")

@@ -1,6 +1,6 @@
-"""Names in expectations: each name must refer to an existing object.
+"""Resolves names in expectations: each name must refer to an existing object.
 
-Otherwise, a test about a rule that was renamed could pass or fail without a reason.
+Otherwise, a test could pass or fail only because a rule was renamed.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _Fault = tuple[int, str]
 
 
 class NameResolver:
-    """The names that the tests of a file may use."""
+    """The names that the tests in a file can use."""
 
     def __init__(self, inputs: suite_inputs.SuiteInputs) -> None:
         """Collect the names of nodes, rules and plugins of `inputs`."""
@@ -31,7 +31,7 @@ class NameResolver:
     def resolve_rule(self, written: str) -> str:
         """Return the full name of a rule, or the name of a plugin unchanged.
 
-        The name must be valid, see `describe_rule_problem`.
+        The name must be valid; see `describe_rule_problem`.
         """
         found = self._find_matching_rules(written)
         return found[0] if found else written
@@ -109,6 +109,7 @@ class NameResolver:
             yield line, f"`{metric}` is a mapping from node to value, or outage"
 
     def _find_node_faults(self, case: suites.PolicyTestCase) -> Iterator[_Fault]:
+        """Yield the line and message of every unknown node in the expectations."""
         expect = case.expect
         for field in ("node", "feasible"):
             for index, name in enumerate(_convert_to_list(expect.get(field))):
@@ -131,6 +132,7 @@ class NameResolver:
             yield line, suite_inputs.describe_unknown_name("node", name, self._inputs.nodes)
 
     def _find_rule_faults(self, case: suites.PolicyTestCase) -> Iterator[_Fault]:
+        """Yield the line and message of every unknown or ambiguous rule in the expectations."""
         expect = case.expect
         named = [
             (rule, case.find_line("expect", "rejected", node), True)

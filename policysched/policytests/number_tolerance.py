@@ -10,14 +10,15 @@ from policysched.lang.words import numerals
 
 _SIGN = re.compile(r"\s*(?:±|\+-|\+/-)\s*")
 _ROUNDING = 0.005
-"""Half of the last digit of points, which are rounded to hundredths."""
+"""Half a unit in the last digit of points, which are rounded to hundredths."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class ExpectedNumber:
     """An expected number with a tolerance; a tolerance of 0 allows for rounding only.
 
-    The rounding error is 0.005; for a value between 0 and 1, it is multiplied by the value.
+    The allowed rounding error is 0.005, multiplied by the absolute value for values from -1 to 1
+    other than 0.
     """
 
     value: float
@@ -61,6 +62,7 @@ def shorten_number(value: float) -> int | float:
 
 
 def _parse_number(text: str, unit: units.Unit | None) -> float | None:
+    """Return a number, converted to `unit` if it has a suffix; None if it is not valid."""
     negative = text.startswith("-")
     literal = numerals.parse_numeral(text.removeprefix("-"))
     if literal is None:

@@ -1,4 +1,4 @@
-"""Pending copies of a pod, as a single pod or as replicas."""
+"""Makes pending copies of a pod: a single pod or replicas."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from policysched.inputs import cluster_file
 
 
 def make_pending_pod(pod: objects.Pod) -> objects.Pod:
-    """Return a pod without its node and status."""
+    """Return a copy of a pod without its node and status."""
     spec = msgspec.structs.replace(pod.spec, node_name="")
     return msgspec.structs.replace(pod, spec=spec, status=objects.PodStatus())
 
 
 def make_pod_replicas(pod: objects.Pod, count: int) -> list[objects.Pod]:
-    """Return pending copies of a pod; without a controller, they get a ReplicaSet of its name."""
+    """Return pending copies of a pod; they get a ReplicaSet as owner if the pod has no controller."""
     original = make_pending_pod(pod)
     meta = original.metadata
     owners = meta.owner_references
@@ -44,7 +44,7 @@ def _make_owner_reference(meta: objects.ObjectMeta) -> objects.OwnerReference:
 
 
 def make_replica_set(pod: objects.Pod) -> list[cluster_file.Owner]:
-    """Return the ReplicaSet that owns `make_pod_replicas`.
+    """Return the ReplicaSet that owns the pods of `make_pod_replicas`.
 
     The list is empty if the pod has a controller or no labels. Default spread constraints need the
     selector of the ReplicaSet.

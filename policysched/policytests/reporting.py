@@ -1,4 +1,4 @@
-"""The report of a test run in the format of schemas/test.schema.json."""
+"""Reports a test run in the format of schemas/test.schema.json."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ def as_json(run: running.PolicyTestRun, *, with_coverage: bool) -> dict[str, obj
 
 
 def _render_case_result(result: running.CaseResult) -> dict[str, object]:
+    """Return the report of one test; only a failed test contains its evaluation."""
     case = result.case
     return {
         "file": case.suite.path,
@@ -41,6 +42,7 @@ def _render_case_result(result: running.CaseResult) -> dict[str, object]:
 
 
 def _render_coverage(found: coverage.PolicyCoverage) -> dict[str, object]:
+    """Return the coverage in total and for each rule."""
     taken, every = found.branch_counts
     return {
         "percent": round(found.percent, 2),

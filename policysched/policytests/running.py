@@ -1,4 +1,4 @@
-"""Runs test files."""
+"""Runs the tests in test files."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ class CaseResult:
 
     Attributes:
         mismatches: the expectations that are not met.
-        report: the report of `explain` for its pod; None if no pod was decided.
-        problem: the error in the test, or the reason why it is skipped.
+        report: the `explain` report for its pod; None without a decision for a pod.
+        problem: the error in the test, or the reason why the test is skipped.
     """
 
     case: suites.PolicyTestCase
@@ -44,7 +44,7 @@ class PolicyTestRun:
     """The results of all tests.
 
     Attributes:
-        problems: messages about files that could not be run, by file.
+        problems: file -> the message about why it could not be run.
         inputs: the paths of all input files, even if they could not be read.
     """
 
@@ -63,7 +63,7 @@ class PolicyTestRun:
         return bool(self.count_results("pass") or self.count_results("fail"))
 
     def get_exit_code(self, threshold: float | None = None) -> int:
-        """Return 2 for invalid input, 1 for failed tests, no tests or low coverage, else 0."""
+        """Return 2 for invalid input; 1 for failed tests, no tests or low coverage; otherwise 0."""
         if self.problems or self.count_results("error"):
             return errors.EXIT_WRONG_INPUT
         is_short = threshold is not None and self.coverage.percent < threshold
@@ -107,6 +107,7 @@ def _run_test_suite(
     pattern: re.Pattern[str] | None,
     tell: Callable[[CaseResult], None],
 ) -> None:
+    """Run the tests of a file, and add results and coverage to `done`."""
     known = name_resolution.NameResolver(inputs)
     faults = [*known.find_metric_name_faults(suite), *_find_time_faults(suite, inputs)]
     for case in suite.cases:
@@ -139,7 +140,7 @@ def _run_lint_case(case: suites.LintCase, inputs: suite_inputs.SuiteInputs) -> C
 def _find_time_faults(
     suite: suites.PolicyTestSuite, inputs: suite_inputs.SuiteInputs
 ) -> list[tuple[int, str]]:
-    """Return the tests without `now`, if some rule is not active at all times."""
+    """Return the tests without `now` as faults, if any rule is not active at all times."""
     timed = [rule.head.name for rule in inputs.all_rules if rule.head.active is not None]
     if not timed:
         return []
@@ -153,6 +154,7 @@ def _run_pod_case(
     known: name_resolution.NameResolver,
     covered: coverage.PolicyCoverage,
 ) -> CaseResult:
+    """Return the result of one test of a pod or cluster policy."""
     if "skip" in case.value:
         return CaseResult(case, "skip", problem=case.value["skip"])
     try:

@@ -1,4 +1,4 @@
-"""`series` of a test file: series in promtool's notation, evaluated by promtool.
+"""Evaluates `series` of a test file, in promtool's notation, with promtool.
 
     series:
       - {series: 'node_cpu_seconds_total{instance="n1",mode="idle"}', values: '0+1.5x40 _x3 stale'}
@@ -44,11 +44,11 @@ _DEFAULT_INTERVAL = "1m"
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class EvaluatedSeries:
-    """The answers to the queries of some metrics.
+    """The answers to the queries of metrics.
 
     Attributes:
         at_seconds: the time of the evaluation, in seconds after the first value of the series.
-        by_key: the answers by metric key, and whether they contain the times of the samples.
+        by_key: metric key -> the answer, and whether it contains the times of the samples.
     """
 
     at_seconds: float
@@ -60,7 +60,7 @@ class EvaluatedSeries:
         nodes: Collection[objects.Node],
         now: datetime.datetime,
     ) -> metrics_file.Samples:
-        """Return the samples of each node, with `now` as the time of the evaluation."""
+        """Return the samples of each node, timed as if the evaluation took place at `now`."""
         names = node_aliases.NodeAliasIndex()
         names.follow_nodes(nodes)
         found: metrics_file.Samples = {}
@@ -88,7 +88,7 @@ class SeriesEvaluator:
         self._tool = self._find_promtool(prometheus_bin) if self._series else ""
 
     def evaluate_metrics(self, metrics: Sequence[checked.CheckedMetric]) -> EvaluatedSeries:
-        """Return the answers to the queries of metrics.
+        """Return the answers to the queries of the metrics.
 
         Raises:
             SuiteError: promtool rejects the series.
@@ -108,6 +108,7 @@ class SeriesEvaluator:
         return self._known[queries]
 
     def _find_promtool(self, prometheus_bin: str | None) -> str:
+        """Return the path of promtool, which is next to the given prometheus or in the PATH."""
         path = pathlib.Path(prometheus_bin or _PROMTOOL)
         if path.name == "prometheus":
             path = path.with_name(_PROMTOOL)
@@ -122,7 +123,7 @@ class SeriesEvaluator:
         return found
 
     def _get_evaluation_seconds(self) -> int:
-        """Return the time of the evaluation: the last value, unless the file sets `seriesAt`."""
+        """Return the time of the last value, or the time in `seriesAt` if the file sets it."""
         written = self._suite.get_file_field("seriesAt")
         if written is not None:
             return parse_duration_seconds(written)
@@ -135,7 +136,7 @@ class SeriesEvaluator:
         return max(max(lengths) - 1, 0) * interval
 
     def _query_promtool(self, queries: Sequence[str], at_seconds: int) -> list[str]:
-        """Return promtool's line with the actual result of each query."""
+        """Return the line of promtool's output with the actual result, for each query."""
         wanted = [
             {"expr": query, "eval_time": f"{at_seconds}s", "exp_samples": [_NEVER]}
             for query in queries
@@ -157,6 +158,7 @@ class SeriesEvaluator:
         return found
 
     def _run_promtool(self, arguments: list[str]) -> str:
+        """Run promtool and return its output, from stdout and stderr."""
         try:
             done = subprocess.run(  # noqa: S603 - the path of promtool is given by the user
                 [self._tool, *arguments],
@@ -171,12 +173,12 @@ class SeriesEvaluator:
 
 
 def parse_duration_seconds(duration: str) -> int:
-    """Return the seconds of a duration such as `40m` or `1h30m`; the schema ensures its syntax."""
+    """Return a duration such as `40m` or `1h30m` in seconds; the schema ensures its syntax."""
     return sum(int(n) * _UNITS[unit] for n, unit in re.findall(r"(\d+)([smhd])", duration))
 
 
 def _count_notation_values(word: str) -> int:
-    """Return the number of values in a word of the notation: 41 for `0+1x40`, 3 for `_x3`."""
+    """Return the number of values that a word of the notation describes: 41 for `0+1x40`."""
     repeated = _COUNT.fullmatch(word)
     if repeated is None:
         return 1

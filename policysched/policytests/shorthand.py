@@ -1,4 +1,4 @@
-"""Conversion of the shorthand for nodes, pods and clusters in tests into Kubernetes objects."""
+"""Converts the shorthand for nodes, pods and clusters in tests to Kubernetes objects."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class ShorthandError(Exception):
 
 
 def resolve_inherited_fields(name: str, every: Mapping[str, Fields], kind: str) -> Fields:
-    """Return the fields of `name`, including those inherited with `from`.
+    """Return the fields of `name`, including the fields inherited with `from`.
 
     Raises:
         ShorthandError: the base does not exist, or the chain of bases is a cycle.
@@ -100,7 +100,7 @@ def make_cluster(name: str, fields: Fields, size: Mapping[str, Any]) -> Object:
 
 
 def format_quantities(said: Mapping[str, Any], path: tuple[str | int, ...]) -> dict[str, str]:
-    """Return quantities as texts; `path` is their place, for errors.
+    """Return quantities as text; `path` is their place in the shorthand, for errors.
 
     Raises:
         ShorthandError: a value is not a quantity.
@@ -117,7 +117,7 @@ def _parse_taint(text: str, path: tuple[str | int, ...]) -> Object:
 
 
 def make_pod(name: str, fields: Fields) -> Object:
-    """Return a Pod, running on `node` if that field is set, else pending."""
+    """Return a Pod, which runs on `node` if that field is set and is pending otherwise."""
     where = fields.get("node")
     metadata = {
         "name": name,
@@ -137,6 +137,7 @@ def make_pod(name: str, fields: Fields) -> Object:
 
 
 def _make_pod_spec(fields: Fields) -> Object:
+    """Return the spec of a Pod with one container; the field `spec` can add any fields."""
     resources = {
         field: _format_quantities_at_path(fields.get(field, {}), _make_amount_path_function(field))
         for field in ("requests", "limits")
@@ -162,6 +163,7 @@ def _make_amount_path_function(field: str) -> Callable[[str], tuple[str, ...]]:
 
 
 def _parse_tolerations(said: list[str]) -> Iterator[Object]:
+    """Yield tolerations written as `key=value:Effect`, `key:Effect` or `key`."""
     for index, text in enumerate(said):
         match = _TAINT.fullmatch(text)
         if match is None or match["effect"] not in (None, *_EFFECTS):
@@ -177,6 +179,7 @@ def _parse_tolerations(said: list[str]) -> Iterator[Object]:
 
 
 def _parse_owner(text: str) -> Object:
+    """Return the owner reference of a controller, written as `Kind/name`."""
     kind, slash, name = text.partition("/")
     if not (kind and slash and name):
         raise ShorthandError(("owner",), f"`{text}` is not an owner: write Kind/name")
@@ -193,7 +196,7 @@ def _parse_owner(text: str) -> Object:
 def _format_quantities_at_path(
     said: Mapping[str, Any], path_of: Callable[[str], tuple[str | int, ...]]
 ) -> dict[str, str]:
-    """Return quantities as texts, after a check of their syntax."""
+    """Check the syntax of quantities and return them as text."""
     for key, value in said.items():
         try:
             quantity.parse_whole_units(str(value))

@@ -1,4 +1,4 @@
-"""Policy test files: parsing by their schema, with the line of each value."""
+"""Parses policy test files, validates them by their schema, and finds the line of each value."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from policysched.inputs import object_lists, plain_yaml
 from policysched.policytests import number_tolerance
 
 SUFFIXES = ("_test.yaml", "_test.yml")
-"""Suffixes of the names of test files in a folder."""
+"""The suffixes that identify test files in a folder."""
 
 _OF_CLUSTERS = {"expectations": ("division", "group", "error"), "fields": ("resource",)}
-"""Expectations and fields that only tests of a clusterPolicy may contain."""
+"""Expectations and fields that only tests of a clusterPolicy can contain."""
 _OF_PODS = ("pod", "schedulerName")
-"""Fields that only tests of pods may contain."""
+"""Fields that only tests of pods can contain."""
 _OF_BOTH = ("feasible", "rejected", "scores", "rules")
-"""Expectations of both kinds of tests, about nodes or about clusters."""
+"""Expectations that tests of pods and of a clusterPolicy can contain."""
 
 
 class SuiteError(errors.InputError):
@@ -51,10 +51,10 @@ class PolicyTestSuite:
     """A parsed test file.
 
     Attributes:
-        path: the path as given.
+        path: the path as the user gave it.
         text: the content.
         document: the parsed content, with lines.
-        is_to_be_filled: whether tests may lack expectations, because `--update` adds them.
+        is_to_be_filled: whether tests can lack expectations, because `--update` adds them.
     """
 
     path: str
@@ -64,7 +64,7 @@ class PolicyTestSuite:
 
     @property
     def folder(self) -> pathlib.Path:
-        """The folder to which paths in the file are relative."""
+        """The folder of the file; paths in the file are relative to it."""
         return pathlib.Path(self.path).parent
 
     def get_file_field(self, field: str, default: object = None) -> Any:  # noqa: ANN401 - the schema ensures the type
@@ -92,10 +92,10 @@ class PolicyTestSuite:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class PolicyTestCase:
-    """One test.
+    """One test in a file.
 
     Attributes:
-        number: the index in the file, from 0.
+        number: the 0-based index in the file.
         value: the fields of the test.
     """
 
@@ -124,7 +124,7 @@ class PolicyTestCase:
         return ("tests", self.number, *path)
 
     def get_field(self, name: str) -> Any:  # noqa: ANN401 - the schema ensures the type
-        """Return a field of the test, or else of the file."""
+        """Return a field of the test, or by default of the file."""
         return self.value.get(name, self.suite.get_file_field(name))
 
 
@@ -133,7 +133,7 @@ class LintCase(PolicyTestCase):
 
     @property
     def expect(self) -> Mapping[str, Any]:
-        """No expectations: those of a `LintCase` are findings, in `value`."""
+        """Return no expectations: a `LintCase` has expected findings in `value` instead."""
         return {}
 
     def get_path(self, *path: str | int) -> plain_yaml.Path:
@@ -144,7 +144,7 @@ class LintCase(PolicyTestCase):
 def discover_test_files(paths: Iterable[str]) -> list[str]:
     """Return the test files at `paths`: files as given, and all test files in folders.
 
-    The names of test files in folders end in `SUFFIXES`.
+    In folders, the names of test files end in one of `SUFFIXES`.
 
     Raises:
         InputError: a path does not exist, or a folder cannot be read.
@@ -188,7 +188,7 @@ def read_test_suite(path: str, *, is_to_be_filled: bool = False) -> PolicyTestSu
     """Return the tests in a file.
 
     Raises:
-        SuiteError: the file violates the schema or a rule beyond it.
+        SuiteError: the file violates the schema, or a rule that the schema cannot express.
         InputError: the file cannot be read, or is not YAML.
     """
     try:
@@ -237,6 +237,7 @@ def _find_semantic_faults(suite: PolicyTestSuite) -> Iterator[tuple[int, str]]:
 
 
 def _find_case_faults(case: PolicyTestCase) -> Iterator[tuple[int, str]]:
+    """Yield the faults of one test that the schema cannot express."""
     yield from _find_test_kind_faults(case)
     yield from _find_time_faults(case.value.get("now"), case.find_line("now"))
     if not case.expect and not ("expect" in case.value and case.suite.is_to_be_filled):
@@ -257,7 +258,7 @@ def _find_case_faults(case: PolicyTestCase) -> Iterator[tuple[int, str]]:
 
 
 def _find_test_kind_faults(case: PolicyTestCase) -> Iterator[tuple[int, str]]:
-    """Yield fields and expectations that only the other kind of tests may contain."""
+    """Yield fields and expectations that only the other kind of test can contain."""
     is_cluster = "clusterPolicy" in case.value
     if not is_cluster and "pod" not in case.value:
         yield case.find_line(), f"the test `{case.name}` lacks `pod`"
@@ -273,6 +274,7 @@ def _find_test_kind_faults(case: PolicyTestCase) -> Iterator[tuple[int, str]]:
 
 
 def _find_number_faults(case: PolicyTestCase) -> Iterator[tuple[int, str]]:
+    """Yield the expected scores and points that are not numbers."""
     scores = case.expect.get("scores", {})
     written: list[tuple[plain_yaml.Path, Any]] = [(("scores", n), scores[n]) for n in scores]
     for rule, nodes in case.expect.get("rules", {}).items():

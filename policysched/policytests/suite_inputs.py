@@ -1,4 +1,4 @@
-"""The inputs of the tests in a file: policies, cluster and metrics."""
+"""Reads the inputs of the tests in a file: policies, cluster and metrics."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class DecidableCase:
     """A case that is ready for a decision.
 
     Attributes:
-        basis: the policies, time and samples that decide.
+        basis: the policies, time and samples on which the decision is based.
         found: the cluster, in which only the pods of the case are pending.
     """
 
@@ -44,8 +44,8 @@ class SuiteInputs:
     """The inputs of one test file.
 
     Attributes:
-        nodes: nodes by name.
-        pods: all pods by `namespace/name`.
+        nodes: the nodes, keyed by name.
+        pods: all pods, keyed by `namespace/name`.
     """
 
     def __init__(
@@ -57,7 +57,7 @@ class SuiteInputs:
     ) -> None:
         """Read the inputs, and add the path of every file to `read`, even if it cannot be read.
 
-        `known` contains the policies if they have already been read.
+        `known` contains the policies if the caller has already read them.
 
         Raises:
             SuiteError: the test file refers to an unknown object, or contains an invalid shorthand.
@@ -78,6 +78,7 @@ class SuiteInputs:
     # --- policies --------------------------------------------------------------------------------
 
     def _find_policy_paths(self) -> Iterator[str]:
+        """Yield the files that match `policies`; each pattern must match at least one file."""
         for number, pattern in enumerate(self._suite.get_file_field("policies", ())):
             try:
                 found = sorted(self._match_files(pattern))
@@ -100,7 +101,7 @@ class SuiteInputs:
         return os.path.normpath(self._suite.folder / written)
 
     def get_params(self, case: suites.PolicyTestCase | None = None) -> dict[str, str]:
-        """Return the params of the file, overridden by those of a case."""
+        """Return the params of the file, overridden by the params of a case."""
         params = {
             **self._suite.get_file_field("params", {}),
             **(case.value.get("params", {}) if case else {}),
@@ -113,7 +114,7 @@ class SuiteInputs:
         return (clocks.parse_time(written) if written else None) or _ANY_TIME
 
     def get_policy_set(self, case: suites.PolicyTestCase | None = None) -> policies.PolicySet:
-        """Return the policies with the params of the file, overridden by those of a case.
+        """Return the policies with the params of the file, overridden by the params of a case.
 
         Policies that were passed to the constructor are returned without new params.
 
@@ -135,14 +136,14 @@ class SuiteInputs:
 
     @property
     def enforced_rules(self) -> list[checked.Rule]:
-        """All rules of policies that are in force."""
+        """All rules of the policies in force."""
         program = self.get_policy_set().program
         in_force = (each for each in program.policies if each.mode == "enforce") if program else ()
         return [rule for policy in in_force for rule in policy.rules]
 
     @property
     def all_rules(self) -> list[checked.Rule]:
-        """All rules that are in force, and the rules of cluster policies."""
+        """All rules of the policies in force, and the rules of cluster policies."""
         program = self.get_policy_set().program
         across = program.cluster_policies if program else ()
         return [*self.enforced_rules, *(rule for policy in across for rule in policy.rules)]
@@ -150,6 +151,7 @@ class SuiteInputs:
     # --- the cluster -----------------------------------------------------------------------------
 
     def _read_cluster(self) -> cluster_file.ClusterObjects:
+        """Return the objects of the cluster file and of the test file itself."""
         path = self._suite.get_file_field("cluster")
         found = (
             cluster_file.read_cluster(self._resolve_path(path))
@@ -179,6 +181,7 @@ class SuiteInputs:
         every: Mapping[str, shorthand.Fields],
         kind: str,
     ) -> cluster_file.ClusterObjects:
+        """Return the object that a shorthand describes; errors name the line of the field."""
         place = f"{self._suite.path}:{self._suite.find_line(f'{kind}s', name)}"
         try:
             fields = shorthand.resolve_inherited_fields(name, every, kind)
@@ -192,6 +195,7 @@ class SuiteInputs:
             raise suites.SuiteError(self._suite.path, [(line, error.problem)]) from error
 
     def _require_known_nodes_of_pods(self, nodes: set[str]) -> None:
+        """Refuse pods on nodes that the cluster does not have."""
         faults = [
             (
                 self._suite.find_line("pods", name, "node"),
@@ -240,6 +244,7 @@ class SuiteInputs:
     def _make_inline_pod(
         self, case: suites.PolicyTestCase, fields: shorthand.Fields
     ) -> objects.Pod:
+        """Return the pod that a case itself describes, under an unused name."""
         taken = {pod.metadata.name for pod in self._list_pods()}
         name = next(each for each in _generate_names() if each not in taken)
         every = {**self._suite.get_file_field("pods", {}), name: fields}
@@ -282,7 +287,7 @@ class SuiteInputs:
     def _make_samples(
         self, case: suites.PolicyTestCase, policy_set: policies.PolicySet, now: datetime.datetime
     ) -> metrics_file.Samples:
-        """Return the samples of the file, overridden by those of the case."""
+        """Return the samples of the file, overridden by the samples of the case."""
         own = case.value.get("metrics", {})
         if own == _OUTAGE:
             return {}
@@ -298,7 +303,7 @@ class SuiteInputs:
         ):
             for metric, nodes in tables.items():
                 if metric not in names:
-                    continue  # a metric of clusters
+                    continue  # the metric is about clusters
                 table = {metric: {} if nodes == _OUTAGE else nodes}
                 found = metrics_file.make_samples_from_tables(
                     table, self._make_place_function(path), metrics, now
@@ -312,7 +317,7 @@ class SuiteInputs:
 
 
 def _override_samples(before: dict[str, Any], nodes: Any, values: dict[str, Any]) -> dict[str, Any]:  # noqa: ANN401 - nodes are YAML
-    """Return samples with overrides; a node without a new sample loses its old one."""
+    """Return samples with overrides; overridden nodes without a new sample have none."""
     if nodes == _OUTAGE:
         return {}
     return {node: value for node, value in before.items() if node not in nodes} | values
@@ -324,7 +329,7 @@ def _list_files(path: str) -> list[str]:
 
 
 def _generate_names() -> Iterator[str]:
-    """Yield candidates for the name of an inline pod."""
+    """Yield names for an inline pod until the caller finds an unused name."""
     yield "pod"
     yield from (f"pod-of-test-{number}" for number in itertools.count(1))
 
@@ -338,6 +343,6 @@ def _decode_object(made: shorthand.Object, place: str = "") -> cluster_file.Clus
 
 
 def describe_unknown_name(kind: str, name: str, known: Iterable[str]) -> str:
-    """Return the message about an unknown name, with the most similar known name."""
+    """Return the message about an unknown name; it suggests the most similar known name."""
     advice = spelling.suggest_names(name, known)
     return f"there is no {kind} `{name}`" + (f" ({advice})" if advice else "")

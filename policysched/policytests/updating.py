@@ -1,4 +1,4 @@
-"""`--update`: writes actual results into a test file and changes nothing else.
+"""Implements `--update`, which writes actual results into a test file and changes nothing else.
 
 Each value is replaced at its place in the text, so surrounding comments and layout are unchanged. A
 value that is replaced as a whole (a list, or a mapping that loses an entry) is written on one line.
@@ -21,7 +21,7 @@ from policysched.policytests import suite as suites
 
 @dataclasses.dataclass(slots=True)
 class _ValueOffsets:
-    """The place of a value, as offsets in the text.
+    """The place of a value as offsets in the text.
 
     Attributes:
         start: the start of the value; for a block, the offset after the colon of its key.
@@ -70,13 +70,13 @@ def _refuse_aliased_value(suite: suites.PolicyTestSuite, place: plain_yaml.Path)
 
 
 def _extract_comment(replaced: str) -> str:
-    """Return the comment between a key and its block, or ""."""
+    """Return the comment after a key whose block is replaced, or ""."""
     first = replaced.partition("\n")[0].rstrip("\r")
     return first if first.strip().startswith("#") else ""
 
 
 def _list_replacements(result: running.CaseResult) -> Iterator[tuple[plain_yaml.Path, Any]]:
-    """Yield paths and their new values; of nested paths, only the outermost one."""
+    """Yield paths and their new values; for nested paths, only the outermost path."""
     wanted: dict[plain_yaml.Path, Any] = {}
     corrected = copy.deepcopy(dict(result.case.expect))
     for each in result.mismatches:
@@ -116,7 +116,7 @@ def _find_value_offsets(text: str) -> dict[plain_yaml.Path, _ValueOffsets]:
 
 
 class _ValueOffsetReader:
-    """Records offsets from the events of a text that is known to be plain YAML."""
+    """Records offsets from the parser events of a text that is known to be plain YAML."""
 
     def __init__(self) -> None:
         self.spans: dict[plain_yaml.Path, _ValueOffsets] = {}
@@ -143,10 +143,11 @@ class _ValueOffsetReader:
         return tuple(self._keys)
 
     def _read_scalar(self, event: yaml.ScalarEvent) -> None:
+        """Record a scalar as a key or a value; an empty value starts after the colon of its key."""
         start, end = _get_offsets(event)
         if self._is_mapping and self._is_mapping[-1] and self._keys[-1] is None:
             self._keys[-1] = event.value
-            self._behind_key = end + 1  # after the colon
+            self._behind_key = end + 1  # the offset after the colon
             return
         is_nothing = start == end
         self.spans[self._path] = _ValueOffsets(self._behind_key if is_nothing else start, end)

@@ -95,7 +95,7 @@ def _convert_term_namespaces(term: fields.StrictFields) -> list[syntax_clause.Cl
 
 
 def _convert_label_keys(term: fields.StrictFields) -> list[syntax_clause.Clause]:
-    """Return the clauses for `matchLabelKeys` and `mismatchLabelKeys`; warn of different effects."""
+    """Return the clauses for `matchLabelKeys` and `mismatchLabelKeys`; warn if effects differ."""
     found: list[syntax_clause.Clause] = []
     for name in _TERM_FIELDS:
         keys = term.read_texts(name)
