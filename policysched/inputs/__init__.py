@@ -1,1 +1,1 @@
-"""Inputs of commands: policy sources, manifests, cluster files, running clusters, metrics."""
+"""Readers of command inputs: policies, manifests, cluster files, running clusters, metrics."""

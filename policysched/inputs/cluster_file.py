@@ -2,7 +2,7 @@
 
 The file is a v1 List of objects of any kinds, or one object; a YAML text may contain several
 documents. Objects of kinds that scheduling does not read are skipped. JSON is decoded directly into
-typed objects; YAML takes about twenty times as long.
+typed objects; YAML takes about 20 times as long.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Known: TypeAlias = (
     | storage_objects.StorageObject
     | disruption_budgets.PodDisruptionBudget
 )
-"""All objects that scheduling reads."""
+"""Any object that scheduling reads."""
 _OWNER_KINDS = {kind.value[1]: kind for kind in owner_selectors.OwnerKind}
 _KINDS: dict[str, tuple[str, type[Known]]] = {
     "Namespace": ("v1", objects.Namespace),
@@ -63,7 +63,7 @@ class ClusterObjects:
         owners: services and controllers, whose selectors default spread constraints use.
         storage: volumes, claims, classes and other storage objects.
         budgets: PodDisruptionBudgets, which limit preemption.
-        skipped: number of skipped objects of each kind.
+        skipped: the number of skipped objects of each kind.
     """
 
     nodes: list[objects.Node] = dataclasses.field(default_factory=list)
@@ -90,7 +90,7 @@ def read_clusters(path: str) -> object_lists.InputLists[ClusterObjects]:
     See `object_lists.read_input_lists`.
 
     Raises:
-        InputError: the input is empty, or, from `places`, a file or line that is not a cluster.
+        InputError: the input is empty; or, while `places` is read, a file or line is not a cluster.
     """
     return object_lists.read_input_lists(path, FORM, collect_cluster_objects)
 
@@ -99,7 +99,7 @@ def parse_cluster(content: bytes, where: str, *, is_line: bool = False) -> Clust
     """Return the cluster that `content` describes; `where` names it in errors.
 
     Raises:
-        InputError: it is not a cluster file.
+        InputError: the content is not a cluster file.
     """
     return collect_cluster_objects(
         object_lists.split_object_list(content, where, FORM, is_line=is_line), where
@@ -109,7 +109,7 @@ def parse_cluster(content: bytes, where: str, *, is_line: bool = False) -> Clust
 def collect_cluster_objects(
     placed: Iterable[object_lists.Placed], where: str, *, may_be_empty: bool = False
 ) -> ClusterObjects:
-    """Return the cluster of these objects.
+    """Return the cluster that the objects form.
 
     Raises:
         InputError: an object is invalid, or, unless `may_be_empty`, all objects were skipped.
@@ -124,7 +124,7 @@ def collect_cluster_objects(
 
 
 def _make_no_cluster_error(skipped: Collection[str], where: str) -> errors.InputError:
-    """Return the error for a file with other kinds only, which may be a dump of Karmada."""
+    """Return the error for a file without cluster objects, which may be a dump of Karmada."""
     problem = f"has no Node and no Pod, only {', '.join(sorted(skipped))}"
     if any(kind.partition(".")[2].startswith(_KARMADA_GROUPS) for kind in skipped):
         advice = "for bindings of Karmada write `policysched explain binding`, "
@@ -136,6 +136,7 @@ def _make_no_cluster_error(skipped: Collection[str], where: str) -> errors.Input
 def _add_cluster_object(
     found: ClusterObjects, kind: str, source: object_lists.Source, place: str
 ) -> None:
+    """Decode and validate one object and add it to `found`, or count it as skipped."""
     if kind not in _KINDS:
         found.skipped[kind] += 1
         return

@@ -21,8 +21,8 @@ class ObjectDump:
     """The objects of a file.
 
     Attributes:
-        cluster: nodes, pods and other objects that scheduling reads.
-        plane: member clusters and bindings.
+        cluster: the nodes, pods and other objects that scheduling reads.
+        plane: the member clusters and bindings.
     """
 
     cluster: cluster_file.ClusterObjects
@@ -35,7 +35,7 @@ def read_dump(path: str) -> ObjectDump:
     """Return the objects in the file `path`.
 
     Raises:
-        InputError: it cannot be read, or has only objects of other kinds.
+        InputError: the file cannot be read, or has only objects of other kinds.
     """
     return _collect_dump_objects(
         object_lists.split_object_list(object_lists.read_bytes(path), path, _FORM), path
@@ -46,13 +46,14 @@ def read_dumps(path: str) -> object_lists.InputLists[ObjectDump]:
     """Return the objects in a file, or on standard input if `path` is `-`.
 
     Raises:
-        InputError: the input is empty, or, from `places`, a file or line with only objects of other
-            kinds.
+        InputError: the input is empty; or, while `places` is read, a file or line has only objects
+            of other kinds.
     """
     return object_lists.read_input_lists(path, _FORM, _collect_dump_objects)
 
 
 def _collect_dump_objects(placed: Iterable[object_lists.Placed], where: str) -> ObjectDump:
+    """Return the objects, divided between the cluster and the Karmada control plane by kind."""
     of_cluster: list[object_lists.Placed] = []
     of_plane: list[object_lists.Placed] = []
     for each in placed:

@@ -34,7 +34,7 @@ class KarmadaControlPlane:
     """The objects of a file, in the order of the file.
 
     Attributes:
-        skipped: number of skipped objects of each other kind.
+        skipped: the number of skipped objects of each other kind.
     """
 
     clusters: list[objects.Cluster] = dataclasses.field(default_factory=list)
@@ -43,10 +43,10 @@ class KarmadaControlPlane:
 
 
 def read_karmada_control_planes(path: str) -> object_lists.InputLists[KarmadaControlPlane]:
-    """Return the control plane in a file, or the ones on standard input if `path` is `-`.
+    """Return the control plane in a file, or all on standard input if `path` is `-`.
 
     Raises:
-        InputError: the input is empty, or, from `places`, a file or line that is not a control
+        InputError: the input is empty; or, while `places` is read, a file or line is not a control
             plane.
     """
     return object_lists.read_input_lists(path, FORM, collect_karmada_control_plane)
@@ -55,10 +55,10 @@ def read_karmada_control_planes(path: str) -> object_lists.InputLists[KarmadaCon
 def collect_karmada_control_plane(
     placed: Iterable[object_lists.Placed], where: str
 ) -> KarmadaControlPlane:
-    """Return the control plane of these objects.
+    """Return the control plane that the objects form.
 
     Raises:
-        InputError: an object is invalid, has a name twice or an unsupported version, or all objects
+        InputError: an object is invalid, occurs twice or has an unsupported version, or all objects
             were skipped.
     """
     found = KarmadaControlPlane()

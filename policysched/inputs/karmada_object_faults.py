@@ -1,4 +1,4 @@
-"""Finds values in clusters and bindings that Karmada's webhooks refuse, but files may contain."""
+"""Finds values in clusters and bindings that Karmada's webhooks refuse but files can contain."""
 
 from __future__ import annotations
 
@@ -45,6 +45,7 @@ def find_binding_faults(binding: objects.Binding) -> Iterator[object_faults.Obje
 def _find_requirement_faults(
     path: str, found: objects.ReplicaRequirements | None
 ) -> Iterator[object_faults.ObjectFault]:
+    """Yield the faults of the replica requirements at a path."""
     if found is None:
         return
     yield from object_faults.find_amount_faults(f"{path}.resourceRequest", found.resource_request)

@@ -1,4 +1,4 @@
-"""Clusters and bindings as resources of the Karmada API server."""
+"""The resources of the Karmada API server for clusters and bindings."""
 
 from __future__ import annotations
 

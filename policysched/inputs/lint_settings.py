@@ -1,6 +1,7 @@
-"""Settings of `policysched lint`: `.policysched.toml`, or `[tool.policysched.lint]` of a project.
+"""Reads the settings of `policysched lint` from `.policysched.toml` or from pyproject.toml.
 
-The file in the nearest enclosing folder applies; in one folder, `.policysched.toml` has precedence.
+In pyproject.toml, the settings are in the table `[tool.policysched.lint]`. The file in the nearest
+enclosing folder applies; within a folder, `.policysched.toml` has precedence.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ _KEYS = ("select", "ignore", "fail-level", "per-path", "levels", "thresholds", "
 def find_lint_settings(
     folder: pathlib.Path,
 ) -> tuple[settings.RuleSettings, diagnostics.Severity | None]:
-    """Return the settings that apply in a folder, and the level at which findings fail.
+    """Return the settings that apply in a folder, and the severity at which `lint` fails.
 
     Raises:
         InputError: a file cannot be read, or contains an invalid setting.
@@ -51,7 +52,7 @@ def read_lint_settings(
     """Return the settings in a file.
 
     Raises:
-        InputError: it cannot be read, or contains an invalid setting.
+        InputError: the file cannot be read, or contains an invalid setting.
     """
     table = _read_lint_section(file) or {}
     with _add_place_to_errors(file):
@@ -59,10 +60,10 @@ def read_lint_settings(
 
 
 def read_prometheus_settings(file: pathlib.Path | None, folder: pathlib.Path) -> Mapping[str, Any]:
-    """Return the table `prometheus` of a settings file, or of those that apply in a folder.
+    """Return the table `prometheus` of a settings file, by default of the file for a folder.
 
     Raises:
-        InputError: as above.
+        InputError: a file cannot be read, or contains an invalid setting.
     """
     files = (
         [file]
@@ -78,10 +79,10 @@ def read_prometheus_settings(file: pathlib.Path | None, folder: pathlib.Path) ->
 
 
 def _is_file(path: pathlib.Path) -> bool:
-    """Return whether the path is a file.
+    """Return whether the path is an existing file.
 
     Raises:
-        InputError: its folder cannot be entered.
+        InputError: the folder of the file cannot be entered.
     """
     try:
         return path.is_file()
@@ -95,7 +96,7 @@ def _list_enclosing_folders(folder: pathlib.Path) -> tuple[pathlib.Path, ...]:
 
 @contextlib.contextmanager
 def _add_place_to_errors(file: pathlib.Path) -> Iterator[None]:
-    """Add the file and the line of the setting to errors, which name only the setting."""
+    """Add the file and the line of the setting to errors, which otherwise name only the setting."""
     try:
         yield
     except errors.InputError as error:
@@ -106,7 +107,7 @@ def _add_place_to_errors(file: pathlib.Path) -> Iterator[None]:
 
 
 def _locate_setting(file: pathlib.Path, path: Sequence[str]) -> str:
-    """Return the file and the line of a key, or of the nearest table around it."""
+    """Return the file and the line of a key, or of the nearest enclosing table."""
     from policysched.inputs import toml_lines  # noqa: PLC0415 - only errors need lines
 
     lines = {
@@ -127,7 +128,7 @@ def _read_settings_text(file: pathlib.Path) -> str:
     """Return the content of a file.
 
     Raises:
-        InputError: it cannot be read.
+        InputError: the file cannot be read.
     """
     try:
         return file.read_text(encoding="utf-8")
@@ -138,6 +139,7 @@ def _read_settings_text(file: pathlib.Path) -> str:
 
 
 def _read_lint_section(file: pathlib.Path) -> Mapping[str, Any] | None:
+    """Return the table of lint settings in a file, or None if the file has no such table."""
     try:
         found: Any = tomllib.loads(_read_settings_text(file))
     except tomllib.TOMLDecodeError as error:
@@ -160,7 +162,7 @@ def _read_lint_section(file: pathlib.Path) -> Mapping[str, Any] | None:
 
 
 def _describe_toml_error(file: pathlib.Path, error: tomllib.TOMLDecodeError) -> tuple[str, str]:
-    """Return the place and the problem; `tomllib` puts both into its message."""
+    """Return the place and the problem, which `tomllib` combines in one message."""
     match = _SYNTAX_ERROR.fullmatch(str(error))
     problem = match["problem"] if match else str(error)
     problem = problem[0].lower() + problem[1:]
@@ -172,6 +174,7 @@ def _describe_toml_error(file: pathlib.Path, error: tomllib.TOMLDecodeError) -> 
 def _parse_settings(
     table: Mapping[str, Any],
 ) -> tuple[settings.RuleSettings, diagnostics.Severity | None]:
+    """Return the rule settings and the severity at which `lint` fails; refuse unknown keys."""
     for key in table:
         if key not in _KEYS:
             advice = spelling.suggest_names(key, _KEYS) or f"it has {', '.join(_KEYS)}"
@@ -205,6 +208,7 @@ def _get_settings_table(table: Mapping[str, Any], key: str) -> Mapping[str, Any]
 
 
 def _parse_thresholds(table: Mapping[str, Any]) -> thresholds.Thresholds:
+    """Return the thresholds, with defaults for those that the table does not set."""
     known = {
         field.name.replace("_", "-"): field.name for field in dataclasses.fields(thresholds.DEFAULT)
     }
@@ -222,10 +226,10 @@ def _parse_thresholds(table: Mapping[str, Any]) -> thresholds.Thresholds:
 
 
 def parse_rule_code_prefixes(value: object, where: str) -> tuple[str, ...]:
-    """Return prefixes of rule codes.
+    """Return the prefixes of rule codes in a setting.
 
     Raises:
-        InputError: it is not a list of texts, or no code begins with one of them.
+        InputError: `value` is not a list of texts, or no code begins with one of the texts.
     """
     if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
         raise errors.InputError(where, "is not a list of codes such as `PS203` or `PS4`")
@@ -237,10 +241,10 @@ def parse_rule_code_prefixes(value: object, where: str) -> tuple[str, ...]:
 
 
 def parse_severity(value: object, where: str) -> diagnostics.Severity:
-    """Return a severity.
+    """Return the severity in a setting.
 
     Raises:
-        InputError: it is not a severity.
+        InputError: `value` is not a severity.
     """
     if value not in list(diagnostics.Severity):
         raise errors.InputError(where, f"`{value}` is not `error`, `warning` or `info`")

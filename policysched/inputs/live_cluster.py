@@ -16,19 +16,19 @@ from policysched.kube.http import client
 from policysched.kube.reading import decoding, listing, resources
 
 LIMIT_SECONDS = 300.0
-"""Default limit for reading everything; 100,000 pods take about half a minute."""
+"""Default time limit for reading all lists; 100,000 pods take about half a minute."""
 
 _POLICY = client.CallRetryPolicy(timeout_seconds=30.0, max_attempts=3)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class LiveClusterReference:
-    """A reference to a cluster, as kubectl resolves it.
+    """A reference to a cluster, resolved as kubectl does.
 
     Attributes:
-        kubeconfig: a file, or several joined by `:`; None for `KUBECONFIG`, the service account of
-            the pod of this process, or `~/.kube/config`.
-        context: of the kubeconfig, None for the current one.
+        kubeconfig: a file, or several files joined by `:`; None for `KUBECONFIG`, the service
+            account of this process's pod, or `~/.kube/config`.
+        context: a context in the kubeconfig; None for the current context.
     """
 
     kubeconfig: str | None = None
@@ -37,13 +37,13 @@ class LiveClusterReference:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class ListingOptions:
-    """Options of reading.
+    """Options for reading a cluster.
 
     Attributes:
-        clock: decides when credentials are renewed.
-        kinds: the resources to read, named as in an RBAC rule; None for all that decisions read.
-        limit_seconds: limit for reading everything.
-        told: receives the number of objects of a resource that have arrived.
+        clock: the clock that decides when credentials are renewed.
+        kinds: the resources to read, named as in an RBAC rule; None for all that affect decisions.
+        limit_seconds: the time limit for reading all lists.
+        told: receives the resource and the number of its objects that have arrived so far.
     """
 
     clock: clocks.Clock = dataclasses.field(default_factory=clocks.SystemClock)
@@ -57,11 +57,11 @@ def read_live_cluster(
 ) -> tuple[str, cluster_file.ClusterObjects]:
     """Return the address of the API server and its objects, without pods that have ended.
 
-    Each kind is read as of one moment; the kinds are read one after the other.
+    Each list is consistent, but the lists are read one after the other and can differ in age.
 
     Raises:
         KubeconfigError: the address or the credentials cannot be read.
-        KubeError: the cluster cannot be reached, refuses, or takes too long.
+        KubeError: the cluster cannot be reached, refuses a request, or takes too long.
     """
     return asyncio.run(_read(cluster, reading or ListingOptions()))
 
@@ -71,11 +71,11 @@ def read_live_lists(
     wanted: Sequence[resources.ApiResource[Any]],
     reading: ListingOptions | None = None,
 ) -> tuple[str, list[list[Any]]]:
-    """Return the address of the API server, and the objects of each of the resources.
+    """Return the address of the API server, and the objects of each resource in `wanted`.
 
     Raises:
         KubeconfigError: the address or the credentials cannot be read.
-        KubeError: the cluster cannot be reached, refuses, or takes too long.
+        KubeError: the cluster cannot be reached, refuses a request, or takes too long.
     """
     return asyncio.run(_read_lists(cluster, wanted, reading or ListingOptions()))
 
@@ -83,6 +83,7 @@ def read_live_lists(
 async def _read(
     cluster: LiveClusterReference, reading: ListingOptions
 ) -> tuple[str, cluster_file.ClusterObjects]:
+    """Read the resources that `reading` selects, and return them as a cluster file would."""
     found = cluster_file.ClusterObjects()
     wanted = _list_resources_nodes_first(reading.kinds)
     server, lists = await _read_lists(cluster, wanted, reading)
@@ -96,6 +97,7 @@ async def _read_lists(
     wanted: Sequence[resources.ApiResource[Any]],
     reading: ListingOptions,
 ) -> tuple[str, list[list[Any]]]:
+    """Read the lists one after the other, within the time limit."""
     connection = await kubeconfig.load_api_client_config(
         cluster.kubeconfig, cluster.context, reading.clock
     )
@@ -122,7 +124,7 @@ async def _list_resource_items(
 
 
 def _list_resources_nodes_first(kinds: Collection[str] | None) -> list[resources.ApiResource[Any]]:
-    """Return the resources, nodes first, so that the nodes of most pods are known."""
+    """Return the resources, nodes first, so that the nodes of most pods are in the result."""
     known: list[resources.ApiResource[Any]] = [
         resources.NODES,
         resources.NAMESPACES,

@@ -21,7 +21,8 @@ def read_live_karmada_control_plane(
 
     Raises:
         KubeconfigError: the address or the credentials cannot be read.
-        KubeError: it cannot be reached, refuses, takes too long, or has no such resources.
+        KubeError: the control plane cannot be reached, refuses a request, takes too long, or does
+            not serve these resources.
         InputError: an object is invalid.
     """
     wanted = (

@@ -1,8 +1,8 @@
-"""Reads ConfigMap manifests, locates their policies, and edits these without other changes.
+"""Reads ConfigMap manifests, locates their policies, and edits the policies alone.
 
 A manifest is YAML or JSON: one object, Lists, or several documents, as `helm template` and
-`kustomize build` print them. A text that is a literal block (`key: |`) can be edited, because its
-lines are lines of the file. For a folded or quoted text only the places are known.
+`kustomize build` print it. A text that is a literal block (`key: |`) can be edited, because its
+lines are lines of the file. Folded and quoted texts can only be located.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ class _ManifestConfigMap:
 
     Attributes:
         value: the ConfigMap.
-        number: number of its document in the text, from 0.
-        path: its path in the document.
-        document: the document, with the places of its values.
+        number: the 0-based index of its document in the text.
+        path: the path of the ConfigMap in the document.
+        document: the parsed document, with the places of its values.
     """
 
     value: Mapping[str, Any]
@@ -40,20 +40,20 @@ class _ManifestConfigMap:
 
     @property
     def namespaced_name(self) -> str:
-        """`namespace/name`; as in kubectl, a missing namespace is `default`."""
+        """`namespace/name`; a missing namespace is `default`, as in kubectl."""
         metadata = self.value.get("metadata")
         metadata = metadata if isinstance(metadata, Mapping) else {}
         return f"{metadata.get('namespace') or 'default'}/{metadata.get('name') or 'unnamed'}"
 
     @property
     def policy_keys(self) -> list[str]:
-        """The keys that are policies; other keys are ignored."""
+        """The keys that contain policies; all other keys are ignored."""
         data = self.value.get("data")
         return [key for key in data if _is_policy_key(key)] if isinstance(data, Mapping) else []
 
     @property
     def binary_policy_keys(self) -> list[str]:
-        """The policies in `binaryData`, which are not text."""
+        """The keys of policies in `binaryData`, which cannot be read because they are not text."""
         data = self.value.get("binaryData")
         return (
             sorted(key for key in data if _is_policy_key(key)) if isinstance(data, Mapping) else []
@@ -78,10 +78,10 @@ def read_manifest_policies(text: str, where: str) -> list[source.SourceText]:
 
     Args:
         text: the manifest.
-        where: its path.
+        where: the path of the manifest, for messages.
 
     Raises:
-        InputError: it is not YAML, or has no policies.
+        InputError: the manifest is not YAML, or has no policies.
     """
     line_starts = _find_line_starts(text)
     return [
@@ -101,9 +101,9 @@ def rewrite_manifest_policies(
 
     Args:
         text: the manifest.
-        where: its path.
-        changes: texts that `read_manifest_policies` has returned, with their replacements. The
-            block indicator of the manifest (`|-`, `|+`) determines the end of a text.
+        where: the path of the manifest, for messages.
+        changes: the texts from `read_manifest_policies`, with their replacements. The
+            block indicator in the manifest (`|-`, `|+`) determines how a text ends.
 
     Raises:
         InputError: a text is not a literal block, is repeated by an alias, or would not be read
@@ -127,7 +127,7 @@ def rewrite_manifest_policies(
 
 
 def _find_policy_keys(text: str, where: str) -> dict[str, _ManifestKey]:
-    """Return the policies by name: the path, the ConfigMap if there are several, and the key."""
+    """Return the policies, keyed by path, ConfigMap (if there are several) and key."""
     maps = [
         found
         for number, document in enumerate(
@@ -174,7 +174,7 @@ def _list_manifest_items(items: plain_yaml.Value) -> list[plain_yaml.Value]:
 def _list_text_keys(config_map: _ManifestConfigMap, where: str) -> list[str]:
     """Return the keys of policies, and require that all are text.
 
-    If one were left out, the rest would be another version of the policies.
+    Without one of the keys, the others would be a different version of the policies.
     """
     for key in config_map.binary_policy_keys:
         line = config_map.document.line((*config_map.path, "binaryData", key))
@@ -205,7 +205,7 @@ def _strip_byte_order_mark(text: str) -> str:
 def _make_text_origin(
     found: _ManifestKey, where: str, text: str, line_starts: list[int]
 ) -> source.Origin:
-    """Return the place of a text."""
+    """Return the origin of a policy text in its manifest."""
     path = (*found.config_map.path, "data", found.key)
     document = found.config_map.document
     origin = _make_scalar_origin(document.scalars[path], found.text, where, text, line_starts)
@@ -215,12 +215,12 @@ def _make_text_origin(
 def _make_scalar_origin(
     scalar: yaml_scalars.YamlScalar, value: str, where: str, text: str, line_starts: list[int]
 ) -> source.Origin:
-    """Return the place of a scalar of a manifest."""
+    """Return the origin of a scalar in a manifest."""
     line = bisect.bisect_right(line_starts, scalar.start)
     is_too_long = (
         len(value) > text_limits.MAX_TEXT_BYTES
     )  # it is refused, so its places do not matter
-    if is_too_long or value.startswith("\ufeff"):  # a mark shifts columns by one
+    if is_too_long or value.startswith("\ufeff"):  # a byte order mark shifts columns by one
         return source.Origin(where, line, None)
     indent = _measure_literal_indent(scalar, value, text, line, line_starts)
     if indent is not None:
@@ -237,7 +237,7 @@ def _measure_literal_indent(
 ) -> int | None:
     """Return the indentation of the lines of a literal block, None for other scalars.
 
-    It is found by comparison, because an indicator or the first line may determine it.
+    The indentation is found by comparison, because an indicator or the first line may determine it.
     """
     shown = _split_into_lines(value)
     first = next((index for index, each in enumerate(shown) if each), None)
@@ -307,10 +307,10 @@ def _render_literal_block(
 def _require_only_changes(
     changes: Sequence[tuple[source.SourceText, str]], before: str, after: str, where: str
 ) -> None:
-    """Refuse a result that differs from the manifest in more than the changes.
+    """Verify that a rewritten manifest differs from the original only in the changes.
 
     Raises:
-        InputError: it does.
+        InputError: there is another difference.
     """
     expected = [document.value for document in plain_yaml.load_yaml_documents(before, where)]
     keys = _find_policy_keys(before, where)

@@ -1,12 +1,12 @@
-"""Metric values from a file instead of Prometheus, for `--metrics` and `run --metrics-file`.
+"""Reads metric values from a file instead of Prometheus, for `--metrics` and `run --metrics-file`.
 
     cpu_busy:   {node-1: 91%, node-2: 0.4, node-3: _, node-4: stale}
     net_in:     {node-1: 10Mi}
 
-The file is a mapping from metric (as the policies declare it) to node to value, in YAML or JSON; it
-may be under a key `metrics`, as in a policy test. A value is written as in a policy (`91%`, `10Mi`,
-`500m`, `1h`), or as the plain number that the query would return. `_` means no sample and `stale` a
-sample that is too old; a node that is not named has no sample either.
+The file maps each metric, by its name in the policies, to nodes and their values, in YAML or JSON.
+The mapping can be under a key `metrics`, as in a policy test. A value is written as in a policy
+(`91%`, `10Mi`, `500m`, `1h`), or as the plain number that the query would return. `_` means that
+there is no sample, and `stale` that the sample is too old; an absent node has no sample either.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from policysched.lang.checked import checked
 from policysched.lang.words import numerals
 
 Samples: TypeAlias = dict[str, dict[str, metric_table.Sample]]
-"""Key of the metric → node → sample."""
+"""Metric key → node → sample."""
 
 _MISSING = (None, "_", "missing")
 _STALE = "stale"
@@ -38,9 +38,9 @@ class MetricsFile:
     """The content of a file.
 
     Attributes:
-        path: the file.
-        named: all nodes and clusters that it names, including those without a sample, by the target
-            of the metric, `node` or `cluster`.
+        path: the path of the file.
+        named: target of the metric, `node` or `cluster` → all such objects that the file names,
+            including objects without a sample.
     """
 
     path: str
@@ -58,7 +58,7 @@ def read_metric_samples(
 def read_metrics_file(
     path: str, declared: Iterable[checked.CheckedMetric], measured_at: datetime.datetime
 ) -> MetricsFile:
-    """Return the samples in the file `path`, with the time `measured_at`, and its names.
+    """Return the samples in the file `path`, timed at `measured_at`, and the names in the file.
 
     Raises:
         InputError: the file cannot be read, names a metric that no policy declares, or contains a
@@ -77,7 +77,7 @@ def parse_metrics_text(
     declared: Sequence[checked.CheckedMetric],
     measured_at: datetime.datetime,
 ) -> MetricsFile:
-    """Return the content of a text; `where` names it in errors. See `read_metrics_file`."""
+    """Parse the text of a metrics file; `where` names it in errors. See `read_metrics_file`."""
     tables = _parse_json_tables(text)
     if tables is not None:
         try:
@@ -96,7 +96,7 @@ def parse_metrics_text(
 def _collect_target_names(
     tables: Mapping[str, plain_yaml.Value], declared: Sequence[checked.CheckedMetric]
 ) -> dict[str, frozenset[str]]:
-    """Return the names in tables, by the target of the metric."""
+    """Return the nodes and clusters in the tables, keyed by the target of the metric."""
     named: dict[str, frozenset[str]] = {}
     for metric in declared:
         nodes = tables.get(metric.name)
@@ -136,7 +136,7 @@ def make_samples_from_tables(
 
 
 def _parse_json_tables(text: str) -> Mapping[str, plain_yaml.Value] | None:
-    """Return the tables of a JSON text, None for other texts; JSON parses much faster than YAML."""
+    """Return the tables of a JSON text, which parses much faster than YAML; else None."""
     if not text.startswith("{"):
         return None
     try:
@@ -165,6 +165,7 @@ def _refuse_json_constant(name: str) -> float:
 def _unwrap_metric_tables(
     document: plain_yaml.YamlDocument, where: str
 ) -> tuple[Mapping[str, plain_yaml.Value], plain_yaml.Path]:
+    """Return the tables and their path, which is `metrics` or the top level."""
     value = {} if document.value is None else document.value
     path: plain_yaml.Path = ()
     if isinstance(value, Mapping) and list(value) == [_WRAPPER]:
@@ -177,6 +178,7 @@ def _unwrap_metric_tables(
 def _refuse_unknown_metric(
     name: str, declared: Mapping[str, object], place: str
 ) -> list[checked.CheckedMetric]:
+    """Raise the error for a metric that no policy declares."""
     advice = spelling.suggest_names(name, declared) or (
         f"they declare {spelling.join_alternatives(f'`{d}`' for d in declared)}"
         if declared
@@ -188,6 +190,7 @@ def _refuse_unknown_metric(
 def _make_sample(
     value: plain_yaml.Value, metric: checked.CheckedMetric, measured_at_seconds: float, place: str
 ) -> metric_table.Sample | None:
+    """Return the sample that a value describes; None for a missing sample."""
     if value in _MISSING:
         return None
     if value == _STALE:
@@ -210,7 +213,7 @@ _EXAMPLES = {
 
 
 def _convert_sample_value(value: plain_yaml.Value, metric: checked.CheckedMetric) -> float | None:
-    """Return a value in the scale of the query, None if it does not fit the unit."""
+    """Return a value in the scale of the query, or None if it does not fit the unit."""
     unit = metric.unit
     if isinstance(value, int | float) and not isinstance(value, bool):
         return _check_plain_number(value, metric)
@@ -231,9 +234,9 @@ def _is_forbidden_negative_ratio(number: float, metric: checked.CheckedMetric) -
 
 
 def _check_plain_number(number: SupportsFloat, metric: checked.CheckedMetric) -> float | None:
-    """Return a plain number, None if it is invalid.
+    """Return a plain number, or None if it is invalid.
 
-    A ratio above 1 is invalid unless `between` allows it: it probably lacks its `%`.
+    A ratio above 1 is invalid unless `between` allows it: the `%` is probably missing.
     """
     try:
         value = float(number)

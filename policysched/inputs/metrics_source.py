@@ -21,56 +21,56 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 
 Refresh: TypeAlias = Callable[[Mapping[str, Mapping[str, metric_table.Sample]]], None]
-"""Takes new samples: key of the metric → node → sample."""
+"""Receives new samples: metric key → node → sample."""
 
 Backfill: TypeAlias = Callable[[Mapping[str, metric_windows.OlderSamples]], None]
-"""Takes older samples, for windows, by key of the metric."""
+"""Receives older samples for windows, keyed by metric key."""
 
 _POLL_SECONDS = 1.0
 _FIRST_METRICS_SECONDS = 10.0
-"""How long scheduling waits for first values of metrics; after that, those without are missing."""
+"""Time for which scheduling waits for first samples; then metrics without a sample are missing."""
 
 
 class MetricsSource(Protocol):
-    """Provides samples, outside the scheduling path."""
+    """Provides metric samples, outside the scheduling path."""
 
     async def run(
         self, refresh: Refresh, nodes: node_names_thread.NodeLister, backfill: Backfill
     ) -> NoReturn:
         """Call `refresh` with all samples of a metric whenever there are new ones.
 
-        `backfill` is called once with the older samples with which windows begin, if there are any.
+        `backfill` is called once with older samples to fill windows at start, if there are any.
         """
         ...
 
     async def wait_until_metrics_asked(self) -> None:
-        """Wait until all metrics were queried once, successfully or not, windows included."""
+        """Wait until all metrics and their windows were queried once, successfully or not."""
         ...
 
     def set_metrics(
         self, metrics: Iterable[checked.CheckedMetric], window_seconds: Mapping[str, float]
     ) -> None:
-        """Follow these metrics from now on; `window_seconds` is the length of windows, by key.
+        """Provide these metrics from now on; `window_seconds` maps metric keys to window lengths.
 
         Raises:
-            ConfigurationError: a metric has no source; nothing has changed then.
+            ConfigurationError: a metric has no source; the previous metrics remain.
         """
         ...
 
     def get_server_health(self) -> tuple[status.SourceHealth, ...]:
-        """Return the health of each server; empty for a file."""
+        """Return the health of each server; a file source has none."""
         ...
 
     def get_metric_stats(self) -> tuple[status.MetricStats, ...]:
-        """Return the status of each metric, if it is known."""
+        """Return the status of each metric; a file source has none."""
         ...
 
 
 class PausableLoop(Protocol):
-    """A loop whose decisions can be paused."""
+    """A scheduling loop whose decisions can be paused."""
 
     def pause(self) -> None:
-        """Stop making decisions until `resume`."""
+        """Make no decisions until `resume` is called."""
         ...
 
     def resume(self) -> None:
@@ -83,7 +83,7 @@ async def pause_for_first_samples(
 ) -> None:
     """Pause scheduling until all metrics were queried once, for a few seconds at most.
 
-    The event `news`, such as a change of the policies, ends the pause too.
+    The event `news`, such as a change of the policies, also ends the pause.
     """
     scheduling.pause()
     try:
@@ -98,10 +98,10 @@ async def pause_for_first_samples(
 
 
 class MetricsFileSource:
-    """Samples in a file, which is read again when it changes.
+    """Provides the samples in a file, which is read again when it changes.
 
-    Their time of measurement is the last modification of the file, so the samples of a file that is
-    no longer written become stale, as with any source.
+    Samples are timed at the last modification of the file, so the samples of a file that is no
+    longer written become stale, as with any source.
     """
 
     def __init__(
@@ -125,7 +125,7 @@ class MetricsFileSource:
     async def run(
         self, refresh: Refresh, nodes: node_names_thread.NodeLister, backfill: Backfill
     ) -> NoReturn:
-        """Pass on the samples of the file, now and after each change.
+        """Call `refresh` with the samples of the file, now and after each change.
 
         A file has no older samples.
         """
@@ -143,7 +143,7 @@ class MetricsFileSource:
     def set_metrics(
         self, metrics: Iterable[checked.CheckedMetric], window_seconds: Mapping[str, float]
     ) -> None:
-        """Read the file again at the next poll if the metrics changed; windows fill over time."""
+        """Read the file again at the next poll if the metrics changed; windows start empty."""
         declared = tuple(metrics)
         if declared != self._declared:
             self._declared = declared
@@ -159,13 +159,14 @@ class MetricsFileSource:
         return ()
 
     async def poll_file(self, refresh: Refresh) -> None:
-        """Read the file if it has changed; if it is invalid, keep the samples."""
+        """Read the file if it has changed; if it is invalid, keep the previous samples."""
         declared = self._declared
         await self._poll_for_changes(refresh)
         if declared is self._declared:
             self._asked.set()
 
     async def _poll_for_changes(self, refresh: Refresh) -> None:
+        """Refresh the samples if the file has changed; log a file that is invalid."""
         try:
             version = self._get_file_identity()
             if version == self._version:
@@ -199,7 +200,7 @@ def open_metrics_source(
     declared: Sequence[checked.CheckedMetric],
     around: query_source.SourceDependencies,
 ) -> MetricsSource | None:
-    """Return the source of samples: a file, else Prometheus servers, None without either.
+    """Return the source of samples: the file if given, else the Prometheus servers, else None.
 
     Raises:
         InputError: the file cannot be read or is invalid.

@@ -1,7 +1,7 @@
-"""Finds values in objects that the API server refuses, but files may contain.
+"""Finds values in objects that the API server refuses but files can contain.
 
-Decisions assume that an API server has validated objects. A value that it would refuse is not
-checked again: a taint with an unknown effect repels no pod, a negative request adds room.
+Decisions assume that an API server has validated all objects, and check none of these values again:
+a taint with an unknown effect would repel no pod, and a negative request would add capacity.
 
 Source: Kubernetes `pkg/apis/core/validation/validation.go`.
 """
@@ -26,8 +26,8 @@ class ObjectFault:
     """A field with a value that the API server refuses.
 
     Attributes:
-        path: of the field.
-        problem: the fault.
+        path: the path of the field in the object.
+        problem: what is wrong with the value.
         help: the action to take.
     """
 
@@ -37,7 +37,7 @@ class ObjectFault:
 
 
 def require_no_faults(faults: Iterable[ObjectFault], place: str) -> None:
-    """Refuse an object with a fault; `place` is the place of the object.
+    """Refuse an object with a fault; `place` locates the object in messages.
 
     Raises:
         InputError: there is a fault; only the first is reported.
@@ -77,7 +77,7 @@ def find_taint_faults(path: str, taints: Iterable[objects.Taint]) -> Iterator[Ob
 def find_toleration_faults(
     path: str, tolerations: Iterable[objects.Toleration]
 ) -> Iterator[ObjectFault]:
-    """Yield the faults of the tolerations at a path; operator and effect may be empty."""
+    """Yield the faults of the tolerations at a path; the operator and the effect can be empty."""
     for number, each in enumerate(tolerations):
         if each.operator and each.operator not in _OPERATORS:
             place = f"{path}[{number}].operator"
@@ -90,7 +90,7 @@ def find_toleration_faults(
 
 
 def find_amount_faults(path: str, amounts: wire.ResourceList) -> Iterator[ObjectFault]:
-    """Yield the negative quantities of the resources at a path, and the invalid ones."""
+    """Yield a fault for each negative or invalid quantity of the resources at a path."""
     for resource, amount in amounts.items():
         problem, advice = _find_quantity_problem(amount)
         if problem:
@@ -106,6 +106,7 @@ def find_count_faults(path: str, count: int) -> Iterator[ObjectFault]:
 def _find_constraint_faults(
     path: str, found: objects.TopologySpreadConstraint
 ) -> Iterator[ObjectFault]:
+    """Yield the faults of the topology spread constraint at a path."""
     if found.max_skew < 1:
         yield ObjectFault(f"{path}.maxSkew", f"`{found.max_skew}` is below 1", "write 1 or more")
     action = found.when_unsatisfiable
@@ -125,7 +126,7 @@ def _find_container_faults(
     path: str, containers: Iterable[objects.Container]
 ) -> Iterator[ObjectFault]:
     for number, each in enumerate(containers):
-        if _has_faulty_resources(each.resources):  # most containers of a large file need no paths
+        if _has_faulty_resources(each.resources):  # most containers need no path
             yield from _find_resource_faults(f"{path}[{number}].resources", each.resources)
 
 
@@ -147,6 +148,7 @@ def _find_resource_faults(
 def _find_enum_faults(
     path: str, word: str, known: tuple[str, ...], noun: str
 ) -> Iterator[ObjectFault]:
+    """Yield a fault if a word is not one of the known values of its field."""
     if word not in known:
         advice = (
             spelling.suggest_names(word, known)
@@ -156,7 +158,7 @@ def _find_enum_faults(
 
 
 def _find_quantity_problem(amount: wire.Quantity) -> tuple[str, str]:
-    """Return the problem of a quantity and the action to take, "" for none."""
+    """Return the problem with a quantity and the action to take, or empty texts."""
     text = str(amount)
     try:
         number = quantity.parse_quantity(text)

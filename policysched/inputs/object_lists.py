@@ -1,8 +1,8 @@
 """Reads lists of Kubernetes objects, as `kubectl get … -o json` or `-o yaml` prints them.
 
 The input is a v1 List of objects of any kinds, or one object, from a file or standard input; a YAML
-text may contain several documents. JSON is decoded directly into typed objects; YAML takes about
-twenty times as long.
+text can contain several documents. JSON is decoded directly into typed objects; YAML takes about
+20 times as long.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from policysched.inputs import plain_yaml
 STDIN = "-"
 _STDIN_NAME = "<stdin>"
 _BEGINNING = re.compile(rb'\s*\{\s*"apiVersion":\s*"([\w./-]+)",\s*"kind":\s*"(\w+)"', re.ASCII)
-"""The beginning of an object in kubectl's output, which has sorted fields."""
+"""The beginning of an object in kubectl's output, whose fields are sorted."""
 _RANGE = "out of range"
 _TOO_DEEP = "is nested too deeply"
 _NOT_SPACE = re.compile(rb"\S")
@@ -37,7 +37,7 @@ class KnownObject(Protocol):
 
     @property
     def metadata(self) -> objects.ObjectMeta:
-        """Its metadata."""
+        """The metadata of the object."""
         ...
 
 
@@ -61,25 +61,25 @@ class _NamedObject(msgspec.Struct):
 _ListT = TypeVar("_ListT")
 _KnownT = TypeVar("_KnownT", bound=KnownObject)
 Source: TypeAlias = msgspec.Raw | dict[str, Any]
-"""An object that is not decoded yet: JSON text, or values read from YAML."""
+"""An object that is not decoded yet: JSON text, or values from YAML."""
 Placed: TypeAlias = tuple[str, str, Source]
-"""(place for errors, kind, object); a kind with an unexpected apiVersion has it as suffix."""
+"""(place for errors, kind, object); an unexpected apiVersion is appended to the kind."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class ExpectedKinds:
-    """The kinds that a list should contain.
+    """The kinds that an input list should contain.
 
     Attributes:
-        api_versions: expected apiVersion by kind, `v1` for all other kinds.
-        help: the advice in errors about how to get such a list.
+        api_versions: kind → the expected apiVersion; `v1` for all other kinds.
+        help: the advice in errors on how to produce such a list.
     """
 
     api_versions: Mapping[str, str]
     help: str
 
     def make_list_error(self, where: str, problem: str) -> errors.InputError:
-        """Return the error for something that is not such a list."""
+        """Return the error for an input that is not such a list."""
         return errors.InputError(where, problem, help=self.help)
 
 
@@ -88,8 +88,8 @@ class InputLists(Generic[_ListT]):
     """The lists that an option such as `--cluster` names.
 
     Attributes:
-        places: the place of each list, and its content; read one at a time.
-        is_lines: whether they are JSON lines; each of them gets one line as its answer.
+        places: yields the place and the content of each list, reading one list at a time.
+        is_lines: whether the input is JSON lines; the command answers each line with one line.
     """
 
     places: Iterator[tuple[str, _ListT]]
@@ -103,7 +103,7 @@ def read_bytes(path: str) -> bytes:
     """Return the content of a file.
 
     Raises:
-        InputError: it cannot be read.
+        InputError: the file cannot be read.
     """
     try:
         return pathlib.Path(path).read_bytes()
@@ -132,12 +132,12 @@ def read_input_lists(
     lines, or YAML) is read as one list. Empty lines are skipped, and no line is read in advance.
 
     Args:
-        path: of the file.
+        path: the path of the file.
         form: the expected kinds.
-        collect: makes the result from the objects and the name of their place.
+        collect: builds the result from the objects and the name of their place.
 
     Raises:
-        InputError: the input is empty, or, from `places`, a file or line that is not a list.
+        InputError: the input is empty; or, while `places` is read, a file or line is not a list.
     """
     if path != STDIN:
         return InputLists(
@@ -162,7 +162,7 @@ def read_input_lists(
 
 
 def _begins_multiline_document(line: bytes) -> bool:
-    """Return whether a first line begins a text of many lines, instead of a JSON line."""
+    """Return whether the first line of an input begins a multi-line document, not JSON lines."""
     text = line.strip()
     return text in (b"{", b"---") or re.match(rb"(#|[A-Za-z]+:(\s|$))", text) is not None
 
@@ -173,13 +173,13 @@ def _begins_multiline_document(line: bytes) -> bool:
 def split_object_list(
     content: bytes, where: str, form: ExpectedKinds, *, is_line: bool = False
 ) -> Iterable[Placed]:
-    """Return the objects that `content` lists; `where` names it in errors.
+    """Return the objects in the list `content`; `where` names it in errors.
 
     Raises:
-        InputError: it is not a list of objects; may also be raised during iteration.
+        InputError: the content is not a list of objects; may also be raised during iteration.
     """
     content = content.removeprefix(b"\xef\xbb\xbf")
-    first = _NOT_SPACE.search(content)  # without a copy of the content
+    first = _NOT_SPACE.search(content)  # searches without a copy of the content
     if first is None:
         raise form.make_list_error(where, "is empty")
     is_json = is_line or first[0] in (b"{", b"[")
@@ -191,6 +191,7 @@ def split_object_list(
 
 
 def _split_json_objects(content: bytes, where: str, form: ExpectedKinds) -> Iterable[Placed]:
+    """Return the objects of a JSON text, which is a list or a single object."""
     try:
         header = msgspec.json.decode(content, type=_ObjectHeader)
     except wire.UNREADABLE as error:
@@ -205,6 +206,7 @@ def _split_json_objects(content: bytes, where: str, form: ExpectedKinds) -> Iter
 def _split_json_items(
     items: Iterable[msgspec.Raw], where: str, form: ExpectedKinds, default_kind: str
 ) -> Iterator[Placed]:
+    """Yield the items of a list, and determine each kind without decoding the item if possible."""
     kinds: dict[bytes, str] = {}
     for index, raw in enumerate(items):
         place = f"{where}: items[{index}]"
@@ -212,7 +214,7 @@ def _split_json_items(
         if known is None:
             yield _read_json_item(raw, place, form, default_kind)
             continue
-        beginning = known[0]  # avoids decoding each object twice
+        beginning = known[0]  # identifies the kind without decoding each object twice
         if beginning not in kinds:
             header = _ObjectHeader(known[2].decode(), known[1].decode())
             kinds[beginning] = _read_object_kind(header, place, form, default_kind)
@@ -228,6 +230,7 @@ def _read_json_item(raw: msgspec.Raw, place: str, form: ExpectedKinds, default_k
 
 
 def _split_yaml_objects(content: bytes, where: str, form: ExpectedKinds) -> Iterable[Placed]:
+    """Yield the objects of all YAML documents, each of which is a list or a single object."""
     try:
         text = content.decode()
     except UnicodeDecodeError as error:
@@ -248,7 +251,7 @@ def _split_yaml_objects(content: bytes, where: str, form: ExpectedKinds) -> Iter
                 _read_object_kind(_read_yaml_header(item, place, form), place, form, default_kind),
                 item,
             )
-    if is_empty:  # comments, or `null`
+    if is_empty:  # the text has only comments, or `null`
         raise form.make_list_error(where, "is empty")
 
 
@@ -279,7 +282,7 @@ def _find_item_kind(header: _ObjectHeader, where: str, form: ExpectedKinds) -> s
 def _read_object_kind(
     header: _ObjectHeader, place: str, form: ExpectedKinds, default: str = ""
 ) -> str:
-    """Return the kind; if its apiVersion is not the expected one, with the apiVersion as suffix."""
+    """Return the kind, with the apiVersion appended if it is not the expected apiVersion."""
     kind = default if header.kind is None and default else _require_kind(header, place, form)
     expected = form.api_versions.get(kind, "v1")
     return kind if header.apiVersion in (None, expected) else f"{kind}.{header.apiVersion}"
@@ -295,10 +298,10 @@ def _require_kind(header: _ObjectHeader, place: str, form: ExpectedKinds) -> str
 
 
 def decode_object(source: Source, wanted: type[_KnownT], kind: str, place: str) -> _KnownT:
-    """Return the object; null fields count as absent, as in the API.
+    """Decode an object; null fields count as absent, as in the API.
 
     Raises:
-        InputError: it has no name, or a field has a wrong type.
+        InputError: the object has no name, or a field has the wrong type.
     """
     try:
         decoded = _decode_source(source, wanted, kind, place)
@@ -329,10 +332,10 @@ def _decode_strictly(source: Source, wanted: type[_KnownT]) -> _KnownT:
 def _decode_without_nulls(
     source: Source, wanted: type[_KnownT], place: str, strict_error: msgspec.ValidationError
 ) -> _KnownT:
-    """Return the object decoded without nulls; `strict_error` is from decoding it with them."""
+    """Decode an object without its null fields, after `strict_error` occurred with them."""
     try:
         value = msgspec.json.decode(source) if isinstance(source, msgspec.Raw) else source
-    except msgspec.ValidationError as error:  # about a number, without the path of its field
+    except msgspec.ValidationError as error:  # an error about a number lacks the path of the field
         raise _make_wrong_field_error(
             place, strict_error if _RANGE in str(strict_error) else error
         ) from error
@@ -359,7 +362,7 @@ def _drop_nulls(value: object) -> object:
 
 
 def _read_object_name(source: Source) -> str:
-    """Return the name of an object that could not be decoded, if it has one."""
+    """Return the name of an object that could not be decoded, or `without a name`, for messages."""
     try:
         if isinstance(source, msgspec.Raw):
             metadata = msgspec.json.decode(source, type=_NamedObject).metadata
@@ -373,9 +376,9 @@ def _read_object_name(source: Source) -> str:
 
 
 def add_default_namespace(decoded: _KnownT, *, is_namespaced: bool) -> _KnownT:
-    """Return the object in its namespace; a manifest without one means `default`.
+    """Return the object with its namespace, which is `default` if the manifest sets none.
 
-    Objects of cluster-scoped kinds get no namespace, whatever the manifest contains.
+    Objects of cluster-scoped kinds get no namespace, even if the manifest sets one.
     """
     wanted = (decoded.metadata.namespace or "default") if is_namespaced else ""
     if decoded.metadata.namespace == wanted:

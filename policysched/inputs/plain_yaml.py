@@ -1,7 +1,7 @@
 """Reads YAML with plain values from untrusted authors: configuration and manifests.
 
 PyYAML's own loaders compose a document by recursion in C, so a deeply nested text crashes the
-process, and aliases let a small text represent a huge value. This module builds values from the
+process, and aliases in a small text can represent a huge value. This module builds values from the
 parser's flat stream of events, with limits on nesting and on the size of aliases; it refuses tags
 and merge keys. A plain scalar is a number only if all versions of YAML agree: `yes`, `12:30`,
 `1e3`, `017` and dates stay text. In Kubernetes objects `017` is 15, as in kubectl.
@@ -21,7 +21,7 @@ from policysched import errors
 from policysched.inputs import yaml_aliases, yaml_scalars
 
 MAX_DEPTH = 100
-"""Deeper than any Kubernetes object."""
+"""The maximum nesting, which exceeds that of any Kubernetes object."""
 
 Value: TypeAlias = Any
 """None, bool, int, float, str, list or dict with str keys, nested."""
@@ -50,7 +50,7 @@ _START_EVENTS = (yaml.MappingStartEvent, yaml.SequenceStartEvent)
 _END_EVENTS = (yaml.MappingEndEvent, yaml.SequenceEndEvent)
 _NOWHERE = yaml_scalars.YamlScalar(0, 0, "")
 PARSER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-"""libyaml's parser if PyYAML was built with it."""
+"""The parser of libyaml if PyYAML was built with libyaml."""
 
 
 @dataclasses.dataclass(slots=True)
@@ -58,10 +58,10 @@ class YamlDocument:
     """One document of a YAML text.
 
     Attributes:
-        value: its value.
-        lines: 1-based line of the value at each path.
-        scalars: the scalar at each path whose value is one, including "" and constants.
-        aliased: paths of aliases and of the values that they repeat.
+        value: the value of the document; None if it is empty.
+        lines: path → the 1-based line of the value.
+        scalars: path → the scalar, for every value that is a scalar, including "" and constants.
+        aliased: the paths of aliases and of the values that they repeat.
     """
 
     value: Value
@@ -70,11 +70,11 @@ class YamlDocument:
     aliased: frozenset[Path] = frozenset()
 
     def is_aliased(self, path: Path) -> bool:
-        """Return whether an alias repeats the text of a value, or of a part of it."""
+        """Return whether an alias repeats the text of a value or of a part of it."""
         return any(path[: len(each)] == each or each[: len(path)] == path for each in self.aliased)
 
     def line(self, path: Path) -> int:
-        """Return the line of the value at `path`, or of the nearest one around it."""
+        """Return the line of the value at `path`, or of the nearest enclosing value."""
         while path not in self.lines and path:
             path = path[:-1]
         return self.lines.get(path, 1)
@@ -91,11 +91,11 @@ def load_yaml_documents(
     """Yield the documents of a YAML text, except empty ones.
 
     Args:
-        text: YAML.
-        where: names it in errors.
-        with_lines: whether documents have the places of their values.
+        text: the YAML text.
+        where: the name of the text in errors.
+        with_lines: whether to record the places of values.
         has_octals: whether `010` is the number 8, as in Kubernetes objects, instead of text.
-        allows_nul: whether a text may contain the character NUL, which no file path can.
+        allows_nul: whether scalars can contain the character NUL, which is invalid in file paths.
 
     Raises:
         InputError: the text is not YAML, or uses an unsupported feature.
@@ -124,10 +124,10 @@ def load_yaml_documents(
 
 
 def load_yaml_document(text: str, where: str) -> YamlDocument:
-    """Return the only document of a YAML text, with its lines; None as value if it is empty.
+    """Return the only document of a YAML text, with lines; its value is None if the text is empty.
 
     Raises:
-        InputError: see `load_yaml_documents`; also if there are several documents.
+        InputError: see `load_yaml_documents`; also, the text has several documents.
     """
     documents = list(load_yaml_documents(text, where, with_lines=True, allows_nul=False))
     if len(documents) > 1:
@@ -153,6 +153,7 @@ class _YamlDocumentBuilder:
         has_octals: bool,
         allows_nul: bool,
     ) -> None:
+        """Start an empty document; `budget` is shared by all documents of a text."""
         self.value: Value = None
         self._places = yaml_aliases.ValuePlaces()
         self._anchors: dict[str, yaml_aliases.AnchoredValue] = {}
@@ -167,7 +168,7 @@ class _YamlDocumentBuilder:
 
     @property
     def document(self) -> YamlDocument:
-        """The document, after all of its events."""
+        """The document, complete after its last event."""
         places = self._places
         return YamlDocument(self.value, places.lines, places.scalars, frozenset(places.aliased))
 
@@ -200,6 +201,7 @@ class _YamlDocumentBuilder:
         return bool(self._open) and isinstance(self._open[-1], dict) and self._keys[-1] is None
 
     def _set_key(self, event: yaml.ScalarEvent) -> None:
+        """Begin an entry of a mapping; refuse merge keys, anchored keys and duplicates."""
         if event.value == _MERGE_KEY and event.implicit[0]:
             raise self._make_yaml_error(
                 event, "a merge key (`<<`) is not supported here", "write the fields"
@@ -213,6 +215,7 @@ class _YamlDocumentBuilder:
         self._keys[-1] = event.value
 
     def _begin_container(self, container: Value, event: yaml.CollectionStartEvent) -> None:
+        """Open a list or mapping, which the following events fill."""
         if self._wants_key():
             raise self._make_yaml_error(event, "a key must be plain text")
         if len(self._open) >= MAX_DEPTH:
@@ -245,6 +248,7 @@ class _YamlDocumentBuilder:
     def _begin_anchor(
         self, event: yaml.ScalarEvent | yaml.CollectionStartEvent, value: Value
     ) -> yaml_aliases.AnchoredValue | None:
+        """Register the anchor of a value, if the event has an anchor."""
         if event.anchor is None:
             return None
         path = self._path if self._with_lines else ()
@@ -278,6 +282,7 @@ class _YamlDocumentBuilder:
     # ---------------------------------------------------------------- scalars
 
     def _parse_scalar(self, event: yaml.ScalarEvent) -> Value:
+        """Return the value of a scalar, as Kubernetes reads octal integers if requested."""
         value = _convert_scalar_value(event)
         if self._has_octals and event.implicit[0] and _OCTAL.fullmatch(event.value):
             return int(event.value, 8)
@@ -288,7 +293,7 @@ class _YamlDocumentBuilder:
         return value
 
     def _advance_element(self) -> None:
-        """Move on to the next element of the innermost open list or mapping."""
+        """Advance to the next element of the innermost open list or mapping."""
         if self._open:
             key = self._keys[-1]
             self._keys[-1] = key + 1 if isinstance(key, int) else None
@@ -319,8 +324,9 @@ def _locate_scalar(event: yaml.ScalarEvent) -> yaml_scalars.YamlScalar:
 
 
 def _convert_scalar_value(event: yaml.ScalarEvent) -> Value:
+    """Return the constant or number that a plain scalar represents, or its text."""
     text: str = event.value
-    if not event.implicit[0]:  # quoted, or a block of text
+    if not event.implicit[0]:  # quoted, or a block scalar
         return text
     if text in _CONSTANTS:
         return _CONSTANTS[text]

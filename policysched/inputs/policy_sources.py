@@ -1,6 +1,6 @@
-"""Sources of policy texts: files, folders, ConfigMap manifests, standard input.
+"""Reads policy texts from files, folders, ConfigMap manifests and standard input.
 
-All texts from the sources form one namespace, as the keys of one ConfigMap do.
+All texts together form one namespace, like the keys of one ConfigMap.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ MANIFEST_SUFFIXES = (".yaml", ".yml", ".json")
 _BEGINNING = re.compile(
     r"(?:\s|#[^\n]*\n)*(?:---|%YAML|\{\s*[\"}]|[\"']?[A-Za-z]\w*[\"']?:(?:\s|$))"
 )
-"""The beginning of a manifest, never of a policy: a marker, JSON, or a key with a colon."""
+"""The beginning of a manifest: a YAML marker, JSON, or a key with a colon. No policy begins so."""
 _MAX_BYTES = 8 * text_limits.MAX_TEXT_BYTES
-"""Limit for reading a file.
+"""The maximum number of bytes read from a file.
 
 A manifest may contain several texts; the parser refuses a single text of this size.
 """
@@ -34,12 +34,12 @@ A manifest may contain several texts; the parser refuses a single text of this s
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class PolicySourceFile:
-    """A file as users edit it.
+    """A file in the form in which users edit it.
 
     Attributes:
-        name: its path, as given.
+        name: the path of the file, as given.
         content: the whole content, without a byte order mark.
-        texts: the policies in it: one, or those of a manifest.
+        texts: the policies in the file; only a manifest can contain several.
     """
 
     name: str
@@ -48,14 +48,15 @@ class PolicySourceFile:
 
     @property
     def is_stdin(self) -> bool:
-        """Whether it was read from standard input."""
+        """Whether the content was read from standard input."""
         return self.name == STDIN_NAME
 
     def replace_texts(self, new: Mapping[str, str]) -> str:
-        """Return the content with some of `texts` replaced, given by name.
+        """Return the content with some of `texts` replaced; `new` maps names to new texts.
 
         Raises:
-            InputError: it is a manifest, and a text in it cannot be edited.
+            InputError: the file is a manifest that contains a changed text in a form that cannot be
+                edited.
         """
         pairs = [(text, text.fitted(new[text.name])) for text in self.texts if text.name in new]
         changes = [(old, text) for old, text in pairs if text != old.text]
@@ -95,7 +96,7 @@ def parse_policy_content(content: bytes, where: str) -> list[source.SourceText]:
     """Return the policy texts in the content of a file.
 
     Raises:
-        InputError: it is not text, or is a manifest without policies.
+        InputError: the content is not text, or is a manifest without policies.
     """
     return list(parse_policy_file(_decode_policy_text(content, where), where).texts)
 
@@ -106,22 +107,23 @@ def is_readable_only_once(where: str) -> bool:
         return True
     try:
         mode = pathlib.Path(where).stat().st_mode
-    except OSError:  # it may not exist yet; its reader reports other failures
+    except OSError:  # the file may not exist yet; its reader reports other failures
         return False
     return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))
 
 
 def list_policy_keys(keys: Iterable[str]) -> list[str]:
-    """Return the keys of a ConfigMap that are policies, sorted; other keys are ignored."""
+    """Return the sorted keys of a ConfigMap that contain policies; other keys are ignored."""
     return sorted(key for key in keys if key.endswith(SUFFIX))
 
 
 def strip_byte_order_mark(text: str) -> str:
-    """Return the text of a ConfigMap without a byte order mark, as if read from a file."""
+    """Return a text from a ConfigMap without its byte order mark, as reading a file does."""
     return text.removeprefix("\ufeff")
 
 
 def _read_policy_path(where: str) -> list[PolicySourceFile]:
+    """Return the files at one path: standard input, a folder or a file."""
     if not where:
         raise errors.UsageError("a path of policies is empty; `.` is the current folder")
     if where == STDIN:
@@ -136,13 +138,13 @@ def _read_policy_path(where: str) -> list[PolicySourceFile]:
 
 
 def parse_policy_file(content: str, where: str) -> PolicySourceFile:
-    """Return the policies in a text, which is a policy or a manifest.
+    """Parse the content of a file, which is a policy or a manifest.
 
     The suffix of the name determines which; without a known suffix (standard input, a pipe), the
     beginning of the text does.
 
     Raises:
-        InputError: it is a manifest without policies, or not YAML.
+        InputError: the file is a manifest without policies, or is not YAML.
     """
     may_be_manifest = where.endswith(MANIFEST_SUFFIXES) or not where.endswith(SUFFIX)
     if may_be_manifest and (where.endswith(MANIFEST_SUFFIXES) or _BEGINNING.match(content)):
@@ -155,10 +157,10 @@ def parse_policy_file(content: str, where: str) -> PolicySourceFile:
 
 
 def _read_policy_folder(folder: pathlib.Path, where: str) -> list[PolicySourceFile]:
-    """Return the policies of a folder, sorted by name.
+    """Return the policy files of a folder, sorted by name.
 
     All policies of a mounted ConfigMap are read from the current target of `..data`: kubelet may
-    swap the link in the meantime, but never changes the target.
+    swap the link while the files are read, but never changes a target.
     """
     mounted = folder / MOUNT_LINK
     texts_at = mounted.resolve() if mounted.is_symlink() else folder
@@ -173,7 +175,7 @@ def _read_policy_folder(folder: pathlib.Path, where: str) -> list[PolicySourceFi
 
 
 def _is_policy_file(file: pathlib.Path) -> bool:
-    """Return whether to read a file; a broken link is read too, which is reported as an error."""
+    """Return whether to read a file; broken links are read, so that they cause an error."""
     return file.is_file() or (file.is_symlink() and not file.exists())
 
 

@@ -1,6 +1,6 @@
 """Finds the line of each key in a TOML text, which `tomllib` does not report.
 
-The text must have been parsed by `tomllib` before: errors are not detected here.
+The text must be valid TOML, which `tomllib` has already parsed: errors are not detected here.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _SKIPPED = re.compile(
 
 
 def find_toml_key_lines(text: str) -> Mapping[Path, int]:
-    """Return the 1-based line of each table and key, by the path of its names."""
+    """Return the 1-based line of each table and key, keyed by the path of names."""
     found: dict[Path, int] = {}
     table: Path = ()
     index, line = 0, 1
@@ -47,7 +47,7 @@ def _split_dotted_key(dotted: str) -> Path:
 
 
 def _list_inline_keys(value: str) -> list[Path]:
-    """Return the keys of an inline table; keys of tables inside it appear as its own."""
+    """Return the keys of an inline table, including the keys of nested tables without a prefix."""
     if not value.lstrip().startswith("{"):
         return []
     return [
@@ -56,7 +56,7 @@ def _list_inline_keys(value: str) -> list[Path]:
 
 
 def _find_value_end(text: str, index: int) -> int:
-    """Return the start of the line after a value, which may have several lines."""
+    """Return the offset of the line after a value, which can span several lines."""
     depth = 0
     while True:
         newline = text.find("\n", index)

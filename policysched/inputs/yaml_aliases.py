@@ -1,4 +1,4 @@
-"""Aliases of a YAML text: copies of limited size, with the places of the repeated text."""
+"""Resolves aliases of a YAML text: copies values up to a size limit, with their places."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 from policysched.inputs import yaml_scalars
 
 MAX_VALUES = 100_000
-"""Limit of the values in all aliases of a text; 100 characters count as one more value."""
+"""Limit of values in all aliases of a text; every 100 characters count as another value."""
 _CHARACTERS_EACH = 100
 
 Path: TypeAlias = tuple[str | int, ...]
@@ -23,10 +23,10 @@ class AnchoredValue:
     """A value with an anchor.
 
     Attributes:
-        value: the value; it grows until its last event.
-        path: its path in the document.
-        start: number of its first place in `ValuePlaces`.
-        end: number after its last place; None before its last event.
+        value: the value, which is complete after its last event.
+        path: the path of the value in the document.
+        start: the index of its first place in `ValuePlaces`.
+        end: the index after its last place; None until its last event.
     """
 
     value: Any
@@ -39,9 +39,9 @@ class ValuePlaces:
     """The places of the values of a document.
 
     Attributes:
-        lines: 1-based line of the value at each path.
-        scalars: the scalar at each path, if the value is one.
-        aliased: paths of aliases and of the values that they repeat.
+        lines: path → the 1-based line of the value.
+        scalars: path → the scalar, for every value that is a scalar.
+        aliased: the paths of aliases and of the values that they repeat.
     """
 
     def __init__(self) -> None:
@@ -52,20 +52,20 @@ class ValuePlaces:
 
     @property
     def count(self) -> int:
-        """Number of places."""
+        """The number of recorded places."""
         return len(self._order)
 
     def add_value_place(
         self, path: Path, line: int, scalar: yaml_scalars.YamlScalar | None
     ) -> None:
-        """Add the place of a value; the values inside it follow."""
+        """Add the place of a value; the caller adds the values inside it afterwards."""
         self.lines[path] = line
         self._order.append(path)
         if scalar is not None:
             self.scalars[path] = scalar
 
     def repeat_anchored_places(self, anchored: AnchoredValue, path: Path) -> None:
-        """Add the places of an anchored value again, as those of a value at `path`."""
+        """Add the places of an anchored value a second time, under the path of its alias."""
         self.aliased |= {path, anchored.path}
         for inner in self._order[anchored.start : anchored.end]:
             repeated = path + inner[len(anchored.path) :]
@@ -73,16 +73,16 @@ class ValuePlaces:
 
 
 class AliasBudget:
-    """Counts the values that the aliases of a text may still add."""
+    """Counts the values that the aliases of a text can still add."""
 
     def __init__(self) -> None:
         self._left = MAX_VALUES
 
     def copy_anchored_value(self, value: Any, levels: int) -> Any:  # noqa: ANN401 - a value of YAML
-        """Return a copy of a value with at most this many levels.
+        """Return a copy of a value with at most `levels` levels of nesting.
 
         Raises:
-            AliasLimitError: it is too deep, or exceeds the remaining budget.
+            AliasLimitError: the value is nested too deeply, or exceeds the remaining budget.
         """
         self._spend_on_value(value)
         if isinstance(value, dict | list) and levels <= 0:

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from typing import TypeAlias
 
 Run: TypeAlias = tuple[int, int]
-"""(offset in the value, index in the YAML text) of the start of equal characters."""
+"""(offset in the value, index in the YAML text) at which a run of equal characters starts."""
 
 _FOLD = r"(?P<fold>[ \t]*\r?\n(?:[ \t]*\r?\n)*[ \t]*)"
 _REST = r"(?P<space>[ \t]+)|(?P<as_is>[^\\\r\n \t']+|.)"
@@ -42,7 +42,7 @@ _ESCAPES = {
     "L": "\u2028",
     "P": "\u2029",
 }
-"""YAML 1.2, 5.7; any other character represents itself."""
+"""Escaped character → its value (YAML 1.2, section 5.7); any other character represents itself."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -50,10 +50,10 @@ class YamlScalar:
     """A scalar in a YAML text.
 
     Attributes:
-        start: index of its first character: an anchor, a quote, `|`, `>`, or the first of the
+        start: the index of the first character: an anchor, a quote, `|`, `>`, or the start of the
             value.
-        end: index after its last character.
-        style: `|`, `>`, a quote, or "" for a plain one.
+        end: the index after the last character.
+        style: `|`, `>`, a quote, or "" for a plain scalar.
     """
 
     start: int
@@ -62,7 +62,7 @@ class YamlScalar:
 
 
 def find_character_runs(text: str, scalar: YamlScalar, value: str) -> tuple[Run, ...]:
-    """Return the places of the characters of `value` in `text`, () if they are unknown."""
+    """Return the places of the characters of `value` in `text`, or () if they are unknown."""
     if scalar.style in ("|", ">"):
         found = list(_find_block_runs(text, scalar, value))
         rest = value[found[-1][0] :].partition("\n")[2] if found else value
@@ -77,7 +77,7 @@ def find_character_runs(text: str, scalar: YamlScalar, value: str) -> tuple[Run,
 
 
 def _find_block_runs(text: str, scalar: YamlScalar, value: str) -> Iterator[Run]:
-    """Yield the beginning of each line of a block, up to the first that differs from the value."""
+    """Yield the beginning of each line of a block, until a line differs from the value."""
     offset = 0
     index = text.find("\n", scalar.start) + 1
     while 0 < index < scalar.end:
@@ -95,7 +95,7 @@ def _find_block_runs(text: str, scalar: YamlScalar, value: str) -> Iterator[Run]
 
 
 def _split_scalar_pieces(text: str, scalar: YamlScalar) -> Iterator[tuple[int, str]]:
-    """Yield the index and the decoded text of each piece of a quoted or plain scalar."""
+    """Yield the index and the decoded text of each token of a quoted or plain scalar."""
     properties = _PROPERTIES.match(text, scalar.start)
     start, end = properties.end() if properties else scalar.start, scalar.end
     if scalar.style:
@@ -106,6 +106,7 @@ def _split_scalar_pieces(text: str, scalar: YamlScalar) -> Iterator[tuple[int, s
 
 
 def _decode_scalar_token(kind: str, token: str) -> str:
+    """Return the characters that a token of a scalar represents."""
     match kind:
         case "quote":
             return "'"
@@ -127,7 +128,7 @@ def _unescape_sequence(name: str) -> str:
 
 
 def _merge_pieces_into_runs(pieces: Sequence[tuple[int, str]]) -> Iterator[Run]:
-    """Yield a run at each point at which the distance of text and value changes."""
+    """Yield a run wherever the difference between the index in the text and the offset changes."""
     offset = 0
     distance: int | None = None
     for index, decoded in pieces:

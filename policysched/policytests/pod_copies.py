@@ -16,7 +16,7 @@ def make_pending_pod(pod: objects.Pod) -> objects.Pod:
 
 
 def make_pod_replicas(pod: objects.Pod, count: int) -> list[objects.Pod]:
-    """Return pending copies of a pod; they get a ReplicaSet as owner if the pod has no controller."""
+    """Return pending copies of a pod; if it has no controller, they get a ReplicaSet as owner."""
     original = make_pending_pod(pod)
     meta = original.metadata
     owners = meta.owner_references
