@@ -1,1 +1,1 @@
-"""Language server: answers requests of editors; only `server` uses the protocol (LSP) itself."""
+"""The language server, which answers requests of editors; only `server` handles LSP messages."""

@@ -1,4 +1,4 @@
-"""Conversion between the results of features and the types of the protocol (LSP)."""
+"""Converts between the results of features and the types of the protocol (LSP)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _SEVERITIES: Mapping[diagnostics.Severity, types.DiagnosticSeverity] = {
     diagnostics.Severity.INFO: types.DiagnosticSeverity.Information,
 }
 _UNNECESSARY = frozenset({"PS203", "PS204", "PS803", "PS804", "PS806"})
-"""Findings about redundant text, which editors show faded."""
+"""Codes of findings about redundant text, which editors show faded."""
 _ITEM_KINDS: Mapping[proposals.Kind, types.CompletionItemKind] = {
     "keyword": types.CompletionItemKind.Keyword,
     "operator": types.CompletionItemKind.Operator,
@@ -106,7 +106,7 @@ def make_text_edit(
 def convert_content_changes(
     sent: Iterable[types.TextDocumentContentChangeEvent],
 ) -> Iterator[documents.ContentChange]:
-    """Yield the changes of a document that a client sent."""
+    """Yield the content changes that a client sent."""
     for change in sent:
         if isinstance(change, types.TextDocumentContentChangePartial):
             start, end = change.range.start, change.range.end
@@ -155,7 +155,7 @@ def make_diagnostic(
 def make_unread_key_diagnostic(
     document: documents.EditorDocument, key: manifests.UnmappedConfigMapKey
 ) -> types.Diagnostic:
-    """Return the note that a policy in a manifest cannot be analysed."""
+    """Return the finding that a policy in a manifest cannot be analysed."""
     where = types.Range(make_position(document, key.start), make_position(document, key.end))
     return types.Diagnostic(
         range=where,
@@ -183,6 +183,7 @@ def make_completion_list(
 def _make_completion_item(
     each: proposals.CompletionProposal, index: int, where: types.Range
 ) -> types.CompletionItem:
+    """Return a proposal as a completion item; `index` preserves the order of proposals."""
     doc = types.MarkupContent(types.MarkupKind.Markdown, each.doc) if each.doc else None
     return types.CompletionItem(
         label=each.text,
@@ -200,7 +201,7 @@ def make_hover(
     part: embedded_policies.EmbeddedPolicy,
     found: hover.HoverContent,
 ) -> types.Hover:
-    """Return the hover of the protocol."""
+    """Return hover content as an LSP hover."""
     content = types.MarkupContent(types.MarkupKind.Markdown, found.markdown)
     return types.Hover(content, make_range(document, part, found.start, found.end))
 
@@ -210,7 +211,7 @@ def make_document_symbol(
     part: embedded_policies.EmbeddedPolicy,
     entry: outline.OutlineEntry,
 ) -> types.DocumentSymbol:
-    """Return an item of a policy with its statements."""
+    """Return the symbol of an item, with its statements as children."""
     return types.DocumentSymbol(
         name=entry.name,
         detail=entry.detail or None,
@@ -241,7 +242,7 @@ def encode_semantic_tokens(
         tuple[embedded_policies.EmbeddedPolicy, Sequence[semantic_highlighting.SemanticToken]]
     ],
 ) -> types.SemanticTokens:
-    """Return tokens in the encoding of the protocol: positions relative to the previous token."""
+    """Encode tokens as the protocol requires: each position is relative to the previous token."""
     data: list[int] = []
     line = unit = 0
     for part, words in found:

@@ -1,8 +1,8 @@
-"""The language server: pygls transports the messages, `session` answers them.
+"""The language server: pygls transports the messages, and `session` answers them.
 
-`workspace` keeps the texts instead of pygls, because pygls splits lines at characters at which the
-protocol does not. An exception in a handler is logged and answered with an error; the server
-continues.
+`workspace` stores the texts instead of pygls, because pygls also splits lines at characters that do
+not end a line in the protocol. An exception in a handler is logged and answered with an error; the
+server continues.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ _POLL_SECONDS = 1.0
 _LIVE_SECONDS = 300.0
 """Interval in seconds between reads of a live cluster and of Prometheus."""
 _TOLD_ANYWAY = ("Unable to handle message", "Unable to deserialize message\n%s")
-"""Log messages of pygls with a traceback; dropped because `report_server_error` logs the same."""
+"""Log messages of pygls that are dropped because `report_server_error` logs the same errors."""
 _WATCHED = ("**/*.policy", "**/*.yaml", "**/*.yml", "**/.policysched.toml", "**/pyproject.toml")
 
 
 class _PolicyServerProtocol(language_server.LanguageServerProtocol):
-    """Forwards document notifications to the workspace of this package."""
+    """Forwards document notifications to the server's own workspace."""
 
     _server: PolicyLanguageServer
 
@@ -67,6 +67,7 @@ class PolicyLanguageServer(pygls_server.LanguageServer):
     """
 
     def __init__(self, clock: clocks.Clock) -> None:
+        """Create the server without starting its tasks."""
         super().__init__("policysched", policysched.__version__, protocol_cls=_PolicyServerProtocol)
         self.files = workspace.Workspace(clock)
         self.session = session.EditorSession(self.files)
@@ -80,7 +81,7 @@ class PolicyLanguageServer(pygls_server.LanguageServer):
         _register_features(self)
 
     def report_server_error(self, error: Exception, source: Any) -> None:  # noqa: ANN401 - untyped in pygls
-        """Log an error of the server or of a notification, without a message to the client."""
+        """Log an error of the server or of a notification, without notifying the client."""
         is_ours = source is exceptions.FeatureNotificationError
         _LOG.error("%s: %s", getattr(source, "__name__", source), error, exc_info=is_ours)
 
@@ -115,8 +116,8 @@ class PolicyLanguageServer(pygls_server.LanguageServer):
     def schedule_publishing(self, delay_seconds: float) -> None:
         """Publish the findings of all open documents after a delay without further changes.
 
-        The delay is at least as long as the last run, so that slow checks do not hinder typing. A
-        delay of 0 is not extended.
+        The delay is at least the duration of the last run, so that slow checks do not hinder
+        typing. A delay of 0 is not extended.
         """
         if self._pending is not None:
             self._pending.cancel()
@@ -125,6 +126,7 @@ class PolicyLanguageServer(pygls_server.LanguageServer):
         self._pending = loop.call_later(delay, self._publish_all)
 
     def _publish_all(self) -> None:
+        """Publish the findings of all open documents, and record how long this takes."""
         self._pending = None
         loop = asyncio.get_running_loop()
         start = loop.time()
@@ -154,7 +156,7 @@ class PolicyLanguageServer(pygls_server.LanguageServer):
             self._spawn_task(self.load_cluster_data())
 
     async def load_cluster_data(self) -> None:
-        """Load the data of the cluster and of Prometheus, and check all documents again."""
+        """Load the data from the cluster and from Prometheus, and check all documents again."""
         wanted = self.files.options
         self._read_at = asyncio.get_running_loop().time()
         self._stamp = cluster_data.get_cluster_file_stamp(wanted, self.files.root)
@@ -166,7 +168,7 @@ class PolicyLanguageServer(pygls_server.LanguageServer):
             _LOG.exception("the inputs of the settings cannot be read")
             return
         if wanted != self.files.options:
-            return  # newer settings are being loaded
+            return  # newer settings are already being loaded
         if loaded.problems != self._told:
             self._told = loaded.problems
             for problem in loaded.problems:
@@ -176,7 +178,7 @@ class PolicyLanguageServer(pygls_server.LanguageServer):
         self._request_client_refresh()
 
     async def refresh_cluster_data(self) -> None:
-        """Load the cluster file when it changes, and live sources at intervals."""
+        """Reload the cluster file when it changes, and live sources at intervals."""
         loop = asyncio.get_running_loop()
         while True:
             wanted = self.files.options
@@ -199,13 +201,13 @@ class PolicyLanguageServer(pygls_server.LanguageServer):
         task.add_done_callback(self._tasks.discard)
 
     def _request_client_refresh(self) -> None:
-        """Make the client request the code lenses again, because they depend on the cluster."""
+        """Ask the client to refresh the code lenses, which depend on the cluster."""
         shown = self.client_capabilities.workspace
         if shown is not None and shown.code_lens is not None and shown.code_lens.refresh_support:
             self.workspace_code_lens_refresh(None)
 
     def warn_of_setting(self, problem: str) -> None:
-        """Log a problem of the settings and show it in the editor."""
+        """Log a problem with the settings and show it in the editor."""
         _LOG.warning("settings: %s", problem)
         message = types.ShowMessageParams(types.MessageType.Warning, f"policysched: {problem}")
         self.window_show_message(message)
@@ -215,7 +217,7 @@ class PolicyLanguageServer(pygls_server.LanguageServer):
 
 
 def _register_features(server: PolicyLanguageServer) -> None:
-    """Connect requests with the methods of the session that answer them."""
+    """Register the session's methods as handlers of requests."""
     _register_lifetime_handlers(server)
     _register_file_handlers(server)
     answers = server.session
@@ -269,10 +271,11 @@ def _answer_rename(
 
 
 def _register_lifetime_handlers(server: PolicyLanguageServer) -> None:
-    """Register the handlers of the server's lifecycle and of settings."""
+    """Register the handlers for the server's lifecycle and settings."""
 
     @server.feature(types.INITIALIZE)
     def initialize(params: types.InitializeParams) -> None:
+        """Apply the root folder, position encoding and settings of the client."""
         root = params.root_uri or (
             params.workspace_folders[0].uri if params.workspace_folders else None
         )
@@ -303,7 +306,7 @@ def _register_lifetime_handlers(server: PolicyLanguageServer) -> None:
 
 
 def _register_file_handlers(server: PolicyLanguageServer) -> None:
-    """Register the handlers of changes to files on disk."""
+    """Register the handlers for changes to files on disk."""
 
     @server.feature(types.WORKSPACE_DID_CHANGE_WATCHED_FILES)
     def files_changed(_params: types.DidChangeWatchedFilesParams) -> None:
@@ -317,7 +320,7 @@ def _register_file_handlers(server: PolicyLanguageServer) -> None:
 
 
 async def _register_file_watchers(server: PolicyLanguageServer) -> None:
-    """Register file watchers at the client, if it supports this."""
+    """Register file watchers with the client, if it supports them."""
     able = server.client_capabilities.workspace
     watch = able.did_change_watched_files if able is not None else None
     if watch is None or not watch.dynamic_registration:
@@ -330,7 +333,7 @@ async def _register_file_watchers(server: PolicyLanguageServer) -> None:
 
 
 async def _request_workspace_settings(server: PolicyLanguageServer) -> None:
-    """Request the settings of the workspace, if the client supports this."""
+    """Request the workspace settings, if the client supports such requests."""
     able = server.client_capabilities.workspace
     if able is None or not able.configuration:
         return
@@ -346,7 +349,7 @@ async def _request_workspace_settings(server: PolicyLanguageServer) -> None:
 def serve_on_stdio(clock: clocks.Clock) -> bool:
     """Serve on standard input and output until the client ends; return whether it sent `shutdown`.
 
-    Other output to standard output goes to standard error, because it would break the protocol.
+    Other output goes to standard error, because it would break the protocol on standard output.
     """
     logs.configure_logging(clock, "warning")
     for handler in logging.getLogger().handlers:
@@ -361,7 +364,7 @@ def serve_on_stdio(clock: clocks.Clock) -> bool:
 
 
 def _shorten_client_errors(record: logging.LogRecord) -> bool:
-    """Shorten log records of client errors to one line; drop records that are logged twice."""
+    """Shorten log records of client errors to one line, and drop duplicate records."""
     if record.msg in _TOLD_ANYWAY:
         return False
     error = record.exc_info[1] if record.exc_info else None

@@ -1,7 +1,7 @@
 """Answers to the requests of the protocol, independent of the transport.
 
-Each method takes the parameters of a request and returns its result. A position outside all
-policies, or in a document that cannot be read, has an empty result.
+Each method accepts the parameters of a request and returns its result. For a position outside all
+policies, or in a document that cannot be read, the result is empty.
 """
 
 from __future__ import annotations
@@ -51,10 +51,10 @@ class EmbeddedPolicyPosition(NamedTuple):
 
 
 class EditorSession:
-    """The answers to the requests of one client.
+    """Answers the requests of one client.
 
     Args:
-        files: the documents and programs.
+        files: the workspace with the documents and programs.
     """
 
     def __init__(self, files: workspace.Workspace) -> None:
@@ -82,7 +82,7 @@ class EditorSession:
         return found
 
     def code_actions(self, params: types.CodeActionParams) -> list[types.CodeAction]:
-        """Return fixes, ignore comments, and an action with all safe fixes."""
+        """Return the fixes, ignore comments and fix-all action for a range."""
         document = self._get_document(params.text_document)
         if document is None:
             return []
@@ -105,6 +105,7 @@ class EditorSession:
         part: embedded_policies.EmbeddedPolicy,
         action: actions.EditorAction,
     ) -> types.CodeAction:
+        """Return an action with its finding and edits in the types of the protocol."""
         about = action.finding
         found = None
         if about is not None:
@@ -146,7 +147,7 @@ class EditorSession:
     # ------------------------------------------------------------------------ names
 
     def definition(self, params: types.DefinitionParams) -> types.Location | None:
-        """Return the definition of a name."""
+        """Return the location of the definition of the name at a position."""
         place = self._find_position(params)
         named = place and place.program.name_index.find_name_at(place.text_name, place.offset)
         if place is None or not named:
@@ -163,7 +164,7 @@ class EditorSession:
         return None if text is None else self._make_span_locator(place.document)(text.span(0, 0))
 
     def references(self, params: types.ReferenceParams) -> list[types.Location]:
-        """Return the places of a name."""
+        """Return the locations of the name at a position."""
         place = self._find_position(params)
         locate = self._make_span_locator(place.document) if place is not None else None
         found = (
@@ -174,7 +175,7 @@ class EditorSession:
         return [each for each in found if each is not None]
 
     def highlights(self, params: types.DocumentHighlightParams) -> list[types.DocumentHighlight]:
-        """Return the places of a name in the same document."""
+        """Return the places of the name at a position in the same document."""
         place = self._find_position(params)
         found = []
         for each in self._find_occurrences(place):
@@ -200,7 +201,7 @@ class EditorSession:
         )
 
     def rename(self, params: types.RenameParams) -> types.WorkspaceEdit | renaming.RenameRefusal:
-        """Return the edits of all documents that rename a symbol, or the reason for a refusal."""
+        """Return the edits to all documents that rename a symbol, or the reason for a refusal."""
         place = self._find_position(params)
         if place is None:
             return renaming.RenameRefusal("there is no policy here")
@@ -243,7 +244,7 @@ class EditorSession:
         return found
 
     def document_symbols(self, params: types.DocumentSymbolParams) -> list[types.DocumentSymbol]:
-        """Return the items of a document; for a manifest, grouped by key."""
+        """Return the items of a document, which in a manifest are grouped by key."""
         document = self._get_document(params.text_document)
         if document is None or not document.policies:
             return []
@@ -300,7 +301,7 @@ class EditorSession:
         ]
 
     def inlay_hints(self, params: types.InlayHintParams) -> list[types.InlayHint]:
-        """Return the share of the weight of each score as inlay hints."""
+        """Return the weight share of each score as inlay hints."""
         document = self._get_document(params.text_document)
         return [
             types.InlayHint(
@@ -321,6 +322,7 @@ class EditorSession:
             documents.EditorDocument, embedded_policies.EmbeddedPolicy, selector_matches.InlineNote
         ]
     ]:
+        """Yield the notes on all policies of a document."""
         for part in document.policies if document is not None else ():
             if document is not None:
                 for note in of(self.files.get_program(document), part.text.name):
@@ -346,7 +348,7 @@ class EditorSession:
     def _make_workspace_edit(
         self, document: documents.EditorDocument, edits: Sequence[diagnostics.TextEdit]
     ) -> types.WorkspaceEdit:
-        """Return edits of the document and of other documents of its program."""
+        """Return edits to the document and to other documents of its program."""
         found: dict[str, list[types.TextEdit]] = {}
         locate = self._make_span_locator(document)
         for edit in edits:
@@ -387,7 +389,7 @@ class _SpanLocator:
 def _iterate_parts_in_range(
     document: documents.EditorDocument, wanted: types.Range
 ) -> Iterator[tuple[embedded_policies.EmbeddedPolicy, int, int]]:
-    """Yield the policies that overlap the range, with the offsets in their texts."""
+    """Yield the policies that overlap the range, with the text offsets of the overlap."""
     start, end = (
         protocol_conversion.find_offset(document, wanted.start),
         protocol_conversion.find_offset(document, wanted.end),
@@ -405,7 +407,7 @@ def _requests_fix_all(context: types.CodeActionContext) -> bool:
     """Return whether to compute the action with all safe fixes, which takes several runs of lint.
 
     An automatic request, sent whenever the cursor moves, gets this action only if it names the
-    kind.
+    action's kind.
     """
     is_automatic = context.trigger_kind == types.CodeActionTriggerKind.Automatic
     return _is_action_kind_wanted("source.fixAll", context.only) and bool(
@@ -424,6 +426,7 @@ def _make_manifest_key_symbol(
     part: embedded_policies.EmbeddedPolicy,
     entries: list[types.DocumentSymbol],
 ) -> types.DocumentSymbol:
+    """Return the symbol of a manifest key, with the items of its policy as children."""
     where = types.Range(
         protocol_conversion.make_position(document, part.begins[0]),
         protocol_conversion.make_position(document, part.end),

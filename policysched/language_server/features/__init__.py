@@ -1,1 +1,1 @@
-"""Features of an editor: completion, hover, fixes, names, outline, colours."""
+"""Editor features: completion, hover, fixes, names, outline and highlighting."""

@@ -18,11 +18,11 @@ _REASON = "say why"
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class EditorAction:
-    """Edits with a title.
+    """Edits that an editor offers under one title.
 
     Attributes:
-        finding: the finding that the edits resolve; None for edits of a whole text.
-        is_preferred: LSP's `isPreferred`: the editor may choose this action for an auto-fix
+        finding: the finding that the edits resolve; None for edits to a whole text.
+        is_preferred: LSP's `isPreferred`: the editor can choose this action for an auto-fix
             command.
     """
 
@@ -36,7 +36,7 @@ class EditorAction:
 def list_code_actions(
     program: programs.PolicyProgram, text: str, start: int, end: int
 ) -> Iterator[EditorAction]:
-    """Yield the actions for a range; `make_fix_all_actions` yields those for the whole text."""
+    """Yield the actions for a range, without the action of `make_fix_all_actions`."""
     here = [
         each
         for each in program.lint_result.findings
@@ -63,7 +63,7 @@ def _make_ignore_comment_action(
 ) -> EditorAction:
     """Return the action that inserts an ignore comment before the statement of a finding.
 
-    The comment gets its own line.
+    The comment is on its own line.
     """
     text = program.check_result.texts[finding.span.file]
     begin = _find_statement_start(program, finding.span)
@@ -77,7 +77,7 @@ def _make_ignore_comment_action(
 
 
 def _find_statement_start(program: programs.PolicyProgram, span: source.Span) -> int:
-    """Return the start of the innermost item or statement that contains a place."""
+    """Return the start of the innermost item or statement that contains a span."""
     nodes: list[syntax_expr.SyntaxNode] = []
     for item in program.parsed[span.file].file.items:
         inner = item.statements if isinstance(item, syntax.Policy | syntax.Profile) else ()
@@ -102,9 +102,10 @@ def make_fix_all_actions(program: programs.PolicyProgram, text: str) -> Iterator
 def _compute_safe_fix_edits(
     program: programs.PolicyProgram, before: source.SourceText
 ) -> Sequence[diagnostics.TextEdit]:
+    """Return the edits that apply all safe fixes in a text; overlapping fixes are omitted."""
     if before.name in program.texts_with_fixes:
         return differences.compute_text_edits(before, program.texts_with_fixes[before.name])
-    taken: list[diagnostics.TextEdit] = []  # a program with errors only has the fixes of `check`
+    taken: list[diagnostics.TextEdit] = []  # a program with errors has only the fixes of `check`
     for finding in program.lint_result.findings:
         fix = finding.fix
         if fix is None or not fix.safe or any(each.span.file != before.name for each in fix.edits):

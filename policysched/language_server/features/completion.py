@@ -1,7 +1,7 @@
-"""Completion at a place: words of the language, names, and words of the cluster.
+"""Completion at the cursor: words of the language, names, and words of the cluster.
 
-Words of the language are the terminals that the parser accepts at the place, without those that are
-useless in the statement. All other proposals depend on the words before the cursor.
+Words of the language are the terminals that the parser accepts at the cursor, except terminals that
+are useless in the statement. All other proposals depend on the words before the cursor.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from policysched.language_server.project import programs
 from policysched.language_server.words import cursor_contexts, word_docs
 
 _ONCE = frozenset({"description", "owner", "mode", "for"})
-"""Statements that a policy contains at most once."""
+"""Statements that a policy can contain only once."""
 MAX_ITEMS = 500
 _STATEMENT_TERMINALS = frozenset(
     {
@@ -37,7 +37,7 @@ TRIGGERS = (" ", "(", ",", "=", ":", "$", "`", "[", '"')
 def propose_completions(
     program: programs.PolicyProgram, text: str, offset: int
 ) -> proposals.CompletionProposals:
-    """Return the proposals at an offset of a text of the program."""
+    """Return the completion proposals at an offset of a text."""
     context = cursor_contexts.find_cursor_context(program.get_lexeme_scan(text), offset)
     found = {each.text: each for each in _list_proposals(program, text, context, offset)}
     ordered = sorted(found.values(), key=lambda each: (each.rank, each.text))
@@ -47,6 +47,7 @@ def propose_completions(
 def _list_proposals(
     program: programs.PolicyProgram, text: str, context: cursor_contexts.CursorContext, offset: int
 ) -> Iterator[proposals.CompletionProposal]:
+    """Yield the proposals for the kind of text at the cursor."""
     match context.inside:
         case "comment":
             yield from _propose_codes_to_ignore(program, text, offset)
@@ -64,7 +65,7 @@ def _list_proposals(
 def _propose_codes_to_ignore(
     program: programs.PolicyProgram, text: str, offset: int
 ) -> Iterator[proposals.CompletionProposal]:
-    """Yield codes inside the brackets of `ignore[…]`; codes of findings in the text rank first."""
+    """Yield the codes for `ignore[…]`; codes of findings in the text rank first."""
     before = program.check_result.texts[text].text[:offset].rpartition("\n")[2]
     if before.rfind("ignore[") <= before.rfind("]"):
         return
@@ -76,6 +77,7 @@ def _propose_codes_to_ignore(
 def _propose_keywords(
     context: cursor_contexts.CursorContext,
 ) -> Iterator[proposals.CompletionProposal]:
+    """Yield the keywords and operators that the grammar accepts and the context permits."""
     for terminal in sorted(context.accepts):
         for word in syntax_words.KEYWORDS.get(terminal, ()):
             if _fits_context(context, terminal, word):
@@ -121,7 +123,7 @@ def _is_allowed_in_item(context: cursor_contexts.CursorContext, terminal: str, w
 
 
 def _continues_statement(context: cursor_contexts.CursorContext, word: str) -> bool:
-    """Return whether a word that can begin a statement continues this one: `missing score`."""
+    """Return whether a statement keyword continues this statement, as in `missing score`."""
     return (context.get_word(), word) in {("missing", "score"), ("by", "score")}
 
 
@@ -130,6 +132,7 @@ def _rank_keyword(context: cursor_contexts.CursorContext, word: str) -> int:
 
 
 def _get_clause_table(context: cursor_contexts.CursorContext) -> str:
+    """Return the key under which the clauses of the statement are listed."""
     if context.item == "metric":
         return "metric"
     if (

@@ -1,4 +1,4 @@
-"""Proposals that the words before the cursor call for: labels, fixed choices, names, series."""
+"""Proposals that depend on the words before the cursor: labels, fixed choices, names, series."""
 
 from __future__ import annotations
 
@@ -29,28 +29,28 @@ _CHOICES: Mapping[str, tuple[str, ...]] = {
     "weight": ("1", "10", "50", "100"),
     "version": ("1",),
 }
-"""Word -> all words that may follow it."""
+"""Word -> all words that can follow it."""
 _OWN = frozenset(
     {"as", "policy", "clusterPolicy", "let", "metric", "param", "description", "owner"}
 )
-"""Words that precede a name or text that the author chooses."""
+"""Words before a name or text that the author chooses freely."""
 _BEFORE_LABELS = frozenset({"where", "and", "or", "not", "required", "preferred", "("})
 _PARAMS_OF: Mapping[str, str] = {
     **dict.fromkeys(("refresh", "maxAge", "over", "for"), "duration"),
     **dict.fromkeys(("weight", "maxSkew", "minDomains", "minGroups", "maxGroups"), "number"),
     "missing score": "number",
 }
-"""Word before a constant -> the type of params that may replace the constant."""
+"""Word before a constant -> the type of params that can replace the constant."""
 _MAX_SHOWN_VALUES = 5
 _MAX_SHOWN_LINES = 8
 _UNGRANTED = "NoExecute"
-"""The effect that no policy may tolerate (PS207)."""
+"""The taint effect that no policy can tolerate (PS207)."""
 _WORD = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_./-]*")
 _RESOURCES = frozenset({"cpu", "memory", "ephemeral-storage", "pods"})
 
 
 def expects_only_names(context: cursor_contexts.CursorContext) -> bool:
-    """Return whether only a name or one of a few fixed words may follow here."""
+    """Return whether only names or certain fixed words are valid at the cursor."""
     return context.get_word() in {*_CHOICES, *_OWN} and not _is_after_label_key(context)
 
 
@@ -62,7 +62,7 @@ def _is_after_label_key(context: cursor_contexts.CursorContext) -> bool:
 def propose_expected(
     program: programs.PolicyProgram, context: cursor_contexts.CursorContext
 ) -> Iterator[proposals.CompletionProposal]:
-    """Yield the proposals that the words before the cursor call for."""
+    """Yield the proposals that the words before the cursor determine."""
     last = context.get_word()
     if last in _OWN and not _is_after_label_key(context):
         return
@@ -83,7 +83,7 @@ def propose_expected(
 def _propose_cluster_words(
     program: programs.PolicyProgram, context: cursor_contexts.CursorContext
 ) -> Iterator[proposals.CompletionProposal]:
-    """Yield words that mostly come from a cluster: labels, namespaces, taints, metric names."""
+    """Yield words that usually come from a cluster: labels, namespaces, taints, metric names."""
     last = context.get_word()
     if last == "topologyKey":
         yield from _propose_topology_keys(program)
@@ -118,7 +118,7 @@ def _propose_quoted_words(
 
 
 def _quote_word(word: str) -> str:
-    """Return a word in the form of the language, in quotes if necessary."""
+    """Return a word as written in a policy, in quotes if necessary."""
     is_word = _WORD.fullmatch(word) is not None
     return word if is_word else '"' + word.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
@@ -135,6 +135,7 @@ def _is_in_value_list(context: cursor_contexts.CursorContext, *ends: str) -> boo
 def _propose_selector_words(
     program: programs.PolicyProgram, context: cursor_contexts.CursorContext
 ) -> Iterator[proposals.CompletionProposal]:
+    """Yield the labels, values or params that fit the position in a selector."""
     opening, key = context.enclosing
     if context.get_word() in _NUMBER_SIGNS or (
         context.get_word() in _VALUE_SIGNS and _is_after_pod_amount(context)
@@ -163,7 +164,7 @@ def _is_after_pod_amount(context: cursor_contexts.CursorContext) -> bool:
 def _propose_params_of_pod_amount(
     program: programs.PolicyProgram, context: cursor_contexts.CursorContext
 ) -> Iterator[proposals.CompletionProposal]:
-    """Yield params to compare a number of a pod with; labels allow literal numbers only."""
+    """Yield the params with which a number of a pod can be compared; labels allow only literals."""
     if not _is_after_pod_amount(context):
         return
     resource = context.get_word(3) if context.get_word(2) == ")" else ""
@@ -177,6 +178,7 @@ def _propose_params_of_pod_amount(
 def _propose_label_keys(
     program: programs.PolicyProgram, context: cursor_contexts.CursorContext
 ) -> Iterator[proposals.CompletionProposal]:
+    """Yield the labels, fields and functions of the selected objects, and selector lets."""
     for domain in _list_selector_domains(context):
         yield from _propose_domain_labels(program, domain)
         for name, field in vocabulary.FIELDS[domain].items():
@@ -201,10 +203,11 @@ def _list_selector_domains(context: cursor_contexts.CursorContext) -> tuple[word
 def _propose_domain_labels(
     program: programs.PolicyProgram, domain: words.Domain
 ) -> Iterator[proposals.CompletionProposal]:
+    """Yield the labels of one kind of object, and well-known labels of nodes."""
     labels = program.completion_words.get_labels(domain)
     for key, values in labels.items():
         if key in vocabulary.FIELDS[domain]:
-            continue  # proposed as a field
+            continue  # already proposed as a field
         shown = ", ".join(sorted(values)[:_MAX_SHOWN_VALUES])
         shown += ", …" if len(values) > _MAX_SHOWN_VALUES else ""
         yield proposals.CompletionProposal(
@@ -221,6 +224,7 @@ def _propose_domain_labels(
 def _propose_label_values(
     program: programs.PolicyProgram, context: cursor_contexts.CursorContext, key: str
 ) -> Iterator[proposals.CompletionProposal]:
+    """Yield the values of a label or field, from the cluster and from the language."""
     key = key.strip('"')
     for domain in _list_selector_domains(context):
         values = program.completion_words.get_labels(domain).get(key, frozenset())
@@ -232,7 +236,7 @@ def _propose_label_values(
 def _propose_topology_keys(
     program: programs.PolicyProgram,
 ) -> Iterator[proposals.CompletionProposal]:
-    """Yield labels of nodes with their number of values; well-known labels rank first."""
+    """Yield the labels of nodes, each with its number of values; well-known labels rank first."""
     labels = program.completion_words.get_labels("node")
     for key in {*labels, *words.WELL_KNOWN_NODE_LABELS}:
         count = len(labels.get(key, ()))
@@ -251,6 +255,7 @@ def _is_in_taint_pattern(context: cursor_contexts.CursorContext) -> bool:
 def _propose_taints(
     program: programs.PolicyProgram, context: cursor_contexts.CursorContext
 ) -> Iterator[proposals.CompletionProposal]:
+    """Yield taints of the cluster, or the effects after a colon."""
     is_granted = context.statement == "tolerate"
     if context.get_word() == ":":
         effects = vocabulary.TAINT_EFFECTS
@@ -271,6 +276,7 @@ def _propose_taints(
 def _propose_expression_words(
     program: programs.PolicyProgram, context: cursor_contexts.CursorContext
 ) -> Iterator[proposals.CompletionProposal]:
+    """Yield resources, labels, names or functions that fit the position in an expression."""
     opening, _ = context.enclosing
     if opening in {
         *vocabulary.NODE_RESOURCE_FUNCTIONS,
@@ -310,13 +316,13 @@ def _propose_expression_words(
 
 
 def _is_usable_in_expression(node: object) -> bool:
-    """Return whether the definition of a name may be part of an expression."""
+    """Return whether the name of a definition can be part of an expression."""
     is_string = isinstance(node, syntax.Param) and node.type.text == "string"
     return not is_string and not isinstance(node, syntax.LetSelector)
 
 
 def _is_readable_in_item(item: str, node: object) -> bool:
-    """Return whether an item may read a definition: metrics are of nodes or of clusters."""
+    """Return whether an item can read a definition: a metric is for nodes or for clusters."""
     if not isinstance(node, syntax.Metric) or item not in ("policy", "clusterPolicy"):
         return True
     is_of_clusters = any(option.keyword == "cluster" for option in node.options)
@@ -342,7 +348,7 @@ def _is_in_constant_arguments(context: cursor_contexts.CursorContext) -> bool:
 def _propose_constants(
     program: programs.PolicyProgram, context: cursor_contexts.CursorContext
 ) -> Iterator[proposals.CompletionProposal]:
-    """Yield params for a place that requires a constant, restricted to its unit if it is known."""
+    """Yield params for a place that requires a constant, limited to the unit if it is known."""
     kinds = _PARAMS_OF.get(
         context.get_word(), _PARAMS_OF.get(f"{context.get_word(2)} {context.get_word()}")
     )
@@ -391,6 +397,7 @@ def _propose_over_arguments(
 def _propose_profile_words(
     program: programs.PolicyProgram, context: cursor_contexts.CursorContext
 ) -> Iterator[proposals.CompletionProposal]:
+    """Yield the policies, plugins or params that fit the position in a profile."""
     if context.get_word() not in ("policies", "plugin", "disable", "scores", "param", ","):
         return
     if context.statement == "policies":
@@ -412,7 +419,7 @@ def _propose_rule_names(program: programs.PolicyProgram) -> Iterator[proposals.C
 def propose_string_content(
     program: programs.PolicyProgram, context: cursor_contexts.CursorContext
 ) -> Iterator[proposals.CompletionProposal]:
-    """Yield the proposals between quotes."""
+    """Yield the proposals for text between quotes."""
     if context.item == "import":
         yield from (
             proposals.CompletionProposal(text.key, "text", "text of the same folder")
@@ -423,7 +430,7 @@ def propose_string_content(
 def _list_usable_query_params(
     program: programs.PolicyProgram, query: str
 ) -> Iterator[names.NameOccurrence]:
-    """Yield the params that may follow the beginning of a query."""
+    """Yield the params that can follow `query`, the part of a query before the cursor."""
     is_range = query_cursor.is_inside_range(query)
     is_quoted = query_cursor.is_inside_string(query)
     for each in program.name_index.list_definitions("param"):
@@ -435,7 +442,7 @@ def _list_usable_query_params(
 def propose_query_words(
     program: programs.PolicyProgram, text: str, start: int
 ) -> Iterator[proposals.CompletionProposal]:
-    """Yield PromQL words, series, and the params that a query may use."""
+    """Yield PromQL words, series names, and the params that a query can use."""
     written = program.check_result.texts[text].text
     query = written[written.rfind("`", 0, start) + 1 : start]
     if not query_cursor.is_inside_grouping(query):

@@ -1,4 +1,4 @@
-"""Canonical formatting of a text, or of some of its lines."""
+"""Formats a text, or a range of it, canonically."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from policysched.language_server.texts import differences
 
 
 def make_formatting_edits(text: source.SourceText) -> list[diagnostics.TextEdit]:
-    """Return the edits of `policysched fmt`; none for a text with syntax errors."""
+    """Return the edits that `policysched fmt` would make; none for a text with syntax errors."""
     result = formatter.format_text(text)
     if result.text is None:
         return []
@@ -19,7 +19,7 @@ def make_formatting_edits(text: source.SourceText) -> list[diagnostics.TextEdit]
 def make_range_formatting_edits(
     text: source.SourceText, start: int, end: int
 ) -> list[diagnostics.TextEdit]:
-    """Return the formatting edits that touch a range of a text; they may extend beyond it."""
+    """Return the formatting edits that touch a range of a text; they can extend beyond it."""
     return [
         each
         for each in make_formatting_edits(text)

@@ -21,7 +21,7 @@ _QUERY_WORD = re.compile(r"[A-Za-z_:][A-Za-z0-9_:]*")
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class HoverContent:
-    """The text to show, and the range of the policy text to which it applies."""
+    """The hover text, and the range of the policy text to which it applies."""
 
     start: int
     end: int
@@ -48,7 +48,7 @@ def build_hover(program: programs.PolicyProgram, text: str, offset: int) -> Hove
 
 
 def read_diagnostic_page(code: str) -> str:
-    """Return the page of a diagnostic as Markdown, or "" for an unknown code or a missing page."""
+    """Return the documentation of a diagnostic as Markdown, or "" without a page for the code."""
     if code not in diagnostics.CODES and code not in diagnostics.LINT_CODES:
         return ""
     try:
@@ -69,6 +69,7 @@ def _describe_diagnostic_code(comment: scanner.Lexeme, offset: int) -> HoverCont
 
 
 def _describe_name(program: programs.PolicyProgram, symbol: names.NamedSymbol) -> str:
+    """Return the hover text of a name: its kind, facts, number of uses and definition."""
     definition = program.name_index.find_definition(symbol)
     if definition is None:
         return f"{symbol.kind} `{symbol.own_name}`: not defined"
@@ -82,6 +83,7 @@ def _describe_name(program: programs.PolicyProgram, symbol: names.NamedSymbol) -
 def _describe_cluster_facts(
     program: programs.PolicyProgram, symbol: names.NamedSymbol
 ) -> list[str]:
+    """Return facts about a checked metric, param or policy; none while the program has errors."""
     checked = program.check_result.program
     if checked is None:
         return []
@@ -105,6 +107,7 @@ def _describe_cluster_facts(
 def _describe_query_word(
     program: programs.PolicyProgram, lexeme: scanner.Lexeme, offset: int
 ) -> HoverContent | None:
+    """Return the documentation of the PromQL function or series at an offset."""
     for match in _QUERY_WORD.finditer(lexeme.text):
         start, end = lexeme.start + match.start(), lexeme.start + match.end()
         if start <= offset <= end:
@@ -119,6 +122,7 @@ def _describe_query_word(
 def _describe_word(
     program: programs.PolicyProgram, scan: scanner.LexemeScan, lexeme: scanner.Lexeme
 ) -> HoverContent | None:
+    """Return the documentation of a word, with the match count of its requirement."""
     before = scan.find_lexeme_before(lexeme.start)
     doc = word_docs.describe_word(lexeme.text, before.text if before is not None else "")
     found = selector_matches.find_requirement(program, scan.source.name, lexeme.start)
@@ -137,6 +141,7 @@ def _describe_word(
 def _describe_label_requirement(
     program: programs.PolicyProgram, found: selector_matches.WrittenRequirement
 ) -> list[str]:
+    """Return the known values of the label in a requirement, as one line."""
     requirement = found.selector
     domain = _LABELLED.get(found.about)
     if not isinstance(requirement, checked_selector.LabelRequirement) or domain is None:
@@ -150,4 +155,4 @@ def _describe_label_requirement(
 
 
 _LABELLED: dict[str, vocabulary.Domain] = {"nodes": "node", "clusters": "cluster"}
-"""Objects of a selector -> the domain whose labels are known."""
+"""Selected objects -> the domain of their labels."""

@@ -1,4 +1,4 @@
-"""Outline of a text: items and statements with their names, and folding ranges."""
+"""The outline of a text: items and statements with their names, and folding ranges."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ _TOP_LEVEL: dict[type, Kind] = {
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class OutlineEntry:
-    """An item or a statement.
+    """An item or a statement in the outline.
 
     Attributes:
         span: the whole item or statement.
-        name_span: the place to which the editor jumps.
+        name_span: the span to which the editor jumps.
     """
 
     name: str
@@ -45,6 +45,7 @@ def list_outline_entries(parsed: parser.ParseResult) -> list[OutlineEntry]:
 
 
 def _make_item_entry(text: source.SourceText, item: syntax.Item) -> OutlineEntry | None:
+    """Return the entry of an item with its statements; None for `version`."""
     match item:
         case syntax.Import(key=key):
             return OutlineEntry(key.text or '""', "import", "import", item.span, key.span)
@@ -73,7 +74,7 @@ def _get_item_detail(item: syntax.Item) -> str:
 
 
 def _make_statement_entry(text: source.SourceText, node: syntax_expr.SyntaxNode) -> OutlineEntry:
-    """Return the entry of a statement: with its name if it has one, else with its first words."""
+    """Return the entry of a statement, titled by its name or else by its first words."""
     clauses = getattr(node, "clauses", ())
     names = [
         each.word
@@ -89,7 +90,7 @@ def _make_statement_entry(text: source.SourceText, node: syntax_expr.SyntaxNode)
 
 
 def list_folding_ranges(parsed: parser.ParseResult) -> Iterator[tuple[int, int, bool]]:
-    """Yield the first and last line (1-based) of each folding range; True for comments."""
+    """Yield the first and last 1-based line of each folding range, and whether it is a comment."""
     text = parsed.text
     for item in parsed.file.items:
         nodes = item.statements if isinstance(item, syntax.Policy | syntax.Profile) else ()

@@ -12,13 +12,13 @@ Kind: TypeAlias = Literal[
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class CompletionProposal:
-    """A text that replaces the word at the cursor.
+    """A text that can replace the word at the cursor.
 
     Attributes:
         text: the inserted text.
-        detail: a short description next to it.
+        detail: a short description, shown next to the text.
         doc: the documentation, in Markdown.
-        rank: sort order, lowest first; equal ranks are sorted by text.
+        rank: the sort order, lowest first; equal ranks are sorted by text.
     """
 
     text: str
@@ -30,7 +30,7 @@ class CompletionProposal:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class CompletionProposals:
-    """All proposals, and the range of the text that each of them would replace."""
+    """All proposals, and the range of text that each proposal would replace."""
 
     start: int
     end: int

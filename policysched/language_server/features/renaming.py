@@ -1,4 +1,4 @@
-"""Renaming of a symbol in all texts, or the reason why it is refused."""
+"""Renames a symbol in all texts, or gives the reason for a refusal."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class RenameRefusal:
 def find_rename_target(
     program: programs.PolicyProgram, text: str, offset: int
 ) -> names.NameOccurrence | None:
-    """Return the name at a place if it can be renamed."""
+    """Return the name at an offset if it can be renamed."""
     found = program.name_index.find_name_at(text, offset)
     if found is None or found.symbol.kind not in _RENAMED:
         return None
@@ -34,10 +34,10 @@ def find_rename_target(
 def rename_symbol(
     program: programs.PolicyProgram, text: str, offset: int, new: str
 ) -> list[diagnostics.TextEdit] | RenameRefusal:
-    """Return the edits of all texts, or the reason why there are none.
+    """Return the edits to all texts, or the reason for a refusal.
 
-    A renaming is refused if it would increase the number of errors. It is also refused if parts of
-    the texts have syntax errors, because the name may be used there.
+    A rename is refused if it would increase the number of errors. It is also refused if parts of
+    the texts have syntax errors, because these parts may use the name.
     """
     found = find_rename_target(program, text, offset)
     if found is None:
@@ -59,6 +59,7 @@ def rename_symbol(
 def _find_new_error(
     program: programs.PolicyProgram, edits: list[diagnostics.TextEdit]
 ) -> RenameRefusal | None:
+    """Return a refusal with the first error if the renamed texts have more errors than before."""
     renamed = [
         source.SourceText(
             text.name,

@@ -1,4 +1,4 @@
-"""Counts of the nodes and pods of the known cluster that selectors match."""
+"""Counts the nodes and pods of the known cluster that selectors match."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _SMALL = 0.01
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class WrittenRequirement:
-    """A requirement of a selector, as written in a text.
+    """A requirement in a selector, with its context.
 
     Attributes:
         about: see `rule_input.SelectorUse`.
@@ -31,14 +31,14 @@ class WrittenRequirement:
 
     @property
     def span(self) -> source.Span:
-        """The place of the requirement."""
+        """The span of the requirement."""
         return self.selector.span
 
 
 def find_requirement(
     program: programs.PolicyProgram, text: str, offset: int
 ) -> WrittenRequirement | None:
-    """Return the requirement at an offset, or None; always None while the program has errors."""
+    """Return the requirement at an offset, or None; None also while the program has errors."""
     if program.lint_input is None:
         return None
     for occurrence in program.lint_input.selector_uses:
@@ -54,7 +54,7 @@ def quote_requirement(program: programs.PolicyProgram, found: WrittenRequirement
 
 
 def describe_match_count(program: programs.PolicyProgram, found: WrittenRequirement) -> str:
-    """Return a text with the number of matching nodes or member clusters, or "".
+    """Return the number of matching nodes or member clusters as text, or "".
 
     The text is empty if the cluster is not known, or if the requirement is about other objects.
     """
@@ -76,11 +76,11 @@ class InlineNote:
 
 
 Notes: TypeAlias = Callable[[programs.PolicyProgram, str], Iterator[InlineNote]]
-"""A function that finds the notes on a text of a program."""
+"""A function that yields the notes on a text of a program."""
 
 
 def list_match_notes(program: programs.PolicyProgram, text: str) -> Iterator[InlineNote]:
-    """Yield the numbers of objects that the policies of a text and their affinities match."""
+    """Yield how many objects the policies in a text, and their affinities, match."""
     cluster = program.known.cluster
     if cluster is None or program.check_result.program is None:
         return
@@ -100,7 +100,7 @@ def list_match_notes(program: programs.PolicyProgram, text: str) -> Iterator[Inl
 def _select_cluster_facts(
     policy: checked.CheckedPolicy, cluster: cluster_facts.ClusterFacts
 ) -> cluster_facts.ClusterFacts | None:
-    """Return the facts that a policy is compared with: the cluster, or its member clusters.
+    """Return the facts with which a policy is compared: the cluster, or its member clusters.
 
     None means that there are no member clusters for a clusterPolicy.
     """
@@ -117,10 +117,10 @@ def _count_matches(
 
 
 def describe_policy_matches(program: programs.PolicyProgram, name: str) -> list[str]:
-    """Return the number of pods in the scope of a policy, and of nodes that its affinities permit.
+    """Return the numbers of pods in the scope of a policy and of nodes that its affinities permit.
 
-    For a clusterPolicy, these are bindings and clusters. Without a known cluster, the list is
-    empty.
+    For a clusterPolicy, the numbers are of bindings and clusters. Without a known cluster, the list
+    is empty.
     """
     cluster, known = program.known.cluster, program.check_result.program
     if cluster is None or known is None:
@@ -143,7 +143,7 @@ def describe_policy_matches(program: programs.PolicyProgram, name: str) -> list[
 
 
 def list_weight_notes(program: programs.PolicyProgram, text: str) -> Iterator[InlineNote]:
-    """Yield for each weight in a text its share of all weights that count for the same pods."""
+    """Yield, for each weight in a text, its share of all weights that apply to the same pods."""
     if program.check_result.program is None:
         return
     seen: set[source.Span] = set()
@@ -157,7 +157,7 @@ def list_weight_notes(program: programs.PolicyProgram, text: str) -> Iterator[In
 
 
 def _compute_weight_shares(profile: checked.CheckedProfile) -> Iterator[tuple[checked.Rule, float]]:
-    """Yield the scores of a profile with their shares of the weight, computed as in PS307."""
+    """Yield the scores of a profile with their shares of the total weight, computed as in PS307."""
     enforced = [policy for policy in profile.policies if policy.mode == "enforce"]
     covering = scopes.ScopeIndex(enforced)
     builtin = ps307_disproportionate_weight.sum_built_in_weights(profile)

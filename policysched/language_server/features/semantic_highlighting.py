@@ -1,4 +1,4 @@
-"""Semantic tokens of a text: keyword, operator, label, name, number, query."""
+"""Semantic tokens of a text, such as keywords, operators, labels and names."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ _QUERY = re.compile(
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class SemanticToken:
-    """A range of a text and its kind."""
+    """A range of a text and its token kind."""
 
     start: int
     end: int
@@ -94,6 +94,7 @@ def list_semantic_tokens(program: programs.PolicyProgram, text: str) -> list[Sem
 def _classify_lexeme(
     lexeme: scanner.Lexeme, before: str, named: dict[int, names.NameOccurrence]
 ) -> Iterator[SemanticToken]:
+    """Yield the tokens of a lexeme; a query and the target of `disable` have several."""
     match lexeme.kind:
         case "promql" | "open_promql":
             yield from _classify_query(lexeme)
@@ -114,6 +115,7 @@ def _classify_lexeme(
 def _classify_word(
     lexeme: scanner.Lexeme, before: str, named: dict[int, names.NameOccurrence]
 ) -> Kind:
+    """Return the token kind of a word, from its symbol or else from its spelling."""
     occurrence = named.get(lexeme.start)
     if occurrence is not None:
         return _NAMES[occurrence.symbol.kind]
@@ -130,6 +132,7 @@ def _classify_word(
 
 
 def _classify_query(lexeme: scanner.Lexeme) -> Iterator[SemanticToken]:
+    """Yield the tokens of a PromQL query."""
     for match in _QUERY.finditer(lexeme.text):
         start, end = lexeme.start + match.start(), lexeme.start + match.end()
         match match.lastgroup:

@@ -1,1 +1,1 @@
-"""The open documents as programs, the settings of the editor, and the known cluster."""
+"""The project state: programs of open documents, editor settings, and the known cluster."""

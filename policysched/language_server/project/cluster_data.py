@@ -18,13 +18,13 @@ _KINDS = ("nodes", "pods", "namespaces")
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class LoadedClusterData:
-    """The data that could be read.
+    """The data that could be loaded.
 
     Attributes:
         name: the name of the cluster.
         objects: the objects of the cluster; None if no cluster is configured or it cannot be read.
         words: the vocabulary of the cluster and of Prometheus.
-        problems: the sources that could not be read, with the reasons.
+        problems: messages about the sources that could not be read.
     """
 
     name: str = ""
@@ -38,9 +38,9 @@ class LoadedClusterData:
 def load_cluster_data(
     wanted: editor_settings.EditorSettings, root: pathlib.Path
 ) -> LoadedClusterData:
-    """Return the data that the settings refer to; relative paths are relative to `root`.
+    """Return the data to which the settings refer; relative paths are relative to `root`.
 
-    The call blocks on files and on the network.
+    The call blocks on file and network access.
     """
     problems: list[str] = []
     name, objects = "", None
@@ -62,7 +62,7 @@ def load_cluster_data(
 def get_cluster_file_stamp(
     wanted: editor_settings.EditorSettings, root: pathlib.Path
 ) -> tuple[int, int] | None:
-    """Return a value that changes with the cluster file, or None if there is no file."""
+    """Return a stamp that changes when the cluster file changes, or None without a file."""
     if not wanted.cluster:
         return None
     try:
@@ -79,6 +79,7 @@ def _resolve_path(written: str, root: pathlib.Path) -> str:
 def _read_cluster(
     wanted: editor_settings.EditorSettings, root: pathlib.Path
 ) -> tuple[str, dump_file.ObjectDump | None]:
+    """Return the name and the objects of the configured cluster, from a file or live."""
     if wanted.cluster:
         return wanted.cluster, dump_file.read_dump(_resolve_path(wanted.cluster, root))
     if wanted.kubeconfig or wanted.context:
@@ -94,6 +95,7 @@ def _read_cluster(
 
 
 def _read_series_vocabulary(url: str) -> vocabulary.CompletionVocabulary:
+    """Return the series names and help texts of a Prometheus server."""
     from policysched.promapi import (  # noqa: PLC0415 - imports HTTP, which most runs do not need
         series_names,
         settings,
@@ -111,7 +113,7 @@ def _read_series_vocabulary(url: str) -> vocabulary.CompletionVocabulary:
 def make_cluster_facts(
     loaded: LoadedClusterData, annotations: frozenset[str], now: datetime.datetime
 ) -> cluster_facts.ClusterFacts | None:
-    """Return the cluster in the form with which lint compares policies.
+    """Return the cluster as facts with which lint compares policies.
 
     Raises:
         InputError: an object occurs twice, or contains an invalid quantity.

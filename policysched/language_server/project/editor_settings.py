@@ -1,4 +1,4 @@
-"""Settings that an editor sends: `initializationOptions`, or the section `policysched`."""
+"""Settings that an editor sends as `initializationOptions` or in the section `policysched`."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ NAME = "policysched"
 MAX_DELAY_MILLISECONDS = 10_000
 _DELAY = "delayMilliseconds"
 _OF_CLIENTS = frozenset({"command", "trace"})
-"""Settings of the section that belong to the client; VS Code sends the whole section."""
+"""Settings in the section that only the client uses; VS Code sends the whole section."""
 
 
 class EditorSettings(msgspec.Struct, frozen=True, rename="camel"):
-    """Settings; all of them are optional.
+    """The settings of an editor, all of which are optional.
 
     Attributes:
-        cluster: a cluster file, as printed by `kubectl get nodes,pods,namespaces -o json`.
-        kubeconfig: the file of a cluster that is read live if `cluster` is not set.
+        cluster: the path of a cluster file, such as the output of `kubectl get nodes,pods -o json`.
+        kubeconfig: the kubeconfig of a cluster that is read live if `cluster` is not set.
         context: the context in that kubeconfig, or in the default one.
-        prometheus: URL of the server whose series completion proposes in queries.
-        program: the texts that form a program: all of a `folder`, or a `file` and its imports.
-        delay_milliseconds: the delay of findings after the last keystroke.
+        prometheus: the URL of the server whose series completion proposes in queries.
+        program: the extent of a program: all texts in a `folder`, or a `file` and its imports.
+        delay_milliseconds: the delay between the last keystroke and the publishing of findings.
     """
 
     cluster: str | None = None
@@ -37,14 +37,14 @@ class EditorSettings(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class DecodedSettings(NamedTuple):
-    """The settings, and the problems of invalid settings, which have their default values."""
+    """The settings, and the problems with invalid settings, whose defaults apply."""
 
     options: EditorSettings
     problems: tuple[str, ...] = ()
 
 
 def decode_settings(raw: Any) -> DecodedSettings:  # noqa: ANN401 - untyped data from the client
-    """Return the settings that a client sent, either directly or below the key `policysched`."""
+    """Decode the settings that a client sent, either directly or under the key `policysched`."""
     if isinstance(raw, dict) and NAME in raw:
         raw = raw[NAME]
     if not isinstance(raw, dict):
@@ -62,7 +62,7 @@ def decode_settings(raw: Any) -> DecodedSettings:  # noqa: ANN401 - untyped data
 
 
 def _find_setting_problem(key: str, value: object, fields: Mapping[str, Any]) -> str:
-    """Return the reason why a setting is not used, or ""."""
+    """Return the reason why a setting is ignored, or ""."""
     if key not in fields:
         near = spelling.suggest_names(key, fields)
         return f"unknown setting `{key}`" + (near and f", {near}")

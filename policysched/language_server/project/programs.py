@@ -1,4 +1,4 @@
-"""Programs: texts that are checked together, with results that are computed on demand."""
+"""Programs: texts that are checked together, with results computed on demand."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 
 @dataclasses.dataclass(frozen=True)
 class ProgramEnvironment:
-    """Facts besides the texts.
+    """Facts that a program uses in addition to its texts.
 
     Attributes:
         cluster: the nodes and pods; None if no cluster is configured.
         words: the words that completion proposes, such as label keys.
         plugins: the names of plugins; None if they are not known.
-        now_seconds: seconds since the epoch, for warnings about rules that have expired.
+        now_seconds: the current Unix time in seconds, for warnings about expired rules.
     """
 
     cluster: cluster_facts.ClusterFacts | None = None
@@ -41,7 +41,7 @@ class PolicyProgram:
     """Texts that form one namespace: the files of a folder, or the keys of a manifest.
 
     Attributes:
-        chosen: the settings of lint.
+        chosen: the lint settings.
         known: the facts about the cluster and Prometheus.
     """
 
@@ -78,12 +78,12 @@ class PolicyProgram:
 
     @functools.cached_property
     def parsed(self) -> Mapping[str, parser.ParseResult]:
-        """The parse results by text name."""
+        """The parse results, keyed by text name."""
         return {result.text.name: result for result in self.check_result.parsed}
 
     @functools.cached_property
     def texts_with_fixes(self) -> Mapping[str, str]:
-        """The texts with all safe fixes applied, by name; empty if the program has errors."""
+        """The texts with all safe fixes applied, keyed by name; empty if the program has errors."""
         if self.check_result.program is None:
             return {}
         fixed = fixing.apply_fixes(

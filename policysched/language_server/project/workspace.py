@@ -1,4 +1,4 @@
-"""The open documents, their programs, and the data that is loaded besides them."""
+"""The open documents, their programs, and the data about the cluster."""
 
 from __future__ import annotations
 
@@ -28,6 +28,7 @@ class Workspace:
     """
 
     def __init__(self, clock: clocks.Clock, root: pathlib.Path | None = None) -> None:
+        """Start without documents, with default settings and the installed plugins."""
         self.clock = clock
         self.root = root or pathlib.Path.cwd()
         self.options = editor_settings.EditorSettings()
@@ -50,7 +51,7 @@ class Workspace:
     def open_document(
         self, name: str, text: str, version: int, uri: str = ""
     ) -> documents.EditorDocument:
-        """Open a document; its text replaces the file on disk."""
+        """Open a document, whose text takes precedence over the file on disk."""
         document = documents.EditorDocument(name, text, version, self.encoding, uri)
         self._documents[name] = document
         self.forget_files()
@@ -66,13 +67,13 @@ class Workspace:
         return document
 
     def close_document(self, name: str) -> None:
-        """Close a document; the file on disk is used again."""
+        """Close a document, so that the file on disk is used again."""
         self._documents.pop(name, None)
         self._programs.pop(name, None)
         self.forget_files()
 
     def get_document(self, name: str) -> documents.EditorDocument | None:
-        """Return a document, from disk if it is not open; None if it cannot be read."""
+        """Return a document, read from disk if it is not open; None if it cannot be read."""
         if name in self._documents:
             return self._documents[name]
         try:
@@ -113,6 +114,7 @@ class Workspace:
     def _make_program(
         self, texts: tuple[source.SourceText, ...], chosen: settings.RuleSettings
     ) -> programs.PolicyProgram:
+        """Return a program whose facts include the annotations that its policies read."""
         program = programs.PolicyProgram(texts, chosen, self._get_environment(frozenset()))
         found = program.check_result.program
         keys = lint_cluster.list_annotation_keys_read(found) if found is not None else frozenset()
@@ -123,6 +125,7 @@ class Workspace:
         return program
 
     def _get_environment(self, keys: frozenset[str]) -> programs.ProgramEnvironment:
+        """Return the environment with facts for these annotation keys, at the current time."""
         now = self.clock.now()
         if keys not in self._known:
             # Keep at most two environments: each contains the facts of a whole cluster.
@@ -130,7 +133,7 @@ class Workspace:
                 self._known.clear()
             try:
                 facts = cluster_data.make_cluster_facts(self.loaded, keys, now)
-            except errors.InputError:  # reported when the cluster was loaded
+            except errors.InputError:  # the error was reported when the cluster was loaded
                 facts = None
             self._known[keys] = programs.ProgramEnvironment(facts, self.loaded.words, self._plugins)
         return dataclasses.replace(self._known[keys], now_seconds=now.timestamp())
@@ -156,7 +159,7 @@ class Workspace:
     def _select_names(
         self, own: source.SourceText, others: dict[str, source.SourceText]
     ) -> Sequence[str]:
-        """Return the names of the other texts of the program."""
+        """Return the names of the other texts in the program of a text."""
         if self.options.program == "folder":
             return sorted(others)
         found: list[str] = []
@@ -170,7 +173,7 @@ class Workspace:
         return found
 
     def _read_siblings(self, document: documents.EditorDocument) -> Iterator[source.SourceText]:
-        """Yield the other policies of the folder; an open document replaces its file."""
+        """Yield the other policies in the folder; open documents take precedence over files."""
         folder = pathlib.Path(document.name).parent
         if folder not in self._folders:
             self._folders[folder] = _read_folder_texts(folder)
@@ -193,5 +196,5 @@ def _list_imports(text: source.SourceText) -> list[str]:
 def _read_folder_texts(folder: pathlib.Path) -> tuple[source.SourceText, ...]:
     try:
         return tuple(policy_sources.read_policy_texts([str(folder)]))
-    except errors.PolicySchedError:  # no policies yet, or a file that is not text
+    except errors.PolicySchedError:  # the file has no policies yet, or is not text
         return ()

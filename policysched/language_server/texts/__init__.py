@@ -1,1 +1,1 @@
-"""Documents and the policies in them: parts, positions, differences."""
+"""Documents and the policies in them: embedding, positions and edits."""

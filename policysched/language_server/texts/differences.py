@@ -9,7 +9,7 @@ from policysched.lang.diagnostics import diagnostics
 
 
 def compute_text_edits(before: source.SourceText, after: str) -> list[diagnostics.TextEdit]:
-    """Return edits that do not overlap; an editor keeps its cursor in lines without edits."""
+    """Return non-overlapping edits of changed lines; a cursor in other lines stays in place."""
     old = before.text.split("\n")
     new = after.split("\n")
     starts = [before.line_start(number) for number in range(1, before.line_count + 1)]
@@ -27,7 +27,7 @@ def compute_text_edits(before: source.SourceText, after: str) -> list[diagnostic
 def _make_line_edit(
     before: source.SourceText, lines: tuple[int, int], new: list[str]
 ) -> diagnostics.TextEdit:
-    """Return the edit of some lines; the last line of a text has no line end."""
+    """Return the edit that replaces some lines; the last line of a text has no line end."""
     start, end = lines
     replacement = "".join(f"{line}\n" for line in new)
     if end > len(before.text):

@@ -1,4 +1,4 @@
-"""Documents of an editor, the policies in them, and offsets in both."""
+"""Documents of an editor, the policies in them, and mappings between their offsets."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ class ContentChange:
     """The replacement of a range of a document by an editor.
 
     Attributes:
-        start: 0-based line and code unit; None to replace the whole document.
-        end: the end of the range, exclusive, in the form of `start`.
+        start: the 0-based line and code unit; None to replace the whole document.
+        end: the exclusive end of the range, in the form of `start`.
     """
 
     text: str
@@ -28,13 +28,13 @@ class ContentChange:
 
 @dataclasses.dataclass(frozen=True)
 class EditorDocument:
-    """A text as the editor has it.
+    """A text in the state that the editor shows.
 
     Attributes:
         name: the path, or the URI of a document without a path.
-        version: the version number of the editor.
-        encoding: the encoding whose code units the editor counts.
-        uri: the URI as sent by the editor; "" for a file that is not open.
+        version: the version number that the editor assigned.
+        encoding: the encoding in whose code units the editor counts columns.
+        uri: the URI that the editor sent; "" for a file that is not open.
     """
 
     name: str
@@ -57,6 +57,7 @@ class EditorDocument:
     def _found(
         self,
     ) -> tuple[list[embedded_policies.EmbeddedPolicy], list[manifests.UnmappedConfigMapKey]]:
+        """The policies, and the policy keys that cannot be mapped to the document."""
         if self.is_manifest:
             return manifests.find_embedded_policies(self.name, self.text)
         return [
@@ -84,7 +85,7 @@ class EditorDocument:
         return None
 
     def get_policy(self, name: str) -> embedded_policies.EmbeddedPolicy | None:
-        """Return the policy with a name, or None."""
+        """Return the policy named `name`, or None."""
         return next((part for part in self.policies if part.text.name == name), None)
 
     def apply_changes(self, changes: Sequence[ContentChange], version: int) -> EditorDocument:
@@ -101,7 +102,7 @@ class EditorDocument:
         return dataclasses.replace(self, text=text, version=version)
 
     def apply_edits(self, edits: Sequence[embedded_policies.DocumentEdit]) -> str:
-        """Return the text after edits that do not overlap."""
+        """Return the text after applying edits that do not overlap."""
         text = self.text
         for edit in sorted(edits, key=lambda each: (each.start, each.end), reverse=True):
             text = text[: edit.start] + edit.replacement + text[edit.end :]
@@ -110,7 +111,7 @@ class EditorDocument:
     def iterate_line_stretches(
         self, part: embedded_policies.EmbeddedPolicy, start: int, end: int
     ) -> Iterator[tuple[int, int, int]]:
-        """Yield the line, start unit and length of a range of a policy for each document line."""
+        """Yield the line, start unit and length of each document line in a range of a policy."""
         first, _ = part.text.position(start)
         last, _ = part.text.position(end)
         for number in range(first, last + 1):

@@ -1,4 +1,4 @@
-"""A policy text in a document, and the mapping of offsets between the two.
+"""A policy text in a document, and the mapping of offsets between them.
 
 A `.policy` file is one policy that is the whole document. A manifest contains a policy for each key
 of its ConfigMaps that is a literal block: each line of the policy is an indented line of the
@@ -19,8 +19,8 @@ class DocumentEdit:
     """The replacement of a range of a document.
 
     Attributes:
-        start: offset of the first character.
-        end: offset after the last character.
+        start: the offset of the first character.
+        end: the offset after the last character.
     """
 
     start: int
@@ -34,9 +34,9 @@ class EmbeddedPolicy:
 
     Attributes:
         text: the policy text.
-        begins: offset in the document of each line, before its indentation.
-        starts: offset in the document of the first character of each line of the text.
-        end: offset in the document after the last line.
+        begins: the document offset of each line, before its indentation.
+        starts: the document offset of the first character of each line, after its indentation.
+        end: the document offset after the last line.
         indent: the number of blanks before each line.
         line_end: the line end of the document; the text always uses line feeds.
     """
@@ -50,11 +50,11 @@ class EmbeddedPolicy:
 
     @classmethod
     def embed_whole_document(cls, text: source.SourceText) -> EmbeddedPolicy:
-        """Return a text that is a whole document."""
+        """Return the embedding of a text that is the whole document."""
         return cls(text, (0,), (0,), len(text.text))
 
     def map_to_document(self, offset: int) -> int:
-        """Return the offset in the document of an offset in the text."""
+        """Return the document offset for an offset in the text."""
         if not self.indent:
             return offset
         line, column = self.text.position(offset)
@@ -63,7 +63,7 @@ class EmbeddedPolicy:
         return min(self.starts[line - 1] + column - 1, self._get_line_end(line - 1))
 
     def map_to_text(self, offset: int) -> int | None:
-        """Return the offset in the text of an offset in the document; None outside the policy."""
+        """Return the text offset for an offset in the document; None outside the policy."""
         if not self.begins[0] <= offset <= self.end:
             return None
         if not self.indent:
@@ -86,7 +86,7 @@ class EmbeddedPolicy:
         blanks = " " * self.indent
         first, *others = new.split("\n")
         indented = [first, *(blanks + line if line else line for line in others)]
-        if others and not others[-1]:  # the edit ends after the indentation of the next line
+        if others and not others[-1]:  # the edit ends behind the indentation of the next line
             indented[-1] = " " * (self.indent - self._count_missing_indent(end))
         missing = self._count_missing_indent(start) if first else 0
         return DocumentEdit(

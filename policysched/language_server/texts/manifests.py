@@ -1,4 +1,4 @@
-"""Finds the policies in ConfigMaps of a YAML text, line by line.
+"""Finds the policies in the ConfigMaps of a YAML text, line by line.
 
 The module uses no YAML parser, because a manifest is often invalid YAML while the user types. A key
 contains a policy if its name ends in `.policy`, it is a direct child of `data:`, and its YAML
@@ -27,11 +27,11 @@ _MARK = re.compile(r"(?:---|\.\.\.)(?:[ \t].*)?")
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class UnmappedConfigMapKey:
-    """A key whose value is not a literal block, or whose value an alias repeats.
+    """A policy key whose value is not a literal block, or is repeated by an alias.
 
     Attributes:
-        start: offset of the key.
-        end: offset after the key.
+        start: the offset of the key.
+        end: the offset after the key.
     """
 
     key: str
@@ -57,7 +57,7 @@ class _ManifestLine:
 def find_embedded_policies(
     name: str, text: str
 ) -> tuple[list[embedded_policies.EmbeddedPolicy], list[UnmappedConfigMapKey]]:
-    """Return the policies in a manifest, and the keys with a policy that cannot be mapped.
+    """Return the policies in a manifest, and the policy keys that cannot be mapped.
 
     Args:
         name: the name of the document; policies are named `name/key`.
@@ -104,7 +104,7 @@ def _find_policy_keys(
 
     Keys inside other block scalars are left out.
     """
-    inside = -1  # indentation of the key whose block scalar contains the line
+    inside = -1  # the indentation of the key whose block scalar contains the line
     above: list[_ManifestLine] = []  # the mappings that contain the line, outermost first
     for index, line in enumerate(document):
         if line.is_blank or (inside >= 0 and line.indent > inside):

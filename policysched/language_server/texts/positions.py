@@ -1,7 +1,7 @@
 """Positions in a text as the Language Server Protocol defines them.
 
 A position is a line and a number of code units in an encoding, which is UTF-16 unless client and
-server agree on another one. A line ends only with a line feed, a carriage return, or both.
+server agree on a different encoding. A line ends only with a line feed, a carriage return, or both.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _BEYOND_16_BITS = "\uffff"
 
 
 class PositionEncoding(enum.StrEnum):
-    """The unit in which characters of a line are counted; the names are those of the protocol."""
+    """The unit in which the characters of a line are counted, under its name in the protocol."""
 
     UTF_8 = "utf-8"
     UTF_16 = "utf-16"
@@ -37,7 +37,7 @@ class LineIndex:
 
     Args:
         text: the whole text.
-        encoding: the encoding whose code units are counted.
+        encoding: the encoding in whose code units columns are counted.
     """
 
     def __init__(self, text: str, encoding: PositionEncoding = PositionEncoding.UTF_16) -> None:
@@ -49,17 +49,17 @@ class LineIndex:
 
     @property
     def line_count(self) -> int:
-        """The number of lines, including the empty one after a final line end."""
+        """The number of lines, including the empty line after a final line end."""
         return len(self._starts)
 
     def get_line_bounds(self, line: int) -> tuple[int, int]:
-        """Return the start and end offset of a 0-based line; the end excludes its line end."""
+        """Return the start and end offset of a 0-based line, without its line end."""
         return self._starts[line], self._ends[line]
 
     def find_position(self, offset: int) -> tuple[int, int]:
         """Return the 0-based line and code unit of an offset.
 
-        An offset inside a line end is at the end of that line.
+        An offset inside a line end counts as the end of that line.
         """
         line = bisect.bisect_right(self._starts, offset) - 1
         start, end = self.get_line_bounds(line)

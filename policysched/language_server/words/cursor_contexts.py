@@ -1,4 +1,4 @@
-"""The context of a cursor in a policy text: its statement, previous words, and what may follow."""
+"""The context of a cursor in a policy text: its statement, previous words, and accepted words."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Domain: TypeAlias = Literal["node", "pod", "namespace", "cluster", "any"]
 _WORD = re.compile(r"[A-Za-z0-9_./-]*")
 _NAME = re.compile(r"[A-Za-z0-9_]*")
 _MAX_WORD = 300
-"""Limit of characters in a word; no label key is longer."""
+"""The maximum number of characters in a word at the cursor; no label key is longer."""
 _BLOCKS = ("policy", "clusterPolicy", "profile")
 _CLAUSE_WORDS = frozenset(word for words in syntax_words.CLAUSES.values() for word in words)
 _CONNECTIVES = ("and", "or", "not", "where")
@@ -35,14 +35,14 @@ class CursorContext:
     """A cursor and its surroundings.
 
     Attributes:
-        start: offset of the word at the cursor.
-        end: offset after this word, which may continue after the cursor.
-        item: keyword of the item around the cursor, or "" outside all items.
+        start: the offset of the word at the cursor.
+        end: the offset after this word, which can continue after the cursor.
+        item: the keyword of the item around the cursor, or "" outside all items.
         before: the lexemes of the statement, or of an item without statements, before the word.
         is_first_on_line: whether only blanks precede the word on its line.
         inside: `comment`, `string`, `query`, or "" elsewhere.
         accepts: the terminals that the grammar accepts here; empty after a syntax error.
-        statements: keywords of the other statements of the item.
+        statements: the keywords of the other statements of the item.
         is_at_start: whether only comments precede the cursor in the text.
     """
 
@@ -57,7 +57,7 @@ class CursorContext:
     is_at_start: bool = False
 
     def get_word(self, back: int = 1) -> str:
-        """Return the text of the lexeme `back` places before the word, or "" if there is none."""
+        """Return the text of the lexeme `back` lexemes before the word, or "" if there is none."""
         return self.before[-back].text if len(self.before) >= back else ""
 
     @property
@@ -85,12 +85,13 @@ class CursorContext:
 
     @functools.cached_property
     def domain(self) -> Domain | None:
-        """The kind of objects that the selector around the cursor selects; None outside."""
+        """The kind of objects that the enclosing selector selects; None outside selectors."""
         if self.item == "let" and any(each.text == "{" for each in self.before):
             return "any"
         return self._find_selector_domain()
 
     def _find_selector_domain(self) -> Domain | None:
+        """Return the domain at the cursor, from the selector heads and parentheses before it."""
         domain: Domain | None = None
         around: list[Domain | None] = []
         previous = ""
@@ -104,7 +105,7 @@ class CursorContext:
             elif text in _SELECTOR_HEADS:
                 domain = _SELECTOR_HEADS[text]
             elif text == "where" and domain == "namespace" and previous != "namespace":
-                domain = "pod"  # after `in namespace …`
+                domain = "pod"  # a `where` after `in namespace …` selects pods
             elif text in _CLAUSE_WORDS and not around and previous not in _CONNECTIVES:
                 domain = None
             previous = text
@@ -120,7 +121,7 @@ def find_cursor_context(scan: scanner.LexemeScan, offset: int) -> CursorContext:
     if inside:
         start = _find_word_start(_NAME, text, offset)
         if inside == "query" and text[start - 1 : start] == "$":
-            start -= 1  # a param of the policy
+            start -= 1  # `$` is part of the name of a param
         return CursorContext(
             start, offset, chunk.word if chunk else "", (), False, inside, frozenset()
         )
@@ -179,7 +180,7 @@ def _find_word_end(pattern: re.Pattern[str], text: str, offset: int) -> int:
 def _shorten_to_expression_word(
     text: str, begin: int, offset: int, found: tuple[int, int, frozenset[str]]
 ) -> tuple[int, int, frozenset[str]]:
-    """Treat the word as one of an expression, in which `-`, `.` and `/` are operators."""
+    """Shorten the word as in an expression, in which `-`, `.` and `/` are operators."""
     start = _find_word_start(_NAME, text, offset)
     if start == found[0]:
         return found
@@ -190,6 +191,7 @@ def _shorten_to_expression_word(
 
 
 def _find_enclosing_text_kind(scan: scanner.LexemeScan, offset: int) -> str:
+    """Return `comment`, `string` or `query` if the offset is inside one, or ""."""
     for comment in scan.comments:
         if comment.start < offset <= comment.end:
             return "comment"
@@ -225,7 +227,7 @@ def _find_statement_start(scan: scanner.LexemeScan, chunk: scanner.ItemText, off
 def _blank_earlier_statements(text: str, chunk: scanner.ItemText, statement: int) -> str:
     """Return the text with earlier statements of the item replaced by blanks.
 
-    The grammar of a statement does not depend on earlier ones, and these may have syntax errors.
+    A statement parses independently of earlier statements, which can have syntax errors.
     """
     if chunk.word not in _BLOCKS or not 0 <= chunk.body_start <= statement:
         return text

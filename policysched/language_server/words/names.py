@@ -1,4 +1,4 @@
-"""Definitions and uses of lets, params, metrics, policies and rules."""
+"""Finds the definitions and uses of lets, params, metrics, policies and rules."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _OF_RESOURCES = frozenset(
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class NamedSymbol:
-    """A named definition, or the target of an import.
+    """A named definition, or a text that an import names.
 
     Attributes:
         kind: the kind of definition; `text` is the target of an import.
@@ -34,7 +34,7 @@ class NamedSymbol:
 
     @property
     def own_name(self) -> str:
-        """The name as written."""
+        """The name without the name of its policy."""
         return self.name.rpartition("/")[2]
 
 
@@ -43,7 +43,7 @@ class NameOccurrence:
     """A place where a name is written.
 
     Attributes:
-        span: the place of the name, without quotes.
+        span: the span of the name, without quotes.
         node: the item or statement that defines the name; None for a use.
     """
 
@@ -75,7 +75,7 @@ class NameIndex:
         )
 
     def find_occurrences(self, symbol: NamedSymbol) -> list[NameOccurrence]:
-        """Return the places of a name, the definition first."""
+        """Return the places of a name, beginning with the definition."""
         found = [each for each in self.occurrences if each.symbol == symbol]
         return sorted(found, key=lambda each: not each.is_definition)
 
@@ -120,6 +120,7 @@ def find_name_problem(symbol: NamedSymbol, new: str) -> str:
 
 
 def _iterate_definitions(result: parser.ParseResult) -> Iterator[NameOccurrence]:
+    """Yield the definitions in a text, including the rules of policies."""
     for item in result.file.items:
         match item:
             case syntax.Policy(name=name, statements=statements):
@@ -149,6 +150,7 @@ def _iterate_rule_definitions(policy: str, statement: syntax.Statement) -> Itera
 def _make_occurrence(
     symbol: NamedSymbol, name: syntax_expr.Value, node: syntax_expr.SyntaxNode | None = None
 ) -> NameOccurrence:
+    """Return the place of a name; the span excludes quotes."""
     span = name.span
     if name.quoted:
         span = dataclasses.replace(
@@ -158,6 +160,7 @@ def _make_occurrence(
 
 
 def _iterate_uses(item: syntax.Item, kinds: dict[str, Kind]) -> Iterator[NameOccurrence]:
+    """Yield the uses of names in an item."""
     for node in _walk_naming_syntax_nodes(item):
         yield from _find_policy_names(item, node)
         match node:
@@ -190,7 +193,7 @@ def _find_policy_names(item: syntax.Item, node: syntax_expr.SyntaxNode) -> Itera
 
 
 def _iterate_names_in_syntax_node(node: syntax_expr.SyntaxNode) -> Iterator[syntax_expr.Value]:
-    """Yield the names of lets, params and metrics in a node itself, without its children."""
+    """Yield the names of lets, params and metrics in a node, but not in its children."""
     match node:
         case syntax_expr.Ref(name=name) | syntax_expr.SelectorRef(name=name):
             yield name
@@ -211,6 +214,7 @@ def _iterate_names_in_syntax_node(node: syntax_expr.SyntaxNode) -> Iterator[synt
 
 
 def _find_query_params(query: syntax.PromQL) -> Iterator[NameOccurrence]:
+    """Yield the params that a query uses."""
     first = query.span.start + 1
     for name, start, end in promql_params.locate_param_uses(query):
         behind = query.text.count("\n", 0, start)
@@ -224,7 +228,7 @@ def _find_query_params(query: syntax.PromQL) -> Iterator[NameOccurrence]:
 
 
 def _walk_naming_syntax_nodes(root: syntax_expr.SyntaxNode) -> Iterator[syntax_expr.SyntaxNode]:
-    """Yield every node that may contain names; resources and labels in arguments are left out."""
+    """Yield every node that can contain names, except resources and labels in arguments."""
     pending: list[object] = [root]
     while pending:
         node = pending.pop()
@@ -236,6 +240,7 @@ def _walk_naming_syntax_nodes(root: syntax_expr.SyntaxNode) -> Iterator[syntax_e
 
 
 def _list_child_syntax_nodes(node: syntax_expr.SyntaxNode) -> list[object]:
+    """Return the children of a node, without arguments that name resources or labels."""
     if isinstance(node, syntax_expr.Call):
         is_of_resource = node.function.text in _OF_RESOURCES
         is_strategy = node.function.text in vocabulary.STRATEGIES

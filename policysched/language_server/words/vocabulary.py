@@ -28,7 +28,7 @@ WELL_KNOWN_NODE_LABELS = (
 )
 """Labels that kubelets and clouds set on nodes (k8s.io/api core/v1 well_known_labels.go)."""
 MAX_VALUES = 1000
-"""Limit of the stored values of a label; longer lists are useless in an editor."""
+"""The maximum number of stored values of a label; longer lists are useless in an editor."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -36,11 +36,11 @@ class CompletionVocabulary:
     """The words that completion can propose.
 
     Attributes:
-        labels: labels of nodes, pods, namespaces and member clusters.
-        taints: taints in the syntax of `tolerate`, `key=value:Effect`.
+        labels: the labels of nodes, pods, namespaces and member clusters.
+        taints: the taints in the syntax of `tolerate`, `key=value:Effect`.
         resources: the resources that nodes offer.
-        series: names of series in Prometheus, including those of recording rules.
-        meanings: name of a series -> its help text from the exporter.
+        series: the names of series in Prometheus, including the results of recording rules.
+        meanings: series name -> its help text from the exporter.
     """
 
     labels: Mapping[Domain, Labels] = dataclasses.field(default_factory=dict)
@@ -51,7 +51,7 @@ class CompletionVocabulary:
     meanings: Mapping[str, str] = dataclasses.field(default_factory=dict)
 
     def get_labels(self, domain: Domain) -> Labels:
-        """Return the labels of nodes, pods, namespaces or member clusters."""
+        """Return the labels of one domain: nodes, pods, namespaces or member clusters."""
         return self.labels.get(domain, {})
 
     def merge_vocabulary(self, other: CompletionVocabulary) -> CompletionVocabulary:
@@ -110,7 +110,7 @@ def collect_cluster_vocabulary(dump: dump_file.ObjectDump) -> CompletionVocabula
 
 
 def _collect_member_labels(cluster: objects.Cluster) -> Mapping[str, str]:
-    """Return the labels of a member cluster, and its fields under their field names."""
+    """Return the labels of a member cluster, and its fields keyed by field name."""
     spec, name = cluster.spec, cluster.metadata.name
     fields = {"clusterName": name, "provider": spec.provider, "region": spec.region}
     fields["zone"] = spec.zones[0] if spec.zones else ""
@@ -131,7 +131,7 @@ def _count_label_values(all_labels: Iterable[Mapping[str, str]]) -> Labels:
 
 
 def collect_policy_vocabulary(parsed: Iterable[parser.ParseResult]) -> CompletionVocabulary:
-    """Return the words in the policies themselves, which other rules often need again."""
+    """Return the words in the policies, which other rules often need as well."""
     domains: tuple[Domain, ...] = ("node", "pod", "namespace", "cluster")
     labels: dict[Domain, dict[str, set[str]]] = {domain: {} for domain in domains}
     namespaces: set[str] = set()
@@ -160,6 +160,7 @@ def collect_policy_vocabulary(parsed: Iterable[parser.ParseResult]) -> Completio
 def _iterate_requirements(
     statement: syntax.Statement,
 ) -> Iterator[tuple[Domain, syntax_expr.Requirement]]:
+    """Yield the label requirements in a statement, each with the domain of its label."""
     match statement:
         case syntax.NodeAffinity(selector=selector):
             yield from (("node", each) for each in _list_requirements(selector))
@@ -181,6 +182,7 @@ def _iterate_requirements(
 
 
 def _list_requirements(selector: syntax_expr.Selector) -> Iterator[syntax_expr.Requirement]:
+    """Yield the requirements on labels and fields in a selector."""
     pending: list[syntax_expr.Selector] = [selector]
     while pending:
         node = pending.pop()

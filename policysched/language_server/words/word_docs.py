@@ -152,7 +152,7 @@ DOCS: dict[str, str] = {
     "avg": "The mean of the samples.",
     "quantile": "A quantile of the samples: `quantile(0.95)`.",
 }
-"""Word -> its documentation, for words with the same meaning in all statements."""
+"""Word -> its documentation, if the word means the same in all statements."""
 
 OPERATORS = frozenset(
     {
@@ -160,7 +160,7 @@ OPERATORS = frozenset(
         *("notin", "exists", "doesNotExist", "doesnotexist", "<", "<=", ">", ">="),
     }
 )
-"""Operators between a label and its values."""
+"""The operators between a label and its values."""
 
 _OF_STATEMENTS: dict[tuple[str, str], str] = {
     ("missing", "reject"): "`missing reject`: a node without data is rejected.",
