@@ -1,4 +1,4 @@
-"""Presents cluster policies as policies about nodes and pods, so that lint rules can reuse them.
+"""Presents cluster policies as policies about nodes and pods, so that the same lint rules apply.
 
 A clusterPolicy consists of the same selectors, expressions and clauses as a policy. With clusters
 in place of nodes and resources in place of pods, most rules apply unchanged. The linter therefore
@@ -42,7 +42,7 @@ _WORDS = (
 def substitute_clusters_for_nodes(about: rule_input.RuleInput) -> rule_input.RuleInput | None:
     """Return the input with clusters as nodes and resources as pods, or None.
 
-    The result is None if the program has no cluster policies.
+    Without cluster policies in the program, the result is None.
     """
     program = about.program
     if not program.cluster_policies:
@@ -58,7 +58,7 @@ def substitute_clusters_for_nodes(about: rule_input.RuleInput) -> rule_input.Rul
 
 
 def is_of_cluster_metric(finding: diagnostics.Diagnostic, about: rule_input.RuleInput) -> bool:
-    """Return whether a finding is in the declaration of a cluster metric."""
+    """Return whether a finding is inside the declaration of a cluster metric."""
     names = {each.name for each in about.program.metrics if each.target == "cluster"}
     return any(
         isinstance(item, syntax.Metric)
@@ -71,7 +71,7 @@ def is_of_cluster_metric(finding: diagnostics.Diagnostic, about: rule_input.Rule
 
 
 def reword_for_clusters(finding: diagnostics.Diagnostic) -> diagnostics.Diagnostic:
-    """Return a finding in the terms of clusters; text between backticks is unchanged."""
+    """Return a finding worded for clusters; text between backticks is unchanged."""
     return dataclasses.replace(
         finding,
         message=_reword_text(finding.message),
@@ -85,7 +85,7 @@ def reword_for_clusters(finding: diagnostics.Diagnostic) -> diagnostics.Diagnost
 
 
 def _reword_notes(notes: tuple[str, ...]) -> tuple[str, ...]:
-    """Return reworded notes; table rows are unchanged because they contain names of the user."""
+    """Return reworded notes; table rows are unchanged because they contain the user's names."""
     return tuple(note if _TABLE.search(note) else _reword_text(note) for note in notes)
 
 

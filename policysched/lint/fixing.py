@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     )
 
 _MAX_ROUNDS = 10
-"""Limit of rounds; a fix may uncover a finding of another rule, but such chains are shorter."""
+"""The maximum number of rounds; a fix can reveal other findings, but such chains are shorter."""
 _MAX_SINGLE = 50
-"""How many fixes are tried one by one if all fixes together leave errors."""
+"""The maximum number of fixes that are tried one by one if all fixes together leave errors."""
 
 
 def apply_fixes(  # noqa: PLR0913 - one argument for each thing that a run of lint has
@@ -38,12 +38,12 @@ def apply_fixes(  # noqa: PLR0913 - one argument for each thing that a run of li
 
     Args:
         sources: the policy texts.
-        given: values of params.
+        given: the values of params.
         chosen: the settings that select the rules.
         also_unsafe: whether to apply fixes that change the meaning of a policy.
         cluster: the cluster for the rules that compare policies with one.
-        prometheus: the facts for the rules that need a Prometheus server; they contain no answers
-            to queries that a fix has changed.
+        prometheus: the facts for the rules that need a Prometheus server; they lack answers to
+            queries that a fix has changed.
         now: see `checker.check`.
     """
     texts = list(sources)
@@ -92,7 +92,7 @@ def _keep_harmlessly_fixable_findings(
 
 
 def apply_text_edits(text: str, edits: Iterable[diagnostics.TextEdit]) -> str:
-    """Return a text after edits that do not overlap."""
+    """Return a text after applying edits that do not overlap."""
     for edit in sorted(edits, key=lambda each: (each.span.start, each.span.end), reverse=True):
         # From the last edit to the first, so that the offsets of the remaining edits stay valid.
         text = text[: edit.span.start] + edit.replacement + text[edit.span.end :]
@@ -104,7 +104,7 @@ def _apply_finding_fixes(
 ) -> source.SourceText:
     """Return a text with the fixes applied; of fixes that overlap, only the first is applied.
 
-    Fixes with edits in other texts are left out.
+    Fixes with edits in other texts are not applied.
     """
     taken: list[diagnostics.TextEdit] = []
     for finding in findings:

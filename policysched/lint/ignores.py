@@ -1,4 +1,4 @@
-"""Comments that silence findings: `# policysched: ignore[PS208] spot nodes have no such label`.
+"""Comments that silence findings, such as `# policysched: ignore[PS208] spot nodes lack the label`.
 
 A comment at the end of a line applies to the statement on that line. A comment on its own line
 applies to the statement that follows. For a block (`policy x {`), it applies only to the header up
@@ -26,9 +26,9 @@ class IgnoreComment:
     Attributes:
         codes: the codes as written.
         span: the place of the comment.
-        start: offset of the start of the statement. The comment silences findings that begin in the
-            statement.
-        end: offset of the end of the statement.
+        start: the offset of the start of the statement. The comment silences findings that begin in
+            the statement.
+        end: the offset of the end of the statement.
     """
 
     codes: tuple[str, ...]
@@ -90,8 +90,8 @@ def find_useless_ignores(
     Args:
         ignores: the comments of all texts.
         found: the findings before any is silenced.
-        judged: codes of the rules that have run; other codes are never reported as unused.
-        texts: the texts by name.
+        judged: the codes of the rules that have run; other codes are never reported as unused.
+        texts: the texts, keyed by name.
     """
     for each in ignores:
         silenced = {finding.code for finding in found if each.silences_finding(finding)}
@@ -122,7 +122,7 @@ def _diagnose_useless_codes(
     """Return the diagnostic for codes that silence no finding.
 
     Removing a code is a safe fix only if the code is stale. A misspelt code, or a code whose
-    finding is on another line of the text, had a purpose.
+    finding is on another line of the text, has a purpose.
     """
     named = ", ".join(f"`{code}`" for code in codes) or "nothing"
     left = [code for code in each.codes if code not in codes]

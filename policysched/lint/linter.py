@@ -24,7 +24,7 @@ class LintResult:
 
     Attributes:
         findings: the findings that are not silenced, ordered by position.
-        texts: the texts by name.
+        texts: the texts, keyed by name.
         silenced: the number of findings that comments silence.
     """
 
@@ -39,7 +39,7 @@ def lint_program(
     cluster: cluster_facts.ClusterFacts | None = None,
     prometheus: prometheus_facts.PrometheusFacts | None = None,
 ) -> LintResult:
-    """Return the findings of the rules and the warnings of `check`.
+    """Run the enabled rules, and return their findings with the warnings of `check`.
 
     For a program with errors, return only the findings of `check`. Rules that need a cluster or a
     Prometheus server run only if it is given.
@@ -69,11 +69,11 @@ def lint_program(
     ]
     silenced = len(found) - len(kept)
     if chosen.is_rule_enabled("PS803"):
-        # A code of a rule that has not run must not be reported as unused.
+        # The code of a rule that has not run must not be reported as unused.
         judged = {each.code for each in active}
         kept += _find_useless_ignores(comments, found, judged, result, chosen)
     shown = [each for each in kept if not _is_finding_excluded(each, result.texts, chosen)]
-    # A rule may report the same finding once for each profile of a policy.
+    # A rule can report the same finding once for each profile that contains a policy.
     unique = {(each.code, each.span, each.message): each for each in shown}
     findings = tuple(sorted(unique.values(), key=diagnostics.make_diagnostic_sort_key))
     return LintResult(findings, result.texts, silenced)
@@ -84,6 +84,7 @@ def _run_rules(
     active: Sequence[rule.LintRule],
     chosen: settings.RuleSettings,
 ) -> Iterator[diagnostics.Diagnostic]:
+    """Yield the findings of all active rules, including those about cluster policies."""
     across = clusters_as_nodes.substitute_clusters_for_nodes(about)
     for each in active:
         level = chosen.get_severity(each.code, each.severity)
@@ -106,6 +107,7 @@ def _find_useless_ignores(
     result: checker.CheckResult,
     chosen: settings.RuleSettings,
 ) -> Iterator[diagnostics.Diagnostic]:
+    """Yield PS803 for useless ignore comments, with the severity from the settings."""
     level = chosen.get_severity("PS803", diagnostics.Severity.WARNING)
     for finding in ignores.find_useless_ignores(comments, found, judged, dict(result.texts)):
         yield dataclasses.replace(finding, severity=level)
@@ -116,6 +118,7 @@ def _is_finding_excluded(
     texts: Mapping[str, source.SourceText],
     chosen: settings.RuleSettings,
 ) -> bool:
+    """Return whether the settings exclude a finding by the path of its file or text."""
     text = texts.get(finding.span.file)
     path = text.origin.file if text is not None and text.origin is not None else finding.span.file
     return chosen.is_excluded_from_file(finding.code, path) or chosen.is_excluded_from_file(

@@ -1,4 +1,4 @@
-"""All lint rules, in the order of their codes."""
+"""The registry of lint rules, in the order of their codes."""
 
 from __future__ import annotations
 
@@ -43,6 +43,6 @@ def _load_rule(code: str) -> rule.LintRule:
 
 @functools.cache
 def _map_codes_to_modules() -> Mapping[str, str]:
-    """Map each code to its module: PS204 is in `ps204_shadowed_rule`."""
+    """Map each code to its module, such as PS204 to `ps204_shadowed_rule`."""
     names = (found.name for found in pkgutil.iter_modules(rules.__path__))
     return {name.partition("_")[0].upper(): name for name in names}

@@ -25,5 +25,5 @@ class LintRule:
 
     @property
     def title(self) -> str:
-        """The title of the code, in one line."""
+        """The one-line title of the rule's code."""
         return diagnostics.LINT_CODES[self.code]

@@ -26,14 +26,14 @@ if TYPE_CHECKING:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class SelectorUse:
-    """A selector and the objects that it selects.
+    """A selector, and the kind of objects that it selects.
 
     Attributes:
         about: `pods`, `nodes` or `namespaces`; for a clusterPolicy, `resources`, `clusters` or
             `namespaces`, unless `clusters_as_nodes.substitute_clusters_for_nodes` has replaced
             them.
         policy: the policy that contains the selector.
-        rule: the rule that contains the selector; None for the scope of the policy, and for a
+        rule: the rule that contains the selector; None for the scope of the policy and for a
             cluster group.
     """
 
@@ -45,12 +45,12 @@ class SelectorUse:
 
 @dataclasses.dataclass(frozen=True)
 class RuleInput:
-    """A program without errors, with the facts that rules compare it with.
+    """A program without errors, with the facts with which rules compare it.
 
     Attributes:
         program: the checked program.
         parsed: the parse result of each text.
-        texts: the texts by name.
+        texts: the texts, keyed by name.
         cluster: the facts about a cluster, if one is given.
         prometheus: the facts from a Prometheus server, if one was queried.
         thresholds: the numeric limits of rules.
@@ -74,7 +74,7 @@ class RuleInput:
     def contradictory_selectors(
         self,
     ) -> tuple[tuple[SelectorUse, contradictions.Contradiction], ...]:
-        """Every selector that cannot match, with the contradiction."""
+        """Every selector that cannot match any object, with the contradiction."""
         return tuple(
             (each, found)
             for each in self.selector_uses
@@ -94,7 +94,7 @@ class RuleInput:
         return tuple(queries.parse_metric_queries(self.program, self.parsed, self.texts))
 
     def format_selector(self, selector: checked_selector.Selector) -> str:
-        """Return a selector as one line of text: requirements as written, lets expanded."""
+        """Return a selector as one line of text: requirements as written, and lets expanded."""
         match selector:
             case checked_selector.SelectorConjunction(operands=operands):
                 return " and ".join(self._format_operand(each) for each in operands)
@@ -114,9 +114,9 @@ class RuleInput:
         )
 
     def locate_selector(self, selector: checked_selector.Selector) -> source.Span:
-        """Return the range from the first to the last requirement of a selector that is not empty.
+        """Return the span from the first to the last requirement of a selector that is not empty.
 
-        If the requirements are in several files, return the place of the first one.
+        If the requirements are in several files, return the span of the first requirement.
         """
         spans = [each.span for each in checked_selector.walk_requirements(selector)]
         if any(each.file != spans[0].file for each in spans):
@@ -146,6 +146,7 @@ _ACROSS_CLUSTERS = {"pods": "resources", "nodes": "clusters", "namespaces": "nam
 
 
 def _find_rule_selectors(policy: checked.CheckedPolicy) -> Iterator[SelectorUse]:
+    """Yield the selectors in the scope and rules of a policy."""
     yield from _find_namespace_selectors(policy.scope.namespaces, policy, None)
     yield SelectorUse(policy.scope.where, "pods", policy, None)
     for rule in policy.rules:
@@ -172,6 +173,7 @@ def _find_namespace_selectors(
 def _find_expression_selectors(
     policy: checked.CheckedPolicy, rule: checked.Rule
 ) -> Iterator[SelectorUse]:
+    """Yield the selectors in the expressions of a rule."""
     for expr in checked.list_expressions(rule):
         for each in checked_expr.walk_expressions(expr):
             match each:
@@ -184,7 +186,7 @@ def _find_expression_selectors(
 
 
 def list_text_words(result: parser.ParseResult) -> Iterator[str]:
-    """Yield the words of a text and the params in its queries, without comments and strings."""
+    """Yield the words of a text, without comments and strings, and the params in its queries."""
     for lexeme in scanner.LexemeScan(result.text).lexemes:
         if lexeme.kind == "word":
             yield lexeme.text

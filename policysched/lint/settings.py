@@ -1,4 +1,4 @@
-"""Settings of lint: the rules that run, the severity of their findings, and exclusions."""
+"""Lint settings: the rules that run, the severity of their findings, and exclusions."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ ORDER = (
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class RuleSettings:
-    """The settings of a user; codes are selected by prefix: `PS2` selects PS201 to PS299.
+    """The lint settings of a user; a prefix such as `PS2` selects the codes PS201 to PS299.
 
     Attributes:
         select: prefixes of the rules that run; empty for all.
         ignore: prefixes of the rules that do not run; overrides `select` unless the matching prefix
             in `select` is longer.
-        per_path: prefixes of the codes that are not reported, by path pattern.
-        levels: severities by prefix, instead of the severities of the rules.
+        per_path: path pattern -> the prefixes of codes that are not reported in matching files.
+        levels: prefix -> the severity, which overrides the severity of the rule.
         thresholds: the numeric limits of rules.
     """
 
@@ -37,13 +37,13 @@ class RuleSettings:
     thresholds: thresholds.Thresholds = thresholds.DEFAULT
 
     def is_rule_enabled(self, code: str) -> bool:
-        """Return whether a rule runs; the longest prefix decides."""
+        """Return whether a rule runs; the longest matching prefix decides."""
         selected = _find_longest_prefix_length(code, self.select) if self.select else 0
         ignored = _find_longest_prefix_length(code, self.ignore)
         return selected is not None and (ignored is None or selected > ignored)
 
     def is_excluded_from_file(self, code: str, path: str) -> bool:
-        """Return whether findings of a rule are not reported in a file."""
+        """Return whether findings of a rule are excluded from a file."""
         return any(
             _find_longest_prefix_length(code, prefixes) is not None
             for pattern, prefixes in self.per_path.items()
@@ -51,13 +51,13 @@ class RuleSettings:
         )
 
     def get_severity(self, code: str, own: diagnostics.Severity) -> diagnostics.Severity:
-        """Return the severity of findings of a rule; the longest prefix decides."""
+        """Return the severity for the findings of a rule; the longest matching prefix decides."""
         longest = max((p for p in self.levels if code.startswith(p)), key=len, default=None)
         return own if longest is None else self.levels[longest]
 
 
 def is_severity_at_least(severity: diagnostics.Severity, level: diagnostics.Severity) -> bool:
-    """Return whether a severity is equal to a level or higher."""
+    """Return whether a severity is at or above a level."""
     return ORDER.index(severity) >= ORDER.index(level)
 
 

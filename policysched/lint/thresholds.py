@@ -7,7 +7,7 @@ import dataclasses
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Thresholds:
-    """The limits; each field is a setting of the same name, with `-` for `_`.
+    """The limits; the setting for each field has the same name, with `-` instead of `_`.
 
     Attributes:
         max_query_samples: PS604: the number of samples that one query may read. Prometheus aborts a

@@ -1,4 +1,4 @@
-"""Facts about a cluster: its nodes and pods, as the scheduler would see them."""
+"""Facts about a cluster: its nodes and pods in the form that the scheduler uses."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ class ClusterFacts:
     """The state of a cluster at one moment.
 
     Attributes:
-        name: the name in messages, usually the path of the file.
+        name: the name in messages, usually the path of the cluster file.
         nodes: all nodes.
         pods: the pods that have not ended, with their shapes.
         snapshot: the snapshot of the same nodes.
-        members: for a Karmada control plane, its clusters as nodes and its bindings as pods; None
+        members: the clusters of a Karmada control plane as nodes, with its bindings as pods; None
             without member clusters.
-        scheduler_names: the scheduler names whose pods the profiles schedule; None for all pods.
+        scheduler_names: the schedulerNames of the pods that the profiles schedule; None for all.
     """
 
     name: str
@@ -37,7 +37,7 @@ class ClusterFacts:
     scheduler_names: frozenset[str | None] | None = None
 
     def restrict_to_profiles(self, program: checked.CheckedProgram) -> ClusterFacts:
-        """Return the cluster with policies restricted to the pods that the profiles schedule."""
+        """Return these facts, with policies restricted to the pods that the profiles schedule."""
         if program.decides_all_pods:
             return self
         names = frozenset(each.name for each in program.profiles)

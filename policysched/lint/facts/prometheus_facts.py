@@ -11,7 +11,7 @@ from collections.abc import Mapping
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class QuerySample:
-    """One series of an answer.
+    """One series in an answer.
 
     Attributes:
         labels: all labels of the series.
@@ -46,11 +46,11 @@ class SeriesSelectorFacts:
     Attributes:
         is_there: whether it has series at present.
         was_there: whether it had series within the lookback period.
-        is_name_known: whether series with its name existed within the lookback period.
-        unknown_label: a label in the selector that no such series has, or "".
-        unknown_value: a label value in the selector that no such series has, or "".
+        is_name_known: whether any series with its metric name existed within the lookback period.
+        unknown_label: a label in the selector that no series with this name has, or "".
+        unknown_value: a label value in the selector that no series with this name has, or "".
         known: the names, labels or values that exist instead.
-        jobs: values of the label `job` of its series.
+        jobs: the values of the label `job` on its series.
         kind: counter, gauge, histogram, summary, or "" if the server does not report it.
     """
 
@@ -70,12 +70,12 @@ class PrometheusFacts:
 
     Attributes:
         name: the name in messages.
-        lookback_days: the lookback period of the requests for series.
-        queries: the answers by query text; queries that were not sent are absent.
-        selectors: the facts by query text, in the order of `query_tree.list_selectors`.
-        scrape_seconds: by job, the scrape interval; the longest one of its targets.
-        recordings: the names of recording rules by their expression, in the form of
-            `query_tree.normalise_query`.
+        lookback_days: the lookback period of the requests for series, in days.
+        queries: query text -> the answer; queries that were not sent are absent.
+        selectors: query text -> the facts, in the order of `query_tree.list_selectors`.
+        scrape_seconds: job -> the longest scrape interval of its targets, in seconds.
+        recordings: expression, in the form of `query_tree.normalise_query` -> the name of its
+            recording rule.
     """
 
     name: str

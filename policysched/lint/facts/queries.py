@@ -1,4 +1,4 @@
-"""Queries of metrics, parsed, with the places of their parts in the policy text."""
+"""The parsed queries of metrics, with the places of their parts in the policy text."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ class MetricQuery:
 
     @property
     def span(self) -> source.Span:
-        """The place of the whole query."""
+        """The span of the whole query."""
         return self.query.locate_query_range(self.tokens[0].start, self.tokens[-1].end, self.text)
 
     def locate_query_part(self, part: promql_parser.Expr) -> source.Span:
-        """Return the place of a call, an aggregation or a selector.
+        """Return the span of a call, an aggregation or a selector.
 
-        If the place is ambiguous, return that of the whole query.
+        If the span is ambiguous, return the span of the whole query.
         """
         named = query_tree.get_part_name(part)
         if named is None:
@@ -63,7 +63,7 @@ def parse_metric_queries(
     parsed: tuple[parser.ParseResult, ...],
     texts: Mapping[str, source.SourceText],
 ) -> Iterator[MetricQuery]:
-    """Yield the queries that parse, with the values of params outside all profiles."""
+    """Yield the queries that parse, with params at their values outside all profiles."""
     by_name = {metric.name: metric for metric in program.metrics}
     params = {param.name: param for param in program.params}
     for result in parsed:

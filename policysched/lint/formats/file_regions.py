@@ -1,4 +1,4 @@
-"""Places of findings in the file that a user edits, which may be a ConfigMap manifest."""
+"""Places of findings in the file that the user edits, which can be a ConfigMap manifest."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from policysched.lang.diagnostics import diagnostics
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class FileRegion:
-    """A range of a file; lines and columns start at 1, the end is exclusive."""
+    """A range of a file; lines and columns start at 1, and the end is exclusive."""
 
     file: str
     line: int
@@ -45,7 +45,7 @@ def make_relative_path(file: str) -> str:
 def locate_fix_edits(
     fix: diagnostics.Fix | None, texts: Mapping[str, source.SourceText]
 ) -> list[tuple[FileRegion, str]]:
-    """Return the edits of a fix as edits of files; none if one of its texts is not editable."""
+    """Return the edits of a fix as edits of files; none if any of its texts is not editable."""
     found = []
     for edit in fix.edits if fix is not None else ():
         text = texts.get(edit.span.file)
@@ -63,7 +63,8 @@ def compute_fingerprints(
 ) -> list[str]:
     """Return a fingerprint of each finding, computed from its code, file and the text of its line.
 
-    It does not depend on the line number. Equal findings on lines with equal text are numbered.
+    A fingerprint does not depend on the line number. Equal findings on lines with equal text are
+    numbered.
     """
     seen: dict[str, int] = {}
     found = []

@@ -1,4 +1,4 @@
-"""Findings with their source lines, in the form in which `policysched check` shows errors."""
+"""Findings with their source lines, in the form of errors from `policysched check`."""
 
 from __future__ import annotations
 

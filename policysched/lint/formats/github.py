@@ -1,6 +1,6 @@
-"""Workflow commands of GitHub Actions: annotations on the lines of a pull request.
+"""Workflow commands of GitHub Actions, which annotate the lines of a pull request.
 
-Escapes as actions/toolkit does (packages/core/src/command.ts).
+Values are escaped as in actions/toolkit (packages/core/src/command.ts).
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ def render(report: linter.LintResult) -> str:
 
 
 def _render_command(finding: diagnostics.Diagnostic, report: linter.LintResult) -> str:
+    """Return the command that annotates the place of a finding."""
     place = file_regions.locate_span(finding.span, report.texts)
     properties = {
         "file": file_regions.make_relative_path(place.file),
@@ -29,7 +30,7 @@ def _render_command(finding: diagnostics.Diagnostic, report: linter.LintResult) 
         "endLine": place.end_line,
         "title": f"policysched {finding.code}",
     }
-    if place.line == place.end_line:  # GitHub rejects columns with several lines
+    if place.line == place.end_line:  # GitHub rejects columns in ranges of several lines
         properties |= {"col": place.column, "endColumn": place.end_column}
     shown = ",".join(
         f"{name}={_escape_command_property(str(value))}" for name, value in properties.items()

@@ -1,4 +1,4 @@
-"""GitLab's code quality report, a subset of the specification of Code Climate."""
+"""GitLab's code quality report, a subset of the Code Climate specification."""
 
 from __future__ import annotations
 
@@ -27,6 +27,7 @@ def as_json(report: linter.LintResult) -> list[dict[str, Any]]:
 def _make_issue(
     finding: diagnostics.Diagnostic, print_: str, place: file_regions.FileRegion
 ) -> dict[str, Any]:
+    """Return a finding as an issue with the given fingerprint."""
     return {
         "description": f"{finding.code}: {finding.message}",
         "check_name": finding.code,

@@ -33,6 +33,7 @@ def _locate_findings(report: linter.LintResult) -> list[file_regions.FileRegion]
 def _make_json_finding(
     finding: diagnostics.Diagnostic, report: linter.LintResult
 ) -> dict[str, Any]:
+    """Return a finding with its places, notes and fix."""
     edits = file_regions.locate_fix_edits(finding.fix, report.texts)
     return {
         "code": finding.code,
@@ -55,6 +56,7 @@ def _make_json_finding(
 def _make_json_fix(
     fix: diagnostics.Fix, edits: list[tuple[file_regions.FileRegion, str]]
 ) -> dict[str, Any]:
+    """Return a fix with its edits in the files that the user edits."""
     return {
         "safe": fix.safe,
         "edits": [

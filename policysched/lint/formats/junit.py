@@ -1,4 +1,4 @@
-"""JUnit XML: one test suite for each file, one failed test for each finding."""
+"""JUnit XML, with one test suite for each file and one failed test for each finding."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from policysched.lint.formats import file_regions
 
 
 def render(report: linter.LintResult) -> str:
-    """Return the document; a file without findings has one test that passes."""
+    """Return the XML document; a file without findings has one passing test."""
     by_file: dict[str, list[str]] = {
         file_regions.locate_span(text.span(0, 0), report.texts).file: []
         for text in report.texts.values()
@@ -37,6 +37,7 @@ def _render_suite(file: str, cases: list[str]) -> str:
 
 
 def _render_case(finding: diagnostics.Diagnostic, place: file_regions.FileRegion) -> str:
+    """Return a finding as a failed test."""
     name = f"{finding.code} {place.line}:{place.column}"
     lines = [finding.message, *finding.notes, finding.help]
     text = saxutils.escape(

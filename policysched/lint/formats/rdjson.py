@@ -1,4 +1,4 @@
-"""Reviewdog's diagnostic format (rdjson), with suggestions for fixes."""
+"""Reviewdog's diagnostic format (rdjson), with fixes as suggestions."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _SEVERITIES = {
 
 
 def as_json(report: linter.LintResult) -> dict[str, Any]:
-    """Return the report."""
+    """Return the findings as one rdjson result."""
     return {
         "source": {"name": "policysched"},
         "diagnostics": [_make_rdjson_diagnostic(finding, report) for finding in report.findings],
@@ -26,6 +26,7 @@ def as_json(report: linter.LintResult) -> dict[str, Any]:
 def _make_rdjson_diagnostic(
     finding: diagnostics.Diagnostic, report: linter.LintResult
 ) -> dict[str, Any]:
+    """Return a finding as a diagnostic, with the edits of its fix as suggestions."""
     place = file_regions.locate_span(finding.span, report.texts)
     advice = f"; {finding.help}" if finding.help else ""
     return {

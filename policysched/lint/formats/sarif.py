@@ -1,4 +1,4 @@
-"""SARIF 2.1.0 (OASIS), as code scanning reads it: full regions, fingerprints, fixes."""
+"""SARIF 2.1.0 (OASIS) for GitHub code scanning, with full regions, fingerprints and fixes."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _LEVELS = {
 
 
 def as_json(report: linter.LintResult) -> dict[str, Any]:
-    """Return a log of one run."""
+    """Return a SARIF log with one run."""
     codes = sorted({finding.code for finding in report.findings})
     prints = file_regions.compute_fingerprints(report.findings, report.texts)
     return {
@@ -53,7 +53,7 @@ def _make_tool_driver(codes: list[str]) -> dict[str, Any]:
 
 
 def _make_rule_descriptor(code: str) -> dict[str, Any]:
-    """Return the descriptor of a code; code scanning shows its page next to a finding."""
+    """Return the rule descriptor of a code; code scanning shows its page next to findings."""
     titles = diagnostics.CODES | diagnostics.LINT_CODES
     page = diagnostic_pages.read_diagnostic_code_page(code)
     body = page.partition("\n")[2].strip()
@@ -67,6 +67,7 @@ def _make_rule_descriptor(code: str) -> dict[str, Any]:
 def _make_result(
     finding: diagnostics.Diagnostic, print_: str, codes: list[str], report: linter.LintResult
 ) -> dict[str, Any]:
+    """Return a finding as a result with the given fingerprint."""
     advice = f" ({finding.help})" if finding.help else ""
     result: dict[str, Any] = {
         "ruleId": finding.code,
@@ -91,6 +92,7 @@ def _make_result(
 
 
 def _make_sarif_fix(title: str, edits: list[tuple[file_regions.FileRegion, str]]) -> dict[str, Any]:
+    """Return a fix as replacements, grouped by file."""
     changes: dict[str, list[dict[str, Any]]] = {}
     for place, replacement in edits:
         changes.setdefault(place.file, []).append(

@@ -1,1 +1,1 @@
-"""Active rules, their requirements of nodes, and the pods that policies select."""
+"""Analyses of policies: rules in force, requirements of nodes, and scopes."""

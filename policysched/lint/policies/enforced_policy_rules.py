@@ -1,4 +1,4 @@
-"""The rules that are certain to act on all pods of a policy at any time."""
+"""Finds the rules that certainly act on all pods of a policy."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ class EnforcedPolicyRules:
     """
 
     def __init__(self, profile: checked.CheckedProfile) -> None:
+        """Index the policies in mode `enforce`, and the policies that disable each rule."""
         self.policies: Sequence[checked.CheckedPolicy] = [
             policy for policy in profile.policies if policy.mode == "enforce"
         ]
@@ -33,7 +34,7 @@ class EnforcedPolicyRules:
     def find_covering_policies(
         self, policy: checked.CheckedPolicy
     ) -> Sequence[checked.CheckedPolicy]:
-        """Return the policies whose scope certainly contains all pods of a policy, including it."""
+        """Return `policy` and the policies whose scope certainly contains all its pods."""
         known = self._about.get(policy.name)
         if known is None:
             known = self._about[policy.name] = list(self._covering.find_covering_policies(policy))
@@ -42,9 +43,9 @@ class EnforcedPolicyRules:
     def find_covering_rules(
         self, policy: checked.CheckedPolicy
     ) -> Iterator[tuple[checked.CheckedPolicy, checked.Rule]]:
-        """Yield rules that, while active, act on every pod of a policy, with their own policies.
+        """Yield the rules that, while active, act on every pod of a policy, with their policies.
 
-        Rules that a policy may disable for some of these pods are left out.
+        Rules that a policy can disable for some of these pods are not included.
         """
         for other in self.find_covering_policies(policy):
             for each in other.rules:
@@ -54,9 +55,9 @@ class EnforcedPolicyRules:
     def find_always_active_rules(
         self, policy: checked.CheckedPolicy
     ) -> Sequence[tuple[checked.CheckedPolicy, checked.Rule]]:
-        """Return rules that always act on every pod of a policy, with their policies.
+        """Return the rules that always act on every pod of a policy, with their policies.
 
-        Rules with `during` or `expires`, and rules that a policy may disable, are left out.
+        Rules with `during` or `expires`, and rules that a policy can disable, are not included.
         """
         known = self._rules.get(policy.name)
         if known is None:

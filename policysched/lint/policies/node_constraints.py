@@ -1,4 +1,4 @@
-"""Requirements of rules on nodes that do not depend on metrics or on the time."""
+"""Requirements that rules place on nodes regardless of metrics and time."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def find_required_node_selectors(
 ) -> Iterator[checked_selector.Selector]:
     """Yield the selectors that a rule requires of nodes for pods of `scope`.
 
-    The caller must ensure that the rule acts on all these pods.
+    The caller must ensure that the rule acts on all pods of `scope`.
     """
     match each:
         case checked.NodeAffinityRule(weight=None, selector=selector):
@@ -61,7 +61,7 @@ def find_required_node_selectors(
 def _find_accepted_node_selectors(
     condition: checked_expr.TypedExpr, scope: checked_selector.PolicyPodScope
 ) -> Iterator[checked_selector.Selector]:
-    """Yield selectors that every node matches that a `reject` with this condition accepts."""
+    """Yield selectors that match every node that passes a `reject` with this condition."""
     match condition:
         case checked_expr.NodeMatch(selector=selector):
             yield checked_selector.SelectorNegation(selector)
@@ -79,7 +79,7 @@ def _find_accepted_node_selectors(
 def _find_negated_conjunction(
     operands: Sequence[checked_expr.TypedExpr], scope: checked_selector.PolicyPodScope
 ) -> Iterator[checked_selector.Selector]:
-    """Yield the selector of nodes that fail a condition, if all conditions are about nodes.
+    """Yield the selector of nodes that fail at least one condition, if all are about nodes.
 
     Conditions about pods are ignored if all pods of `scope` meet them.
     """

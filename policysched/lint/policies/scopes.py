@@ -1,4 +1,4 @@
-"""Comparison of the scopes of policies."""
+"""Compares the scopes of policies."""
 
 from __future__ import annotations
 
@@ -22,24 +22,25 @@ def covers_scope(
 def are_scopes_apart(
     one: checked_selector.PolicyPodScope, other: checked_selector.PolicyPodScope
 ) -> bool:
-    """Return whether certainly no pod is in both scopes."""
+    """Return whether it is certain that no pod is in both scopes."""
     return _are_namespaces_apart(
         one.namespaces, other.namespaces
     ) or selector_sets.can_never_match_together(one.where, other.where)
 
 
 _Trait = tuple[str, str, str]
-"""A label or namespace of pods: `pod` or `namespace`, the label key or "", the value."""
+"""A label or namespace of pods: (`pod` or `namespace`, the label key or "", the value)."""
 
 
 class ScopeIndex:
-    """Finds the policies whose scope covers another scope, without comparing each pair.
+    """Finds the policies whose scope covers another scope, without comparing all pairs.
 
     A policy that requires a pod or namespace label with `In`, or namespaces by name, can only cover
-    scopes whose pods have one of these values. The index therefore finds it by key and value.
+    scopes whose pods have one of these values. The index therefore lists it under key and value.
     """
 
     def __init__(self, policies: Iterable[checked.CheckedPolicy]) -> None:
+        """List each policy under the traits that it requires."""
         self._anywhere: list[checked.CheckedPolicy] = []
         self._by_trait: dict[_Trait, list[checked.CheckedPolicy]] = {}
         for policy in policies:
@@ -62,7 +63,7 @@ class ScopeIndex:
 
 
 def _find_required_traits(scope: checked_selector.PolicyPodScope) -> Sequence[_Trait]:
-    """Return traits such that each pod of the scope has at least one; none if none are known."""
+    """Return traits of which each pod in the scope has at least one; empty if unknown."""
     found = _find_required_labels("pod", scope.where)
     if found or scope.namespaces is None:
         return found
@@ -74,6 +75,7 @@ def _find_required_traits(scope: checked_selector.PolicyPodScope) -> Sequence[_T
 
 
 def _find_required_labels(kind: str, selector: checked_selector.Selector) -> Sequence[_Trait]:
+    """Return the traits of the first `In` requirement that the whole selector implies."""
     operands = (
         selector.operands
         if isinstance(selector, checked_selector.SelectorConjunction)
@@ -86,7 +88,7 @@ def _find_required_labels(kind: str, selector: checked_selector.Selector) -> Seq
 
 
 def _find_example_traits(scope: checked_selector.PolicyPodScope) -> Iterator[_Trait]:
-    """Yield traits of an example pod of a scope; every covering scope contains this pod."""
+    """Yield the traits of an example pod in a scope; every covering scope contains this pod."""
     yield from _find_example_labels("pod", scope.where)
     if scope.namespaces is None:
         return
@@ -112,6 +114,7 @@ def _are_namespaces_apart(
 def _covers_namespaces(
     wide: checked_selector.NamespaceSet | None, narrow: checked_selector.NamespaceSet | None
 ) -> bool:
+    """Return whether `wide` certainly contains all namespaces in `narrow`; None means all."""
     if wide is None or wide == narrow or wide.selector == checked_selector.EVERYTHING:
         return True
     if narrow is None or not set(narrow.names) <= set(wide.names):

@@ -1,4 +1,4 @@
-"""Removal of one of several operands from a text, with the separator next to it."""
+"""Fixes that remove one of several operands, with the separator next to it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _LONGEST_JOINT = 200
 def make_removal_fix(
     text: source.SourceText, operand: source.Span, joint: re.Pattern[str]
 ) -> diagnostics.Fix | None:
-    """Return the safe edit that removes the operand, or None if `joint` is on neither side.
+    """Return the safe fix that removes the operand, or None if `joint` is on neither side.
 
     Args:
         text: the text that contains the operand.

@@ -1,4 +1,4 @@
-"""`reject` rules that reject every node of a cluster, regardless of the pods on it."""
+"""Finds `reject` rules that reject every node of a cluster, regardless of the pods on it."""
 
 from __future__ import annotations
 
@@ -35,6 +35,7 @@ def diagnose_rejects_of_all_nodes(
 
 
 def _rejects_all(each: checked.RejectRule, cluster: cluster_facts.ClusterFacts) -> bool:
+    """Return whether a rule rejects every node of the cluster at any time."""
     is_always = each.head.active is None and each.until is None and each.on_missing != "allow"
     if (
         not is_always
@@ -43,9 +44,9 @@ def _rejects_all(each: checked.RejectRule, cluster: cluster_facts.ClusterFacts) 
     ):
         return False
     if not all(node.status.allocatable for node in cluster.nodes):
-        return False  # the file does not contain the sizes of nodes
+        return False  # the cluster file does not contain the sizes of nodes
     if rule_conditions.evaluate_for_all_values(each.condition, {}) is not None:
-        return False  # constant for any cluster; other lint rules report this
+        return False  # the condition is constant in any cluster; other lint rules report this
     parts = checked_expr.walk_expressions(each.condition)
     tests = {part.selector for part in parts if isinstance(part, checked_expr.NodeMatch)}
     matching = {
@@ -71,10 +72,11 @@ class _NodeAmountRewriter:
     true: frozenset[checked_selector.Selector]
 
     def rewrite_condition(self, condition: checked_expr.TypedExpr) -> checked_expr.TypedExpr:
-        """Return a condition that depends only on pods and on unknown numbers."""
+        """Return the condition for this node, which depends only on pods and on unknown numbers."""
         return tree.bottom_up(condition, self._rewrite_expression)
 
     def _rewrite_expression(self, expr: checked_expr.TypedExpr) -> checked_expr.TypedExpr:
+        """Replace a selector or an amount by its value on the node."""
         match expr:
             case checked_expr.NodeMatch(selector=selector, span=span):
                 one = checked_expr.Const(1.0, units.NUMBER, span)
@@ -95,7 +97,7 @@ class _NodeAmountRewriter:
 
 
 def get_allocatable_amount(node: objects.Node, resource: str) -> int:
-    """Return the allocatable amount of a resource on a node, or 0 without the resource."""
+    """Return the allocatable amount of a resource on a node; 0 if the node lacks the resource."""
     text = node.status.allocatable.get(resource)
     return 0 if text is None else pod_requests.parse_amount(resource, text)
 

@@ -1,4 +1,4 @@
-"""Selectors of queries, paired with the facts from Prometheus about their series."""
+"""Pairs the selectors of queries with facts from Prometheus about their series."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def list_series_selector_facts(
 ) -> Iterator[
     tuple[queries.MetricQuery, promql_parser.VectorSelector, prometheus_facts.SeriesSelectorFacts]
 ]:
-    """Yield the selectors of all queries that a Prometheus server was asked about."""
+    """Yield the selectors of all queries about which facts from Prometheus are known."""
     if about.prometheus is None:
         return
     for each in about.metric_queries:

@@ -1,4 +1,4 @@
-"""The topology domains over which topology spread rules spread pods in a cluster."""
+"""The topology domains of a cluster over which topology spread rules spread pods."""
 
 from __future__ import annotations
 

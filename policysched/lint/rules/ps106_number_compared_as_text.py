@@ -12,10 +12,11 @@ from policysched.lint import rule, rule_input
 
 _SETS = frozenset({"In", "NotIn", "=", "!="})
 _NUMBER = re.compile(r"[0-9][0-9_]*(?:\.[0-9]+)?(?:[eE][0-9]+)?")
-"""The numbers of YAML; a label key or value never begins with a sign or a dot."""
+"""A YAML number; signs and leading dots are omitted, as no label value begins with them."""
 
 
 def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+    """Yield a finding for each misleading number in label requirements of policies and lets."""
     for result in about.parsed:
         for item in result.file.items:
             if not isinstance(item, syntax.Policy | syntax.LetSelector | syntax.LetExpr):
@@ -51,13 +52,14 @@ def _is_misleading_number(value: syntax_expr.Value) -> bool:
 def _normalise_number(text: str) -> str:
     """Return the usual spelling of a number: no leading or trailing zeros, no exponent.
 
-    Numbers that are not integers below 2**53 have the spelling of Python's `repr`.
+    Numbers other than integers below 2**53 are spelled as by Python's `repr`.
     """
     number = float(text.replace("_", ""))
     return str(int(number)) if number.is_integer() and abs(number) < 2**53 else repr(number)
 
 
 def _make_finding(value: syntax_expr.Value) -> diagnostics.Diagnostic:
+    """Return the finding for an unquoted number, with a fix that quotes it."""
     edit = diagnostics.TextEdit(value.span, f'"{value.text}"')
     return diagnostics.Diagnostic(
         "PS106",

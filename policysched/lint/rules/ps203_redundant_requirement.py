@@ -24,6 +24,7 @@ def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagno
 def _check_selector(
     about: rule_input.RuleInput, selector: checked_selector.Selector
 ) -> Iterator[diagnostics.Diagnostic]:
+    """Yield findings for the redundant operands of a selector, and recurse into the others."""
     match selector:
         case checked_selector.SelectorConjunction(operands=operands):
             redundant = list(_find_redundant_operands(operands, _is_implied))
@@ -46,7 +47,7 @@ def _check_selector(
 def _find_redundant_operands(
     operands: _Operands, is_redundant: Callable[[_Operand, _Operands], bool]
 ) -> _Found:
-    """Yield operands that are redundant beside the others; of equal operands, the later ones."""
+    """Yield operands that the others make redundant; of equal operands, yield all but the first."""
     if len(operands) > selector_sets.MAX_OPERANDS:
         return
     left = list(operands)
@@ -62,7 +63,7 @@ def _is_implied(operand: _Operand, others: _Operands) -> bool:
 
 
 def _is_covered(operand: _Operand, others: _Operands) -> bool:
-    """Return whether the other operands match everything that this operand matches.
+    """Return whether the other operands match everything that the operand matches.
 
     An operand that cannot match is not redundant; PS201 reports it.
     """
@@ -75,6 +76,7 @@ def _is_covered(operand: _Operand, others: _Operands) -> bool:
 def _diagnose_tautology(
     about: rule_input.RuleInput, selector: checked_selector.Selector
 ) -> diagnostics.Diagnostic:
+    """Return the finding for a selector that matches everything."""
     return diagnostics.Diagnostic(
         "PS203",
         f"`{about.format_selector(selector)}` matches everything",
@@ -86,6 +88,7 @@ def _diagnose_tautology(
 def _make_finding(
     about: rule_input.RuleInput, operand: checked_selector.Selector, *, is_all: bool
 ) -> diagnostics.Diagnostic:
+    """Return the finding for a redundant operand, with a fix if possible."""
     why = "the other requirements imply it" if is_all else "the alternatives already match it"
     fix = _make_fix(about, operand)
     return diagnostics.Diagnostic(
@@ -100,7 +103,7 @@ def _make_finding(
 def _make_fix(
     about: rule_input.RuleInput, operand: checked_selector.Selector
 ) -> diagnostics.Fix | None:
-    """Return the edit that removes a single requirement and the `and` or `or` next to it."""
+    """Return the fix that removes a single requirement and the `and` or `or` next to it."""
     if isinstance(
         operand,
         checked_selector.SelectorConjunction

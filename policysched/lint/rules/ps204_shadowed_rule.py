@@ -11,7 +11,7 @@ from policysched.lint.policies import enforced_policy_rules
 from policysched.lint.sets import selector_sets
 
 _MAX_PAIRS = 4_096
-"""Limit of comparisons for each policy; more occur in generated policies and would take minutes."""
+"""The maximum number of comparisons for each policy; generated policies could take minutes."""
 
 
 def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
@@ -47,7 +47,7 @@ def _find_shadowed_rules(
                 None,
             )
             if strict is not None:
-                shadowed.add(weak.head.name)  # of two equal rules, one must remain
+                shadowed.add(weak.head.name)  # one of two equal rules must remain
                 yield _make_finding(weak.head, strict.head)
 
 
@@ -98,7 +98,7 @@ def _is_stricter_reject(strict: checked.Rule, weak: checked.Rule) -> bool:
 def _condition_implies(one: checked_expr.TypedExpr, other: checked_expr.TypedExpr) -> bool:
     """Return whether `other` is certainly true whenever `one` is true.
 
-    If `one` is missing, `other` is missing or true.
+    If `one` has a missing value, `other` has a missing value or is true.
     """
     if one == other:
         return True
@@ -136,6 +136,6 @@ def _bound_implies(one: str, first: float, other: str, second: float) -> bool:
 _KINDS: Sequence[
     tuple[Callable[[checked.Rule], bool], Callable[[checked.Rule, checked.Rule], bool]]
 ] = ((_is_required, _is_stricter_affinity), (_is_plain_reject, _is_stricter_reject))
-"""The kinds of rules that are compared with each other, with the comparison."""
+"""The kinds of rules that are compared with each other, each with its comparison."""
 
 RULE = rule.LintRule("PS204", diagnostics.Severity.WARNING, _find_violations)

@@ -15,6 +15,7 @@ _OPPOSITES = ({"LeastAllocated", "MostAllocated"}, {"low", "high"})
 
 
 def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+    """Yield a finding for each pair of opposed scores that can act together."""
     for known in about.enforced_rules:
         scores = [
             (policy, each)
@@ -36,7 +37,7 @@ def _may_act_together(
     other: checked.CheckedPolicy,
     second: checked.Rule,
 ) -> bool:
-    """Return whether two rules may act on the same pod at the same time."""
+    """Return whether two rules can act on the same pod at the same time."""
     if scopes.are_scopes_apart(policy.scope, other.scope):
         return False
     if weekly_activity.never_active_together(first.head.active, second.head.active):
@@ -49,6 +50,7 @@ def _may_act_together(
 
 
 def _are_opposed(first: checked.Rule, second: checked.Rule) -> bool:
+    """Return whether two scores prefer opposite values of the same number or resources."""
     match first, second:
         case checked.ResourceScoreRule(), checked.ResourceScoreRule():
             shared = {name for name, _ in first.resources} & {name for name, _ in second.resources}
@@ -60,6 +62,7 @@ def _are_opposed(first: checked.Rule, second: checked.Rule) -> bool:
 
 
 def _make_finding(first: checked.Rule, second: checked.Rule) -> diagnostics.Diagnostic:
+    """Return the finding on the second of two opposed scores."""
     return diagnostics.Diagnostic(
         "PS205",
         f"this score cancels out `{first.head.name}`",

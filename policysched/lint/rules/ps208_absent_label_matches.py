@@ -45,6 +45,7 @@ def _make_finding(
     each: checked_selector.LabelRequirement,
     selector: checked_selector.Selector,
 ) -> diagnostics.Diagnostic:
+    """Return the finding for an unguarded absence, with a fix that adds `Exists` if possible."""
     text = about.texts[each.span.file]
     end = text.span(each.span.end, each.span.end)
     edit = diagnostics.TextEdit(end, f" and {_quote_key(text.slice(each.span))} Exists")
@@ -59,7 +60,7 @@ def _make_finding(
 
 
 def _quote_key(requirement: str) -> str:
-    """Return the label key as written in the requirement."""
+    """Return the label key as written in the requirement, with its quotes."""
     return requirement.split(maxsplit=1)[0].split("!", maxsplit=1)[0]
 
 

@@ -10,10 +10,11 @@ from policysched.lint import rule, rule_input
 from policysched.lint.sets import selector_sets
 
 _Waits = dict[str, list[tuple[checked.PodAffinityRule, str]]]
-"""Policy name -> its affinities that its own pods do not meet, each with an awaited policy."""
+"""Policy name -> its affinities that its own pods do not meet, each with the awaited policy."""
 
 
 def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+    """Yield a finding for each affinity in a cycle of policies that wait for each other."""
     for profile in about.program.profiles:
         enforced = [policy for policy in profile.policies if policy.mode == "enforce"]
         waits: _Waits = {}
@@ -42,8 +43,8 @@ def _find_awaited_policies(
 ) -> Iterator[str]:
     """Yield the other policies whose scope contains every pod that the rule selects.
 
-    Only policies that themselves have a required affinity count: their pods may have to wait, too.
-    Nothing is yielded if pods of `policy` itself may meet the rule.
+    Only policies that have a required affinity count, because their pods can have to wait as well.
+    Nothing is yielded if pods of `policy` itself can meet the rule.
     """
     selector = each.pods.selector
     if selector is None or not selector_sets.can_never_match_together(selector, policy.scope.where):
@@ -66,6 +67,7 @@ def _is_about_asked_pods(other: checked.CheckedPolicy, each: checked.PodAffinity
 
 
 def _is_reachable(start: str, goal: str, waits: Mapping[str, Sequence[tuple[object, str]]]) -> bool:
+    """Return whether the policy `goal` is reachable from `start` through awaited policies."""
     seen: set[str] = set()
     left = [start]
     while left:
@@ -89,6 +91,7 @@ def _make_finding(each: checked.PodAffinityRule, name: str, other: str) -> diagn
 
 
 def _diagnose_mismatch_label_keys(each: checked.PodAffinityRule) -> diagnostics.Diagnostic:
+    """Return the finding for a `self` affinity that requires another value of a label."""
     keys = ", ".join(f"`{key}`" for key in each.pods.mismatch_label_keys)
     return diagnostics.Diagnostic(
         "PS209",

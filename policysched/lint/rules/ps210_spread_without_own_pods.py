@@ -11,6 +11,7 @@ from policysched.lint.sets import selector_sets
 
 
 def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+    """Yield a finding for each spread whose selector excludes the pods of its policy."""
     for policy in about.program.policies:
         for each in policy.rules:
             if not isinstance(each, checked.TopologySpreadRule) or each.pods.selector is None:

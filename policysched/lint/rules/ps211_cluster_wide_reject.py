@@ -1,4 +1,4 @@
-"""PS211: a policy that may reject nodes for every pod of the cluster."""
+"""PS211: a policy that can reject nodes for every pod of the cluster."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from policysched.lint.sets import selector_sets
 
 
 def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+    """Yield a finding for each enforced policy for all pods that has a rejecting rule."""
     for policy in about.program.policies:
         if policy.mode != "enforce" or not _is_for_all(policy.scope):
             continue
@@ -34,6 +35,7 @@ def _is_for_all(scope: checked_selector.PolicyPodScope) -> bool:
 
 
 def _may_reject_nodes(each: checked.Rule) -> bool:
+    """Return whether a rule filters nodes instead of scoring them."""
     match each:
         case checked.RejectRule():
             return True

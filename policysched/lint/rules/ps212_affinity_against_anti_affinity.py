@@ -10,10 +10,11 @@ from policysched.lint import rule, rule_input
 from policysched.lint.sets import selector_sets
 
 _MAX_PAIRS = 4_096
-"""Limit of comparisons for each policy; more occur in generated policies and would take minutes."""
+"""The maximum number of comparisons for each policy; generated policies could take minutes."""
 
 
 def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+    """Yield a finding for each required affinity that an anti-affinity contradicts."""
     for known in about.enforced_rules:
         for policy in known.policies:
             near = [each for each in policy.rules if _is_permanent_required_affinity(each)]
@@ -44,6 +45,7 @@ def _compare_affinities(
     away: checked.PodAffinityRule,
     other: checked.CheckedPolicy,
 ) -> Iterator[diagnostics.Diagnostic]:
+    """Yield a finding for each affinity to pods that the anti-affinity `away` keeps away."""
     for each in near:
         assert isinstance(each, checked.PodAffinityRule)  # noqa: S101 - narrows the type
         is_same_topology = each.topology_key == away.topology_key

@@ -21,6 +21,7 @@ def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagno
 def _find_exclusions(
     policy: checked.CheckedPolicy, asked: Sequence[node_constraints.NodeConstraint]
 ) -> Iterator[diagnostics.Diagnostic]:
+    """Yield a finding if the constraints exclude all nodes, preferably for a pair of rules."""
     if len(asked) > selector_sets.MAX_OPERANDS:
         return
     possible = [each for each in asked if not selector_sets.can_never_match_together(each.selector)]
@@ -47,6 +48,7 @@ def _make_finding(
     first: node_constraints.NodeConstraint,
     second: node_constraints.NodeConstraint,
 ) -> diagnostics.Diagnostic:
+    """Return the finding for two rules that exclude each other."""
     if second.rule.head.policy != policy.name:
         first, second = second, first
     return diagnostics.Diagnostic(
@@ -62,7 +64,7 @@ def _make_finding(
 def _diagnose_joint_exclusion(
     policy: checked.CheckedPolicy, asked: Sequence[node_constraints.NodeConstraint]
 ) -> diagnostics.Diagnostic:
-    """Return the diagnostic for rules that leave no node together, although any two leave some."""
+    """Return the finding for rules that together leave no node, although any two leave some."""
     # Drop rules that the exclusion does not need, so that the message names few rules.
     needed = list(asked)
     for each in asked:

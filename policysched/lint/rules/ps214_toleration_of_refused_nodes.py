@@ -25,6 +25,7 @@ def _check_tolerations(
     tolerated: Sequence[checked.TolerationRule],
     asked: Sequence[node_constraints.NodeConstraint],
 ) -> Iterator[diagnostics.Diagnostic]:
+    """Yield a finding for each tolerated taint whose nodes a constraint rejects."""
     selectors = [each.selector for each in asked]
     if len(asked) > selector_sets.MAX_OPERANDS or selector_sets.can_never_match_together(
         *selectors
@@ -40,7 +41,7 @@ def _check_tolerations(
 def _refuses_tainted_nodes(
     selector: checked_selector.Selector, pattern: checked_selector.TaintPattern
 ) -> bool:
-    """Return whether the selector requires nodes to be without the tolerated taint."""
+    """Return whether the selector requires nodes without the tolerated taint."""
     return any(
         isinstance(each, checked_selector.TaintRequirement)
         and taint_patterns.covers_taint_pattern(each.pattern, pattern)
@@ -54,6 +55,7 @@ def _make_finding(
     pattern: checked_selector.TaintPattern,
     refusing: node_constraints.NodeConstraint,
 ) -> diagnostics.Diagnostic:
+    """Return the finding for a toleration and the rule that rejects its nodes."""
     shown = " ".join(about.texts[pattern.span.file].slice(pattern.span).split())
     return diagnostics.Diagnostic(
         "PS214",

@@ -23,6 +23,7 @@ def _check_policy(
     known: enforced_policy_rules.EnforcedPolicyRules,
     policy: checked.CheckedPolicy,
 ) -> Iterator[diagnostics.Diagnostic]:
+    """Yield a finding for each pattern that a wider toleration for the same pods includes."""
     own = [each for each in policy.rules if isinstance(each, checked.TolerationRule)]
     granted = list(_iterate_granted_tolerations(known, policy)) if own else []
     for each in own:
@@ -38,7 +39,7 @@ _Granted = tuple[checked.CheckedPolicy, checked_selector.TaintPattern]
 def _iterate_granted_tolerations(
     known: enforced_policy_rules.EnforcedPolicyRules, policy: checked.CheckedPolicy
 ) -> Iterator[_Granted]:
-    """Yield the taints that all pods of a policy always tolerate, with the policies that say so."""
+    """Yield the taints that all pods of a policy always tolerate, with the tolerating policies."""
     for other, each in known.find_always_active_rules(policy):
         if isinstance(each, checked.TolerationRule):
             for pattern in each.patterns:
@@ -52,7 +53,7 @@ def _find_wider_pattern(
 ) -> checked_selector.TaintPattern | None:
     """Return another pattern that includes `pattern`, or None.
 
-    Of two equal patterns, one is kept and gets None.
+    Of two equal patterns, one must remain, so the result for it is None.
     """
     for other_policy, other in granted:
         if other is pattern or not taint_patterns.covers_taint_pattern(other, pattern):
@@ -72,6 +73,7 @@ def _make_finding(
     *,
     is_alone: bool,
 ) -> diagnostics.Diagnostic:
+    """Return the finding for a redundant pattern, with a fix unless it is the only pattern."""
     return diagnostics.Diagnostic(
         "PS215",
         f"`{_quote_taint_pattern(about, pattern)}` is already tolerated by "

@@ -11,6 +11,7 @@ from policysched.lint.policies import scopes
 
 
 def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+    """Yield a finding for each `disable` that is repeated or has no effect."""
     by_name = {policy.name: policy for policy in about.program.policies}
     together = {
         (one.name, other)
@@ -35,7 +36,7 @@ def _explain_useless_disable(
     other: checked.CheckedPolicy | None,
     together: set[tuple[str, str]],
 ) -> str:
-    """Return why a policy cannot disable rules of another one, or "" if it can."""
+    """Return why a policy cannot disable the rules of another policy, or "" if it can."""
     if other is None:
         return ""
     if scopes.are_scopes_apart(policy.scope, other.scope):
@@ -61,6 +62,7 @@ def _make_finding(each: checked.DisabledRule, why: str) -> diagnostics.Diagnosti
 def _diagnose_repeated_disable(
     each: checked.DisabledRule, first: checked.DisabledRule
 ) -> diagnostics.Diagnostic:
+    """Return the finding for a rule that the policy has already disabled."""
     return diagnostics.Diagnostic(
         "PS216",
         "this `disable` has no effect: the rule is already disabled",

@@ -25,6 +25,7 @@ def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagno
 def _check_comparison(
     compare: checked_expr.Compare, metrics: Mapping[str, checked.CheckedMetric]
 ) -> Iterator[diagnostics.Diagnostic]:
+    """Yield a finding if a metric is compared with a constant outside its range."""
     match compare:
         case checked_expr.Compare(
             left=checked_expr.MetricRef(metric=key, grows=False),
@@ -39,7 +40,7 @@ def _check_comparison(
 
 
 def _evaluate_over_range(comparator: str, bound: float, low: float, high: float) -> bool | None:
-    """Return the result of the comparison if it is the same for all values from `low` to `high`."""
+    """Return the result of a comparison for all values from `low` to `high`; None if it varies."""
     match comparator:
         case ">":
             return False if bound >= high else True if bound < low else None
@@ -59,6 +60,7 @@ def _make_finding(
     compare: checked_expr.Compare,
     answer: bool,  # noqa: FBT001 - the result of the comparison, not an option
 ) -> diagnostics.Diagnostic:
+    """Return the finding for a comparison whose result is always `answer`."""
     says = "true" if answer else "false"
     return diagnostics.Diagnostic(
         "PS302",

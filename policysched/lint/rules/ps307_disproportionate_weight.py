@@ -24,6 +24,7 @@ _MOST, _LEAST = 0.9, 0.01
 
 
 def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+    """Yield a finding for each weight that is too large or too small a share of the total."""
     for profile, known in zip(about.program.profiles, about.enforced_rules, strict=True):
         builtin = sum_built_in_weights(profile)
         for policy in known.policies:
@@ -36,7 +37,7 @@ def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagno
 
 
 def sum_built_in_weights(profile: checked.CheckedProfile) -> int:
-    """Return the total weight of the scoring plugins of a profile, see profiles/plugin_sets.py."""
+    """Return the total weight of the scoring plugins of a profile; see profiles/plugin_sets.py."""
     weights = {} if profile.disable_all_scores else dict(BUILTIN_WEIGHTS)
     weights |= {each.name: each.weight for each in profile.plugins if each.weight is not None}
     off = {*profile.disabled, *profile.disabled_scores}
@@ -48,6 +49,7 @@ def sum_built_in_weights(profile: checked.CheckedProfile) -> int:
 
 
 def _check_weights(policy: checked.CheckedPolicy, total: int) -> Iterator[diagnostics.Diagnostic]:
+    """Yield findings for the weights of a policy, given the total weight for its pods."""
     for each in policy.rules:
         weight = node_constraints.get_rule_weight(each)
         if not weight or weight == total:

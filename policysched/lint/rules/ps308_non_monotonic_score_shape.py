@@ -11,6 +11,7 @@ from policysched.lint import rule, rule_input
 
 
 def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+    """Yield a finding for each score shape that changes direction."""
     for policy in about.program.policies:
         for each in policy.rules:
             if _changes_direction([points for _, points in _get_score_shape(each)]):

@@ -26,7 +26,7 @@ def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagno
 def _find_constant_parts(
     expr: checked_expr.TypedExpr, metrics: rule_conditions.Metrics
 ) -> Iterator[checked_expr.TypedExpr]:
-    """Yield the smallest conditions whose result is the same for all values."""
+    """Yield the smallest parts of a condition whose result is equal for all values."""
     inner = [
         part
         for child in checked_expr.list_operands(expr)
@@ -40,7 +40,7 @@ def _find_constant_parts(
 
 
 def _is_metric_against_constant(part: checked_expr.TypedExpr) -> bool:
-    """Return whether PS302 reports the comparison: a metric against a constant."""
+    """Return whether PS302 reports the part, because it compares a metric with a constant."""
     match part:
         case checked_expr.Compare(
             left=checked_expr.MetricRef(grows=False), right=checked_expr.Const()
@@ -53,6 +53,7 @@ def _is_metric_against_constant(part: checked_expr.TypedExpr) -> bool:
 def _make_finding(
     about: rule_input.RuleInput, part: checked_expr.TypedExpr, metrics: rule_conditions.Metrics
 ) -> diagnostics.Diagnostic:
+    """Return the finding for a constant condition; name the two parts that decide it, if any."""
     is_true = rule_conditions.evaluate_for_all_values(part, metrics)
     says = "true" if is_true else "false"
     pair = _find_deciding_pair(part, metrics)
@@ -95,7 +96,7 @@ def _make_smaller_junction(
     part: checked_expr.And | checked_expr.Or,
     operands: tuple[checked_expr.TypedExpr, ...],
 ) -> checked_expr.TypedExpr:
-    """Return the same kind of condition with fewer operands."""
+    """Return a condition of the same kind with fewer operands."""
     return type(part)(operands, part.span)
 
 

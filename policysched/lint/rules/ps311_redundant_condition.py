@@ -29,6 +29,7 @@ def _check_operands(
     part: checked_expr.And | checked_expr.Or,
     metrics: rule_conditions.Metrics,
 ) -> Iterator[diagnostics.Diagnostic]:
+    """Yield a finding for each operand that the remaining operands make redundant."""
     if len(part.operands) > selector_sets.MAX_OPERANDS:
         return
     if any(
@@ -55,7 +56,7 @@ def _is_implied_by_others(
 ) -> bool:
     """Return whether the other operands make the operand redundant.
 
-    They must read all metrics that the operand reads.
+    This requires that the other operands read all metrics that the operand reads.
     """
     read = {key for other in others for key in checked_expr.list_read_metrics(other)}
     # A metric that only this operand reads may be missing, which changes the result of the
@@ -76,6 +77,7 @@ def _make_disjunction(operands: Sequence[checked_expr.TypedExpr]) -> checked_exp
 def _make_finding(
     about: rule_input.RuleInput, operand: checked_expr.TypedExpr, *, is_all: bool
 ) -> diagnostics.Diagnostic:
+    """Return the finding for a redundant operand, with a fix if possible."""
     text = about.texts[operand.span.file]
     why = "the other conditions imply it" if is_all else "the alternatives are true whenever it is"
     return diagnostics.Diagnostic(
@@ -88,7 +90,7 @@ def _make_finding(
 
 
 def _make_fix(text: source.SourceText, operand: checked_expr.TypedExpr) -> diagnostics.Fix | None:
-    """Return the edit that removes a comparison and the `and` or `or` next to it."""
+    """Return the fix that removes a comparison and the `and` or `or` next to it."""
     if not isinstance(operand, _LEAVES):
         return None
     return operand_removal.make_removal_fix(text, operand.span, operand_removal.AND_OR)

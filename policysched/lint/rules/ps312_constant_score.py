@@ -31,7 +31,7 @@ def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagno
 def _explain_equal_points(
     each: checked.ExpressionScoreRule, metrics: rule_conditions.Metrics
 ) -> str:
-    """Return why all nodes get the same points, or "" if their points may differ."""
+    """Return the reason why all nodes get the same points, or "" if their points can differ."""
     if not any(isinstance(part, _OF_NODES) for part in checked_expr.walk_expressions(each.value)):
         return "it does not read the node"
     if each.value.unit is None:
@@ -48,7 +48,7 @@ def _explain_equal_points(
 def _compute_constant_points(
     normalization: checked.Normalization | None, found: ranges.ValueRange
 ) -> float | None:
-    """Return the points that all values of a range get, or None if they differ."""
+    """Return the points that all values in a range get, or None if their points differ."""
     match normalization:
         case checked.LinearNormalization(low=low, high=high):
             if found.high <= low:

@@ -22,6 +22,7 @@ def _check_policy(
     known: enforced_policy_rules.EnforcedPolicyRules,
     policy: checked.CheckedPolicy,
 ) -> Iterator[diagnostics.Diagnostic]:
+    """Yield a finding for each preference that all or none of the remaining nodes match."""
     preferring = [
         each
         for each in policy.rules
@@ -48,7 +49,7 @@ def _check_policy(
 def _find_deciding_rule(
     asked: Sequence[node_constraints.NodeConstraint], wanted: checked_selector.Selector
 ) -> checked.Rule:
-    """Return the rule that decides alone, or the first rule if only several decide together."""
+    """Return a rule that decides alone, or the first rule if several rules decide only together."""
     return next(
         (
             each.rule
@@ -66,6 +67,7 @@ def _make_finding(
     what: str,
     deciding: checked.Rule,
 ) -> diagnostics.Diagnostic:
+    """Return the finding for a preference that the rule `deciding` makes useless."""
     return diagnostics.Diagnostic(
         "PS313",
         f"{what} node that required rules leave matches `{about.format_selector(selector)}`",

@@ -10,6 +10,7 @@ from policysched.lint.sets import ranges
 
 
 def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+    """Yield a finding for each `placed adds` whose value is never above 0."""
     metrics = {metric.key: metric for metric in about.program.metrics}
     for metric in about.program.metrics:
         if metric.placed is None:

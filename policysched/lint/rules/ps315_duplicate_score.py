@@ -12,6 +12,7 @@ from policysched.lint.policies import enforced_policy_rules, node_constraints
 
 
 def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+    """Yield a finding for each score that duplicates a score for the same pods."""
     for known in about.enforced_rules:
         meanings = {
             each.head.name: _make_score_key(each)
@@ -35,6 +36,7 @@ def _find_duplicates(
     known: enforced_policy_rules.EnforcedPolicyRules,
     meanings: Mapping[str, Hashable],
 ) -> Iterator[diagnostics.Diagnostic]:
+    """Yield a finding for each rule in `own` that duplicates an always active rule."""
     scored = [
         pair for pair in known.find_always_active_rules(policy) if pair[1].head.name in meanings
     ]
@@ -50,7 +52,7 @@ def _find_duplicates(
 
 
 def _make_score_key(each: checked.Rule) -> Hashable:
-    """Return a key of what a rule scores, without its name and weight.
+    """Return a key that is equal for rules that differ only in name and weight.
 
     The key of affinity and spread rules contains the policy, because `self` depends on it.
     """
@@ -62,6 +64,7 @@ def _make_score_key(each: checked.Rule) -> Hashable:
 
 
 def _make_finding(each: checked.Rule, other: checked.Rule) -> diagnostics.Diagnostic:
+    """Return the finding on the duplicate `each` of the rule `other`."""
     total = node_constraints.get_rule_weight(each) + node_constraints.get_rule_weight(other)
     return diagnostics.Diagnostic(
         "PS315",

@@ -13,6 +13,7 @@ from policysched.promql import query_labels, query_tree
 
 
 def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+    """Yield a finding for each query whose samples have labels besides the node's label."""
     for each in about.metric_queries:
         labels = query_labels.find_possible_labels(each.expr)
         if labels is None:
@@ -29,6 +30,7 @@ def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagno
 
 
 def _make_finding(each: queries.MetricQuery, more: list[str]) -> diagnostics.Diagnostic:
+    """Return the finding for a query with additional labels, and the fix that aggregates them."""
     shown = ", ".join(more)
     label = each.metric.label
     aggregations = [

@@ -22,6 +22,7 @@ def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagno
 def _check_operation(
     each: queries.MetricQuery, part: promql_parser.BinaryExpr
 ) -> Iterator[diagnostics.Diagnostic]:
+    """Yield a finding if the sides of an operation have different labels and no matching clause."""
     if query_tree.QueryResultKind.SCALAR in {
         query_tree.find_result_kind(part.lhs),
         query_tree.find_result_kind(part.rhs),

@@ -13,6 +13,7 @@ from policysched.promql import functions, query_tree
 
 
 def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+    """Yield a finding for each counter function that is applied to an adding aggregation."""
     for each in about.metric_queries:
         for part in query_tree.find_calls(each.expr, functions.COUNTER_FUNCTIONS):
             for inner in query_tree.walk_query(part.args[0]):
@@ -27,6 +28,7 @@ def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagno
 def _make_finding(
     each: queries.MetricQuery, call: promql_parser.Call, inner: promql_parser.AggregateExpr
 ) -> diagnostics.Diagnostic:
+    """Return the finding for a call on the result of an aggregation."""
     name, adding = call.func.name, inner.op
     return diagnostics.Diagnostic(
         "PS405",

@@ -22,6 +22,7 @@ def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagno
 def _make_finding(
     each: queries.MetricQuery, selector: promql_parser.VectorSelector
 ) -> diagnostics.Diagnostic:
+    """Return the finding for a counter that is read directly."""
     return diagnostics.Diagnostic(
         "PS406",
         f"`{selector.name}` is a counter, and its value is read directly",
@@ -35,6 +36,7 @@ def _make_finding(
 def _make_fix(
     each: queries.MetricQuery, selector: promql_parser.VectorSelector
 ) -> diagnostics.Fix | None:
+    """Return the fix that wraps the selector in `rate(…[5m])`, or None if its end is unclear."""
     span = each.locate_query_part(selector)
     start = each.text.span(span.start, span.start)
     end = _find_selector_end(each, span.start)

@@ -24,12 +24,13 @@ def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagno
 def _check_matcher(
     each: queries.MetricQuery, sign: query_tokens.QueryToken, value: query_tokens.QueryToken
 ) -> Iterator[diagnostics.Diagnostic]:
+    """Yield a finding if a pattern is plain text or has needless anchors."""
     pattern = value.text[1:-1]
     span = each.query.locate_query_range(sign.start, sign.end, each.text)
     if each.text.slice(span) != sign.text or "$" in each.text.slice(
         each.query.locate_query_range(value.start, value.end, each.text)
     ).removesuffix(value.text[0]).removesuffix("$"):
-        return  # contains a param, whose value may be any pattern
+        return  # the pattern contains a param, whose value can be any pattern
     if _PLAIN.fullmatch(pattern):
         plain = "=" if sign.text == "=~" else "!="
         yield diagnostics.Diagnostic(
@@ -46,6 +47,7 @@ def _check_matcher(
 def _diagnose_needless_anchors(
     each: queries.MetricQuery, value: query_tokens.QueryToken, pattern: str
 ) -> diagnostics.Diagnostic:
+    """Return the finding for anchors, with a fix unless the pattern has alternatives."""
     span = each.query.locate_query_range(value.start, value.end, each.text)
     bare = re.sub(r"(?<!\\)\$\Z", "", pattern.removeprefix("^"))
     is_simple = "|" not in pattern

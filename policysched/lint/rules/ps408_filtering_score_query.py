@@ -14,6 +14,7 @@ from policysched.promql import query_samples
 
 
 def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+    """Yield a finding for each query that a score reads and that filters by value."""
     scored = {
         key
         for policy in about.program.policies
@@ -30,6 +31,7 @@ def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagno
 
 
 def _make_finding(each: queries.MetricQuery, part: promql_parser.Expr) -> diagnostics.Diagnostic:
+    """Return the finding for the part of a query that leaves out nodes."""
     what = str(part.op) if isinstance(part, promql_parser.AggregateExpr) else "comparison"
     return diagnostics.Diagnostic(
         "PS408",

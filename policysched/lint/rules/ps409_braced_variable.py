@@ -13,6 +13,7 @@ _BRACED = re.compile(r"\$\{(\w*)\}")
 
 
 def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+    """Yield a finding for each `${name}`, with a fix if a param has this name."""
     params = {param.name for param in about.program.params}
     for result in about.parsed:
         for item in result.file.items:

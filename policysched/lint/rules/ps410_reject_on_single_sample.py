@@ -11,6 +11,7 @@ from policysched.promql import query_samples
 
 
 def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+    """Yield a finding for each metric without a window that a `reject` without `until` reads."""
     sampled = {
         each.metric.key: each.metric
         for each in about.metric_queries
@@ -34,6 +35,7 @@ def _make_finding(
     metric: checked.CheckedMetric,
     condition: checked_expr.TypedExpr,
 ) -> diagnostics.Diagnostic:
+    """Return the finding for a metric in the condition of a `reject`."""
     return diagnostics.Diagnostic(
         "PS410",
         f"a single sample of `{metric.name}` decides whether a node is rejected",
@@ -47,7 +49,7 @@ def _make_finding(
 def _make_fix(
     about: rule_input.RuleInput, condition: checked_expr.TypedExpr
 ) -> diagnostics.Fix | None:
-    """Return the edit that adds the clause after the condition; None before a closing bracket."""
+    """Return the fix that adds a clause after the condition; None if a closing bracket follows."""
     text, end = about.texts[condition.span.file], condition.span.end
     if text.text[end:].lstrip().startswith(")"):
         return None

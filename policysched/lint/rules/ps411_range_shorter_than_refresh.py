@@ -13,6 +13,7 @@ from policysched.promql import functions, query_samples, query_tree
 
 
 def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+    """Yield a finding for each call whose range is shorter than the metric's `refresh`."""
     for each in about.metric_queries:
         for part in query_tree.walk_query(each.expr):
             if (
@@ -29,6 +30,7 @@ def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagno
 def _make_finding(
     each: queries.MetricQuery, call: promql_parser.Call, seconds: float
 ) -> diagnostics.Diagnostic:
+    """Return the finding for a range of `seconds`."""
     unseen = 1 - seconds / each.metric.refresh_seconds
     return diagnostics.Diagnostic(
         "PS411",

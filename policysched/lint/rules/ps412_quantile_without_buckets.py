@@ -23,6 +23,7 @@ def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagno
 def _make_finding(
     each: queries.MetricQuery, call: promql_parser.Call, losing: promql_parser.Expr
 ) -> diagnostics.Diagnostic:
+    """Return the finding for the part of a query that drops the bucket label."""
     return diagnostics.Diagnostic(
         "PS412",
         f"`{call.func.name}` needs the label `{query_labels.BUCKET_LABEL}`, which is missing here",
@@ -39,7 +40,7 @@ def _make_finding(
 
 
 def _make_fix(each: queries.MetricQuery, losing: promql_parser.Expr) -> diagnostics.Fix | None:
-    """Return the edit that adds the label to `by (…)`, or None without such a clause."""
+    """Return the fix that adds the label to `by (…)`, or None without such a clause."""
     if not isinstance(losing, promql_parser.AggregateExpr) or losing.modifier is None:
         return None
     if losing.modifier.type != promql_parser.AggModifierType.By:

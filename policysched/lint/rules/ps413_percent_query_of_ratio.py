@@ -17,6 +17,7 @@ def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagno
 
 
 def _make_finding(each: queries.MetricQuery) -> diagnostics.Diagnostic:
+    """Return the finding for a query in percent, with a fix that divides it by 100."""
     span = each.span
     edits = (
         diagnostics.TextEdit(each.text.span(span.start, span.start), "("),

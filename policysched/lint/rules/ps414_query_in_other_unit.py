@@ -1,4 +1,4 @@
-"""PS414: a query whose series names imply another unit than that of its metric."""
+"""PS414: a query whose series names imply a different unit than its metric declares."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagno
 def _get_expected_query_unit(unit: units.Unit) -> units.Unit | None:
     """Return the unit that the query should have, or None for `number`, which allows any unit.
 
-    Cores have the unit `number` in a query, because they are seconds of CPU time per second.
+    For `cores`, the unit is `number`, because cores are seconds of CPU time per second.
     """
     if unit == units.CORES:
         return units.NUMBER
@@ -30,6 +30,7 @@ def _get_expected_query_unit(unit: units.Unit) -> units.Unit | None:
 
 
 def _make_finding(each: queries.MetricQuery, found: units.Unit) -> diagnostics.Diagnostic:
+    """Return the finding for a query whose names imply the unit `found`."""
     named = "plain numbers" if found.is_dimensionless else str(found)
     return diagnostics.Diagnostic(
         "PS414",

@@ -13,6 +13,7 @@ from policysched.lint.sets import selector_sets
 
 
 def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+    """Yield a finding for each policy whose required selectors match no node of the cluster."""
     cluster = about.cluster
     if cluster is None or not cluster.nodes:
         return
@@ -28,7 +29,7 @@ def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagno
 def _iterate_required_selectors(
     policy: checked.CheckedPolicy,
 ) -> Iterator[checked_selector.Selector]:
-    """Yield the conditions that a policy always requires of nodes, one by one."""
+    """Yield each condition that a policy always requires of nodes."""
     for each in policy.rules:
         is_required = isinstance(each, checked.NodeAffinityRule) and each.weight is None
         if is_required and each.head.active is None:
@@ -49,6 +50,7 @@ def _make_finding(
     policy: checked.CheckedPolicy,
     steps: list[checked_selector.Selector],
 ) -> diagnostics.Diagnostic:
+    """Return the finding for a policy, with a table of the nodes that each step leaves."""
     pods = len(cluster.list_pods_of_policy(policy))
     shown = [about.format_selector(step) for step in steps]
     width = max(len("step"), *map(len, shown))

@@ -15,6 +15,7 @@ _ABSENCES = frozenset({"DoesNotExist", "NotIn"})
 
 
 def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+    """Yield a finding for each unknown label in selectors and topology keys."""
     cluster = about.cluster
     if cluster is None or not cluster.nodes:
         return
@@ -48,7 +49,7 @@ def _are_matching_nodes_refused(each: checked.Rule | None) -> bool:
 def _iterate_label_requirements(
     selector: checked_selector.Selector, *, is_denied: bool
 ) -> Iterator[tuple[checked_selector.LabelRequirement, bool]]:
-    """Yield the label requirements, and for each whether the rule avoids nodes that meet it."""
+    """Yield each label requirement, and whether the rule avoids nodes that meet it."""
     match selector:
         case (
             checked_selector.SelectorConjunction(operands=operands)
@@ -69,6 +70,7 @@ def _diagnose_unknown_label(
     cluster: cluster_facts.ClusterFacts,
     each: checked_selector.LabelRequirement,
 ) -> diagnostics.Diagnostic:
+    """Return the finding for an unknown label, with a fix to the most similar label."""
     nearest = spelling.find_nearest_names(each.key, cluster.node_labels)
     text = about.texts[each.span.file]
     fix = None
@@ -88,6 +90,7 @@ def _find_unknown_topology_keys(
     cluster: cluster_facts.ClusterFacts,
     each: checked.PodAffinityRule | checked.TopologySpreadRule,
 ) -> Iterator[diagnostics.Diagnostic]:
+    """Yield a finding if some nodes lack the topology key of a rule."""
     found, total = cluster.count_nodes_with_label(each.topology_key), len(cluster.nodes)
     if found == total:
         return

@@ -14,6 +14,7 @@ from policysched.lint.facts import cluster_facts
 
 
 def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+    """Yield a finding for each `In` requirement with values that no node has."""
     cluster = about.cluster
     if cluster is None:
         return
@@ -30,7 +31,7 @@ def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagno
 
 
 def _get_known_values(each: _Requirement, cluster: cluster_facts.ClusterFacts) -> frozenset[str]:
-    """Return the values on the nodes of the cluster; empty if no node has the label or field."""
+    """Return the values of a label or field on the nodes; empty if no node has it."""
     if isinstance(each, checked_selector.LabelRequirement):
         return cluster.node_labels.get(each.key, frozenset())
     if each.field in _NAMES:
@@ -53,6 +54,7 @@ def _make_finding(
     unknown: list[str],
     known: frozenset[str],
 ) -> diagnostics.Diagnostic:
+    """Return the finding for the unknown values in a requirement."""
     key = each.key if isinstance(each, checked_selector.LabelRequirement) else each.field
     shown = ", ".join(f"`{value}`" for value in unknown)
     hints = (spelling.suggest_names(value, known) for value in unknown)

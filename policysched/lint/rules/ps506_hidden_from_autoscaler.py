@@ -1,8 +1,8 @@
 """PS506: a required rule that the cluster autoscaler does not take into account.
 
 An autoscaler simulates the plugins of kube-scheduler and knows no policies. If a pod fits on nodes
-that a policy rejects, the autoscaler adds no node for it. It takes constraints into account that
-the spec of the pod repeats.
+that a policy rejects, the autoscaler adds no node for it. It takes constraints into account only if
+the spec of the pod repeats them.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ _AUTOSCALERS = re.compile(r"(?:\A|/)(?:cluster-autoscaler|karpenter)(?:[-:@/]|\Z
 
 
 def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+    """Yield a finding for each enforced policy with hidden rules, if an autoscaler runs."""
     cluster = about.cluster
     if cluster is None:
         return
@@ -47,7 +48,7 @@ def _is_rule_hidden(
     shapes = cluster.list_pod_shapes_of_policy(policy)
     match each:
         case checked.NodeAffinityRule(weight=None) | checked.RejectRule():
-            # An autoscaler adds no nodes because of metrics or of free resources, so such rules do
+            # An autoscaler adds no nodes because of metrics or free resources, so such rules do
             # not count.
             asked = tuple(node_constraints.find_required_node_selectors(each, policy.scope))
             return bool(asked) and any(
@@ -87,6 +88,7 @@ def _does_pod_spec_imply_selectors(
 
 
 def _own_affinity_allows(shape: pod_shape.PodShape, node: objects.Node) -> bool:
+    """Return whether the node selector and affinity in a pod's own spec permit a node."""
     labels = node.metadata.labels
     if not shape.node_selector.matches(labels):
         return False
@@ -98,6 +100,7 @@ def _own_affinity_allows(shape: pod_shape.PodShape, node: objects.Node) -> bool:
 
 
 def _make_finding(hidden: list[checked.Rule], scaler: objects.Pod) -> diagnostics.Diagnostic:
+    """Return the finding for the rules of a policy that the autoscaler ignores."""
     others = f" and {len(hidden) - 1} more" if len(hidden) > 1 else ""
     return diagnostics.Diagnostic(
         "PS506",

@@ -12,6 +12,7 @@ _KUBE_SCHEDULER = "default-scheduler"
 
 
 def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+    """Yield a finding for each schedulerName of pods that no profile has."""
     cluster = about.cluster
     places = [profile.span for profile in about.program.profiles if profile.span is not None]
     if cluster is None or not places:

@@ -13,6 +13,7 @@ from policysched.lint.facts import cluster_facts
 
 
 def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+    """Yield a finding for each tolerated or tested taint that no node has."""
     cluster = about.cluster
     if cluster is None or not cluster.nodes:
         return
@@ -24,13 +25,13 @@ def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagno
                 if not any(node_masks.taint_matches(pattern, taint) for taint in taints):
                     yield _make_finding(about, cluster, pattern, keys, "that `{}` tolerates")
     for pattern in _find_taint_patterns(about):
-        # A condition may name a taint that nodes have only at times; a similar key suggests a typo.
+        # A condition can name a taint that nodes have only at times; a similar key suggests a typo.
         if pattern.key not in keys and spelling.find_nearest_names(pattern.key, keys):
             yield _make_finding(about, cluster, pattern, keys, "`{}`")
 
 
 def _find_taint_patterns(about: rule_input.RuleInput) -> Iterator[checked_selector.TaintPattern]:
-    """Yield the patterns of `tainted`, each place in the text once."""
+    """Yield the patterns in `tainted(…)`, once for each place in the text."""
     tests = {
         each.pattern.span: each.pattern
         for occurrence in about.selector_uses
@@ -48,6 +49,7 @@ def _make_finding(
     keys: set[str],
     which: str,
 ) -> diagnostics.Diagnostic:
+    """Return the finding for a taint pattern; `which` describes its use."""
     shown = " ".join(about.texts[pattern.span.file].slice(pattern.span).split())
     return diagnostics.Diagnostic(
         "PS508",

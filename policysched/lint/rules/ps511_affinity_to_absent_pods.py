@@ -31,6 +31,7 @@ def _check_affinity(
     policy: checked.CheckedPolicy,
     each: checked.PodAffinityRule,
 ) -> Iterator[diagnostics.Diagnostic]:
+    """Yield a finding if the cluster has no pods that the affinity selects for some namespace."""
     selector = each.pods.selector
     if selector is None:
         return
@@ -43,7 +44,7 @@ def _check_affinity(
         for namespace in set(waiting)
         if not (
             is_own and _may_be_in_namespaces(namespace, each.pods)
-        )  # the pods of the policy may be the first to match
+        )  # the pods of the policy can be the first to match
         and not cluster.find_pods_in_selection(each.pods, policy, namespace)
     )
     if without:
@@ -59,7 +60,7 @@ def _check_affinity(
 
 
 def _may_be_in_namespaces(namespace: str, pods: checked_selector.PodSelection) -> bool:
-    """Return whether the pod set may contain pods of the namespace."""
+    """Return whether the pod selection can contain pods of a namespace."""
     several = pods.namespaces
     return several is None or several.selector is not None or namespace in several.names
 

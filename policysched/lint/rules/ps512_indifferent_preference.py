@@ -1,4 +1,4 @@
-"""PS512: a preference that all nodes of the cluster meet, or that none meets."""
+"""PS512: a preference that all nodes of the cluster meet, or that no node meets."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from policysched.lint.sets import selector_sets
 
 
 def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+    """Yield a finding for each preference that does not distinguish the permitted nodes."""
     cluster = about.cluster
     if cluster is None or len(cluster.nodes) <= 1:
         return
@@ -34,6 +35,7 @@ def _check_preferences(
     preferring: list[checked.Rule],
     asked: Sequence[node_constraints.NodeConstraint],
 ) -> Iterator[diagnostics.Diagnostic]:
+    """Yield a finding for each preference that all or none of the permitted nodes match."""
     required = [each.selector for each in asked]
     left = cluster.count_matching_nodes(*required)
     for each in preferring:

@@ -13,6 +13,7 @@ from policysched.lint.policies import node_constraints
 
 
 def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+    """Yield a finding for each anti-affinity that the pods of its policy cannot all meet."""
     cluster = about.cluster
     if cluster is None or not cluster.nodes:
         return
@@ -26,7 +27,7 @@ def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagno
 
 
 def _keeps_own_pods_apart(each: checked.Rule) -> bool:
-    """Return whether two pods of the policy in the same namespace may never share a domain."""
+    """Return whether two pods of the policy in the same namespace can never share a domain."""
     match each:
         case checked.PodAffinityRule(anti=True, weight=None, pods=pods):
             has_keys = pods.match_label_keys or pods.mismatch_label_keys
@@ -41,6 +42,7 @@ def _check_anti_affinity(
     each: checked.Rule,
     asked: Sequence[node_constraints.NodeConstraint],
 ) -> Iterator[diagnostics.Diagnostic]:
+    """Yield a finding for each namespace with more pods than the cluster has domains."""
     assert isinstance(each, checked.PodAffinityRule)  # noqa: S101 - narrows the type
     nodes = cluster.find_matching_nodes(*(demand.selector for demand in asked))
     labels = (node.metadata.labels.get(each.topology_key) for node in nodes)

@@ -14,6 +14,7 @@ from policysched.lint.policies import node_constraints
 
 
 def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+    """Yield a finding for each policy that permits only nodes too small for one of its pods."""
     cluster = about.cluster
     if cluster is None or not cluster.nodes:
         return
@@ -32,7 +33,7 @@ def _find_pod_too_large_for_allowed_nodes(
     own: node_constraints.NodeConstraint,
     nodes: tuple[objects.Node, ...],
 ) -> Iterator[diagnostics.Diagnostic]:
-    """Yield a finding for the first pod that fits some empty node, but none of `nodes`."""
+    """Yield a finding for the first pod that fits an empty node, but none of the empty `nodes`."""
     for shape in cluster.list_pod_shapes_of_policy(policy):
         pod = cluster.scheduled_pods_by_shape[shape][0]
         if not any(_fits_empty_node(shape, node) for node in cluster.nodes):

@@ -11,6 +11,7 @@ from policysched.lint.rule_support import series_selector_facts
 
 
 def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+    """Yield a finding for each selector with a metric name that the server did not have."""
     facts = about.prometheus
     if facts is None:
         return

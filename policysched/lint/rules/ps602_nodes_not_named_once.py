@@ -14,6 +14,7 @@ _SHOWN = 3
 
 
 def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+    """Yield a finding for each answer with ambiguous or unknown nodes, or without some nodes."""
     facts = about.prometheus
     if facts is None:
         return

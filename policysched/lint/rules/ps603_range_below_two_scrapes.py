@@ -16,6 +16,7 @@ _FEWEST = 2.0
 
 
 def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+    """Yield a finding for each range that contains fewer than two scrapes."""
     for each, call, seconds, interval in iterate_rate_ranges(about):
         if seconds < _FEWEST * interval:
             yield make_short_range_diagnostic(
@@ -31,7 +32,7 @@ def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagno
 def iterate_rate_ranges(
     about: rule_input.RuleInput,
 ) -> Iterator[tuple[queries.MetricQuery, promql_parser.Call, float, float]]:
-    """Yield calls that need two samples, with their range and scrape interval in seconds."""
+    """Yield the calls that need two samples, with their range and scrape interval in seconds."""
     facts = about.prometheus
     if facts is None:
         return
@@ -70,7 +71,7 @@ def make_short_range_diagnostic(
     message: str,
     wanted_seconds: float,
 ) -> diagnostics.Diagnostic:
-    """Return the diagnostic for a range that is too short, with the edit that lengthens it."""
+    """Return the finding for a range that is too short, with a fix that lengthens it."""
     length = f"{round(wanted_seconds)}s"
     return diagnostics.Diagnostic(
         code,
@@ -85,6 +86,7 @@ def make_short_range_diagnostic(
 def _make_fix(
     each: queries.MetricQuery, call: promql_parser.Call, length: str
 ) -> diagnostics.Fix | None:
+    """Return the fix that replaces the range with `length`, or None if a param sets it."""
     start = each.locate_query_part(call).start
     spans = [
         each.query.locate_query_range(token.start, token.end, each.text) for token in each.tokens
@@ -93,7 +95,7 @@ def _make_fix(
         if token.text == "[" and span.start > start:
             written = each.text.slice(following)
             if written.startswith("$"):
-                return None  # a param, which other queries may share
+                return None  # the length is a param, which other queries can share
             return diagnostics.Fix((diagnostics.TextEdit(following, length),), safe=False)
     return None
 

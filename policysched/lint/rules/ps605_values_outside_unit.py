@@ -11,6 +11,7 @@ from policysched.lint import rule, rule_input
 
 
 def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+    """Yield a finding for each query with finite values outside the expected bounds."""
     facts = about.prometheus
     if facts is None:
         return

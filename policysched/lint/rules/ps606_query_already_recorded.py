@@ -11,6 +11,7 @@ from policysched.promql import query_tree
 
 
 def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+    """Yield a finding for each query that equals the expression of a recording rule."""
     facts = about.prometheus
     if facts is None:
         return

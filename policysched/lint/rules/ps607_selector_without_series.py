@@ -12,6 +12,7 @@ from policysched.lint.rule_support import series_selector_facts
 
 
 def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+    """Yield a finding for each selector without series whose metric name is known."""
     facts = about.prometheus
     if facts is None:
         return
@@ -32,7 +33,7 @@ def _describe_absence(
     known: prometheus_facts.SeriesSelectorFacts,
     facts: prometheus_facts.PrometheusFacts,
 ) -> tuple[str, str]:
-    """Return the message, and the word that may be misspelt."""
+    """Return the message, and the label or value that is probably misspelt, or ""."""
     days = facts.lookback_days
     if known.unknown_value:
         label, value = known.unknown_label, known.unknown_value

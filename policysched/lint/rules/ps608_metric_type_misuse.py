@@ -14,6 +14,7 @@ from policysched.promql import functions, query_samples, query_tree
 
 
 def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+    """Yield a finding for each rate of a gauge and for each counter that is read directly."""
     facts = about.prometheus
     if facts is None:
         return
@@ -21,7 +22,7 @@ def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagno
         name = selector.name or ""
         if known.kind == "gauge" and (rate := _find_rate_function(each, name)) is not None:
             yield _diagnose_rate_of_gauge(each, selector, rate)
-        is_by_name = name.endswith("_total")  # PS406 reports it without a server
+        is_by_name = name.endswith("_total")  # PS406 reports such counters without a server
         if (
             known.kind == "counter"
             and not is_by_name
@@ -49,6 +50,7 @@ def _find_rate_function(each: queries.MetricQuery, name: str) -> str | None:
 def _diagnose_rate_of_gauge(
     each: queries.MetricQuery, selector: promql_parser.VectorSelector, function: str
 ) -> diagnostics.Diagnostic:
+    """Return the finding for a rate of a gauge, with a better function."""
     other = "delta" if function == "increase" else "deriv"
     return diagnostics.Diagnostic(
         "PS608",

@@ -10,6 +10,7 @@ from policysched.lint.rule_support import series_selector_facts
 
 
 def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+    """Yield a finding for each metric whose `maxAge` is below scrape interval plus `refresh`."""
     facts = about.prometheus
     if facts is None:
         return

@@ -10,6 +10,7 @@ from policysched.promql import query_samples
 
 
 def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+    """Yield a finding for each empty answer that missing series do not explain."""
     facts = about.prometheus
     if facts is None:
         return

@@ -9,6 +9,7 @@ from policysched.lint import rule, rule_input
 
 
 def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+    """Yield a finding for each spread constraint of a policy that divides by static weights."""
     for policy in about.program.cluster_policies:
         said = policy.clusters
         if said is None or said.division is None or not said.division.weights:

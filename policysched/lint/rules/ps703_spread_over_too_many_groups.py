@@ -15,10 +15,11 @@ _FIELDS = {
     "zone": "zone",
     "provider": "provider",
 }
-"""Maps `by` of a spread constraint to the field whose values are the groups."""
+"""`by` of a spread constraint -> the field whose values are the groups."""
 
 
 def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+    """Yield a finding for each spread constraint whose `minGroups` cannot be met."""
     for policy in about.program.cluster_policies:
         if policy.clusters is None:
             continue
@@ -97,6 +98,7 @@ def _check_selector(
 def _make_finding(
     spread: checked_cluster.ClusterSpreadConstraint, part: checked_selector.FieldRequirement
 ) -> diagnostics.Diagnostic:
+    """Return the finding for a requirement that leaves too few groups."""
     left = f"{len(part.values)} {spread.by}{'s' if len(part.values) > 1 else ''}"
     return diagnostics.Diagnostic(
         "PS703",

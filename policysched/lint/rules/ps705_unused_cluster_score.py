@@ -23,6 +23,7 @@ def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagno
 def _check_policy(
     known: enforced_policy_rules.EnforcedPolicyRules, policy: checked.CheckedPolicy
 ) -> Iterator[diagnostics.Diagnostic]:
+    """Yield a finding for each score that no division or spread constraint uses."""
     scores = [each for each in policy.rules if node_constraints.get_rule_weight(each)]
     if not scores:
         return

@@ -11,6 +11,7 @@ from policysched.lint import rule, rule_input
 
 
 def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+    """Yield a finding for each division with weights of unknown clusters."""
     members = about.cluster.members if about.cluster is not None else None
     if members is None:
         return
@@ -24,6 +25,7 @@ def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagno
 def _check_division(
     division: checked_cluster.ReplicaDivisionStrategy, where: str, names: frozenset[str]
 ) -> Iterator[diagnostics.Diagnostic]:
+    """Yield a finding if a division assigns weights to clusters that `names` lacks."""
     unknown = [name for name, _ in division.weights if name not in names]
     if not unknown or division.span is None:
         return

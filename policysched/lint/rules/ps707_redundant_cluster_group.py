@@ -11,6 +11,7 @@ from policysched.lint.sets import selector_sets
 
 
 def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+    """Yield a finding for each group that an earlier group contains."""
     for policy in about.program.cluster_policies:
         groups = policy.clusters.groups if policy.clusters else ()
         for number, group in enumerate(groups):
@@ -33,6 +34,7 @@ def _is_contained_in_group(
 def _make_finding(
     group: checked_cluster.OrderedClusterGroup, wide: checked_cluster.OrderedClusterGroup
 ) -> diagnostics.Diagnostic:
+    """Return the finding for a group and the earlier group that contains it."""
     return diagnostics.Diagnostic(
         "PS707",
         f"all clusters of `{group.name}` are in `{wide.name}`, which is tried first",

@@ -17,6 +17,7 @@ def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagno
 
 
 def _check_policy(policy: checked.CheckedPolicy) -> Iterator[diagnostics.Diagnostic]:
+    """Yield findings for a missing description or owner, and for `reject` rules without a name."""
     parts = [("description", policy.description), ("owner", policy.owner)]
     missing = [name for name, value in parts if not value]
     if missing:

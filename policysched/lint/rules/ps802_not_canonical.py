@@ -11,6 +11,7 @@ from policysched.lint import rule, rule_input
 
 
 def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+    """Yield a finding for each text that formatting changes, with the fix that formats it."""
     for result in about.parsed:
         text = result.text
         formatted = formatter.format_parsed(result).text

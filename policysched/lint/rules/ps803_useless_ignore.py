@@ -1,4 +1,4 @@
-"""PS803: an `ignore` comment that silences no finding, or without a reason.
+"""PS803: an `ignore` comment that silences no finding or gives no reason.
 
 The linter produces these findings after all other rules have run (`lint.ignores`).
 """

@@ -21,6 +21,7 @@ def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagno
 def _check_windows(
     each: checked.Rule, windows: Sequence[activation.TimeWindow]
 ) -> Iterator[diagnostics.Diagnostic]:
+    """Yield a finding if the windows cover the whole week, or one contains another."""
     covered = [weekly_activity.list_week_minutes(window) for window in windows]
     if len(frozenset().union(*covered)) == weekly_activity.MINUTES:
         yield diagnostics.Diagnostic(

@@ -1,1 +1,1 @@
-"""Conditions, selectors, taints, ranges and times as sets: emptiness, fullness and implication."""
+"""Conditions, selectors, taints, ranges and times as sets, to decide emptiness and implication."""

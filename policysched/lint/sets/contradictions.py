@@ -1,4 +1,4 @@
-"""Detection of selectors that cannot match, and of the parts that exclude each other."""
+"""Detects selectors that cannot match, and the parts that exclude each other."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ class Contradiction:
     """A part of a selector that cannot match any object.
 
     Attributes:
-        whole: the part; no part of it is contradictory itself.
-        pair: two operands that exclude each other, if two suffice.
+        whole: the part; none of its own parts is contradictory by itself.
+        pair: two operands that exclude each other; None if no two suffice.
         is_whole_selector: whether the whole selector cannot match either.
     """
 
@@ -33,7 +33,7 @@ class Contradiction:
 
 
 def find_contradictions(selector: checked_selector.Selector) -> Iterator[Contradiction]:
-    """Yield the smallest parts that cannot match."""
+    """Yield the smallest parts of a selector that cannot match."""
     is_whole = selector_sets.can_never_match_together(selector)
     for part, pair in _find_contradictory_parts(selector):
         yield Contradiction(part, pair, is_whole)
@@ -45,6 +45,7 @@ _Pair = tuple[checked_selector.Selector, checked_selector.Selector] | None
 def _find_contradictory_parts(
     selector: checked_selector.Selector,
 ) -> Iterator[tuple[checked_selector.Selector, _Pair]]:
+    """Yield the smallest parts that cannot match, each with two excluding operands if known."""
     match selector:
         case (
             checked_selector.SelectorConjunction(operands=operands)
@@ -70,6 +71,7 @@ def _find_contradictory_pair(selector: checked_selector.Selector) -> _Pair:
 
 
 def _is_bound(requirement: checked_selector.Requirement) -> bool:
+    """Return whether a requirement bounds a number."""
     match requirement:
         case (
             checked_selector.LabelRequirement(operator=operator)

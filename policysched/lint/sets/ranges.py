@@ -1,4 +1,4 @@
-"""Ranges of the values that a number of a policy can have: interval arithmetic over expressions.
+"""Ranges of the values that expressions can have, computed by interval arithmetic.
 
 Bounds are closed and sound: every value that is not missing is between them. Operands count as
 independent, so the range of `x - x` is not reduced to 0. IEEE arithmetic rounds monotonically, so
@@ -19,7 +19,7 @@ _MIN_PRIORITY, _MAX_PRIORITY = -(2**31), 2**31 - 1
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class ValueRange:
-    """The numbers from `low` to `high`, both included."""
+    """The numbers from `low` to `high`, inclusive."""
 
     low: float
     high: float
@@ -98,12 +98,12 @@ def _subtract_ranges(left: ValueRange, right: ValueRange) -> ValueRange:
 
 def _multiply_ranges(left: ValueRange, right: ValueRange) -> ValueRange:
     ends = ((a, b) for a in (left.low, left.high) for b in (right.low, right.high))
-    # The ends of an unbounded range are not values themselves: 0 times any value is 0.
+    # The ends of an unbounded range are not values, and 0 times any value is 0.
     return _compute_hull(0.0 if not a or not b else a * b for a, b in ends)
 
 
 def _divide_ranges(left: ValueRange, right: ValueRange) -> ValueRange:
-    """Return the range of a quotient; a division by 0 is missing and does not count."""
+    """Return the range of a quotient; a division by 0 is a missing value and does not count."""
     if right.low < 0.0 < right.high or right.low == right.high == 0.0:
         return ANY
     # The divisor approaches 0 from one side only, so the quotient is unbounded in one direction, or
@@ -132,6 +132,7 @@ _OPERATIONS: Mapping[str, Callable[[ValueRange, ValueRange], ValueRange]] = {
 
 
 def _compute_call_range(function: str, arguments: list[ValueRange]) -> ValueRange:
+    """Return the range of a function call; `ANY` for functions that are not analysed."""
     lows, highs = [each.low for each in arguments], [each.high for each in arguments]
     match function:
         case "min":

@@ -1,4 +1,4 @@
-"""Conditions as predicates over the values that they read: always true, never true, or implied.
+"""Decides whether conditions are always true, never true, or implied by other conditions.
 
 A condition is evaluated at a finite number of points. For a number that is compared with constants,
 the points are each constant, a value between any two neighbours, and the ends of its range
@@ -24,7 +24,7 @@ _Test: TypeAlias = checked_expr.NodeMatch | checked_expr.PodMatch
 
 MAX_POINTS = 4_096
 MAX_STEPS = 100_000
-"""Limit of comparisons at all points together. No result is claimed beyond these two limits."""
+"""The maximum number of comparisons at all points. Beyond these two limits, results are unknown."""
 
 
 class _TooLargeError(Exception):
@@ -32,7 +32,7 @@ class _TooLargeError(Exception):
 
 
 def evaluate_for_all_values(condition: Typed, metrics: Metrics) -> bool | None:
-    """Return the result of a condition for all values, or None if it differs or is unknown."""
+    """Return the result of a condition for all values; None if it varies or is unknown."""
     try:
         answers = {
             _evaluate_at_point(condition, point)
@@ -49,6 +49,7 @@ def is_implied_by_conditions(given: Sequence[Typed], then: Typed, metrics: Metri
 
 
 def _is_satisfied_nowhere(true: Sequence[Typed], false: Sequence[Typed], metrics: Metrics) -> bool:
+    """Return whether certainly no point makes all of `true` true and all of `false` false."""
     try:
         return not any(
             all(_evaluate_at_point(each, point) for each in true)
@@ -76,7 +77,7 @@ def _iterate_atoms(condition: Typed) -> Iterator[Typed]:
 
 
 def _iterate_value_points(conditions: Iterable[Typed], metrics: Metrics) -> Iterator[_Point]:
-    """Yield values of all variables, in every possible combination.
+    """Yield every possible combination of values of all variables.
 
     Raises:
         _TooLargeError: the conditions have too many points.
@@ -105,6 +106,7 @@ def _iterate_value_points(conditions: Iterable[Typed], metrics: Metrics) -> Iter
 
 
 def _combine_values(values: Mapping[_Variable, Sequence[float]]) -> Iterator[_Point]:
+    """Yield the combinations of values in which the selector results are possible together."""
     tests = [each for each in values if isinstance(each, _Test)]
     possible: dict[tuple[float, ...], bool] = {}
     for chosen in itertools.product(*values.values()):
@@ -132,7 +134,7 @@ def _is_satisfiable(held: Mapping[_Test, float]) -> bool:
 def _choose_representative_values(
     limits: Sequence[float], allowed: ranges.ValueRange
 ) -> list[float]:
-    """Return one value for each class that the limits distinguish, within the allowed range."""
+    """Return one allowed value for each class of values that the limits distinguish."""
     between = [low / 2 + high / 2 for low, high in itertools.pairwise(limits)]
     below, above = math.nextafter(limits[0], -math.inf), math.nextafter(limits[-1], math.inf)
     inside = {
@@ -165,6 +167,7 @@ def _find_possible_signs(atom: checked_expr.Compare, metrics: Metrics) -> list[f
 
 
 def _evaluate_at_point(condition: Typed, point: _Point) -> bool:
+    """Return the result of a condition for the values of a point."""
     match condition:
         case checked_expr.And(operands=operands):
             return all(_evaluate_at_point(each, point) for each in operands)
@@ -179,6 +182,7 @@ def _evaluate_at_point(condition: Typed, point: _Point) -> bool:
 
 
 def _compare_at_point(condition: checked_expr.Compare, point: _Point) -> bool:
+    """Return the result of a comparison, from a number's value or from a difference's sign."""
     number, comparator, limit = comparisons.split_constant_comparison(condition)
     if limit is not None:
         return comparisons.SIGNS[comparator](point[number], limit)

@@ -1,4 +1,4 @@
-"""Selectors as sets: whether any object can match, whether one selector implies another.
+"""Selectors as sets: decides whether objects can match, and whether a selector implies another.
 
 A selector reads variables: a label, a field, a number, a taint. Values of a variable that no
 requirement distinguishes form one class, so each variable has few classes: absent, each named
@@ -21,9 +21,9 @@ from policysched.lang.checked import checked_selector
 
 MAX_BOXES = 256
 MAX_OPERANDS = 64
-"""Limit of operands that are compared in pairs; selectors written by hand have fewer."""
+"""The maximum number of operands compared in pairs; selectors written by hand have fewer."""
 _OTHER = "other~"
-"""Stands for all texts that no requirement names; no label can have this value."""
+"""Represents all texts that no requirement names; no label can have this value."""
 
 Variable: TypeAlias = tuple[object, ...]
 Value: TypeAlias = "str | float | bool | None"
@@ -70,7 +70,7 @@ def find_matching_object(selector: checked_selector.Selector) -> Mapping[Variabl
 
 
 class _SelectorSpace:
-    """The variables that some selectors read, with one value for each class."""
+    """The variables that a group of selectors reads, with one value for each class."""
 
     def __init__(self, selectors: Iterable[checked_selector.Selector]) -> None:
         readers: dict[Variable, list[checked_selector.Requirement]] = {}
@@ -84,9 +84,9 @@ class _SelectorSpace:
     def compute_boxes(
         self, selector: checked_selector.Selector, *, negated: bool = False
     ) -> list[Box]:
-        """Return boxes, none of them empty, whose union is the objects that match.
+        """Return non-empty boxes whose union is the set of objects that match.
 
-        With `negated`, the union is the objects that do not match.
+        With `negated`, the union is the set of objects that do not match.
         """
         match selector:
             case checked_selector.SelectorNegation(operand=operand):
@@ -120,6 +120,7 @@ class _SelectorSpace:
     def _unite_boxes(
         self, operands: Sequence[checked_selector.Selector], *, negated: bool
     ) -> list[Box]:
+        """Return the boxes of the union of selectors."""
         found = [
             box for operand in operands for box in self.compute_boxes(operand, negated=negated)
         ]
@@ -130,6 +131,7 @@ class _SelectorSpace:
     def _intersect_boxes(
         self, operands: Sequence[checked_selector.Selector], *, negated: bool
     ) -> list[Box]:
+        """Return the boxes of the intersection of selectors."""
         found: list[Box] = [{}]
         for operand in operands:
             more = self.compute_boxes(operand, negated=negated)
@@ -145,7 +147,7 @@ class _SelectorSpace:
 def _intersect_two_boxes(one: Box, other: Box) -> Box | None:
     both = dict(one)
     for variable, mask in other.items():
-        # A variable without entry allows all classes: -1 has all bits.
+        # A variable without an entry allows all classes: -1 has all bits set.
         both[variable] = both.get(variable, -1) & mask
         if not both[variable]:
             return None
@@ -153,6 +155,7 @@ def _intersect_two_boxes(one: Box, other: Box) -> Box | None:
 
 
 def _get_variable(requirement: checked_selector.Requirement) -> Variable:
+    """Return the variable that a requirement reads."""
     match requirement:
         case checked_selector.LabelRequirement(key=key):
             return ("label", key)
@@ -217,7 +220,7 @@ def _choose_texts(readers: Sequence[checked_selector.Requirement]) -> list[Value
 
 
 def _make_unnamed_integer(number: int, named: set[str]) -> str:
-    """Return a spelling of an integer that is not named; leading zeros do not change the value."""
+    """Return a spelling of an integer that no requirement names; leading zeros keep the value."""
     text = str(abs(number))
     while (signed := f"-{text}" if number < 0 else text) in named:
         text = f"0{text}"
@@ -225,10 +228,9 @@ def _make_unnamed_integer(number: int, named: set[str]) -> str:
 
 
 def _choose_numbers(readers: Sequence[checked_selector.Requirement]) -> tuple[Value, ...]:
-    """Return each bound, a number between any two, and one beyond each end.
+    """Return each bound, a number between any two bounds, and a number beyond each end.
 
-    Amounts of resources are never negative. None, for a limit that is not set, is added for
-    `limits`.
+    Amounts of resources are never negative. For `limits`, None represents a limit that is not set.
     """
     numeric = [each for each in readers if isinstance(each, checked_selector.NumberRequirement)]
     bounds = sorted({each.value for each in numeric})
@@ -244,6 +246,7 @@ def _choose_numbers(readers: Sequence[checked_selector.Requirement]) -> tuple[Va
 
 
 def _matches_requirement(requirement: checked_selector.Requirement, value: Value) -> bool:
+    """Return whether a value of the requirement's variable meets the requirement."""
     match requirement:
         case (
             checked_selector.LabelRequirement(operator=operator, values=values)
@@ -263,6 +266,7 @@ def _matches_requirement(requirement: checked_selector.Requirement, value: Value
 def _matches_text(
     operator: checked_selector.LabelOperator, values: tuple[str, ...], value: Value
 ) -> bool:
+    """Return whether a label value meets an operator; None is an absent label."""
     match operator:
         case "In":
             return value in values
@@ -285,6 +289,7 @@ def _parse_int64_text(value: Value) -> int | None:
 
 
 def _compare_numbers(value: float, comparator: checked_selector.Comparator, bound: float) -> bool:
+    """Return whether `value` meets the comparison with `bound`."""
     match comparator:
         case "=":
             return value == bound

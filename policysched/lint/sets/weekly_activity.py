@@ -1,4 +1,4 @@
-"""Times of the week at which rules are active, as sets of minutes."""
+"""Represents the times of the week at which rules are active as sets of minutes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ MINUTES = 7 * activation.MINUTES_PER_DAY
 
 
 def list_week_minutes(window: activation.TimeWindow) -> frozenset[int]:
-    """Return the minutes of the week in a window, counted from Monday 00:00."""
+    """Return the minutes of the week that a window contains, counted from Monday 00:00."""
     length = window.end_minute - window.start_minute
     # A window whose end is not after its start ends on the next day.
     if length <= 0:
@@ -23,7 +23,7 @@ def never_active_together(
 ) -> bool:
     """Return whether two rules are certainly never active at the same time.
 
-    Windows in different time zones are not compared, and the result is False.
+    Windows in different time zones are not compared; the result for them is False.
     """
     if one is None or other is None or one.timezone != other.timezone:
         return False
