@@ -19,7 +19,7 @@ CONFIG_NAME = "config.yaml"
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class ImportResult:
-    """The result of an import.
+    """The policy, the configuration and the findings that an import produces.
 
     Attributes:
         policy: the policy text in canonical form, accepted by the checker.

@@ -30,7 +30,7 @@ _Word: TypeAlias = tuple[str, findings.ValueLocation]
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class DetectedSource:
-    """One source to import.
+    """An object or a command line that can be imported.
 
     Attributes:
         kind: one of `KINDS`.

@@ -38,7 +38,7 @@ _KINDS: dict[str, tuple[str, type[Known]]] = {
         name: (kind.value[0], owner_objects.WIRE_TYPES[kind]) for name, kind in _OWNER_KINDS.items()
     },
 }
-"""Kind → (apiVersion, type)."""
+"""Kind → the supported apiVersion, and the type to which its objects are decoded."""
 _NAMESPACED = (
     objects.Pod,
     owner_objects.Service,
@@ -109,7 +109,7 @@ def parse_cluster(content: bytes, where: str, *, is_line: bool = False) -> Clust
 def collect_cluster_objects(
     placed: Iterable[object_lists.Placed], where: str, *, may_be_empty: bool = False
 ) -> ClusterObjects:
-    """Return the cluster that the objects form.
+    """Decode the objects and return them as a cluster.
 
     Raises:
         InputError: an object is invalid, or, unless `may_be_empty`, all objects were skipped.

@@ -18,7 +18,7 @@ _FORM = object_lists.ExpectedKinds(
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class ObjectDump:
-    """The objects of a file.
+    """The objects in a file, divided between a cluster and a Karmada control plane.
 
     Attributes:
         cluster: the nodes, pods and other objects that scheduling reads.

@@ -31,7 +31,7 @@ FORM = object_lists.ExpectedKinds(
 
 @dataclasses.dataclass(slots=True)
 class KarmadaControlPlane:
-    """The objects of a file, in the order of the file.
+    """The clusters and bindings in a file, in the order of the file.
 
     Attributes:
         skipped: the number of skipped objects of each other kind.
@@ -55,7 +55,7 @@ def read_karmada_control_planes(path: str) -> object_lists.InputLists[KarmadaCon
 def collect_karmada_control_plane(
     placed: Iterable[object_lists.Placed], where: str
 ) -> KarmadaControlPlane:
-    """Return the control plane that the objects form.
+    """Decode the objects and return them as a control plane.
 
     Raises:
         InputError: an object is invalid, occurs twice or has an unsupported version, or all objects

@@ -24,7 +24,7 @@ def find_cluster_faults(cluster: objects.Cluster) -> Iterator[object_faults.Obje
 
 
 def find_binding_faults(binding: objects.Binding) -> Iterator[object_faults.ObjectFault]:
-    """Yield the faults of a binding."""
+    """Yield the faults in the replica counts, requirements and tolerations of a binding."""
     spec = binding.spec
     yield from object_faults.find_count_faults("spec.replicas", spec.replicas)
     yield from _find_requirement_faults("spec.replicaRequirements", spec.replica_requirements)

@@ -35,7 +35,7 @@ _HELP = "write `metric: {node: value}`, with values such as 91%, 10Mi, 0.5, _ or
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class MetricsFile:
-    """The content of a file.
+    """The samples in a metrics file, and the objects that it names.
 
     Attributes:
         path: the path of the file.
@@ -51,7 +51,7 @@ class MetricsFile:
 def read_metric_samples(
     path: str, declared: Iterable[checked.CheckedMetric], measured_at: datetime.datetime
 ) -> Samples:
-    """Return the samples of `read_metrics_file`."""
+    """Return only the samples in a metrics file; see `read_metrics_file`."""
     return read_metrics_file(path, declared, measured_at).samples
 
 

@@ -74,7 +74,7 @@ class PausableLoop(Protocol):
         ...
 
     def resume(self) -> None:
-        """Make decisions again."""
+        """Resume decisions after `pause`."""
         ...
 
 
@@ -110,7 +110,7 @@ class MetricsFileSource:
         declared: Iterable[checked.CheckedMetric],
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
-        """Read `path`.
+        """Read the file once, and fail if it is invalid.
 
         Raises:
             InputError: the file cannot be read or is invalid; later errors are only logged.

@@ -33,7 +33,7 @@ _MSGSPEC_PATH = re.compile(r"(?P<problem>.*?)(?: - at `\$\.?(?P<path>.*)`)?")
 
 
 class KnownObject(Protocol):
-    """An object that scheduling reads."""
+    """The interface of all objects that scheduling reads."""
 
     @property
     def metadata(self) -> objects.ObjectMeta:
@@ -42,7 +42,7 @@ class KnownObject(Protocol):
 
 
 class _ObjectHeader(msgspec.Struct):
-    """The first fields of every object."""
+    """The fields that identify an object or a list, decoded before the object itself."""
 
     kind: Any = None
     apiVersion: Any = None  # noqa: N815 - the name on the wire

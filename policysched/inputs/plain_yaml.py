@@ -127,7 +127,7 @@ def load_yaml_document(text: str, where: str) -> YamlDocument:
     """Return the only document of a YAML text, with lines; its value is None if the text is empty.
 
     Raises:
-        InputError: see `load_yaml_documents`; also, the text has several documents.
+        InputError: see `load_yaml_documents`; or the text has several documents.
     """
     documents = list(load_yaml_documents(text, where, with_lines=True, allows_nul=False))
     if len(documents) > 1:

@@ -20,7 +20,7 @@ class AliasLimitError(Exception):
 
 @dataclasses.dataclass(slots=True)
 class AnchoredValue:
-    """A value with an anchor.
+    """A value that aliases can repeat, because it has an anchor.
 
     Attributes:
         value: the value, which is complete after its last event.

@@ -60,7 +60,7 @@ class _PolicyServerProtocol(language_server.LanguageServerProtocol):
 
 
 class PolicyLanguageServer(pygls_server.LanguageServer):
-    """A language server for policies.
+    """A pygls server that publishes findings and answers requests about policies.
 
     Args:
         clock: the clock that decides which rules have expired.

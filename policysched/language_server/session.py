@@ -46,7 +46,7 @@ class EmbeddedPolicyPosition(NamedTuple):
 
     @property
     def text_name(self) -> str:
-        """The name of the policy text."""
+        """The name of the policy text, which identifies it in the program."""
         return self.part.text.name
 
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class LintResult:
-    """The result of a lint run.
+    """The findings of a lint run, and the texts to which they refer.
 
     Attributes:
         findings: the findings that are not silenced, ordered by position.

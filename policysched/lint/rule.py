@@ -11,7 +11,7 @@ from policysched.lint import rule_input
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class LintRule:
-    """A rule of `policysched lint`.
+    """A lint rule: its code, default severity and check.
 
     Attributes:
         code: a key of `diagnostics.LINT_CODES`.

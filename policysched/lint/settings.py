@@ -14,7 +14,7 @@ ORDER = (
     diagnostics.Severity.WARNING,
     diagnostics.Severity.ERROR,
 )
-"""The severities in increasing order."""
+"""The severities in increasing order, for comparisons."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

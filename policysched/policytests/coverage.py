@@ -28,7 +28,7 @@ _DESCRIPTIONS = {
 
 @dataclasses.dataclass(slots=True)
 class RuleCoverage:
-    """The coverage of one rule.
+    """Counts how often one rule was active, and how often each of its outcomes occurred.
 
     Attributes:
         hits: the number of decisions in which the rule was active.
@@ -86,10 +86,10 @@ def _get_rule_location(rule: checked.Rule) -> tuple[str, int]:
 
 
 class PolicyCoverage:
-    """The coverage of the rules of all tested policies."""
+    """Collects the coverage of the rules in all tested policies."""
 
     def __init__(self) -> None:
-        """Start with no rules."""
+        """Create coverage without rules."""
         self._rules: dict[tuple[str, int], RuleCoverage] = {}
         self._names: dict[str, str] = {}
 

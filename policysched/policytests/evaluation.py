@@ -57,7 +57,7 @@ class ExplainedDecision:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class CaseOutcome:
-    """The outcome of a test case.
+    """The decision and the placements with which expectations are compared.
 
     Attributes:
         decision: the decision for the only pod, or for the first replica.

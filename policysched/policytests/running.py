@@ -24,7 +24,7 @@ Status = Literal["pass", "fail", "error", "skip"]
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class CaseResult:
-    """The result of one test.
+    """The status of one test, with the reasons for a failure.
 
     Attributes:
         mismatches: the expectations that are not met.
@@ -41,7 +41,7 @@ class CaseResult:
 
 @dataclasses.dataclass(slots=True)
 class PolicyTestRun:
-    """The results of all tests.
+    """The results and the coverage of all tests in a run.
 
     Attributes:
         problems: file -> the message about why it could not be run.

@@ -48,7 +48,7 @@ class SuiteError(errors.InputError):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class PolicyTestSuite:
-    """A parsed test file.
+    """A parsed test file with the line of each value.
 
     Attributes:
         path: the path as the user gave it.

@@ -41,7 +41,7 @@ class DecidableCase:
 
 
 class SuiteInputs:
-    """The inputs of one test file.
+    """Reads the inputs of one test file and prepares them for each test.
 
     Attributes:
         nodes: the nodes, keyed by name.
@@ -109,7 +109,7 @@ class SuiteInputs:
         return {name: _format_param(value) for name, value in params.items()}
 
     def get_time(self, case: suites.PolicyTestCase) -> datetime.datetime:
-        """Return the time of a case."""
+        """Return the time of a case: `now` of the case or of the file, or a fixed default."""
         written = case.get_field("now")
         return (clocks.parse_time(written) if written else None) or _ANY_TIME
 

@@ -127,7 +127,7 @@ class _ValueOffsetReader:
         self._last_end = 0
 
     def read_event(self, event: yaml.Event) -> None:
-        """Process the next event."""
+        """Process the next parser event, and record the offsets of a value that ends with it."""
         if isinstance(event, yaml.ScalarEvent):
             self._read_scalar(event)
         elif isinstance(event, yaml.CollectionStartEvent):

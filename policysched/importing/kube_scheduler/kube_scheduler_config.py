@@ -22,7 +22,7 @@ _AT_ONCE = "policysched computes all nodes at once"
 def import_kube_scheduler_config(
     given: fields.StrictFields, made: import_draft.ImportDraft
 ) -> None:
-    """Add the profiles and the configuration.
+    """Convert the profiles and the other fields of a configuration file, and add them to the draft.
 
     Raises:
         InputError: the version is not in `plugin_facts.VERSIONS`, or a field has the wrong type.

@@ -28,7 +28,7 @@ Generated configuration files contain these points as empty entries.
 
 @dataclasses.dataclass(slots=True)
 class PluginPoints:
-    """The enabled plugins of a profile.
+    """The plugins that a profile enables at each extension point.
 
     Attributes:
         weights: point → plugin → weight.

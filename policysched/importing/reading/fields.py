@@ -26,7 +26,7 @@ class StrictFields:
         place: findings.ValueLocation,
         report: findings.FindingCollector,
     ) -> None:
-        """Read `value`.
+        """Prepare to read the fields of `value`.
 
         Raises:
             InputError: `value` is not a mapping.
@@ -44,7 +44,7 @@ class StrictFields:
         return self._value.get(key) is not None
 
     def locate_field(self, key: str) -> findings.ValueLocation:
-        """Return the location of a field."""
+        """Return the location of a field, for findings."""
         return self.place.locate_child(key)
 
     # ------------------------------------------------------------------------ reading

@@ -29,7 +29,7 @@ _FORMATS: Final = ("text", "json")
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class FlagType:
-    """The type of a flag's value.
+    """A type of flag values, which decides whether kube-scheduler accepts a value.
 
     Attributes:
         name: the name of the type with its article, for messages.

@@ -105,7 +105,7 @@ class FindingCollector:
         self._found: dict[ImportFinding, None] = {}
 
     def warn(self, at: ValueLocation, problem: str, advice: str) -> None:
-        """Report a part that cannot be expressed."""
+        """Report a part of the source that cannot be expressed exactly."""
         self._add(FindingSeverity.WARNING, at, problem, advice)
 
     def note(self, at: ValueLocation, problem: str, advice: str) -> None:

@@ -50,7 +50,7 @@ def make_keyword(text: str) -> syntax_expr.Value:
 
 
 def make_string(text: str) -> syntax_expr.Value:
-    """Return a quoted text."""
+    """Return a quoted text, without the control characters that policies forbid."""
     return syntax_expr.Value(SPAN, control_characters.blank_control_characters(text), quoted=True)
 
 
@@ -60,7 +60,7 @@ def make_numeral(text: object) -> syntax_expr.Numeral:
 
 
 def make_number_expression(text: object) -> syntax_expr.Number:
-    """Return a number as an expression."""
+    """Return a number as a syntax tree of an expression."""
     return syntax_expr.Number(SPAN, make_numeral(text))
 
 
@@ -174,7 +174,7 @@ class CommentedStatement:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class CommentedBlock:
-    """A policy or a profile.
+    """A policy or a profile with comments that name the origin of its parts.
 
     Attributes:
         at: the location in the source.

@@ -29,7 +29,7 @@ _NO_LABELS = "give its pods a label of their own"
 
 
 def import_workload(given: fields.StrictFields, made: import_draft.ImportDraft) -> None:
-    """Add the policy of one manifest.
+    """Convert the placement fields of one manifest to a policy, and add it to the draft.
 
     Raises:
         InputError: a field has the wrong type.
@@ -130,7 +130,7 @@ def _drop_equal_rules(
 def _make_common_pod_selector(
     given: fields.StrictFields, kind: str, name: str
 ) -> syntax_expr.Selector | None:
-    """Return a selector that matches all pods: from the owner, else from the labels of its pods."""
+    """Return a selector that matches all pods: the owner's selector, or else their labels."""
     spec = given.read_object("spec")
     if spec is not None and kind not in ("Pod", "Job", "CronJob", "ReplicationController"):
         selector = label_terms.convert_label_selector(spec.read_object("selector"))

@@ -99,7 +99,7 @@ class PolicyProgram:
         )
 
     def get_lexeme_scan(self, name: str) -> scanner.LexemeScan:
-        """Return the lexemes of a text."""
+        """Return the lexemes of a text, scanned once."""
         if name not in self._lexeme_scans_by_text_name:
             self._lexeme_scans_by_text_name[name] = scanner.LexemeScan(
                 self.check_result.texts[name]

@@ -20,7 +20,7 @@ from policysched.plugins import registry
 
 
 class Workspace:
-    """The state of the language server.
+    """The open documents of an editor, and the programs and data loaded for them.
 
     Args:
         clock: the clock that decides which rules have expired.

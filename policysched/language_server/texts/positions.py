@@ -33,7 +33,7 @@ _UNITS: Mapping[PositionEncoding, Callable[[str], int]] = {
 
 
 class LineIndex:
-    """The lines of a text.
+    """Converts between offsets and positions in a text.
 
     Args:
         text: the whole text.

@@ -32,7 +32,7 @@ _SELECTOR_HEADS: dict[str, Domain] = {
 
 @dataclasses.dataclass(frozen=True)
 class CursorContext:
-    """A cursor and its surroundings.
+    """A cursor, and the parts of its surroundings on which completion depends.
 
     Attributes:
         start: the offset of the word at the cursor.

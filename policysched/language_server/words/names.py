@@ -59,7 +59,7 @@ class NameOccurrence:
 
 @dataclasses.dataclass(frozen=True)
 class NameIndex:
-    """All names of a program."""
+    """An index of all names in a program, for definition, references and renaming."""
 
     occurrences: tuple[NameOccurrence, ...]
 

@@ -18,7 +18,7 @@ from policysched.promql import query_tokens, query_tree
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class MetricQuery:
-    """The query of a metric.
+    """The query of a metric, with the parsed expression and the places of its parts.
 
     Attributes:
         metric: the checked metric.

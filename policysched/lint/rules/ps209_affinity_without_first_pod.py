@@ -43,7 +43,7 @@ def _find_awaited_policies(
 ) -> Iterator[str]:
     """Yield the other policies whose scope contains every pod that the rule selects.
 
-    Only policies that have a required affinity count, because their pods can have to wait as well.
+    Only policies that have a required affinity count, because their pods can also have to wait.
     Nothing is yielded if pods of `policy` itself can meet the rule.
     """
     selector = each.pods.selector

@@ -52,7 +52,7 @@ def does_selector_imply(
 
 
 def does_match_everything(selector: checked_selector.Selector) -> bool:
-    """Return whether every object certainly matches."""
+    """Return whether every object certainly matches the selector."""
     return can_never_match_together(checked_selector.SelectorNegation(selector))
 
 
