@@ -43,7 +43,7 @@ class KarmadaControlPlane:
 
 
 def read_karmada_control_planes(path: str) -> object_lists.InputLists[KarmadaControlPlane]:
-    """Return the control plane in a file, or all on standard input if `path` is `-`.
+    """Return the control plane in a file, or the control planes on standard input for `-`.
 
     Raises:
         InputError: the input is empty; or, while `places` is read, a file or line is not a control
@@ -97,7 +97,7 @@ def collect_karmada_control_plane(
 
 
 def _refuse_other_version(place: str, kind: str) -> None:
-    """Refuse an unsupported version of a known kind, which would be skipped without a message."""
+    """Refuse an unsupported version of a known kind, which would otherwise be skipped silently."""
     name, _, version = kind.partition(".")
     if name not in KINDS:
         return

@@ -219,7 +219,7 @@ def _make_scalar_origin(
     line = bisect.bisect_right(line_starts, scalar.start)
     is_too_long = (
         len(value) > text_limits.MAX_TEXT_BYTES
-    )  # it is refused, so its places do not matter
+    )  # the manifest is refused, so its places do not matter
     if is_too_long or value.startswith("\ufeff"):  # a byte order mark shifts columns by one
         return source.Origin(where, line, None)
     indent = _measure_literal_indent(scalar, value, text, line, line_starts)

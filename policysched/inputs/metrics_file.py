@@ -39,8 +39,8 @@ class MetricsFile:
 
     Attributes:
         path: the path of the file.
-        named: target of the metric, `node` or `cluster` → all such objects that the file names,
-            including objects without a sample.
+        named: metric target (`node` or `cluster`) → the names of that kind in the file, including
+            names without a sample.
     """
 
     path: str

@@ -24,7 +24,7 @@ MAX_DEPTH = 100
 """The maximum nesting, which exceeds that of any Kubernetes object."""
 
 Value: TypeAlias = Any
-"""None, bool, int, float, str, list or dict with str keys, nested."""
+"""A YAML value: None, bool, int, float, str, list, or dict with str keys; nested."""
 
 Path: TypeAlias = yaml_aliases.Path
 

@@ -51,7 +51,7 @@ class ExplainedDecision:
 
     @property
     def skipped(self) -> list[str]:
-        """The names of the rules that are not active."""
+        """The names of the inactive rules."""
         return [fact.rule.head.name for fact in self.rules if not fact.acts]
 
 

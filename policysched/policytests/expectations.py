@@ -236,7 +236,7 @@ class ExpectationComparer:
             )
 
     def compare_skipped(self, written: list[str]) -> Iterator[ExpectationMismatch]:
-        """Compare the rules that are not active."""
+        """Compare the list of inactive rules."""
         actual = self._decision.skipped
         if set(actual) != {self._names.resolve_rule(each) for each in written}:
             short = self._shorten_names(actual)

@@ -43,7 +43,7 @@ class PolicyVocabulary:
 def build_policy_vocabulary(
     texts: Iterable[source.SourceText], metrics: Iterable[checked.CheckedMetric]
 ) -> PolicyVocabulary:
-    """Return the words of policy texts."""
+    """Collect the words of policy texts from which clusters are generated."""
     found = PolicyVocabulary()
     for text in texts:
         for node in _walk_syntax_tree(parser.parse_policy_text(text).file):

@@ -48,7 +48,7 @@ def format_serving_address(host: str, port: str) -> str:
 def add_serving_flags(
     found: Sequence[flags.CommandLineFlag], made: import_draft.ImportDraft
 ) -> None:
-    """Add the settings of the flags of a command line."""
+    """Add the serving settings that flags specify."""
     by_name = {flag.name: flag for flag in found}
     group: _Group = {}
     for field, bind, port, default in (

@@ -50,7 +50,7 @@ def make_keyword(text: str) -> syntax_expr.Value:
 
 
 def make_string(text: str) -> syntax_expr.Value:
-    """Return a quoted text, without the control characters that policies forbid."""
+    """Return a quoted text on one line; a blank replaces each run of control characters."""
     return syntax_expr.Value(SPAN, control_characters.blank_control_characters(text), quoted=True)
 
 

@@ -21,7 +21,7 @@ class LoadedClusterData:
     """The data that could be loaded.
 
     Attributes:
-        name: the name of the cluster.
+        name: the path of the cluster file, or the address of the API server.
         objects: the objects of the cluster; None if no cluster is configured or it cannot be read.
         words: the vocabulary of the cluster and of Prometheus.
         problems: messages about the sources that could not be read.

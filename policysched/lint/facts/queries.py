@@ -24,7 +24,7 @@ class MetricQuery:
         metric: the checked metric.
         expr: the parsed query.
         query: the query with params substituted; it maps its parts to places in the policy text.
-        tokens: the tokens of the query.
+        tokens: the PromQL tokens of the query, in order.
         text: the policy text that contains the query.
     """
 

@@ -11,7 +11,7 @@ from policysched.lint.sets import selector_sets
 
 
 def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
-    """Yield a finding for each enforced policy for all pods that has a rejecting rule."""
+    """Yield a finding for each enforced policy that selects all pods and has a rejecting rule."""
     for policy in about.program.policies:
         if policy.mode != "enforce" or not _is_for_all(policy.scope):
             continue

@@ -49,7 +49,7 @@ def _make_finding(
 def _make_fix(
     about: rule_input.RuleInput, condition: checked_expr.TypedExpr
 ) -> diagnostics.Fix | None:
-    """Return the fix that adds a clause after the condition; None if a closing bracket follows."""
+    """Return the fix that adds `over 5m avg` after the condition; None before a closing bracket."""
     text, end = about.texts[condition.span.file], condition.span.end
     if text.text[end:].lstrip().startswith(")"):
         return None

@@ -19,7 +19,7 @@ def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagno
 def _make_finding(
     spread: checked_cluster.ClusterSpreadConstraint, about: rule_input.RuleInput
 ) -> diagnostics.Diagnostic:
-    """Return the finding for a spread constraint, with a fix that adds one by cluster."""
+    """Return the finding for a spread constraint, with a fix that adds a constraint by cluster."""
     end = spread.span.end
     added = f"\n  spreadConstraint by cluster minGroups {spread.min_groups}"
     edit = diagnostics.TextEdit(about.texts[spread.span.file].span(end, end), added)
