@@ -235,7 +235,7 @@ def _make_scalar_origin(
 def _measure_literal_indent(
     scalar: yaml_scalars.YamlScalar, value: str, text: str, line: int, line_starts: list[int]
 ) -> int | None:
-    """Return the indentation of the lines of a literal block, None for other scalars.
+    """Return the indentation of the lines in a literal block, or None for other scalars.
 
     The indentation is found by comparison, because an indicator or the first line may determine it.
     """

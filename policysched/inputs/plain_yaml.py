@@ -21,7 +21,7 @@ from policysched import errors
 from policysched.inputs import yaml_aliases, yaml_scalars
 
 MAX_DEPTH = 100
-"""The maximum nesting, which exceeds that of any Kubernetes object."""
+"""The maximum nesting; no Kubernetes object is nested so deeply."""
 
 Value: TypeAlias = Any
 """A YAML value: None, bool, int, float, str, list, or dict with str keys; nested."""

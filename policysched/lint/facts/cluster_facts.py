@@ -23,7 +23,7 @@ class ClusterFacts:
         name: the name in messages, usually the path of the cluster file.
         nodes: all nodes.
         pods: the pods that have not ended, with their shapes.
-        snapshot: the snapshot of the same nodes.
+        snapshot: the scheduler's snapshot of the same nodes.
         members: the clusters of a Karmada control plane as nodes, with its bindings as pods; None
             without member clusters.
         scheduler_names: the schedulerNames of the pods that the profiles schedule; None for all.
