@@ -282,7 +282,7 @@ class _YamlDocumentBuilder:
     # ---------------------------------------------------------------- scalars
 
     def _parse_scalar(self, event: yaml.ScalarEvent) -> Value:
-        """Return the value of a scalar, as Kubernetes reads octal integers if requested."""
+        """Return the value of a scalar; with `has_octals`, `017` is an octal integer."""
         value = _convert_scalar_value(event)
         if self._has_octals and event.implicit[0] and _OCTAL.fullmatch(event.value):
             return int(event.value, 8)

@@ -45,7 +45,7 @@ class SelectorUse:
 
 @dataclasses.dataclass(frozen=True)
 class RuleInput:
-    """A program without errors, with the facts with which rules compare it.
+    """A program without errors, and the facts that lint rules can use.
 
     Attributes:
         program: the checked program.

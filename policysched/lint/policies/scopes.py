@@ -53,7 +53,7 @@ class ScopeIndex:
     def find_covering_policies(
         self, policy: checked.CheckedPolicy
     ) -> Iterator[checked.CheckedPolicy]:
-        """Yield the policies whose scope certainly contains all pods of `policy`, itself included."""
+        """Yield `policy` and the policies whose scope certainly contains all its pods."""
         candidates = list(self._anywhere)
         for trait in _find_example_traits(policy.scope):
             candidates += self._by_trait.get(trait, ())

@@ -1,4 +1,4 @@
-"""PS313: a preference among nodes that required rules have already decided."""
+"""PS313: a preference without effect, because required rules already decide it."""
 
 from __future__ import annotations
 
