@@ -102,7 +102,7 @@ def make_fix_all_actions(program: programs.PolicyProgram, text: str) -> Iterator
 def _compute_safe_fix_edits(
     program: programs.PolicyProgram, before: source.SourceText
 ) -> Sequence[diagnostics.TextEdit]:
-    """Return the edits of all safe fixes in a text; a fix that overlaps an earlier fix is omitted."""
+    """Return the edits of all safe fixes in a text, except fixes that overlap an earlier fix."""
     if before.name in program.texts_with_fixes:
         return differences.compute_text_edits(before, program.texts_with_fixes[before.name])
     taken: list[diagnostics.TextEdit] = []  # a program with errors has only the fixes of `check`
