@@ -1,4 +1,4 @@
-"""PS211: a policy that can reject nodes for every pod of the cluster."""
+"""PS211: a policy that may reject nodes for every pod of the cluster."""
 
 from __future__ import annotations
 

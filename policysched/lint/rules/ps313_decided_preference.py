@@ -1,4 +1,4 @@
-"""PS313: a preference without effect, because required rules already decide it."""
+"""PS313: a preference that required rules make useless."""
 
 from __future__ import annotations
 
