@@ -1,4 +1,4 @@
-"""Check the keys, operators, values, fields and taints in selectors.
+"""Check the keys, operators, values and fields in selectors.
 
 The same checker handles all kinds of objects (`vocabulary.Domain`). Unquoted reserved names are
 fields of the object, all other keys are labels.
@@ -7,8 +7,6 @@ fields of the object, all other keys are labels.
 from __future__ import annotations
 
 import dataclasses
-import math
-import re
 from collections.abc import Callable
 from typing import Any, cast
 
@@ -16,13 +14,17 @@ from policysched import int64, spelling, units
 from policysched.lang import source, text_limits
 from policysched.lang.checked import checked_selector
 from policysched.lang.checking import number_reading, unsupported
-from policysched.lang.checking.selectors import check_label_idioms, field_values
+from policysched.lang.checking.selectors import (
+    check_label_idioms,
+    check_taints,
+    field_values,
+    whole_numbers,
+)
 from policysched.lang.diagnostics import fixes
 from policysched.lang.foreign import foreign_words
 from policysched.lang.syntax import syntax, syntax_expr
 from policysched.lang.words import kubernetes_names, numerals, vocabulary
 
-_WHOLE = re.compile(r"-?[0-9]+\Z")
 _COMPARATORS: dict[str, checked_selector.Comparator] = {
     "=": "=",
     "!=": "!=",
@@ -33,8 +35,6 @@ _COMPARATORS: dict[str, checked_selector.Comparator] = {
     "Gt": ">",
     "Lt": "<",
 }
-_PARTS_OF_TOLERATIONS = frozenset({"key", "operator", "value", "effect"})
-_TAINT_OPERATORS = {None: "Exists", "Exists": "Exists", "=": "Equal", "Gt": "Gt", "Lt": "Lt"}
 
 
 class SelectorChecker:
@@ -181,7 +181,9 @@ class SelectorChecker:
                 "clusterAffinity or `cluster(…)`",
             )
             return None
-        pattern = check_taint_pattern(self._env, tainted.pattern, vocabulary.TAINT_EFFECTS)
+        pattern = check_taints.check_taint_pattern(
+            self._env, tainted.pattern, vocabulary.TAINT_EFFECTS
+        )
         return None if pattern is None else checked_selector.TaintRequirement(pattern, tainted.span)
 
     # ------------------------------------------------------------------------ requirements
@@ -297,7 +299,7 @@ class SelectorChecker:
         return operator, str(number + shift)
 
     def _check_whole_number(self, value: syntax_expr.Value, operator: str) -> int | None:
-        return check_whole_number(self._env, value, operator)
+        return whole_numbers.check_whole_number(self._env, value, operator)
 
     def _check_name_validity(self, word: syntax_expr.Value, what: str, problem: str) -> bool:
         if problem:
@@ -406,97 +408,4 @@ def report_invalid_resource(
         name.span,
         label="" if meant else spelling.suggest_names(name.text, near),
         help=f"write `{near[0]}`" if near else 'extended resources look like "nvidia.com/gpu"',
-    )
-
-
-def check_whole_number(
-    env: number_reading.NameEnvironment, value: syntax_expr.Value, operator: str
-) -> int | None:
-    """Return the int64 on the right of Gt, Lt, `<` and similar; None if an error was reported."""
-    if _WHOLE.match(value.text) and (number := int64.parse_int64(value.text)) is not None:
-        return number
-    literal = numerals.parse_numeral(value.text)
-    natural = literal.get_natural_reading() if literal is not None else None
-    fix, near = None, 0
-    if natural is not None and abs(natural[0]) < 2**53:  # larger floats are not exact
-        near = math.ceil(natural[0]) if operator in (">=", "<", "Lt") else math.floor(natural[0])
-        fix = fixes.make_replacement_fix(value.span, str(near))
-    env.found.add_error(
-        "PS101",
-        f"`{operator}` compares whole numbers; `{value.text}` is not one",
-        value.span,
-        notes=("Kubernetes reads label and taint values as int64 here",),
-        help=f"write `{near}`" if fix is not None else "",
-        fix=fix,
-    )
-    return None
-
-
-def _report_value_as_effect(
-    env: number_reading.NameEnvironment, pattern: syntax_expr.Toleration, effect: syntax_expr.Value
-) -> None:
-    """Report `dedicated:web`, where the taint's value is in the place of the effect."""
-    effects = spelling.join_alternatives(f"`{each}`" for each in vocabulary.TAINT_EFFECTS)
-    if pattern.key.text in _PARTS_OF_TOLERATIONS:
-        env.found.add_error(
-            "PS001",
-            f"`{effect.text}` is not a taint effect",
-            effect.span,
-            notes=("a toleration is one pattern",),
-            help="write the key itself, as in `tolerate key=value:NoSchedule`",
-        )
-        return
-    meant = f"{pattern.key.text}={effect.text}"
-    can_be_value = pattern.value is None
-    fix = fixes.make_replacement_fix(pattern.span, meant)
-    env.found.add_error(
-        "PS001",
-        f"`{effect.text}` is not a taint effect",
-        effect.span,
-        help=f"write `{meant}`; effects are {effects}" if can_be_value else f"write {effects}",
-        fix=fix if can_be_value else None,
-    )
-
-
-def check_taint_pattern(
-    env: number_reading.NameEnvironment,
-    pattern: syntax_expr.Toleration,
-    effects: tuple[str, ...],
-) -> checked_selector.TaintPattern | None:
-    """Check a taint pattern; `effects` are the default. Return None if an error was reported."""
-    found = env.found
-    good = True
-    if pattern.value is None:
-        check_label_idioms.warn_of_effect_as_taint_key(found, pattern.key)
-    for word, problem in (
-        (pattern.key, kubernetes_names.find_label_key_problem(pattern.key.text)),
-        (
-            pattern.value,
-            pattern.value and kubernetes_names.find_label_value_problem(pattern.value.text),
-        ),
-    ):
-        if word is not None and problem:
-            what = "key" if word is pattern.key else "value"
-            found.report_invalid_name(f"taint {what}", word, problem)
-            good = False
-    if pattern.effect is not None and pattern.effect.text not in vocabulary.TAINT_EFFECTS:
-        if not spelling.find_nearest_names(pattern.effect.text, vocabulary.TAINT_EFFECTS):
-            _report_value_as_effect(env, pattern, pattern.effect)
-        else:
-            found.report_word_not_allowed(
-                "a taint effect", pattern.effect, vocabulary.TAINT_EFFECTS
-            )
-        good = False
-    value = pattern.value.text if pattern.value else ""
-    if pattern.operator in ("Gt", "Lt") and pattern.value is not None and good:
-        number = check_whole_number(env, pattern.value, pattern.operator)
-        good, value = number is not None, str(number)
-    if not good:
-        return None
-    return checked_selector.TaintPattern(
-        pattern.key.text,
-        cast("Any", _TAINT_OPERATORS[pattern.operator]),
-        value,
-        cast("Any", (pattern.effect.text,) if pattern.effect else effects),
-        pattern.span,
     )

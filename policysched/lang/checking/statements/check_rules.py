@@ -14,7 +14,7 @@ from policysched.lang.checked import checked, checked_expr, checked_selector
 from policysched.lang.checking import clauses, number_reading
 from policysched.lang.checking.expressions import check_exprs, check_missing_data
 from policysched.lang.checking.metrics import check_metrics
-from policysched.lang.checking.selectors import check_pod_sets, check_selectors
+from policysched.lang.checking.selectors import check_pod_sets, check_selectors, check_taints
 from policysched.lang.checking.statements import check_scores, check_until
 from policysched.lang.diagnostics import fixes
 from policysched.lang.syntax import kept_parentheses, printing, syntax, syntax_clause, syntax_expr
@@ -270,7 +270,7 @@ def _check_toleration(
             help=f"name the value: `{pattern.key.text}=value:NoSchedule`",
         )
         return None
-    return check_selectors.check_taint_pattern(env, pattern, TOLERATED_WITHOUT_EFFECT)
+    return check_taints.check_taint_pattern(env, pattern, TOLERATED_WITHOUT_EFFECT)
 
 
 def _check_reject(node: syntax.Reject, statement: RuleStatement) -> checked.RejectRule | None:
