@@ -18,6 +18,8 @@ import pytest
 from policysched.cli import main
 from tests.importing import deciding, decisions, kubernetes_page, page_clusters
 
+pytestmark = pytest.mark.slow  # each pair is decided on nine clusters
+
 PAIRS = kubernetes_page.read_pairs()
 PROMISES = kubernetes_page.read_promises()
 PREFERENCES = (
