@@ -261,7 +261,7 @@ class _YamlDocumentBuilder:
             anchored.end = self._places.count
 
     def _copy_alias(self, event: yaml.AliasEvent) -> None:
-        """Insert a copy of the anchored value, with the places of its text."""
+        """Insert a copy of the anchored value, with the source positions of its text."""
         if self._wants_key():
             raise self._make_yaml_error(event, "a key must be plain text")
         anchored = self._anchors.get(event.anchor or "")

@@ -1,4 +1,4 @@
-"""Reports the changes of bindings in the format of schemas/plan.schema.json."""
+"""Reports the changes to bindings in the format of schemas/plan.schema.json."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _DIFFERENT = [
 
 
 def as_json(found: binding_changes.BindingChanges, basis: two_sided_cluster.PlanInputs) -> Report:
-    """Return the changes of bindings in the format of the schema."""
+    """Return the changes to bindings in the format of the schema."""
     counts = found.count_bindings_by_kind()
     caused = Counter(
         (edit.key, change.outcome) for change in found.bindings for edit in change.cause.edits

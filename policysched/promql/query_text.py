@@ -1,8 +1,8 @@
 """Convert PromQL trees back to text.
 
 The package `promql_parser` can print its trees, but it loses the colon of a subquery without a step
-and the escapes of label values, so its text can have a different meaning. This module writes
-parentheses around every operation, and every duration in milliseconds.
+and the escapes of label values, so its text can have a different meaning. This module parenthesises
+every operation, and writes every duration in milliseconds.
 """
 
 from __future__ import annotations

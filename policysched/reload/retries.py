@@ -1,4 +1,4 @@
-"""Delay retries of failed writes with backoff, and log repeated equal failures only once."""
+"""Delay retries of failed writes with backoff, and log repeated identical failures only once."""
 
 from __future__ import annotations
 

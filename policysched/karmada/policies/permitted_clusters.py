@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class PermittedClusters:
-    """The clusters that cluster policies permit a binding at one moment.
+    """The clusters that cluster policies permit for a binding at a given moment.
 
     Attributes:
         is_held: whether the binding waits for a metric (`onOutage hold`).

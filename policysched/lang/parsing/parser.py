@@ -47,8 +47,8 @@ class ParseResult:
 def parse_policy_texts(texts: Sequence[source.SourceText]) -> dict[str, ParseResult]:
     """Parse texts that are checked together; return the results keyed by the name of the text.
 
-    A text that exceeds the limit on size or words gets a diagnostic instead of a tree. After
-    `MAX_TEXTS` texts, the next text gets a diagnostic, and all others have no result.
+    A text that exceeds the limit on size or words gets a diagnostic instead of a tree. The first
+    text after `MAX_TEXTS` texts gets a diagnostic, and any texts after that have no result.
     """
     left = text_limits.MAX_WORDS
     found: dict[str, ParseResult] = {}
