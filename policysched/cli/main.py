@@ -47,7 +47,6 @@ _SERVERS = ("run", "webhook")
 _NAMESPACE = frozenset({"-n", "--namespace"})
 _NAMESPACE_HINT = "write the namespace in the name: `policysched explain NAMESPACE/NAME`"
 _CANNOT_WRITE = (errno.EBADF, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.ENOSPC)
-_PLAN_HINT = "repeat `--from` or `--to` for each file, or name a folder"
 _EXIT_BROKEN_PIPE = 141  # 128 + SIGPIPE: the shell's exit code for a closed pipe
 
 
@@ -107,7 +106,7 @@ class _Parser(argparse.ArgumentParser):
         self.given.clear()
         found, rest = super().parse_known_args(args, namespace)
         if rest:
-            hint = _suggest_for_unknown_words(rest, self.prog.rpartition(" ")[2])
+            hint = "" if _NAMESPACE.isdisjoint(rest) else f"; {_NAMESPACE_HINT}"
             self.error(f"unrecognized arguments: {' '.join(rest)}{hint}")
         return found, rest
 
@@ -121,14 +120,6 @@ class _Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         raise errors.UsageError(f"{message}; see `{self.prog} --help`")
-
-
-def _suggest_for_unknown_words(words: Sequence[str], command: str) -> str:
-    """Return a hint for unrecognised words, as the end of a sentence; "" without a hint."""
-    if not _NAMESPACE.isdisjoint(words):
-        return f"; {_NAMESPACE_HINT}"
-    is_file = not any(word.startswith("-") for word in words)
-    return f"; {_PLAN_HINT}" if command == "plan" and is_file else ""
 
 
 def _wrap_help(text: str) -> str:

@@ -97,22 +97,6 @@ def test_a_usage_error_is_one_line_and_exit_3(
 
 
 @pytest.mark.parametrize(
-    "words, hint",
-    [
-        (["b.policy"], "; repeat `--from` or `--to` for each file, or name a folder"),
-        (["b.policy", "--bogus"], ""),
-    ],
-)
-def test_plan_with_words_beside_its_options_suggests_to_repeat_them(
-    words: list[str], hint: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """Two files after one `--to` are a common mistake; an unknown option is another one."""
-    assert main.main(["plan", "--to", "a.policy", *words]) == errors.EXIT_USAGE
-    said = f"unrecognized arguments: {' '.join(words)}{hint}; see `policysched plan --help`"
-    assert capsys.readouterr().err == f"policysched: {said}\n"
-
-
-@pytest.mark.parametrize(
     "error, exit_code, message",
     [
         pytest.param(

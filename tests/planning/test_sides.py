@@ -176,6 +176,20 @@ def test_a_running_cluster_that_cannot_be_read_is_one_error(folder: plans.Folder
     assert (exit_code, "give only one of them" in err) == (3, True)
 
 
+def test_a_side_takes_several_files(folder: plans.Folder) -> None:
+    """After one option, or after the same option again."""
+    new = folder.write("new.policy", _SSD)
+    other = "policy other { for pods nodeAffinity preferred disktype = ssd as fast }"
+    second = folder.write("other.policy", other)
+    outputs = [
+        folder.run("--cluster", "cluster.json", "--from", "none", *to, "-o", "json")
+        for to in (("--to", new, second), ("--to", new, "--to", second))
+    ]
+    assert outputs[0] == outputs[1]
+    names = [edit["name"] for edit in plans.checked(outputs[0][1])["edits"]]
+    assert names == ["other/fast", "web/ssd"]
+
+
 def test_params_are_given_to_both_sides_or_one(folder: plans.Folder) -> None:
     """The same policies with two values of a param are two sides; the param is named as the way."""
     head = "param least: cores = 1\n"

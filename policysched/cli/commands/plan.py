@@ -89,10 +89,20 @@ def _add_policy_side_options(parser: argparse.ArgumentParser) -> None:
     """Add the options that name the policies and params of both sides."""
     group = parser.add_argument_group("policies to compare")
     group.add_argument(
-        "--from", dest="old", metavar="OLD", action="append", help="the present policies"
+        "--from",
+        dest="old",
+        metavar="OLD",
+        action="extend",
+        nargs="+",
+        help="the present policies (repeatable)",
     )
     group.add_argument(
-        "--to", dest="new", metavar="NEW", action="append", help="the changed policies"
+        "--to",
+        dest="new",
+        metavar="NEW",
+        action="extend",
+        nargs="+",
+        help="the changed policies (repeatable)",
     )
     for dest, side in (("params", "both sides"), ("from_params", "OLD"), ("to_params", "NEW")):
         group.add_argument(
