@@ -8,6 +8,8 @@ import pathlib
 import re
 from typing import Final, NamedTuple
 
+from tests import page_examples
+
 CHECKOUT: Final = pathlib.Path(__file__).resolve().parents[1]
 MAIN_PAGES: Final = (
     *(CHECKOUT / name for name in ("README.md", "CONTRIBUTING.md", "deploy/README.md")),
@@ -17,7 +19,6 @@ MAIN_PAGES: Final = (
 """The pages that a reader opens first; lint rules and decision records have forms of their own."""
 ALL_PAGES: Final = tuple(sorted({*MAIN_PAGES, *(CHECKOUT / "docs").rglob("*.md")}))
 
-_FENCED: Final = re.compile(r"^( *)```.*?^\1```$", re.MULTILINE | re.DOTALL)
 _HEADING: Final = re.compile(r"^(#{1,6}) (.+?) *#*$", re.MULTILINE)
 _LINK: Final = re.compile(r"\[([^\]]*)\]\([^)]*\)")
 _NO_ANCHOR: Final = re.compile(r"[^\w\- ]")
@@ -35,7 +36,12 @@ class Heading(NamedTuple):
 @functools.cache
 def read_prose(page: pathlib.Path) -> str:
     """Return the text of a page without its fenced blocks."""
-    return _FENCED.sub("", page.read_text(encoding="utf-8"))
+    return page_examples.remove_blocks(page.read_text(encoding="utf-8"))
+
+
+def make_anchor(title: str) -> str:
+    """Return the anchor that GitHub gives a heading, the first of this title on its page."""
+    return _NO_ANCHOR.sub("", _LINK.sub(r"\1", title).lower()).replace(" ", "-")
 
 
 @functools.cache
@@ -44,7 +50,7 @@ def list_headings(page: pathlib.Path) -> tuple[Heading, ...]:
     seen: collections.Counter[str] = collections.Counter()
     headings: list[Heading] = []
     for marks, text in _HEADING.findall(read_prose(page)):
-        slug = _NO_ANCHOR.sub("", _LINK.sub(r"\1", text).lower()).replace(" ", "-")
+        slug = make_anchor(text)
         anchor = f"{slug}-{seen[slug]}" if seen[slug] else slug
         seen[slug] += 1
         headings.append(Heading(len(marks), text, anchor))

@@ -18,18 +18,18 @@ from policysched.kube import errors
 from policysched.kube.reading import watch_sync
 from policysched.observability import dry_run_report, unserved_pod_reporter
 from policysched.scheduler import dry_run
-from tests import builders
+from tests import builders, page_examples
 from tests.app import operations_page
 from tests.app import test_cluster_sync as sync_scenes
 from tests.scheduler import fakes
 
-_BLOCKS = operations_page.read_blocks(operations_page.TEXT)
+_BLOCKS = page_examples.parse_blocks(operations_page.TEXT)
 _METRICS = (operations_page.PAGES[0].parent / "metrics.md").read_text(encoding="utf-8")
 
 
 def _read_output(beginning: str) -> str:
     """Return the output that begins so, on one line."""
-    texts = [" ".join(block.text.split()) for block in _BLOCKS if block.language == "text"]
+    texts = [" ".join(block.body.split()) for block in _BLOCKS if block.kind == "text"]
     (text,) = (one for one in texts if one.startswith(beginning))
     return text
 
@@ -103,7 +103,7 @@ def test_the_error_of_the_webhook_is_one(
     tmp_path: pathlib.Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """`check` reports it at the same place of such a policy."""
-    (shown,) = (one.text for one in _BLOCKS if one.text.startswith("Error from server"))
+    (shown,) = (one.body for one in _BLOCKS if one.body.startswith("Error from server"))
     monkeypatch.chdir(tmp_path)
     text = "version 1\npolicy web {\n  for pods\n  nodeAffinity required disk Inn (ssd)\n}\n"
     pathlib.Path("web.policy").write_text(text, encoding="utf-8")
@@ -113,7 +113,7 @@ def test_the_error_of_the_webhook_is_one(
 
 def test_the_shadow_policy_is_one(tmp_path: pathlib.Path) -> None:
     """It compiles beside another policy of the same pods."""
-    (shadow,) = (one.text for one in _BLOCKS if (one.language, one.name) == ("policy", ""))
+    (shadow,) = (one.body for one in _BLOCKS if one.info == "policy")
     file = tmp_path / "web.policy"
     file.write_text(f"version 1\nprofile web {{ policies web-next }}\n{shadow}", encoding="utf-8")
     assert main.main(["check", str(file)]) == 0
@@ -124,8 +124,8 @@ def test_the_shadow_policy_is_one(tmp_path: pathlib.Path) -> None:
     [
         query
         for block in _BLOCKS
-        if block.language == "promql"
-        for query in block.text.strip().split("\n\n")
+        if block.kind == "promql"
+        for query in block.body.strip().split("\n\n")
     ],
 )
 def test_queries_read_metrics_that_exist(query: str) -> None:

@@ -12,13 +12,12 @@ import pathlib
 import re
 import shlex
 import signal
-import subprocess
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import trustme
 
-from tests.deploy import kubectl
+from tests.deploy import kubectl, shell_commands
 from tests.e2e.scenes import scheduler_process
 from tests.realcluster import components, manifests, process
 
@@ -93,7 +92,7 @@ class OperatorShell:
         """Run a command of a page to its end, or a server until it works and a signal ends it."""
         words = shlex.split(command, comments=True)
         if words[:2] == ["kubectl", "rollout"]:
-            self._finish_rollout()
+            shell_commands.finish_rollout(self._plane.client)
         if words[0] == "policysched" and words[1] in _SERVERS and "--print-config" not in words:
             self._serve(words)
         elif words[:2] == ["policysched", "rollback"] and not words[2].startswith("-"):
@@ -103,27 +102,8 @@ class OperatorShell:
 
     def run(self, command: str) -> str:
         """Return the output of a command that must succeed; `kubectl diff` may end with 1."""
-        done = subprocess.run(
-            ["bash", "-c", command],
-            cwd=self._folder,
-            env=self._environment,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        permitted = (0, _DIFFERENT) if command.startswith("kubectl diff") else (0,)
-        assert done.returncode in permitted, f"{command}: {done.stdout}{done.stderr}"
-        return done.stdout
-
-    def _finish_rollout(self) -> None:
-        """Report all replicas as available, as the Deployment controller does."""
-        deployment = "deployment/policysched -n kube-system"
-        found: dict[str, Any] = json.loads(self.run(f"kubectl get {deployment} -o json"))
-        count = found["spec"]["replicas"]
-        replicas = ("replicas", "updatedReplicas", "readyReplicas", "availableReplicas")
-        status = {"observedGeneration": found["metadata"]["generation"]}
-        patch = json.dumps({"status": status | dict.fromkeys(replicas, count)})
-        self.run(f"kubectl patch {deployment} --subresource=status --type=merge -p '{patch}'")
+        exit_codes = (0, _DIFFERENT) if command.startswith("kubectl diff") else (0,)
+        return shell_commands.run_commands(command, self._folder, self._environment, exit_codes)
 
     def _serve(self, words: list[str]) -> None:
         """Start a server on a port of its own, wait until it works, and end it."""

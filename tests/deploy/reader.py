@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import os
 import pathlib
-import re
 import shutil
-import subprocess
 
-from tests.deploy import kubectl
+from tests import page_examples
+from tests.deploy import kubectl, shell_commands
 from tests.realcluster import components
 
 README = (kubectl.DEPLOY.parent / "README.md").read_text(encoding="utf-8")
@@ -22,7 +21,8 @@ def read_section(title: str) -> str:
 
 def read_blocks(title: str) -> list[str]:
     """Return the commands of each block of a section."""
-    return re.findall(r"^```sh\n(.*?)^```$", read_section(title), re.MULTILINE | re.DOTALL)
+    blocks = page_examples.parse_blocks(read_section(title))
+    return [block.body for block in blocks if block.kind == "sh"]
 
 
 class Reader:
@@ -50,16 +50,7 @@ class Reader:
 
     def type(self, commands: str) -> str:
         """Return the output of commands, after a check that all of them succeed."""
-        done = subprocess.run(
-            ["/bin/sh", "-euc", commands],
-            cwd=self.checkout,
-            env=self.environment,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        assert done.returncode == 0, done.stdout + done.stderr
-        return done.stdout
+        return shell_commands.run_commands(commands, self.checkout, self.environment)
 
     def read_recorded(self) -> list[str]:
         """Return the commands of the programs that record them."""

@@ -16,14 +16,13 @@ from typing import TYPE_CHECKING
 import pytest
 
 import policysched
-from tests.deploy import installed, kubectl, reader, rights
+from tests.deploy import installed, kubectl, reader, rights, shell_commands
 from tests.realcluster import control_plane as control_planes
 from tests.realcluster import manifests, process
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_DEPLOYMENT = "/apis/apps/v1/namespaces/kube-system/deployments/policysched"
 _LEFT = (
     "kubectl get clusterroles,clusterrolebindings,roles,rolebindings,serviceaccounts,configmaps,"
     "deployments,services,poddisruptionbudgets,networkpolicies,leases --all-namespaces -o name"
@@ -59,7 +58,7 @@ def test_the_commands_install_and_uninstall(
     *apply, rollout, run, get = install.splitlines()
     before = person.type(_LEFT)
     person.type("\n".join(apply))
-    _play_controllers(plane)
+    shell_commands.finish_rollout(plane.client)
     person.type(rollout)
     with installed.Installed(plane, tmp_path).scheduler as scheduler:
         person.type(run)
@@ -67,15 +66,6 @@ def test_the_commands_install_and_uninstall(
     assert person.type(_LEFT) != before
     person.type(uninstall)
     assert person.type(_LEFT) == before
-
-
-def _play_controllers(plane: control_planes.ControlPlane) -> None:
-    """Report that the Deployment is rolled out."""
-    found = plane.client.get(_DEPLOYMENT)
-    names = ("replicas", "updatedReplicas", "readyReplicas", "availableReplicas")
-    status = dict.fromkeys(names, found["spec"]["replicas"])
-    status["observedGeneration"] = found["metadata"]["generation"]
-    plane.client.patch(f"{_DEPLOYMENT}/status", {"status": status})
 
 
 @pytest.mark.e2e

@@ -11,6 +11,7 @@ import shlex
 import pytest
 import yaml
 
+from tests import page_examples
 from tests.app import operations_page
 from tests.deploy import operator_shell
 from tests.realcluster import control_plane as control_planes
@@ -26,9 +27,9 @@ def _read_steps() -> list[str]:
     for page in _PAGES:
         text = page.read_text(encoding="utf-8")
         steps += [one for one in operations_page.read_commands(text) if one.startswith("kubectl ")]
-        for block in operations_page.read_blocks(text):
-            if block.language == "sh":
-                steps += operator_shell.split_commands(block.text)
+        for block in page_examples.parse_blocks(text):
+            if block.kind == "sh":
+                steps += operator_shell.split_commands(block.body)
     return list(dict.fromkeys(steps))
 
 

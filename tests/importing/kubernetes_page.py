@@ -12,28 +12,19 @@ Fenced blocks by their info string:
 from __future__ import annotations
 
 import itertools
-import pathlib
 import re
 from typing import NamedTuple
 
 import yaml
 
+from tests import doc_pages, page_examples
 from tests.importing import page_clusters
 
-PAGE = pathlib.Path(__file__).resolve().parents[2] / "docs" / "from-kubernetes.md"
+PAGE = page_examples.DOCS / "from-kubernetes.md"
 TEXT = PAGE.read_text(encoding="utf-8")
-_BLOCK = re.compile(r"^```([^\n`]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _HEADING = re.compile(r"^##+ (.*)$", re.MULTILINE)
 _CODE = re.compile(r"`([^`]+)`")
 _LINK = re.compile(r"\]\(#([\w-]+)\)")
-
-
-class Block(NamedTuple):
-    """A fenced block, and the heading above it as an anchor."""
-
-    section: str
-    info: str
-    body: str
 
 
 class Pair(NamedTuple):
@@ -53,19 +44,14 @@ class Promise(NamedTuple):
     other_points: str
 
 
-def read_blocks() -> list[Block]:
-    """Return all fenced blocks, in order."""
-    return [Block(_section_at(m.start()), m[1], m[2]) for m in _BLOCK.finditer(TEXT)]
-
-
 def read_pairs() -> dict[str, Pair]:
     """Return the pairs by section."""
-    blocks = read_blocks()
     found = {}
-    for block, after in itertools.pairwise(blocks):
-        if block.info == "yaml pod":
-            spec = yaml.safe_load(block.body)["spec"]
-            found[block.section] = Pair(block.section, spec, after.body)
+    for section, text in _sections().items():
+        for block, after in itertools.pairwise(page_examples.parse_blocks(text)):
+            if block.info == "yaml pod":
+                spec = yaml.safe_load(block.body)["spec"]
+                found[section] = Pair(section, spec, after.body)
     return found
 
 
@@ -77,7 +63,7 @@ def read_promises() -> list[Promise]:
 def read_table(section: str, number: int = 0) -> list[list[str]]:
     """Return the cells of a table of a section, without its head."""
     text = _sections()[section]
-    tables = re.findall(r"(?:^\|.*\n)+", _BLOCK.sub("", text), re.MULTILINE)
+    tables = re.findall(r"(?:^\|.*\n)+", page_examples.remove_blocks(text), re.MULTILINE)
     rows = tables[number].splitlines()[2:]
     return [[cell.strip() for cell in row.strip("| ").split(" | ")] for row in rows]
 
@@ -88,14 +74,7 @@ def read_codes(cell: str) -> list[str]:
 
 
 def _sections() -> dict[str, str]:
+    """Return the text of each section, keyed by the anchor of its heading."""
     parts = _HEADING.split(TEXT)[1:]
-    return {_anchor(title): text for title, text in zip(parts[::2], parts[1::2], strict=True)}
-
-
-def _section_at(position: int) -> str:
-    return _anchor(_HEADING.findall(TEXT, 0, position)[-1])
-
-
-def _anchor(title: str) -> str:
-    """Return the anchor that GitHub gives a heading."""
-    return re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-")
+    titles = map(doc_pages.make_anchor, parts[::2])
+    return dict(zip(titles, parts[1::2], strict=True))

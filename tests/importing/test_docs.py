@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pathlib
-import re
 import shlex
 
 import pytest
@@ -13,33 +12,27 @@ from policysched.cli import main
 from policysched.cli.commands import import_
 from policysched.importing import source_detection
 from policysched.importing.facts import legacy_policy_facts, plugin_facts
+from tests import page_examples
 
-PAGE = pathlib.Path(__file__).resolve().parents[2] / "docs" / "import.md"
+PAGE = page_examples.DOCS / "import.md"
 TEXT = PAGE.read_text(encoding="utf-8")
-_FENCE = re.compile(r"^```(\w+) ?([\w.]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-BLOCKS = _FENCE.findall(TEXT)
-CONSOLES = [content for language, _, content in BLOCKS if language == "console"]
+CONSOLES = [each.body for each in page_examples.read_blocks(PAGE) if each.kind == "console"]
 
 
 @pytest.mark.parametrize("console", CONSOLES, ids=lambda text: text.partition("\n")[0][-12:])
 def test_commands_print_what_the_page_shows(
     console: str,
-    tmp_path: pathlib.Path,
-    monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     """Each import, run beside the files of the page, prints the policy below it."""
-    monkeypatch.chdir(tmp_path)
-    for _, name, content in BLOCKS:
-        if name:
-            (tmp_path / name).write_text(content)
     command, _, expected = console.partition("\n")
-    exit_code = main.main(shlex.split(command.removeprefix("$ policysched ")))
-    said = capsys.readouterr()
-    assert said.out == expected
-    assert (exit_code == errors.EXIT_FINDINGS) == (": warning: " in said.err)
-    (tmp_path / "shown.policy").write_text(said.out)
-    assert main.main(["check", "shown.policy"]) == errors.EXIT_OK
+    with page_examples.workspace(PAGE):
+        exit_code = main.main(shlex.split(command.removeprefix("$ policysched ")))
+        said = capsys.readouterr()
+        assert said.out == expected
+        assert (exit_code == errors.EXIT_FINDINGS) == (": warning: " in said.err)
+        pathlib.Path("shown.policy").write_text(said.out)
+        assert main.main(["check", "shown.policy"]) == errors.EXIT_OK
 
 
 def test_the_page_names_everything_that_is_known() -> None:

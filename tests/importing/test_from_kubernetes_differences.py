@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from tests import page_examples
 from tests.importing import deciding, decisions, kubernetes_page, page_clusters
 
 WEB = {"matchLabels": {"app": "web"}}
@@ -209,7 +210,7 @@ def test_a_node_without_the_topology_key_of_a_preference() -> None:
 
 def test_a_rule_reads_the_priority_that_a_pod_has() -> None:
     """The policy of the page leaves a tenth of cpu to critical pods."""
-    blocks = kubernetes_page.read_blocks()
+    blocks = page_examples.read_blocks(kubernetes_page.PAGE)
     policy = next(each.body for each in blocks if "room-for-critical-pods" in each.body)
     nodes = [deciding.node("n1", cpu="1")]
     placed = _pod("old", {}, nodeName="n1", requests={"cpu": "450m"})

@@ -16,11 +16,12 @@ from policysched.cli import main
 from policysched.lang import source
 from policysched.lang.checking import checker
 from policysched.plugins import defaults
+from tests import page_examples
 from tests.importing import deciding, decisions, kubernetes_page, page_clusters
 from tests.importing import test_from_kubernetes as pairs
 
 HOST = "kubernetes.io/hostname"
-_BLOCKS = kubernetes_page.read_blocks()
+_BLOCKS = page_examples.read_blocks(kubernetes_page.PAGE)
 
 
 def _rows(section: str) -> list[pytest.ParameterSet]:
@@ -210,9 +211,8 @@ def test_commands_print_what_the_page_shows(
     """Run in order, beside the files of the page."""
     monkeypatch.chdir(tmp_path)
     for each in _BLOCKS:
-        name = each.info.partition(" ")[2]
-        if "." in name:
-            pathlib.Path(name).write_text(each.body, encoding="utf-8")
+        if each.is_file:
+            pathlib.Path(each.file).write_text(each.body, encoding="utf-8")
     consoles = [each.body for each in _BLOCKS if each.info == "console"]
     assert len(consoles) > 3
     for body in consoles:

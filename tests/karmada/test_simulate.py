@@ -4,41 +4,25 @@ from __future__ import annotations
 
 import json
 import pathlib
-import re
-import shlex
 from importlib import metadata
 from typing import Any
 
 import pytest
 
 from policysched.cli import main
-from tests import report_schemas
+from tests import page_examples, report_schemas
 from tests.karmada import cases, twins
 
-_PAGE = pathlib.Path(__file__).resolve().parents[2] / "docs" / "karmada.md"
-_FENCE = re.compile(r"^```(\w+) ?([\w.]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+_PAGE = page_examples.DOCS / "karmada.md"
 
 
-def test_the_page_shows_what_is_printed(
-    tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """The command of docs/karmada.md, run beside its file, prints what stands below it."""
-    monkeypatch.chdir(tmp_path)
-    blocks = _FENCE.findall(_PAGE.read_text(encoding="utf-8"))
-    for _, name, content in blocks:
-        if name:
-            (tmp_path / name).write_text(content)
-    consoles = [
-        content
-        for language, _, content in blocks
-        if language == "console" and content.startswith("$ policysched ")
-    ]
+def test_the_page_shows_what_is_printed() -> None:
+    """The commands of docs/karmada.md, run beside its files, print the output of the page."""
+    blocks = page_examples.read_blocks(_PAGE)
+    consoles = [each for each in blocks if each.body.startswith("$ policysched ")]
+    with page_examples.workspace(_PAGE):
+        assert [page_examples.run(each) for each in consoles] == [each.body for each in consoles]
     assert consoles
-    for console in consoles:
-        command, _, expected = console.partition("\n")
-        assert main.main(shlex.split(command.removeprefix("$ "))[1:]) == 0
-        said = capsys.readouterr()
-        assert (said.out, said.err) == (expected, "")
 
 
 def test_json_follows_the_schema(

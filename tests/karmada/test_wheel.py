@@ -5,16 +5,16 @@ from __future__ import annotations
 import json
 import os
 import pathlib
-import re
 import subprocess
 import sys
 
 import pytest
 
+from tests import page_examples
+
 pytestmark = pytest.mark.slow  # each test starts processes
 
 _CHECKOUT = pathlib.Path(__file__).resolve().parents[2]
-_FENCE = re.compile(r"^```(\w+) ?([\w.]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _APIS = [{"groupVersion": "apps/v1", "resources": [{"kind": "Deployment"}]}]
 
 
@@ -22,10 +22,9 @@ _APIS = [{"groupVersion": "apps/v1", "resources": [{"kind": "Deployment"}]}]
 def environment(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     """The environment of a process that has the package installed."""
     package = tmp_path_factory.mktemp("package")
-    text = (_CHECKOUT / "docs" / "karmada.md").read_text(encoding="utf-8")
-    for _, name, content in _FENCE.findall(text):
-        if name in ("pyproject.toml", "no_test_clusters.py"):
-            (package / name).write_text(content, encoding="utf-8")
+    for block in page_examples.read_blocks(page_examples.DOCS / "karmada.md"):
+        if block.file in ("pyproject.toml", "no_test_clusters.py"):
+            (package / block.file).write_text(block.body, encoding="utf-8")
     target = tmp_path_factory.mktemp("site-packages")
     offline = ("--no-deps", "--no-index", "--quiet", "--disable-pip-version-check")
     _pip("wheel", *offline, "--no-build-isolation", "--wheel-dir", str(package), str(package))

@@ -15,39 +15,24 @@ pages.
 
 from __future__ import annotations
 
-import contextlib
 import datetime
 import pathlib
 import re
-import tempfile
-from collections.abc import Iterator
 
 from policysched.lang import source
 from policysched.lang.checking import checker
 from policysched.lang.diagnostics import rendering
-from tests.policies import cookbook
+from tests import page_examples
 
-DOCS = pathlib.Path(__file__).resolve().parents[2] / "docs"
-GUIDE = DOCS / "language.md"
-REFERENCE = DOCS / "language-reference.md"
-SYNTAX_TREE = DOCS / "ast.md"
+GUIDE = page_examples.DOCS / "language.md"
+REFERENCE = page_examples.DOCS / "language-reference.md"
+SYNTAX_TREE = page_examples.DOCS / "ast.md"
 NOW_SECONDS = datetime.datetime(2026, 1, 5, tzinfo=datetime.UTC).timestamp()
 """The time at which rules of the examples have expired or not."""
 _REFUSED = re.compile(
     r"^```policy refused\n(?P<text>(?:(?!```).*\n)*)```\n+```diagnostics\n(?:(?!```).*\n)*```$",
     re.MULTILINE,
 )
-_CONSOLE = re.compile(r"^```console\n(?P<body>(?:(?!```).*\n)*)```$", re.MULTILINE)
-
-
-@contextlib.contextmanager
-def workspace(page: pathlib.Path) -> Iterator[None]:
-    """Work in a folder that has the files of a page."""
-    with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
-        for block in cookbook.blocks(page):
-            if block.file.endswith((".policy", ".yaml", ".json")):
-                pathlib.Path(block.file).write_text(block.body, encoding="utf-8")
-        yield
 
 
 def check_text(text: str) -> str:
@@ -65,13 +50,9 @@ def update(page: pathlib.Path) -> None:
         shown = check_text(match["text"])
         return f"```policy refused\n{match['text']}```\n```diagnostics\n{shown}\n```"
 
-    def run_again(match: re.Match[str]) -> str:
-        return f"```console\n{cookbook.run(cookbook.Block('console', match['body']))}```"
-
     text = _REFUSED.sub(check_again, page.read_text(encoding="utf-8"))
-    with workspace(page):
-        text = _CONSOLE.sub(run_again, text)
     page.write_text(text, encoding="utf-8")
+    page_examples.update(page)
 
 
 if __name__ == "__main__":

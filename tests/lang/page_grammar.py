@@ -11,8 +11,8 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from tests import page_examples
 from tests.lang import language_pages
-from tests.policies import cookbook
 
 _OPTIONAL = re.compile(r" ?\[ (?P<part>[^\[\]]*) \](?!\])")
 _CHOICE = re.compile(r"(?<![^\s])[^\s|(),]+(?:\|[^\s|(),]+)+")
@@ -92,7 +92,7 @@ def grammar_lines() -> list[GrammarLine]:
     """Return all lines of the grammar blocks of the reference."""
     return [
         GrammarLine(block.info.removeprefix("grammar "), line)
-        for block in cookbook.blocks(language_pages.REFERENCE)
+        for block in page_examples.read_blocks(language_pages.REFERENCE)
         if block.kind == "grammar"
         for line in block.body.splitlines()
     ]

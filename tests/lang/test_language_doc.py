@@ -13,10 +13,10 @@ from policysched.lang import source, text_limits
 from policysched.lang.checking import checker, unsupported
 from policysched.lang.diagnostics import diagnostics, rendering
 from policysched.lang.words import syntax_words, vocabulary
+from tests import page_examples
 from tests.lang import language_pages, page_grammar
-from tests.policies import cookbook
 
-DOCS = language_pages.DOCS
+DOCS = page_examples.DOCS
 _BLOCK = re.compile(r"^```(.*)\n((?:(?!```).*\n)*)```$", re.MULTILINE)
 _CODE = re.compile(r"`([^`]+)`")
 _SYNTAX_CODES = {"PS001", "PS002", "PS003", "PS004", "PS105"}
@@ -93,15 +93,15 @@ def test_each_page_has_examples_of_each_kind() -> None:
 @pytest.mark.parametrize("page", [language_pages.GUIDE, language_pages.SYNTAX_TREE])
 def test_commands_print_what_the_page_shows(page: pathlib.Path) -> None:
     """Run in the order of the page, beside its files."""
-    consoles = [block for block in cookbook.blocks(page) if block.kind == "console"]
-    with language_pages.workspace(page):
-        assert [cookbook.run(each) for each in consoles] == [each.body for each in consoles]
+    consoles = [block for block in page_examples.read_blocks(page) if block.kind == "console"]
+    with page_examples.workspace(page):
+        assert [page_examples.run(each) for each in consoles] == [each.body for each in consoles]
     assert consoles
 
 
 def test_every_policy_test_of_the_guide_is_run() -> None:
     """No test file is shown that no command names."""
-    files = [b.file for b in cookbook.blocks(language_pages.GUIDE) if b.kind == "yaml"]
+    files = [b.file for b in page_examples.read_blocks(language_pages.GUIDE) if b.kind == "yaml"]
     assert files
     assert [name for name in files if f"$ policysched test {name}\n" not in GUIDE] == []
 

@@ -7,6 +7,7 @@ import pytest
 from policysched.lang import source
 from policysched.lang.checking import checker
 from policysched.plugins import registry
+from tests import page_examples
 from tests.pictures import terminal_pictures
 
 PICTURES = {file.stem: file for file in sorted(terminal_pictures.FOLDER.glob("*.svg"))}
@@ -48,9 +49,8 @@ def test_a_picture_fits_on_a_screen(name: str) -> None:
 
 def test_the_readme_shows_the_policy_of_the_pictures() -> None:
     """Whole; the other policy of the pictures has one other number."""
-    assert re.findall(r"^```policy web.policy\n(.*?)^```$", README, re.MULTILINE | re.DOTALL) == [
-        POLICY
-    ]
+    blocks = page_examples.parse_blocks(README)
+    assert [block.body for block in blocks if block.file == "web.policy"] == [POLICY]
     edited = (terminal_pictures.FOLDER / "next.policy").read_text(encoding="utf-8")
     assert edited == POLICY.replace("> 80%", "> 50%") != POLICY
 

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import os
 import pathlib
-import re
 import subprocess
 import sys
 
 import pytest
 
+from tests import page_examples
+
 CHECKOUT = pathlib.Path(__file__).resolve().parents[2]
-_FENCE = re.compile(r"^```(\w+) ?([\w.]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
 @pytest.fixture(scope="session")
 def page() -> dict[str, str]:
     """The files that the page shows, by name; blocks without one by their language."""
-    text = (CHECKOUT / "docs" / "plugins.md").read_text(encoding="utf-8")
-    return {name or language: content for language, name, content in _FENCE.findall(text)}
+    blocks = page_examples.read_blocks(page_examples.DOCS / "plugins.md")
+    return {block.file or block.kind: block.body for block in blocks}
 
 
 @pytest.fixture(scope="session")

@@ -7,10 +7,12 @@ import pytest
 from policysched.lang import source
 from policysched.lang.checking import checker
 from policysched.plugins import registry
-from tests.policies import cookbook, shipped
+from tests import page_examples
+from tests.policies import shipped
 
-BLOCKS = cookbook.blocks()
-OPENB_BLOCKS = cookbook.blocks(cookbook.OPENB_PAGE)
+PAGE = page_examples.DOCS / "cookbook.md"
+BLOCKS = page_examples.read_blocks(PAGE)
+OPENB_BLOCKS = page_examples.read_blocks(page_examples.DOCS / "openb.md")
 _STATEMENTS_IN = {
     "policy": "metric cpu_busy: ratio = `x` node instance\npolicy recipe {{ for pods\n{}\n}}\n",
     "profile": "profile recipe {{\n{}\n}}\n",
@@ -21,7 +23,7 @@ _STATEMENTS_IN = {
 
 def _recipe_rows() -> list[list[str]]:
     """Return the cells of the rows of the table of recipes."""
-    page = cookbook.PAGE.read_text(encoding="utf-8")
+    page = PAGE.read_text(encoding="utf-8")
     section = page.partition("\n### 2. ")[2].partition("\n### ")[0]
     rows = [line for line in section.splitlines() if line.startswith("| ")]
     return [[cell.strip() for cell in row.strip("|").split("|")] for row in rows[1:]]
@@ -31,16 +33,16 @@ def _recipe_rows() -> list[list[str]]:
     "block",
     [pytest.param(b, id=b.body.splitlines()[0][2:70]) for b in BLOCKS if b.kind == "console"],
 )
-def test_commands_print_what_the_page_says(block: cookbook.Block) -> None:
+def test_commands_print_what_the_page_says(block: page_examples.Block) -> None:
     """Every command of the page runs, and prints what the page shows."""
-    with cookbook.workspace():
-        assert cookbook.run(block) == block.body
+    with page_examples.workspace(PAGE):
+        assert page_examples.run(block) == block.body
 
 
 @pytest.mark.parametrize(
     "block", [pytest.param(b, id=b.file) for b in [*BLOCKS, *OPENB_BLOCKS] if b.is_quotation]
 )
-def test_quotations_are_what_the_policy_says(block: cookbook.Block) -> None:
+def test_quotations_are_what_the_policy_says(block: page_examples.Block) -> None:
     """Lines of a shipped policy stand there in one piece."""
     text = (shipped.FOLDER / block.file).read_text(encoding="utf-8")
     assert block.body in text
@@ -50,7 +52,7 @@ def test_quotations_are_what_the_policy_says(block: cookbook.Block) -> None:
     "block",
     [pytest.param(b, id=b.file) for b in BLOCKS if b.kind == "policy" and not b.is_quotation],
 )
-def test_policies_of_the_page_are_sound(block: cookbook.Block) -> None:
+def test_policies_of_the_page_are_sound(block: page_examples.Block) -> None:
     """What the page shows to be written can be written."""
     sources = [source.SourceText(block.file, block.body)]
     assert (
@@ -63,7 +65,7 @@ def test_policies_of_the_page_are_sound(block: cookbook.Block) -> None:
 
 def test_every_shipped_policy_has_a_section() -> None:
     """The page walks through all of them."""
-    page = cookbook.PAGE.read_text(encoding="utf-8")
+    page = PAGE.read_text(encoding="utf-8")
     named = set(re.findall(r"^## .*`([\w-]+)\.policy`$", page, flags=re.MULTILINE))
     assert named == {file.stem for file in shipped.FILES}
 

@@ -19,7 +19,7 @@ import tempfile
 import time
 from typing import TYPE_CHECKING, Final
 
-from tests.policies import cookbook
+from tests import page_examples
 from tests.realcluster import cluster, process
 from tests.tutorial import page_shell
 
@@ -76,12 +76,12 @@ class Step:
         return re.fullmatch(pattern, lines) is not None
 
 
-def blocks() -> list[cookbook.Block]:
+def blocks() -> list[page_examples.Block]:
     """Return the fenced blocks of the page, in order."""
-    return cookbook.blocks(PAGE)
+    return page_examples.read_blocks(PAGE)
 
 
-def steps(block: cookbook.Block) -> list[Step]:
+def steps(block: page_examples.Block) -> list[Step]:
     """Return the commands of a console block."""
     return [Step(match[1], tuple(match[2].splitlines())) for match in _STEP.finditer(block.body)]
 
@@ -109,7 +109,7 @@ def follow(folder: pathlib.Path, patience_seconds: float) -> Generator[tuple[Ste
         cluster.down(folder / ".cluster")
 
 
-def _save(shell: page_shell.Shell, block: cookbook.Block, ports: Mapping[str, str]) -> None:
+def _save(shell: page_shell.Shell, block: page_examples.Block, ports: Mapping[str, str]) -> None:
     """Write a file of the page into the current folder of the shell."""
     body = _replace(block.body, ports)
     _, code = shell.run(f"cat > {block.file} << 'END OF FILE'\n{body}END OF FILE")
