@@ -1,7 +1,7 @@
 """Decodes the answers of a server to instant queries, and classifies errors.
 
-https://prometheus.io/docs/prometheus/latest/querying/api/ defines the format. Thanos and Mimir
-report stores that did not answer in `warnings`, VictoriaMetrics in `isPartial`.
+https://prometheus.io/docs/prometheus/latest/querying/api/ defines the format. If a store
+does not answer, Thanos and Mimir add to `warnings`, and VictoriaMetrics sets `isPartial`.
 """
 
 from __future__ import annotations

@@ -1,9 +1,10 @@
 """Sends queries to one Prometheus server.
 
-The library prometheus-api-client reads names and help texts of series, but does not send queries.
-Its `custom_query` drops `warnings` and `infos`, puts the query into the URL even for POST (URLs
-have a length limit, and proxies log them), and quotes whole answers in its errors. Its retries are
-off, because `circuit` schedules retries for all metrics of a source.
+The library prometheus-api-client is used only to read names and help texts of series. This module
+sends queries itself, because the library's `custom_query` drops `warnings` and `infos`, puts the
+query into the URL even for POST (URLs have a length limit, and proxies log them), and quotes whole
+answers in its errors. The library's retries are off, because `circuit` schedules retries for all
+metrics of a source.
 """
 
 from __future__ import annotations
@@ -37,7 +38,8 @@ _Cause = failures.QueryIssue
 class PrometheusClient:
     """A connection to one server; several threads can use it at once.
 
-    The timeout covers a request up to the last byte of its answer, even if the server sends slowly.
+    The timeout covers a request up to the last byte of its answer, even if the server sends the
+    body slowly. Only a server that sends the headers slowly can exceed the timeout.
     """
 
     def __init__(
@@ -98,7 +100,8 @@ class PrometheusClient:
         """Return the decoded but unchecked values of a label: a list, if the answer is well-formed.
 
         Raises:
-            prometheus_api_client.PrometheusApiClientException: HTTP refused the request.
+            prometheus_api_client.PrometheusApiClientException: the server answered with an
+                HTTP error.
             requests.RequestException: no answer arrived.
         """
         return self._library.get_label_values(label)
@@ -107,7 +110,8 @@ class PrometheusClient:
         """Return the decoded but unchecked metadata of all metrics, keyed by metric name.
 
         Raises:
-            prometheus_api_client.PrometheusApiClientException: HTTP refused the request.
+            prometheus_api_client.PrometheusApiClientException: the server answered with an
+                HTTP error.
             requests.RequestException: no answer arrived.
         """
         return self._library.get_metric_metadata("")

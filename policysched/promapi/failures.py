@@ -1,4 +1,4 @@
-"""The reasons why a query returned no usable samples."""
+"""The issues that a query and its answer can have."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ SOURCE_CAUSES = frozenset(
 
 
 class QueryError(errors.RemoteError):
-    """A query that returned no samples.
+    """A query that returned no usable samples.
 
     Attributes:
         cause: the issue that is counted for the metric.

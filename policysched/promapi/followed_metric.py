@@ -33,7 +33,8 @@ _MAX_FIRST_JITTER_SECONDS = 1.0
 _REFUSALS_BEFORE_UNTIMED = 3
 """Consecutive refusals after which the query is sent without measurement times.
 
-A server under load can cause fewer refusals, and answers without these times hide dead exporters.
+Fewer refusals can be due to load on the server, and without these times, answers hide dead
+exporters.
 """
 _UNTIMED_BEFORE_RETRY = 20
 """Number of queries without measurement times before the next attempt with them."""
@@ -89,7 +90,7 @@ class FollowedMetric:
     def is_same_query(
         self, metric: checked.CheckedMetric, origin: query_source.PrometheusQuerySource
     ) -> bool:
-        """Return whether query, label and source are equal, so that the samples can be kept."""
+        """Return whether query, label and source are unchanged, so that the samples can be kept."""
         ours, theirs = (self.metric.promql, self.metric.label), (metric.promql, metric.label)
         return ours == theirs and self.origin is origin
 
@@ -129,7 +130,7 @@ class FollowedMetric:
         now_seconds = self._clock.now().timestamp()
         set_back_seconds = max(0.0, -self._jumps.measure_jump_seconds())
 
-        # Runs in the joining thread, the only one that changes the kept samples.
+        # Runs in the joining thread, the only thread that changes the kept samples.
         def join(names: node_aliases.NodeAliasIndex) -> series_node_join.NodeSamples:
             self.kept.set_times_back(set_back_seconds)
             joined = series_node_join.join_instant_vector(
@@ -178,7 +179,7 @@ class FollowedMetric:
         try:
             return await self._send_query(self._untimed)
         except failures.QueryError as error:
-            # The query without times is refused too, so the times are not the reason.
+            # The query without times is refused too, so the times are not the reason for refusals.
             if error.cause == failures.QueryIssue.REFUSED:
                 self._untimed_left = 0
                 self._refusals = 0

@@ -49,13 +49,14 @@ class LatestSamples:
         now_seconds: float,
         max_age_seconds: float,
     ) -> None:
-        """Merge an answer into the kept samples; `now_seconds` is seconds since 1970, local clock.
+        """Merge an answer into the kept samples; `now_seconds` is local time in seconds since 1970.
 
         - Kept samples from the future are dropped: the local clock was set back, and no new sample
           would replace them.
-        - A sample in the answer replaces the node's kept sample, unless that was measured later.
+        - A sample in the answer replaces the node's kept sample, unless the kept one comes from a
+          later scrape.
         - A node that the answer names without a usable value loses its sample.
-        - A node that the answer does not name keeps its sample as long as the node's uid is the
+        - A node that the answer does not name keeps its sample while the node's uid stays the
           same.
         - A node that is known to be stale stays stale until an answer with measurement times
           contradicts it.

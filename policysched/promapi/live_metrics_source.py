@@ -148,7 +148,7 @@ class LiveMetricsSource:
             key for key, task in self._tasks.items() if task.get_name() != self._make_task_name(key)
         ]
         await self._stop_tasks(gone)
-        # The new metric with this key can have another query and so other samples.
+        # The new metric with this key can have another query, and therefore other samples.
         for key in gone:
             followed = self._followed.get(key)
             refresh({key: followed.kept.samples if followed else {}})
@@ -237,7 +237,7 @@ class LiveMetricsSource:
                 followed.backfilled.set()
 
     def _release_waiters_of_source(self, origin: query_source.PrometheusQuerySource) -> None:
-        """Mark all metrics of a source that does not answer as asked, so that no caller waits."""
+        """Mark all metrics of an unresponsive source as asked, so that no caller waits for them."""
         for each in self._followed.values():
             if each.origin is origin:
                 each.asked.set()

@@ -17,7 +17,7 @@ class BackfillSamples:
 
     Attributes:
         samples: one entry for each time and node.
-        counts: for each rule of docs/metrics.md, how often it applied at its worst time.
+        counts: for each rule of docs/metrics.md, its largest count at any one timestamp.
     """
 
     samples: metric_windows.OlderSamples

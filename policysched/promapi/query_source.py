@@ -27,10 +27,10 @@ _log = logging.getLogger(__name__)
 PARALLEL_QUERIES = 4
 """Prometheus runs 20 queries at once by default (--query.max-concurrency), for all clients."""
 _GRACE_SECONDS = 2.0
-"""Seconds to wait beyond the query's own timeout: a server can send headers endlessly slowly."""
+"""Seconds to wait beyond the query's own timeout, which slow headers can exceed."""
 
 _INTERVALS_OF_TRUST = 3.0
-"""Intervals for which a success counts, unless the next attempt of the query comes first.
+"""Number of refresh intervals for which a success counts, unless the query is sent again sooner.
 
 The limit applies to queries that are no longer sent.
 """
@@ -47,7 +47,7 @@ class QueryClient(Protocol):
         ...
 
     def ask_range(self, promql: str, steps: range_answers.RangeSteps) -> sample_matrix.SampleMatrix:
-        """Return the answers at several times; called in a thread. Raises QueryError."""
+        """Return the samples at the times of `steps`; called in a thread. Raises QueryError."""
         ...
 
     def close(self) -> None:
@@ -75,7 +75,7 @@ class TimedReply:
 
 
 class PrometheusQuerySource:
-    """Queries one server in a few threads of its own, so that a slow server delays no other.
+    """Queries one server in a few threads of its own, so that a slow server delays no other server.
 
     A query that fails while others succeed does not count against the server. Such queries are sent
     one at a time, so that they delay no others. If the latest attempt of every query failed, all
@@ -137,7 +137,7 @@ class PrometheusQuerySource:
 
         Args:
             promql: the query.
-            key: key of the metric; queries with the same key succeed and fail together.
+            key: key of the metric, for which the outcome of the query is recorded.
             refresh_seconds: time between two queries of the metric.
 
         Raises:
@@ -162,7 +162,7 @@ class PrometheusQuerySource:
         """Wait for a turn and send a range query.
 
         Only instant queries determine whether the source is up, because a range that is too large
-        for the source must not delay them.
+        for the source must not delay instant queries.
 
         Raises:
             QueryError: no usable answer arrived.

@@ -1,4 +1,4 @@
-"""Decodes an answer to a range query as one instant answer for each time.
+"""Decodes an answer to a range query as one instant answer for each timestamp.
 
 All rules for instant answers therefore also apply to older samples.
 """
@@ -15,9 +15,9 @@ import numpy as np
 from policysched.promapi import answers, failures, sample_matrix
 
 MAX_POINTS = 11_000
-"""Most times in one range query; limit of Prometheus (web/api/v1/api.go, queryRange)."""
+"""Maximum number of times in one range query in Prometheus (web/api/v1/api.go, queryRange)."""
 MAX_VALUES = 5_000_000
-"""Limit for times × series, including measurement times: 500 times of 5,000 nodes."""
+"""Limit for timestamps × series: 500 × 5,000 nodes, each with a series of measurement times."""
 _SPARE_POINTS = 2
 """VictoriaMetrics moves both ends of a range to multiples of its step."""
 _ROUNDING_SECONDS = 0.001

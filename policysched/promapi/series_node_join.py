@@ -1,6 +1,6 @@
 """Joins series with nodes: the value of the declared label determines the node of a series.
 
-Each series is matched with a node once, even if the answer contains many times.
+Each series is matched with a node once, even if the answer contains many timestamps.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class NodeSampleMatrix:
         is_named: bool (K, M), whether a series matches the node.
         is_valued: bool (K, M), whether exactly one series matches the node, with a finite number.
         is_stale: bool (K, M), whether samples are older than maxAge, or of unknown age.
-        counts: for each rule of docs/metrics.md, how often it applied at its worst time.
+        counts: for each rule of docs/metrics.md, its largest count at any one timestamp.
     """
 
     names: tuple[str, ...]

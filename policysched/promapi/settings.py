@@ -9,7 +9,7 @@ import msgspec
 from policysched import errors, server_urls
 
 DEFAULT_NAME = "default"
-"""With several sources, the source of metrics that do not name one."""
+"""Name of the source for metrics that name no source, if there are several sources."""
 
 _HELP = "write http://HOST:PORT or https://HOST"
 

@@ -21,7 +21,7 @@ class SourceHealth:
         name: the name that metrics use for the source.
         is_up: False from the third consecutive failure until the next success.
         problem: the failure that took the source down; "" while it is up.
-        since: time of the last change of `is_up`; None before the first change.
+        since: time of the last change to `is_up`; None before the first change.
         address: host and port of the server.
     """
 

@@ -8,14 +8,17 @@ contributed to that series:
     T(selector)         = timestamp(selector)
     T(f(selector[r]))   = timestamp(selector), or the largest in a subquery over the window if
                           that is missing (the target is down and marked stale)
-    T(f(e[r:s]))        = the same, of T(e)
+    T(f(e[r:s]))        = the same, with T(e) instead of timestamp(selector)
     T(aggregation of e) = the largest T(e) of the group: a disk or veth that has disappeared must
-                          not age its node, whose other series are still scraped
-    T(a op b)           = the smaller one, matched like `a op b`
+                          not make its node stale while the node's other series are scraped
+    T(a op b)           = the smaller of T(a) and T(b), matched like `a op b`
     T(a op scalar)      = T(a); T(f(e)) = T(e) for functions of instant vectors
-    T(a and b)          = T(a) for the series of `a and b`; the same for `unless`, topk and
-                          comparisons
+    T(a and b)          = T(a) for the series of `a and b`; `unless`, topk and comparisons also
+                          keep only the series of their result
     T(absent(x)), T(vector(1)), T(time()) = time of the evaluation, because no sample is read
+
+If a scalar operand or argument reads samples, as `scalar(x)` does, T is at most the T of that
+scalar.
 
 With `offset` and `@`, freshness is relative to the requested time: `x offset 1h` is as fresh as `x`
 was an hour ago, because the query requests old samples. Samples older than maxAge count as missing,
@@ -147,7 +150,7 @@ class _FreshnessWriter:
         return f"max {query_text.render_grouping(expr)}({inner})"
 
     def _render_operation(self, expr: promql_parser.BinaryExpr) -> str:
-        """Return T of a binary operation: the smaller T of both sides, or T of a set operation."""
+        """Return T of a binary operation: the smaller T of its sides, or T of a set operation."""
         operator = str(expr.op)
         sides = [query_tree.find_result_kind(side) for side in (expr.lhs, expr.rhs)]
         if sides == [_Kind.SCALAR] * 2:
@@ -175,7 +178,8 @@ class _FreshnessWriter:
     def _render_smaller_time(self, expr: promql_parser.BinaryExpr) -> str:
         """Return the smaller T of the two operands, with the labels of the operation's result.
 
-        Each T is multiplied by ones with the labels of the other side, matched like the operands.
+        Each T is multiplied by the other side with all values replaced by 1, matched like the
+        operands.
         """
         times = f"*{query_text.render_vector_matching(expr)}"
         left = f"({self.render_vector_freshness(expr.lhs)} {times} {_render_ones(expr.rhs)})"
@@ -208,7 +212,7 @@ class _FreshnessWriter:
             return f"max without ({query_labels.BUCKET_LABEL}) ({freshness})"
         if name not in functions.ELEMENTWISE_FUNCTIONS:
             raise query_text.UnwritableQueryError(f"the function `{name}`")
-        if not vectors:  # such as hour(): the evaluation time
+        if not vectors:  # such as `hour()`: T is the evaluation time
             return f"timestamp({query_text.render_query(expr)})"
         scalars = [arg for arg in args if query_tree.find_result_kind(arg) == _Kind.SCALAR]
         return self._render_limited(self.render_vector_freshness(vectors[0]), scalars)
@@ -221,7 +225,7 @@ class _FreshnessWriter:
         return f"{expr.func.name}({', '.join(arguments)})"
 
     def _render_limited(self, text: str, scalars: list[promql_parser.Expr]) -> str:
-        """Limit T of a vector, given as `text`, to T of the scalars."""
+        """Return T of a vector, given as `text`, limited to at most the T of each scalar."""
         for each in scalars:
             time = self.render_scalar_freshness(each)
             if time is not None:

@@ -56,7 +56,7 @@ BUCKET_FUNCTIONS = frozenset({"histogram_quantile", "histogram_fraction"})
 # ---------------------------------------------------------------------------- functions of values
 
 ABSENCE_FUNCTIONS = frozenset({"absent", "absent_over_time"})
-"""Functions that return a series if there is none, with labels from the matchers."""
+"""Functions that return a series if their argument has none; its labels come from matchers."""
 VALUE_IGNORING_FUNCTIONS = frozenset({"absent", "count", "group", "present_over_time", "timestamp"})
 """Functions and aggregations that ignore the values of an instant vector."""
 UNIT_KEEPING_FUNCTIONS = LABEL_FUNCTIONS | {

@@ -183,7 +183,7 @@ def walk_query(expr: promql_parser.Expr) -> Iterator[promql_parser.Expr]:
 
 
 def find_calls(expr: promql_parser.Expr, names: Collection[str]) -> Iterator[promql_parser.Call]:
-    """Yield the calls of functions with one of the names, outer calls first."""
+    """Yield the calls of the functions in `names`, outer calls first."""
     for part in walk_query(expr):
         if isinstance(part, promql_parser.Call) and part.func.name in names:
             yield part
@@ -195,7 +195,7 @@ def list_selectors(expr: promql_parser.Expr) -> list[promql_parser.VectorSelecto
 
 
 def normalise_query(expr: promql_parser.Expr) -> str:
-    """Return a text that is equal for queries that differ only in blanks or outer parentheses."""
+    """Return the same text for all queries that differ only in blanks or outer parentheses."""
     while isinstance(expr, promql_parser.ParenExpr):
         expr = expr.expr
     return str(expr.prettify())

@@ -114,7 +114,7 @@ def _is_number_literal(expr: promql_parser.Expr) -> bool:
 
 
 def _is_unit_keeping_factor(factor: promql_parser.Expr) -> bool:
-    """Return whether a factor keeps the unit; `/ 300` can mean seconds, `* 8` converts to bits."""
+    """Return whether a factor keeps the unit; `/ 300` can divide by seconds, `* 8` yields bits."""
     match factor:
         case promql_parser.ParenExpr() | promql_parser.UnaryExpr():
             return _is_unit_keeping_factor(factor.expr)
@@ -125,7 +125,7 @@ def _is_unit_keeping_factor(factor: promql_parser.Expr) -> bool:
 
 
 def is_in_percent(expr: promql_parser.Expr) -> bool:
-    """Return whether a query multiplies shares by 100, or reads a name that ends in percent."""
+    """Return whether the values are percentages, by factors of 100 and suffixes of series names."""
     return _infer_scale(expr) == _PERCENT
 
 
