@@ -124,7 +124,7 @@ class SourceText:
         return self._line_starts[number - 1]
 
     def fitted(self, new: str) -> str:
-        """Return `new` with the final line ends that it has after writing it to the file.
+        """Return `new` with the final line ends that it will have in the file.
 
         In a manifest, the block scalar (`|-`, `|+`) determines the final line ends, so this text's
         final line ends are kept.

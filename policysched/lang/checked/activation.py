@@ -77,7 +77,7 @@ class RuleActivation:
             for window in self.windows:
                 for minute in (window.start_minute, window.end_minute):
                     # Adding to an aware datetime is wall-clock arithmetic: windows keep their local
-                    # times over DST.
+                    # times when DST begins or ends.
                     local = midnight + datetime.timedelta(minutes=minute)
                     times.append(local.timestamp())
         return times

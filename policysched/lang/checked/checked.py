@@ -40,7 +40,7 @@ class CheckedMetric:
 
     Attributes:
         key: unique in the program: the name, or `name@hash` if the params of a profile change the
-            metric; equal keys mean equal queries.
+            metric; metrics with the same key have the same query.
         name: the declared name.
         unit: unit of the value; `cores` are whole cores, as the query returns them.
         promql: the query with params substituted.
@@ -48,13 +48,15 @@ class CheckedMetric:
         label: label in the query's result whose value identifies the node (or cluster).
         refresh_seconds: time between two queries.
         max_age_seconds: samples count as missing if their measurement is older than this.
-        missing_action: what `reject` does with a node without a sample; a clause overrides it.
-        missing_points: the points from `score` for a node without a sample; a clause overrides it.
+        missing_action: what `reject` does with a node without a sample, unless the rule has its own
+            `missing` clause.
+        missing_points: the points from `score` for a node without a sample, unless the rule has its
+            own `missing` clause.
         source_name: name of the source; None for the default source.
-        low: lower values count as missing; in the scale of the query. None for no bound.
-        high: higher values count as missing; in the scale of the query. None for no bound.
-        window: aggregates several samples to the value; a clause overrides it. None to use the
-            newest sample.
+        low: values below it count as missing; in the scale of the query. None for no bound.
+        high: values above it count as missing; in the scale of the query. None for no bound.
+        window: aggregates several samples into the value, unless the rule has its own `over`
+            clause. None to use the newest sample.
         placed: the load that recently placed pods add to the value.
         fallback: replaces a missing value, in canonical scale. The checker has already inserted it
             into every expression that reads the metric.
@@ -127,10 +129,10 @@ class NodeAffinityRule:
 class PodAffinityRule:
     """Requires or prefers nodes near the pods of a set, or away from them if `anti`.
 
-    Required terms are ANDed, as in Kubernetes, and a required anti term also repels later pods. For
-    preferred terms, the raw score is the number of matching pods in the node's domain, normalised
-    by minimum and maximum over the feasible nodes. If all raw scores are equal, the points are 0.
-    `anti` reverses the points.
+    Required terms are ANDed, as in Kubernetes, and a required anti-affinity term also repels later
+    pods. For preferred terms, the raw score is the number of matching pods in the node's domain,
+    normalised by minimum and maximum over the feasible nodes. If all raw scores are equal, the
+    points are 0. `anti` reverses the points.
 
     Attributes:
         weight: 1..100 for preferred; None makes the rule required.
@@ -166,7 +168,7 @@ class TopologySpreadRule:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class TolerationRule:
-    """Adds tolerations to the pod's own, with the effects NoSchedule or PreferNoSchedule."""
+    """Adds tolerations with the effects NoSchedule or PreferNoSchedule to the pod's own."""
 
     head: RuleHead
     patterns: tuple[checked_selector.TaintPattern, ...]
@@ -224,7 +226,7 @@ class MaxNormalization:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class ShapeNormalization:
-    """Points by linear interpolation between pairs of (value, points), constant outside.
+    """Points by linear interpolation between (value, points) pairs, constant outside them.
 
     The shape itself defines the direction, so the rule has no `prefer`.
 
@@ -270,7 +272,7 @@ class ResourceScoreRule:
     """A scoring strategy of NodeResourcesFit as a score of its own, independent of that plugin.
 
     Attributes:
-        resources: (resource, weight) with the weights 1..100 inside the strategy.
+        resources: (resource, weight) pairs; weights 1..100 apply within the strategy.
         shape: for RequestedToCapacityRatio, (utilization 0..100, points 0..100) in increasing
             order.
         weight: weight of this score in the total, 1..100.
@@ -373,13 +375,14 @@ class CheckedProfile:
         name: the schedulerName; None for the implied profile of a text without profiles.
         policies: resolved with the params of this profile, so they can differ between profiles.
         metrics: the metrics that the policies read.
-        plugins: built-in or third-party plugins that the profile enables, weights or configures.
+        plugins: settings of built-in and third-party plugins; they also enable a plugin that is
+            off by default.
         disabled: plugins that are off at every extension point.
-        disabled_scores: plugins of which only the score is off.
+        disabled_scores: plugins that are off for scoring only.
         disable_all_scores: whether all built-in scores are off, except for `plugins` with a weight.
         builtin_weight: factor 1..100 for the weight of every built-in score.
         on_outage: `skip` ignores a rule whose metric has no valid sample on any node; `hold` keeps
-            its pods pending.
+            the pods of the rule pending.
         params: all params with their values in this profile.
         span: range of the name in the declaration; None for the implied profile.
         cluster_policies: clusterPolicies, for the scheduler of a Karmada control plane.

@@ -1,9 +1,9 @@
 """Typed expressions: the numbers and conditions of `reject` and `score`, resolved.
 
-Each node has a `unit` (None for conditions) and a `span`. Numbers are in the canonical scale of
-`policysched.units`. A number can be missing: a metric without a valid sample, a label that is not a
-number, a division by zero. The result of arithmetic with a missing operand is missing. Comparisons,
-`and`, `or` and `not` use Kleene logic.
+Each expression has a `unit` (None for conditions) and a `span`. Numbers are in the canonical scale
+of `policysched.units`. A number can be missing: a metric without a valid sample, a label that is
+not a number, a division by zero. The result of arithmetic with a missing operand is missing.
+Comparisons, `and`, `or` and `not` use Kleene logic.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Const:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class MetricWindow:
-    """`over 10m max`: aggregates the samples within a period to one value.
+    """`over 10m max`: aggregates the samples of a period into one value.
 
     Attributes:
         seconds: length of the window, which ends at the newest sample of the node.
@@ -45,12 +45,12 @@ class MetricWindow:
 class MetricRef:
     """The metric's value for the node, in the scale of the query (cores are whole cores).
 
-    Only this node is in the scale of the query: the checker multiplies metrics in cores by 1000. It
-    also wraps a metric that has a fallback in a `ValueWithFallback`.
+    No other expression is in the scale of the query, because the checker multiplies a `MetricRef`
+    in cores by 1000. It also wraps a metric that has a fallback in a `ValueWithFallback`.
 
     Attributes:
         metric: `CheckedMetric.key`.
-        window: aggregates several samples to the value; None to use the newest sample.
+        window: aggregates several samples into the value; None to use the newest sample.
         grows: whether recently placed pods add to the value (`CheckedMetric.placed`).
     """
 

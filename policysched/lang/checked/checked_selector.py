@@ -58,8 +58,9 @@ class FieldRequirement:
         field: `image` has several values, one for each container (including init containers): In
             matches if any image is in the set, NotIn if no image is. Both the image as in the pod
             spec and its repository without tag and digest are compared; `*` in a value matches any
-            characters. `zone` has the zones of a cluster, or "" without zones. Other fields have
-            one value, "" if unset; `ownerKind` is the kind of the controlling owner.
+            characters. The values of `zone` are the zones of a cluster, or "" for a cluster without
+            zones. Other fields have one value, "" if unset; `ownerKind` is the kind of the
+            controlling owner.
         operator: In or NotIn.
         values: sorted, without duplicates.
     """
@@ -93,8 +94,8 @@ class NumberRequirement:
 class TaintPattern:
     """A pattern of taints, for `tolerate` and `tainted`.
 
-    A taint matches if its key is equal, its effect is in `effects` and its value satisfies the
-    operator. Equal requires an equal value. Gt and Lt require a taint value that is a decimal int64
+    A taint matches if its key is `key`, its effect is in `effects` and its value satisfies the
+    operator. Equal requires the same value. Gt and Lt require a taint value that is a decimal int64
     greater or less than `value` (KEP-5471: the taint's value is on the left).
 
     Attributes:
@@ -210,11 +211,12 @@ class PodSelection:
             without an owner that have the same pod-template-hash label. `where`: pods that
             `selector` matches.
         selector: set if `kind` is `where`.
-        namespaces: None for the namespace of the incoming pod (of the pod that carries the term).
+        namespaces: None for the namespace of the pod that has the term: the incoming pod, or an
+            existing pod that repels it.
         match_label_keys: counted pods must have the same values of these labels as the incoming
             pod; a key that the incoming pod lacks is ignored (KEP-3633).
-        mismatch_label_keys: counted pods must have these labels with different values from the
-            incoming pod; a key that the incoming pod lacks is ignored.
+        mismatch_label_keys: counted pods must have these labels, with values that differ from
+            those of the incoming pod; a key that the incoming pod lacks is ignored.
     """
 
     kind: Literal["self", "sameWorkload", "where"]

@@ -1,4 +1,4 @@
-"""Convert clusterPolicies of a profile to policies, so that the node code can evaluate them."""
+"""Convert clusterPolicies of a profile to policies, so that code for nodes can evaluate them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 def treat_clusters_as_nodes(profile: checked.CheckedProfile) -> checked.CheckedProfile:
     """Return the profile with its cluster policies and metrics instead of its pod policies.
 
-    Plugins only handle nodes, so the result has no plugin settings and all built-in scores are off.
+    Plugins handle only nodes, so the result has no plugin settings and all built-in scores are off.
     """
     return dataclasses.replace(
         profile,

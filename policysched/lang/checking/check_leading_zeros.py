@@ -16,7 +16,7 @@ _ZEROS = re.compile(r"(-?)0+(?=[0-9])")
 def check_leading_zeros(
     result: parser.ParseResult, found: diagnostic_collector.DiagnosticCollector
 ) -> None:
-    """Warn of numbers with leading zeros; label values are text, so leading zeros are allowed."""
+    """Warn about leading zeros in numbers; label values are text and can have leading zeros."""
     if _MAYBE.search(result.text.text) is None:
         return
     for item in result.file.items:

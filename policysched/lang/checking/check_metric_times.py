@@ -39,7 +39,7 @@ def check_max_age(
 def warn_of_short_window(
     found: diagnostic_collector.DiagnosticCollector, span: source.Span, name: str = ""
 ) -> None:
-    """Warn of a window with at most two samples; a clause's window has `name`, the metric."""
+    """Warn about a window with at most two samples; for a rule's window, `name` is the metric."""
     prefix = f"`{name}`: " if name else ""
     _add_warning(
         found,

@@ -43,7 +43,8 @@ class CheckResult:
     Attributes:
         program: None if there is any error.
         diagnostics: ordered by position.
-        texts: the texts keyed by name, for rendering; includes a text for given params.
+        texts: the texts keyed by name, for rendering; includes the text that represents
+            given params.
         parsed: the parse results, in the order of the texts.
     """
 
@@ -67,7 +68,7 @@ def check(
             ConfigMap.
         given: values of params from the configuration or the command line; they override profiles.
         plugins: names of the installed plugins, to check profiles; None to accept any name.
-        now: seconds since the epoch, to warn of expired rules; None to skip this check.
+        now: seconds since the epoch, to warn about expired rules; None to skip this check.
     """
     return _ProgramChecker(sources, given or {}, plugins, now).run()
 
@@ -109,7 +110,7 @@ class _ProgramChecker:
         )
 
     def _check_text_names(self) -> None:
-        """Report texts with the same name, such as equal keys of two ConfigMaps in one file."""
+        """Report texts with the same name, such as a key that two ConfigMaps in one file share."""
         seen: set[str] = set()
         for text in self.sources:
             if text.name in seen:
@@ -219,7 +220,7 @@ class _ProgramChecker:
     ) -> None:
         """Check that a selector is valid for at least one kind of object.
 
-        If it is not, this reports the diagnostics for the kind of object with the fewest.
+        If it is not, report the diagnostics for the kind of object that has the fewest.
         """
         trials = []
         domains: tuple[vocabulary.Domain, ...] = ("node", "pod", "namespace", "cluster", "resource")

@@ -153,7 +153,7 @@ def _suggest_date(text: str) -> str:
 
 
 def _make_uniqueness_key(statement: str, clause: syntax_clause.Clause) -> str:
-    """Return the key that must be unique: metrics can have `missing` for reject and for score."""
+    """Return the key that a statement must not repeat; a metric's `missing score` has its own."""
     is_points = isinstance(clause, syntax_clause.MissingClause) and clause.points is not None
     return "missing score" if statement == "metric" and is_points else clause.keyword
 

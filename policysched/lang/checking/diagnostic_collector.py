@@ -28,7 +28,10 @@ def _format_allowed_words_help(allowed: list[str], meant: str) -> str:
 
 
 class DiagnosticCollector:
-    """Collects diagnostics without duplicates: policies are checked again for profiles with params.
+    """Collects the diagnostics of all texts, each of them once.
+
+    A policy is checked again for each profile that sets params, so the same problem can be found
+    several times.
 
     Args:
         texts: all source texts, keyed by name.
@@ -102,7 +105,7 @@ class DiagnosticCollector:
     def report_invalid_name(
         self, what: str, name: syntax_expr.Value, problem: str, ours: str = ""
     ) -> None:
-        """Report a name or value that Kubernetes would refuse, and propose `ours`."""
+        """Report a name or value that Kubernetes would refuse, and propose `ours` instead."""
         advice, fix = "", None
         if "*" in name.text:
             advice = NO_WILDCARDS

@@ -31,7 +31,7 @@ class NameEnvironment:
         metrics: all valid metrics, with `params` inserted into their queries.
         metric_names: names of all declared metrics, including invalid ones.
         found: the collector of diagnostics.
-        now: seconds since the epoch, to warn of expired rules; None to ignore expiry.
+        now: seconds since the epoch, to warn about expired rules; None to ignore expiry.
         target: the objects that rules reject and score: nodes, or clusters in a clusterPolicy; None
             for a let that is checked on its own.
     """
@@ -59,7 +59,7 @@ class NameEnvironment:
 
 
 def resolve_literal(env: NameEnvironment, expr: syntax_expr.Expr) -> numerals.NumberLiteral | None:
-    """Return the literal that an expression is, directly or through lets, or None."""
+    """Return the literal that an expression consists of, directly or through lets, or None."""
     match expr:
         case syntax_expr.Number(numeral=numeral):
             return numerals.parse_numeral(numeral.text)
@@ -170,7 +170,7 @@ def _is_plain_number(env: NameEnvironment, amount: syntax_expr.Amount) -> bool:
 
 
 def _suggest_nearest_whole_number(written: str, low: int, high: int) -> str:
-    """Return the nearest number within the bounds, without `%`; "" for names and fractions."""
+    """Return the whole number in the bounds nearest to `written`; "" for names and fractions."""
     digits = written.removesuffix("%")
     if not digits.lstrip("-").isdecimal():
         return ""

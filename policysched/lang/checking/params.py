@@ -76,7 +76,8 @@ def resolve_param(
         param: the declaration.
         override: the value from a profile or from outside; None to use the default.
         found: the collector of diagnostics.
-        is_text: whether the override is plain text from outside, to be parsed by the param's type.
+        is_text: whether the override is plain text from outside; the param's type determines how
+            to parse it.
     """
     kind = param.type.text
     if kind not in vocabulary.PARAM_TYPES:

@@ -69,7 +69,7 @@ def _render_secondary_mark(
         ]
     lines = _render_snippet(text, mark, "-", width)
     is_below = mark.span.line == primary.line and len(text.line(mark.span.line)) <= _MAX_SNIPPET
-    return lines[1:] if is_below else lines  # a long line can show another part
+    return lines[1:] if is_below else lines  # snippets of a long line can differ
 
 
 def _format_location(span: source.Span, texts: Mapping[str, source.SourceText]) -> str:
@@ -81,7 +81,7 @@ def _format_location(span: source.Span, texts: Mapping[str, source.SourceText]) 
 def _get_begin_position(
     span: source.Span, texts: Mapping[str, source.SourceText]
 ) -> tuple[str, int, int]:
-    """Return the file, line and column of a span; if a manifest contains the text, its file."""
+    """Return the file, line and column of a span, in the manifest if one contains the text."""
     text = texts.get(span.file)
     return text.place(span.start) if text is not None else (span.file, span.line, span.column)
 

@@ -100,7 +100,7 @@ def _find_owner_meaning(
 
 
 def find_bare_key_meaning(target: Literal["node", "cluster"], key: str) -> FieldMeaning:
-    """Return the field or label that a key means if the text names no object."""
+    """Return the field or label that a key means in an expression that names no object."""
     ours = find_key_meaning(target, key)
     if ours is None and target == "node":
         is_field = key in vocabulary.POD_FIELDS

@@ -221,7 +221,7 @@ MISSING: tuple[str, ...] = (
     *("where", "when", "required", "topologyKey", "pods where", "self", "namespace", "prefer"),
     *("node", ":", ",", "and"),
 )
-"""Words and signs that users can have left out before the location of an error."""
+"""Words and signs that users may have left out before the location of an error."""
 
 
 def translate_value(word: str, allowed: Collection[str]) -> str:

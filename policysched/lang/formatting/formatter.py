@@ -1,7 +1,7 @@
 """Format a policy text canonically: one layout, all comments kept, the same meaning.
 
-Each statement begins on its own line, indented by two blanks inside a block. Continuation lines
-have six more blanks. A comment on its own line stays before the element that follows it, a comment
+Each statement begins on its own line, indented by two spaces inside a block. Continuation lines
+have six more spaces. A comment on its own line stays before the element that follows it, a comment
 at the end of a line stays there, and a comment inside a statement moves before the statement. One
 or more blank lines become one.
 
@@ -168,7 +168,7 @@ class _PolicyFormatter:
             self.lines.append("")
 
     def _add_trailing_comment(self, offset: int) -> None:
-        """Append a comment that follows `offset` on the same line to the last line."""
+        """If a comment follows `offset` on the same line, append it to the last printed line."""
         if not self.comments:
             return
         comment = self.comments[0]

@@ -157,7 +157,7 @@ def _format_profile_statement(node: syntax.ProfileStatement) -> list[str]:
 def _format_args(node: syntax.ArgsValue, prefix: str, indent: int) -> list[str]:
     """Return plugin arguments on one line if they fit, or else on several lines."""
     line = prefix + printing.format_args_value(node)
-    if indent + len(line) < WIDTH or isinstance(node, syntax.ArgsScalar):  # `<`: a comma can follow
+    if indent + len(line) < WIDTH or isinstance(node, syntax.ArgsScalar):  # `<`: room for a comma
         return [line]
     return _format_args_on_lines(node, prefix, indent)
 

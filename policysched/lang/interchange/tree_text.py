@@ -1,9 +1,13 @@
 """Convert policy texts, with comments and blank lines, to JSON documents and back.
 
-Comments are stored with the adjacent element of the canonical text. `before` contains the lines
-between the previous item or statement and the element, `behind` the comment after the element on
-its last line, `opening` the comment on the line of `{`, and `end` the lines before `}` or the end
-of the text. Blank lines are empty strings.
+Comments are stored with the adjacent element of the canonical text, in these fields:
+
+    before   the lines between the previous item or statement and the element
+    behind   the comment after the element, on its last line
+    opening  the comment on the line of `{`
+    end      the lines before `}`, or before the end of the text
+
+Blank lines are empty strings.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 The grammar is grammar/policy.lark. Building its LALR table takes about a second, so the table ships
 next to it as JSON (not as a pickle, because loading must not run code). The parser uses the shipped
 table only if exactly this version of Lark made it from exactly this grammar. Otherwise, it builds
-the table at run time. After a change of the grammar, run:
+the table at run time. After a change to the grammar, run:
 
     python -m policysched.lang.parsing.lark_frontend
 """
@@ -53,12 +53,12 @@ def get_parser() -> lark.Lark:
     if shipped.get("made_from") != _hash_grammar(text):
         return build_parser(text)
     loaded = lark.Lark.__new__(lark.Lark)
-    loaded._load(_restore_parser_table_numbers(shipped))  # noqa: SLF001 - Lark.load reads pickles only; this is the same without
+    loaded._load(_restore_parser_table_numbers(shipped))  # noqa: SLF001 - Lark.load does the same, but only from pickles
     return loaded
 
 
 def build_parser(text: str, *, strict: bool = False) -> lark.Lark:
-    """Build the parser from the grammar's text; `strict` proves the terminals disjoint."""
+    """Build the parser from the grammar's text; `strict` makes Lark refuse any ambiguity."""
     return lark.Lark(
         text, parser="lalr", propagate_positions=True, maybe_placeholders=True, strict=strict
     )
@@ -93,7 +93,7 @@ def list_accepted_terminals(text: str, start: int, end: int) -> frozenset[str]:
     return frozenset(cursor.accepts())
 
 
-def transform_parse_tree(tree: Tree, visit: Callable[[str, int, int, list[Any]], Any]) -> Any:  # noqa: ANN401 - whatever `visit` makes of the root
+def transform_parse_tree(tree: Tree, visit: Callable[[str, int, int, list[Any]], Any]) -> Any:  # noqa: ANN401 - whatever `visit` returns for the root
     """Replace each node by `visit(rule, start, end, children)`, leaves first, without recursion.
 
     A leaf (token) is visited as `visit(terminal, start, end, [text])`.

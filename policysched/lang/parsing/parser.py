@@ -292,7 +292,7 @@ def _find_stretch_to_blank(place: fault_place.FaultPlace) -> tuple[int, int]:
 
 
 def _find_metric_stretch_to_blank(place: fault_place.FaultPlace) -> tuple[int, int]:
-    """Return the range to blank in a metric: an option, the rest, or the whole metric."""
+    """Return the range to blank in a metric: an option, the end of the metric, or all of it."""
     chunk, offset = place.chunk, place.offset
     options = place.scan.find_statement_starts(chunk)
     is_complete = "$END" in place.accepts

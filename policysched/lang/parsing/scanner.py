@@ -200,7 +200,7 @@ class LexemeScan:
         if one.text in _BLOCK_WORDS:
             return two.kind in ("word", "string") and three.text == "{"
         if one.depth and self._is_balanced:
-            return False  # inside a policy; in unbalanced text, the policy can be unclosed
+            return False  # in a block; in unbalanced text, an earlier block can be unclosed
         if one.text in _ITEM_PATTERNS:
             return (two.kind, three.text) == _ITEM_PATTERNS[one.text]
         if one.text == "import":

@@ -239,7 +239,7 @@ def _format_compound_clause(
     | syntax_clause.BetweenClause
     | syntax_clause.PlacedClause,
 ) -> str:
-    """Format the values of a clause that has more than one, without the keyword."""
+    """Format the values of a clause that has more than one value, without the keyword."""
     match node:
         case syntax_clause.NormalizeClause(method=method, arguments=given):
             return format_value(method) + (f"({format_arguments(given)})" if given else "")

@@ -229,7 +229,7 @@ class DisablePlugins(syntax_expr.SyntaxNode):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class BuiltinWeight(syntax_expr.SyntaxNode):
-    """`builtin weight N`: a factor of the weights of all built-in scores."""
+    """`builtin weight N`: a factor for the weights of all built-in scores."""
 
     weight: syntax_expr.Amount
 
@@ -345,8 +345,8 @@ class SyntaxTree(syntax_expr.SyntaxNode):
     """One policy text.
 
     Attributes:
-        items: top-level items in text order; of an item with syntax errors, the broken statements
-            are omitted, or the whole item.
+        items: top-level items in text order; an item with syntax errors lacks its broken
+            statements, or is omitted entirely.
         comments: all comments in text order; equality ignores them.
     """
 

@@ -122,7 +122,7 @@ class NumberLiteral:
         """Return the canonical number of the literal in `unit`, or None if the unit is impossible.
 
         A plain number other than 0 is not a valid number of bytes or seconds (`4Gi` and `5s` are).
-        A plain number outside -1..1 is not a valid ratio (`80%` is), except for a computed ratio.
+        A plain number outside -1..1 is valid for a computed ratio, but not for a declared one.
         """
         if unit.is_dimensionless:
             return self._read_as_dimensionless(unit)

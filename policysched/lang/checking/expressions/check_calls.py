@@ -54,7 +54,7 @@ def check_call(
 def _report_unknown_function(
     found: diagnostic_collector.DiagnosticCollector, call: syntax_expr.Call
 ) -> None:
-    """Report an unknown function; suggest the equivalent of another language's function."""
+    """Report an unknown function; for a function of another language, suggest the equivalent."""
     name = call.function.text
     ours = foreign_words.FUNCTIONS.get(name.lower())
     edit = diagnostics.TextEdit(call.function.span, ours) if ours else None
@@ -189,7 +189,7 @@ def _check_arithmetic_call(
 def _check_arguments_of_one_unit(
     checker: NumberChecker, call: syntax_expr.Call, expected: units.Unit | None
 ) -> Typed | None:
-    """Check min, max, mod; the first argument that is not a literal determines the unit."""
+    """Check `min`, `max` or `mod`; the first argument that is not a literal determines the unit."""
     values = [argument.value for argument in call.arguments]
     anchor = next(
         (value for value in values if number_reading.resolve_literal(checker.env, value) is None),
@@ -224,7 +224,7 @@ def _convert_to_plain_number(operand: Typed, unit: units.Unit) -> Typed:
 
 
 def _round_in_whole_units(call: syntax_expr.Call, operand: Typed, unit: units.Unit) -> Typed:
-    """Return a rounding in the user's scale: whole cores, not the canonical milli-cores."""
+    """Return `operand` rounded in the user's scale: to whole cores, not to whole milli-cores."""
     function = cast("Any", call.function.text)
     if unit.core_power == 0:
         return checked_expr.NumberFunctionCall(function, (operand,), unit, call.span)

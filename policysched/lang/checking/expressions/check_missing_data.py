@@ -17,7 +17,7 @@ def iterate_possibly_missing_parts(expr: Typed) -> Iterator[Typed]:
     """Yield the parts whose values can be missing, except those with a fallback.
 
     These are metrics, labels read as numbers, limits, and divisions (and `mod`) by a value that can
-    be zero. A fallback is included only if its value can be missing.
+    be zero. Parts of a fallback are included only if the value that it replaces can be missing.
     """
     match expr:
         case checked_expr.ValueWithFallback(value=value, fallback=fallback):
@@ -53,7 +53,7 @@ def collect_metric_keys(parts: Sequence[checked_expr.TypedExpr]) -> tuple[bool, 
 def explain_unsettled_missing_data(
     value: checked_expr.TypedExpr, answers: Collection[object]
 ) -> str:
-    """Return why the metrics' own `missing` clauses do not decide, or "" for other reasons."""
+    """Return a reason if metrics' `missing` clauses differ or a fallback can be missing, or ""."""
     if len(answers) > 1 and None not in answers:
         return "its metrics have different `missing` clauses"
     has_fallback = any(
@@ -70,7 +70,7 @@ def report_unhandled_missing_data(
     choices: Sequence[str],
     why: str,
 ) -> None:
-    """Report a statement that reads data that can be missing and does not handle it."""
+    """Report a statement that reads possibly missing data without handling it."""
     text = env.found.texts[statement.file]
     end = text.span(statement.end, statement.end)
     first, second = choices

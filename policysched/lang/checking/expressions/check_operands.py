@@ -54,7 +54,7 @@ def unify_operand_units(
 
 
 def _find_common_unit(first: units.Unit, second: units.Unit) -> units.Unit:
-    """Return the ratio if only one unit is a ratio; of two ratios, prefer the computed one."""
+    """Return the unit that is a ratio, or else the first; a computed ratio takes precedence."""
     if first.is_ratio and second.is_ratio:
         return first if first.may_exceed_one else second
     return second if second.is_ratio else first
@@ -99,7 +99,7 @@ def _report_unit_mismatch(
 def fold_constants(
     expr: checked_expr.ArithmeticOperation,
 ) -> checked_expr.ArithmeticOperation | checked_expr.Const:
-    """Return the result if both operands are constant and it is finite, or else the operation."""
+    """Return the result if both operands are constant and the result is finite, or else `expr`."""
     left, right = expr.left, expr.right
     if not isinstance(left, checked_expr.Const) or not isinstance(right, checked_expr.Const):
         return expr

@@ -14,10 +14,10 @@ _MAX_CIRCLES = 100
 def sort_metrics_by_fallback(
     metrics: Mapping[str, syntax.Metric], env: number_reading.NameEnvironment
 ) -> list[str]:
-    """Return the metrics whose fallbacks are not part of or based on a cycle, in checking order.
+    """Return metrics in checking order, without those in a cycle of fallbacks or dependent on one.
 
-    Each cycle is reported once; the search is limited to `_MAX_CIRCLES` metrics. The result omits
-    metrics in a cycle, and metrics that use them.
+    Each cycle is reported once. Only the first `_MAX_CIRCLES` omitted metrics are searched for
+    cycles.
     """
     uses = {
         name: _list_names_read_by_fallback(metric, env) & metrics.keys()

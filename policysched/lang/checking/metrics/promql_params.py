@@ -34,7 +34,7 @@ class QueryPiece:
 
     Attributes:
         start: offset in the query with params inserted.
-        written: range in the policy text; the length differs if the part is a param.
+        written: range in the policy text; its length differs from the inserted value of a param.
         is_param: whether the part is the value of a param.
     """
 
@@ -202,5 +202,5 @@ def _get_param_text(
 
 
 def _escape_for_single_quotes(escaped: str) -> str:
-    """Convert escapes from `"` to `'`, because PromQL allows no escapes of other quotes."""
+    """Convert escapes from `"` to `'`, because a PromQL string cannot escape the other quote."""
     return _ESCAPED_OR_QUOTE.sub(lambda match: _FOR_SINGLE.get(match[0], match[0]), escaped)

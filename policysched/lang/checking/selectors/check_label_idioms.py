@@ -105,7 +105,7 @@ def warn_of_field_like_key(
     domain: vocabulary.Domain,
     requirement: syntax_expr.Requirement,
 ) -> None:
-    """Warn of an unquoted label key that resembles a field."""
+    """Warn about an unquoted label key that resembles a field."""
     key = requirement.subject.name
     meant = None if key.quoted else foreign_fields.find_key_meaning(domain, key.text)
     if meant is None:
@@ -129,7 +129,7 @@ def warn_of_field_like_key(
 def warn_of_null_value(
     found: diagnostic_collector.DiagnosticCollector, requirement: syntax_expr.Requirement
 ) -> None:
-    """Warn of an unquoted `null`, as in `disk = null`, which is the text `null` here."""
+    """Warn about an unquoted `null`, as in `disk = null`, which is the text `null` here."""
     operators = {"=": "DoesNotExist", "!=": "Exists"}
     if requirement.operator not in operators:
         return
@@ -153,7 +153,7 @@ def warn_of_null_value(
 def warn_of_effect_as_taint_key(
     found: diagnostic_collector.DiagnosticCollector, key: syntax_expr.Value
 ) -> None:
-    """Warn of an unquoted effect as a taint key, as in `tolerate NoSchedule`."""
+    """Warn about an unquoted effect as a taint key, as in `tolerate NoSchedule`."""
     if key.quoted or key.text not in foreign_fields.NO_TAINT_KEYS:
         return
     is_effect = key.text in vocabulary.TAINT_EFFECTS

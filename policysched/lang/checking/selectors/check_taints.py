@@ -47,7 +47,7 @@ def check_taint_pattern(
     pattern: syntax_expr.Toleration,
     effects: tuple[str, ...],
 ) -> checked_selector.TaintPattern | None:
-    """Check a taint pattern; `effects` are the default. Return None if an error was reported."""
+    """Check a taint pattern; `effects` apply if it has none. Return None after an error."""
     found = env.found
     good = True
     if pattern.value is None:

@@ -71,7 +71,7 @@ def report_impossible_values(
 def warn_of_owner_kind(
     found: diagnostic_collector.DiagnosticCollector, requirement: syntax_expr.Requirement
 ) -> None:
-    """Warn of a kind that never controls pods directly, or is in the wrong case."""
+    """Warn about a kind that never controls pods directly, or is in the wrong case."""
     for value in requirement.values if requirement.subject.name.text == "ownerKind" else ():
         meant = _CONTROLLERS.get(value.text.lower(), value.text)
         if meant == value.text:

@@ -1,4 +1,4 @@
-"""Check the whole numbers with which selectors compare."""
+"""Check the whole numbers in comparisons of selectors."""
 
 from __future__ import annotations
 

@@ -121,7 +121,7 @@ def _check_policy_scopes(
 def _check_repeated_rules(
     rules: tuple[checked.Rule, ...], found: diagnostic_collector.DiagnosticCollector
 ) -> None:
-    """Report equal rules without a name, which would get the same display name."""
+    """Report identical rules without a name, which would get the same display name."""
     first: dict[str, checked.Rule] = {}
     for rule in rules:
         other = first.setdefault(rule.head.name, rule)

@@ -123,7 +123,7 @@ class ProfileChecker:
     # ------------------------------------------------------------------------ plugins
 
     def _check_disabled_plugins(self) -> tuple[tuple[str, ...], tuple[str, ...], bool]:
-        """Return the plugins to disable, the plugins whose scores to disable, and `all scores`."""
+        """Return which plugins and which scores to disable, and whether to disable all scores."""
         everywhere: dict[str, syntax_expr.Value] = {}
         scores: dict[str, syntax_expr.Value] = {}
         all_scores = False
@@ -239,7 +239,7 @@ def warn_about_unused_policies(
     profiles: Iterable[checked.CheckedProfile],
     found: diagnostic_collector.DiagnosticCollector,
 ) -> None:
-    """Warn of policies that no profile uses."""
+    """Warn about policies that no profile uses."""
     used = {
         policy.name
         for profile in profiles

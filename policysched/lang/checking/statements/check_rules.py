@@ -27,8 +27,8 @@ _EVICTION: dict[bool, tuple[str, str, str]] = {
     False: ("pod", "pod", "kubelet and taint eviction read"),
     True: ("resource", "placement", "Karmada's taint manager reads"),
 }
-"""Whether the rule is about clusters -> words for messages: the tolerating object, the holder of
-the tolerations, and the component that reads them."""
+"""Whether the rule is about clusters -> words for messages: the object that tolerates, the object
+that has the tolerations, and the components that read them."""
 
 
 class RuleStatement(NamedTuple):
@@ -348,8 +348,8 @@ def _get_missing_action_of_metrics(
 ) -> Literal["allow", "reject"] | None:
     """Return the action that all metrics declare.
 
-    Report the cases without such an action: metrics that declare none or different ones, and other
-    parts that may be missing.
+    Report the statement if there is no such action: a metric declares none, two metrics declare
+    different actions, or other parts may be missing.
     """
     only_metrics, read = check_missing_data.collect_metric_keys(parts)
     actions = {metric.missing_action for metric in env.metrics.values() if metric.key in read}

@@ -273,7 +273,7 @@ def check_window_clause(own: clauses.ClauseSet) -> tuple[bool, checked_expr.Metr
 
 
 def check_window_has_metric(own: clauses.ClauseSet, value: checked_expr.TypedExpr) -> bool:
-    """Return whether a statement with `over` reads a metric; report it otherwise."""
+    """Return whether the score reads a metric or has no `over`; otherwise, report `over`."""
     over = own.get_clause("over", syntax_clause.OverClause)
     if checked_expr.list_read_metrics(value) or over is None:
         return True

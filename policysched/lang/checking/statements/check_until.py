@@ -1,10 +1,10 @@
 """Report hysteresis that cannot work because `until` does not fit `when`.
 
-Both conditions are evaluated at a finite number of points. For a quantity that is compared with
-constants, the points are each constant, the middle between any two neighbours, one value below all
-constants and one above, limited to the range of the metric. Any other condition is tried as true
-and as false. Quantities count as independent, so a result that is true at none of the points is
-never true.
+Both conditions are evaluated at a finite number of points. A quantity that is compared with
+constants takes these values: each constant, the midpoint between any two neighbouring constants,
+one value below all constants and one above. If a metric has a valid range, values outside the range
+are omitted, and its bounds are added. Any other condition is tried as true and as false. Quantities
+are treated as independent, so a result that is true at none of the points is never true.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ _MAX_TEXT = 1_000
 _MAX_BEFORE = 20_000
 """Maximum characters of a statement before the error; longer ones are not parsed again."""
 _MAX_LINE = 500
-"""Maximum characters of a line before the error, because patterns take quadratic time."""
+"""Maximum characters of a line before the error, because matching takes quadratic time."""
 _KEYWORDS = sorted(syntax_words.ALL_KEYWORDS)
 _BLOCKS = ("policy", "clusterPolicy", "profile")
 
@@ -127,7 +127,7 @@ def _format_expected_word_message(
 def _choose_furthest_rewriting(
     place: fault_place.FaultPlace, rewritings: Iterable[ReplacementCandidate]
 ) -> ReplacementCandidate | None:
-    """Return the rewriting that gets the parser furthest; of equal rewritings, the longest.
+    """Return the rewriting that gets the parser furthest; if several do, the longest of them.
 
     Return None if no rewriting gets past the error.
     """
@@ -174,7 +174,7 @@ def _propose_word_meanings(place: fault_place.FaultPlace) -> Iterator[Replacemen
 
 
 def _find_word_meanings(word: str) -> list[str]:
-    """Return the likely meanings of a word: keywords in another case or of another language."""
+    """Return the likely meanings of a word: keywords that differ only in case, and translations."""
     folded = word.lower()
     cased = [each for each in _KEYWORDS if each.lower() == folded and each != word]
     key = word if word in foreign_words.WORDS or word in _KEYWORDS else folded
@@ -182,7 +182,7 @@ def _find_word_meanings(word: str) -> list[str]:
 
 
 def _find_meanings_at_start(place: fault_place.FaultPlace, word: scanner.Lexeme) -> list[str]:
-    """Return the meaning that a word only has at the start of a policy."""
+    """Return the meaning that a word has only at the start of a policy."""
     before = place.scan.find_lexeme_before(word.start)
     is_start = before is not None and before.text == "{" and place.chunk.word == "policy"
     ours = foreign_words.FIRST_WORDS.get(word.text) if is_start else None

@@ -32,7 +32,7 @@ _LITERAL_KINDS = {"string": "a string", "promql": "a query"}
 def diagnose_syntax_error(place: fault_place.FaultPlace) -> diagnostics.Diagnostic:
     """Return the first diagnostic that applies, in the order of `_diagnose_by_first_match`.
 
-    A fix stays safe only if the parser accepts the statement with it.
+    A fix stays safe only if the parser accepts the statement after the fix.
     """
     found, text = _diagnose_by_first_match(place), place.scan.source
     if found.fix is None:
@@ -200,7 +200,7 @@ def _diagnose_chained_comparison(place: fault_place.FaultPlace) -> diagnostics.D
 
 
 def _diagnose_keyword_as_amount(place: fault_place.FaultPlace) -> diagnostics.Diagnostic | None:
-    """Diagnose `maxSkew whenUnsatisfiable x`, where the parser took the keyword as the number."""
+    """Diagnose `maxSkew whenUnsatisfiable x`, where the parser read the keyword as a number."""
     name = place.scan.find_lexeme_before(place.offset)
     keyword = place.scan.find_lexeme_before(name.start) if name else None
     if (
