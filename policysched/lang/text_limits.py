@@ -13,7 +13,7 @@ MAX_STATEMENTS = 10_000
 
 MAX_WORDS = 200_000
 """Maximum number of lexemes, including comments, in all texts that are checked together. A lexeme
-uses about 1 KiB until the check ends, and 20 to 100 µs."""
+uses about 1 KiB of memory until the check ends, and takes 20 to 100 µs."""
 
 MAX_TEXTS = 1000
 """Maximum number of texts that are checked together."""

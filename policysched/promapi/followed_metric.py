@@ -168,7 +168,7 @@ class FollowedMetric:
             return self._timed, reply
         self._refusals = 0
         reply = await self._send_query(self._untimed)
-        self._refusals = _REFUSALS_BEFORE_UNTIMED - 1  # one more refusal is then enough
+        self._refusals = _REFUSALS_BEFORE_UNTIMED - 1  # then one refusal is enough to return here
         self._untimed_left = _UNTIMED_BEFORE_RETRY - 1
         self._warn_of_untimed_samples("the server refuses the query that also asks for the time")
         return self._untimed, reply

@@ -34,7 +34,7 @@ _NO_WINDOWS: Mapping[str, float] = {}
 
 
 class LiveMetricsSource:
-    """Keeps the samples of the policies' metrics current from their Prometheus servers.
+    """Keeps the samples of the policies' metrics up to date by querying Prometheus servers.
 
     Each source has threads that wait for answers and decode them, and one more thread joins the
     answers of all sources with nodes. Everything else runs in the thread of the event loop.
@@ -113,8 +113,8 @@ class LiveMetricsSource:
     async def wait_until_metrics_asked(self) -> None:
         """Wait until every metric has been queried once, or its source does not answer.
 
-        When this returns, windows over metrics that were answered also have their older samples,
-        unless fetching them failed.
+        When this returns, the windows over metrics with an answer also have their older samples,
+        unless the query for these failed.
         """
         await self._wait_until_all_asked()
         answered = [each for each in self._followed.values() if each.answered.is_set()]

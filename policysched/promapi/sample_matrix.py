@@ -1,4 +1,4 @@
-"""The series of an answer at several times; an instant query has one time."""
+"""The series of an answer at several timestamps, or at one for an instant query."""
 
 from __future__ import annotations
 

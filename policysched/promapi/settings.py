@@ -121,7 +121,7 @@ def find_url_problem(url: str) -> str:
 
 
 _MAY_BE_SECRET = re.compile(r"[@?#%=&;]")
-"""Characters that can surround passwords and tokens; a text with any of these is not quoted."""
+"""Characters that can surround passwords and tokens; a text with one is never quoted."""
 _OWN_PARAMETERS = frozenset({"query", "time", "timeout", "start", "end", "step"})
 """Parameters that the client sets for each query (Prometheus documentation, "HTTP API")."""
 _HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")

@@ -42,7 +42,7 @@ class MetricStats:
         source: name of the source that answers the query.
         queries: number of queries sent.
         last_success: time of the last usable answer.
-        durations: durations of all queries in seconds, including failed queries.
+        durations: durations of all instant queries in seconds, including failed queries.
         problem: the failure of the last query; "" if it succeeded.
         counts: how often each rule of docs/metrics.md applied.
     """

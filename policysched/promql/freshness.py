@@ -69,7 +69,7 @@ class FreshnessQuery:
 
 
 def add_freshness(query: str, label: str, max_age_seconds: float) -> FreshnessQuery:
-    """Add the newest measurement time for each value of `label` to `query`.
+    """Add to `query` the newest measurement time for each value of `label`.
 
     A query that cannot be extended is returned unchanged; its samples then count as measured at the
     evaluation time.

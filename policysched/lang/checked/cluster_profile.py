@@ -1,4 +1,4 @@
-"""Convert clusterPolicies of a profile to policies, so that code for nodes can evaluate them."""
+"""Convert the clusterPolicies of a profile to policies that code for nodes can evaluate."""
 
 from __future__ import annotations
 

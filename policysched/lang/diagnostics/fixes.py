@@ -62,7 +62,7 @@ def pad_fix_with_blanks(
 
 
 def pad_replacement_with_blanks(text: str, start: int, end: int, replacement: str) -> str:
-    """Add a blank at each end of a replacement where it would merge two words or signs.
+    """Add the blanks without which a replacement would merge two words or signs.
 
     Args:
         text: the whole text.

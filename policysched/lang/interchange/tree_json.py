@@ -19,7 +19,7 @@ from policysched.lang.syntax import syntax_expr
 
 Json: TypeAlias = dict[str, Any]
 MAX_NODES = text_limits.MAX_DEPTH + 16
-"""Maximum nesting of nodes: the language's limit, plus the statements and words around it."""
+"""Maximum nesting of nodes: the language's limit, plus the levels of statements and words."""
 MAX_NESTING = 3 * MAX_NODES
 """Maximum nesting of objects and lists; at most two lists surround each node."""
 

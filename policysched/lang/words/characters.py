@@ -54,7 +54,7 @@ def replace_lookalikes(text: str) -> str:
 
 
 def find_word_around(text: str, offset: int) -> tuple[int, int]:
-    """Return the range up to blanks, quotes or `#` around a character; of a blank, only itself."""
+    """Return the range around a character up to blanks, quotes or `#`; for a blank, its own."""
     if text[offset].isspace():
         return offset, offset + 1
     start, end = offset, offset + 1

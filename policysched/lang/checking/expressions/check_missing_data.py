@@ -1,4 +1,4 @@
-"""Find data that can be missing in expressions, and report statements that do not handle it."""
+"""Find possibly missing data in expressions, and report statements that do not handle it."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ from policysched.lang.words import vocabulary
 
 DEFAULT_REFRESH_SECONDS = 30.0
 DEFAULT_MAX_AGE_REFRESHES = 5
-"""Refresh intervals after which a sample is too old, if the metric has no `maxAge`."""
+"""Number of refresh intervals after which a sample is too old if a metric has no `maxAge`."""
 
 _MIN_SECONDS, _MAX_SECONDS = 1.0, 7 * 86_400.0
 MAX_POINTS = 100
