@@ -35,7 +35,7 @@ class ClientConnection(msgspec.Struct, frozen=True, rename="camel"):
     """Limits for requests to the API server.
 
     Attributes:
-        qps: requests a second; None for no limit in the client.
+        qps: requests per second; None for no limit in the client.
         burst: requests that can be sent at once; None for twice `qps`.
     """
 
@@ -49,7 +49,8 @@ class PoliciesConfig(msgspec.Struct, frozen=True, rename="camel"):
     Attributes:
         paths: files, folders and manifests, as `policy_sources.read_policy_texts` accepts them.
         config_map: `NAMESPACE/NAME` of the ConfigMap that holds the policies; "" for none.
-        on_bad_start: whether to `refuse` to start with a bad version, or start with the `lastGood`.
+        on_bad_start: `refuse` to start with a bad version, or start with the last good version
+            (`lastGood`).
         lint_errors: `refuse` rejects a version with lint errors, as if it did not compile; `warn`
             only reports them.
         history: `NAMESPACE/NAME` of the ConfigMap that keeps previous good versions. With "", it is
@@ -74,16 +75,19 @@ class PoliciesConfig(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class AuthenticationConfig(msgspec.Struct, frozen=True, rename="camel"):
-    """Whether the API server authenticates requests (TokenReview), and the cache time."""
+    """Whether the API server authenticates requests (TokenReview).
+
+    Results are cached for `cache_seconds`.
+    """
 
     enabled: bool = True
     cache_seconds: float = 10.0
 
 
 class AuthorizationConfig(msgspec.Struct, frozen=True, rename="camel"):
-    """Whether the API server authorizes requests (SubjectAccessReview), and the cache time.
+    """Whether the API server authorizes requests (SubjectAccessReview).
 
-    Requests for `always_allow_paths` need no authorization.
+    Results are cached for `cache_seconds`. Requests for `always_allow_paths` need no authorization.
     """
 
     enabled: bool = True
@@ -123,7 +127,10 @@ class LoggingConfig(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class TracingConfig(msgspec.Struct, frozen=True, rename="camel"):
-    """Collector of spans; without an `endpoint`, tracing is off. Names are kube-apiserver's."""
+    """The collector of spans; without an `endpoint`, tracing is off.
+
+    The fields have the names that kube-apiserver uses.
+    """
 
     endpoint: str = ""
     sampling_rate_per_million: int = 0

@@ -16,7 +16,8 @@ def find_plugin_problems(
 ) -> Iterator[tuple[plain_yaml.Path, str]]:
     """Yield each problem with the path of the plugin name or of its arguments.
 
-    Arguments of third-party plugins are not checked: `run` reports their errors at creation.
+    Arguments of third-party plugins are not checked: `run` reports their errors when it
+    creates the plugins.
     """
     installed = registry.create_installed_registry()
     for path, name in _list_plugin_names(profiles):

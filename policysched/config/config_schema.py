@@ -66,7 +66,7 @@ def describe_violation(
     said = f"{name} {in_words(error)}" if in_words else f"{name}: {error.message}"
     if error.validator == "pattern" and "title" not in _get_violated_schema(
         error
-    ):  # of the key of a mapping
+    ):  # the invalid value is a key of a mapping
         said = f"`{error.instance}` is not a name; use letters, digits, `_` and `-`"
     yield ConfigFault(document.line(path), said, path)
 

@@ -15,7 +15,7 @@ class RunOptions:
         scheduler_name: name of the profile if the policies do not declare one.
         metrics_file: file that replaces all Prometheus sources; see
             `metrics_source.MetricsFileSource`.
-        dry_run: compare our decisions with another scheduler's, and write nothing.
+        dry_run: compare the decisions with those of another scheduler, and write nothing.
     """
 
     kubeconfig: str | None = None
