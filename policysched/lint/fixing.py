@@ -22,7 +22,7 @@ _MAX_SINGLE = 50
 """The maximum number of fixes that are tried one by one if all fixes together leave errors."""
 
 
-def apply_fixes(  # noqa: PLR0913 - one argument for each thing that a run of lint has
+def apply_fixes(  # noqa: PLR0913 - one argument for each input of a lint run
     sources: Sequence[source.SourceText],
     given: Mapping[str, str],
     chosen: settings.RuleSettings,

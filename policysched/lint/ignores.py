@@ -25,7 +25,7 @@ class IgnoreComment:
 
     Attributes:
         codes: the codes as written.
-        span: the place of the comment.
+        span: the span of the comment.
         start: the offset of the start of the statement. The comment silences findings that begin in
             the statement.
         end: the offset of the end of the statement.
@@ -122,7 +122,7 @@ def _diagnose_useless_codes(
     """Return the diagnostic for codes that silence no finding.
 
     Removing a code is a safe fix only if the code is stale. A misspelt code, or a code whose
-    finding is on another line of the text, has a purpose.
+    finding is on another line of the text, was probably written for a finding.
     """
     named = ", ".join(f"`{code}`" for code in codes) or "nothing"
     left = [code for code in each.codes if code not in codes]

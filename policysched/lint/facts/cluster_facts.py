@@ -17,12 +17,12 @@ from policysched.lang.checked import checked, checked_selector
 
 @dataclasses.dataclass(frozen=True)
 class ClusterFacts:
-    """The state of a cluster at one moment.
+    """The state of a cluster at a point in time.
 
     Attributes:
         name: the name in messages, usually the path of the cluster file.
         nodes: all nodes.
-        pods: the pods that have not ended, with their shapes.
+        pods: the pods that have not terminated, with their shapes.
         snapshot: the scheduler's snapshot of the same nodes.
         members: the clusters of a Karmada control plane as nodes, with its bindings as pods; None
             without member clusters.
@@ -37,7 +37,7 @@ class ClusterFacts:
     scheduler_names: frozenset[str | None] | None = None
 
     def restrict_to_profiles(self, program: checked.CheckedProgram) -> ClusterFacts:
-        """Return these facts, with policies restricted to the pods that the profiles schedule."""
+        """Return these facts, in which policies select only pods that the profiles schedule."""
         if program.decides_all_pods:
             return self
         names = frozenset(each.name for each in program.profiles)
@@ -94,7 +94,10 @@ class ClusterFacts:
         ]
 
     def list_pod_shapes_of_policy(self, policy: checked.CheckedPolicy) -> list[pod_shape.PodShape]:
-        """Return the shapes of the pods in the scope of a policy; equal pods share a shape."""
+        """Return the shapes of the pods in the scope of a policy.
+
+        Pods that are equal for scheduling share a shape.
+        """
         known = self._shapes_by_scope.get(policy.scope)
         if known is None:
             scoped = scope.PolicyScope(policy.scope)

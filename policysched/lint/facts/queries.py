@@ -1,4 +1,4 @@
-"""The parsed queries of metrics, with the places of their parts in the policy text."""
+"""The parsed queries of metrics, with the positions of their parts in the policy text."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from policysched.promql import query_tokens, query_tree
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class MetricQuery:
-    """The query of a metric, with the parsed expression and the places of its parts.
+    """The query of a metric, with the parsed expression and the positions of its parts.
 
     Attributes:
         metric: the checked metric.
         expr: the parsed query.
-        query: the query with params substituted; it maps its parts to places in the policy text.
+        query: the query with params substituted; it maps its parts to ranges of the policy text.
         tokens: the PromQL tokens of the query, in order.
         text: the policy text that contains the query.
     """
@@ -63,7 +63,7 @@ def parse_metric_queries(
     parsed: tuple[parser.ParseResult, ...],
     texts: Mapping[str, source.SourceText],
 ) -> Iterator[MetricQuery]:
-    """Yield the queries that parse, with params at their values outside all profiles."""
+    """Yield the queries that parse; params have the values that apply outside all profiles."""
     by_name = {metric.name: metric for metric in program.metrics}
     params = {param.name: param for param in program.params}
     for result in parsed:

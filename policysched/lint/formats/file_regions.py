@@ -1,4 +1,4 @@
-"""Places of findings in the file that the user edits, which can be a ConfigMap manifest."""
+"""Locations of findings in the file that the user edits, which can be a ConfigMap manifest."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class FileRegion:
 
 
 def locate_span(span: source.Span, texts: Mapping[str, source.SourceText]) -> FileRegion:
-    """Return the place of a span in the file that contains its text."""
+    """Return the location of a span in the file that contains its text."""
     text = texts.get(span.file)
     if text is None:
         return FileRegion(span.file, span.line, span.column, span.line, span.column)
@@ -45,7 +45,7 @@ def make_relative_path(file: str) -> str:
 def locate_fix_edits(
     fix: diagnostics.Fix | None, texts: Mapping[str, source.SourceText]
 ) -> list[tuple[FileRegion, str]]:
-    """Return the edits of a fix as edits of files; none if any of its texts is not editable."""
+    """Return the edits of a fix as edits to files; none if any of its texts is not editable."""
     found = []
     for edit in fix.edits if fix is not None else ():
         text = texts.get(edit.span.file)
@@ -63,8 +63,8 @@ def compute_fingerprints(
 ) -> list[str]:
     """Return a fingerprint of each finding, computed from its code, file and the text of its line.
 
-    A fingerprint does not depend on the line number. Equal findings on lines with equal text are
-    numbered.
+    A fingerprint does not depend on the line number. Findings with the same code on lines
+    with the same text are numbered.
     """
     seen: dict[str, int] = {}
     found = []

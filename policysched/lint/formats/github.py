@@ -22,7 +22,7 @@ def render(report: linter.LintResult) -> str:
 
 
 def _render_command(finding: diagnostics.Diagnostic, report: linter.LintResult) -> str:
-    """Return the command that annotates the place of a finding."""
+    """Return the command that annotates the location of a finding."""
     place = file_regions.locate_span(finding.span, report.texts)
     properties = {
         "file": file_regions.make_relative_path(place.file),
@@ -30,7 +30,7 @@ def _render_command(finding: diagnostics.Diagnostic, report: linter.LintResult) 
         "endLine": place.end_line,
         "title": f"policysched {finding.code}",
     }
-    if place.line == place.end_line:  # GitHub rejects columns in ranges of several lines
+    if place.line == place.end_line:  # GitHub rejects columns in multi-line ranges
         properties |= {"col": place.column, "endColumn": place.end_column}
     shown = ",".join(
         f"{name}={_escape_command_property(str(value))}" for name, value in properties.items()

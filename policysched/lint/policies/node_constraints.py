@@ -45,7 +45,7 @@ def get_preferred_node_selector(each: checked.Rule) -> checked_selector.Selector
 def find_required_node_selectors(
     each: checked.Rule, scope: checked_selector.PolicyPodScope
 ) -> Iterator[checked_selector.Selector]:
-    """Yield the selectors that a rule requires of nodes for pods of `scope`.
+    """Yield the selectors that a rule requires nodes to match, for pods of `scope`.
 
     The caller must ensure that the rule acts on all pods of `scope`.
     """
@@ -79,7 +79,7 @@ def _find_accepted_node_selectors(
 def _find_negated_conjunction(
     operands: Sequence[checked_expr.TypedExpr], scope: checked_selector.PolicyPodScope
 ) -> Iterator[checked_selector.Selector]:
-    """Yield the selector of nodes that fail at least one condition, if all are about nodes.
+    """Yield the selector of nodes that fail a condition, if all conditions are about nodes.
 
     Conditions about pods are ignored if all pods of `scope` meet them.
     """

@@ -36,7 +36,7 @@ class ScopeIndex:
     """Finds the policies whose scope covers another scope, without comparing all pairs.
 
     A policy that requires a pod or namespace label with `In`, or namespaces by name, can only cover
-    scopes whose pods have one of these values. The index therefore lists it under key and value.
+    scopes whose pods have one of these values. The index therefore lists it under these values.
     """
 
     def __init__(self, policies: Iterable[checked.CheckedPolicy]) -> None:

@@ -20,7 +20,7 @@ def make_removal_fix(
 
     Args:
         text: the text that contains the operand.
-        operand: the place of the operand.
+        operand: the span of the operand.
         joint: the pattern of the separator, with the space around it.
     """
     left = text.text[max(0, operand.start - _LONGEST_JOINT) : operand.start]

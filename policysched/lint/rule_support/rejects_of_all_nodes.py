@@ -57,7 +57,7 @@ def _rejects_all(each: checked.RejectRule, cluster: cluster_facts.ClusterFacts) 
     for node in cluster.nodes:
         true = frozenset(selector for selector in tests if node.name in matching[selector])
         condition = _NodeAmountRewriter(node, true).rewrite_condition(each.condition)
-        if condition not in known:  # most nodes have equal sizes and labels
+        if condition not in known:  # most nodes have the same size and labels
             known[condition] = rule_conditions.evaluate_for_all_values(condition, {}) is True
         if not known[condition]:
             return False

@@ -52,7 +52,7 @@ def _is_misleading_number(value: syntax_expr.Value) -> bool:
 def _normalise_number(text: str) -> str:
     """Return the usual spelling of a number: no leading or trailing zeros, no exponent.
 
-    Numbers other than integers below 2**53 are spelled as by Python's `repr`.
+    Numbers other than integers below 2**53 are spelled as Python's `repr` spells them.
     """
     number = float(text.replace("_", ""))
     return str(int(number)) if number.is_integer() and abs(number) < 2**53 else repr(number)

@@ -98,7 +98,7 @@ def _is_stricter_reject(strict: checked.Rule, weak: checked.Rule) -> bool:
 def _condition_implies(one: checked_expr.TypedExpr, other: checked_expr.TypedExpr) -> bool:
     """Return whether `other` is certainly true whenever `one` is true.
 
-    If `one` has a missing value, `other` has a missing value or is true.
+    If the value of `one` is missing, that of `other` is missing or true.
     """
     if one == other:
         return True

@@ -10,7 +10,7 @@ from policysched.lint import rule, rule_input
 from policysched.lint.sets import selector_sets
 
 _Waits = dict[str, list[tuple[checked.PodAffinityRule, str]]]
-"""Policy name -> its affinities that its own pods do not meet, each with the awaited policy."""
+"""Policy name -> its affinities that only pods of other policies meet, each with such a policy."""
 
 
 def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
@@ -43,7 +43,7 @@ def _find_awaited_policies(
 ) -> Iterator[str]:
     """Yield the other policies whose scope contains every pod that the rule selects.
 
-    Only policies that have a required affinity count, because their pods can also have to wait.
+    Policies without a required affinity are left out, because their pods wait for no other pods.
     Nothing is yielded if pods of `policy` itself can meet the rule.
     """
     selector = each.pods.selector

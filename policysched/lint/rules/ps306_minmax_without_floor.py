@@ -10,7 +10,7 @@ from policysched.lint import rule, rule_input
 
 
 def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
-    """Yield a finding for each score that says `normalize minmax` without a floor."""
+    """Yield a finding for each score with `normalize minmax` and no floor."""
     for policy in about.program.policies:
         for each in policy.rules:
             match each:

@@ -26,7 +26,7 @@ def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagno
 def _find_constant_parts(
     expr: checked_expr.TypedExpr, metrics: rule_conditions.Metrics
 ) -> Iterator[checked_expr.TypedExpr]:
-    """Yield the smallest parts of a condition whose result is equal for all values."""
+    """Yield the smallest parts of a condition that are always true or always false."""
     inner = [
         part
         for child in checked_expr.list_operands(expr)

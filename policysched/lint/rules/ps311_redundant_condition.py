@@ -59,7 +59,7 @@ def _is_implied_by_others(
     This requires that the other operands read all metrics that the operand reads.
     """
     read = {key for other in others for key in checked_expr.list_read_metrics(other)}
-    # A metric that only this operand reads may be missing, which changes the result of the
+    # If a metric that only this operand reads is missing, the operand changes the result of the
     # condition.
     if not set(checked_expr.list_read_metrics(operand)) <= read:
         return False

@@ -1,4 +1,4 @@
-"""PS312: a score that is equal for every node."""
+"""PS312: a score that is the same for every node."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""PS414: a query whose series names imply a different unit than its metric declares."""
+"""PS414: a query whose series names imply a unit other than the one that its metric declares."""
 
 from __future__ import annotations
 

@@ -28,8 +28,8 @@ def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagno
         ):
             if each.key in cluster.node_labels:
                 continue
-            # A node without the label is the normal case for an absence, so only a likely typo is
-            # reported.
+            # A rule that permits nodes without the label can be right even if no node has it, so
+            # only a likely typo is reported.
             is_absence = (each.operator in _ABSENCES) is not is_denied
             if not is_absence or spelling.find_nearest_names(each.key, cluster.node_labels):
                 yield _diagnose_unknown_label(about, cluster, each)

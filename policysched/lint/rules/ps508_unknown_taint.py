@@ -49,7 +49,7 @@ def _make_finding(
     keys: set[str],
     which: str,
 ) -> diagnostics.Diagnostic:
-    """Return the finding for a taint pattern; `which` describes its use."""
+    """Return the finding for a pattern; `which` describes the taint, with `{}` for the pattern."""
     shown = " ".join(about.texts[pattern.span.file].slice(pattern.span).split())
     return diagnostics.Diagnostic(
         "PS508",

@@ -1,4 +1,4 @@
-"""PS705: a score of clusters without effect."""
+"""PS705: a score of clusters that nothing uses."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ _Pair = tuple[checked_selector.Selector, checked_selector.Selector] | None
 def _find_contradictory_parts(
     selector: checked_selector.Selector,
 ) -> Iterator[tuple[checked_selector.Selector, _Pair]]:
-    """Yield the smallest parts that cannot match, each with two excluding operands if known."""
+    """Yield the smallest parts that cannot match, each with its `Contradiction.pair`."""
     match selector:
         case (
             checked_selector.SelectorConjunction(operands=operands)

@@ -1,11 +1,13 @@
 """Decides whether conditions are always true, never true, or implied by other conditions.
 
 A condition is evaluated at a finite number of points. For a number that is compared with constants,
-the points are each constant, a value between any two neighbours, and the ends of its range
-(`ranges`). Two numbers that are compared with each other are below, equal or above. A selector
-holds or not, in all combinations that one object can meet (`selector_sets`). Numbers count as
-independent, so a result that is equal at all points is equal for all values. Missing values are not
-considered; `missing` clauses define their effect.
+the points are each constant, a value between any two neighbouring constants, a value below and a
+value above all constants, and the ends of the range of the number; values outside this range are
+left out (`ranges`). For two numbers that are compared with each other, the points are the possible
+signs of their difference. For a selector, the points are both results, in all combinations that are
+possible for one object (`selector_sets`). Numbers count as independent, so a result that is the
+same at all points is the same for all values. Missing values are not considered; `missing` clauses
+define their effect.
 """
 
 from __future__ import annotations
@@ -24,7 +26,10 @@ _Test: TypeAlias = checked_expr.NodeMatch | checked_expr.PodMatch
 
 MAX_POINTS = 4_096
 MAX_STEPS = 100_000
-"""The maximum number of comparisons at all points. Beyond these two limits, results are unknown."""
+"""The maximum number of comparisons at all points together.
+
+Beyond this limit or `MAX_POINTS`, results are unknown.
+"""
 
 
 class _TooLargeError(Exception):

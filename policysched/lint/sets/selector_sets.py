@@ -6,8 +6,9 @@ value, the integers between two bounds, any other text. A selector is then a uni
 which allows some classes of some variables. The selector is empty if every box is empty.
 
 The result is always sound: a selector that is reported as impossible cannot match. It is exact for
-labels, annotations, numbers and fields, up to `MAX_BOXES`. Beyond this limit, and about several
-taints or images of one object, no result is claimed.
+labels, annotations, numbers and fields, up to `MAX_BOXES`. Beyond this limit, no selector is
+reported as impossible. A contradiction between different taint or image requirements on one object
+is not detected.
 """
 
 from __future__ import annotations
