@@ -96,7 +96,7 @@ class PolicyLanguageServer(pygls_server.LanguageServer):
         self.schedule_publishing(0.0)
 
     def change_document(self, params: types.DidChangeTextDocumentParams) -> None:
-        """Change a document, and publish its findings after a delay without further changes."""
+        """Change a document, and publish its findings after a delay without more changes."""
         sent = params.text_document
         changes = list(protocol_conversion.convert_content_changes(params.content_changes))
         self.files.change_document(
@@ -114,7 +114,7 @@ class PolicyLanguageServer(pygls_server.LanguageServer):
     # ------------------------------------------------------------------------ findings
 
     def schedule_publishing(self, delay_seconds: float) -> None:
-        """Publish the findings of all open documents after a delay without further changes.
+        """Publish the findings of all open documents after a delay without more changes.
 
         The delay is at least the duration of the last run, so that slow checks do not hinder
         typing. A delay of 0 is not extended.

@@ -175,7 +175,7 @@ class EditorSession:
         return [each for each in found if each is not None]
 
     def highlights(self, params: types.DocumentHighlightParams) -> list[types.DocumentHighlight]:
-        """Return the places of the name at a position in the same document."""
+        """Return the occurrences, in the same document, of the name at a position."""
         place = self._find_position(params)
         found = []
         for each in self._find_occurrences(place):

@@ -83,7 +83,7 @@ def _read_cluster(
     if wanted.cluster:
         return wanted.cluster, dump_file.read_dump(_resolve_path(wanted.cluster, root))
     if wanted.kubeconfig or wanted.context:
-        from policysched.inputs import live_cluster  # noqa: PLC0415 - imports HTTP; files need none
+        from policysched.inputs import live_cluster  # noqa: PLC0415 - imports HTTP, which files do not need
 
         named = wanted.kubeconfig and _resolve_path(wanted.kubeconfig, root)
         chosen = live_cluster.LiveClusterReference(named, wanted.context)

@@ -37,7 +37,7 @@ class EditorSettings(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class DecodedSettings(NamedTuple):
-    """The settings, and the problems with invalid settings, whose defaults apply."""
+    """The valid settings, and the problems with invalid ones, for which the defaults apply."""
 
     options: EditorSettings
     problems: tuple[str, ...] = ()

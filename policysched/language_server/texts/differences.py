@@ -27,7 +27,7 @@ def compute_text_edits(before: source.SourceText, after: str) -> list[diagnostic
 def _make_line_edit(
     before: source.SourceText, lines: tuple[int, int], new: list[str]
 ) -> diagnostics.TextEdit:
-    """Return the edit that replaces some lines; the last line of a text has no line end."""
+    """Return the edit that replaces some lines; the last line of a text has no line ending."""
     start, end = lines
     replacement = "".join(f"{line}\n" for line in new)
     if end > len(before.text):

@@ -30,15 +30,15 @@ class DocumentEdit:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class EmbeddedPolicy:
-    """A policy text, and the places of its lines in the document.
+    """A policy text, and the positions of its lines in the document.
 
     Attributes:
         text: the policy text.
         begins: the document offset of each line, before its indentation.
         starts: the document offset of the first character of each line, after its indentation.
         end: the document offset after the last line.
-        indent: the number of blanks before each line.
-        line_end: the line end of the document; the text always uses line feeds.
+        indent: the number of spaces before each line.
+        line_end: the line ending of the document; the text always uses line feeds.
     """
 
     text: source.SourceText
@@ -86,7 +86,7 @@ class EmbeddedPolicy:
         blanks = " " * self.indent
         first, *others = new.split("\n")
         indented = [first, *(blanks + line if line else line for line in others)]
-        if others and not others[-1]:  # the edit ends behind the indentation of the next line
+        if others and not others[-1]:  # the edit ends after the indentation of the next line
             indented[-1] = " " * (self.indent - self._count_missing_indent(end))
         missing = self._count_missing_indent(start) if first else 0
         return DocumentEdit(
@@ -96,7 +96,7 @@ class EmbeddedPolicy:
         )
 
     def _count_missing_indent(self, offset: int) -> int:
-        """Return the number of blanks that an empty line of the document lacks."""
+        """Return how many spaces of indentation the document lacks on the line of an offset."""
         line, _ = self.text.position(offset)
         if line > len(self.starts):
             return 0

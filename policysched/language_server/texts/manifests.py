@@ -140,8 +140,8 @@ def _make_embedded_policy(
     kept = len(shown)
     while kept and not shown[kept - 1]:
         kept -= 1
-    # Chomping of YAML blocks: `-` drops all line ends at the end, `+` keeps all, the default keeps
-    # one.
+    # Chomping of YAML blocks: `-` drops all trailing line breaks, `+` keeps them all, and the
+    # default keeps one.
     tail = "" if "-" in header else "\n"
     if "+" in header:
         tail, kept = "\n", len(shown)

@@ -49,17 +49,17 @@ class LineIndex:
 
     @property
     def line_count(self) -> int:
-        """The number of lines, including the empty line after a final line end."""
+        """The number of lines, including the empty line after a final line ending."""
         return len(self._starts)
 
     def get_line_bounds(self, line: int) -> tuple[int, int]:
-        """Return the start and end offset of a 0-based line, without its line end."""
+        """Return the start and end offset of a 0-based line, without its line ending."""
         return self._starts[line], self._ends[line]
 
     def find_position(self, offset: int) -> tuple[int, int]:
         """Return the 0-based line and code unit of an offset.
 
-        An offset inside a line end counts as the end of that line.
+        An offset inside a line ending counts as the end of that line.
         """
         line = bisect.bisect_right(self._starts, offset) - 1
         start, end = self.get_line_bounds(line)

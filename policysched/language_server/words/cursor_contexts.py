@@ -39,7 +39,7 @@ class CursorContext:
         end: the offset after this word, which can continue after the cursor.
         item: the keyword of the item around the cursor, or "" outside all items.
         before: the lexemes of the statement, or of an item without statements, before the word.
-        is_first_on_line: whether only blanks precede the word on its line.
+        is_first_on_line: whether only whitespace precedes the word on its line.
         inside: `comment`, `string`, `query`, or "" elsewhere.
         accepts: the terminals that the grammar accepts here; empty after a syntax error.
         statements: the keywords of the other statements of the item.
@@ -160,7 +160,7 @@ def _list_other_statements(
 
 
 def _is_first_on_line(text: str, offset: int) -> bool:
-    """Return whether only blanks precede an offset on its line."""
+    """Return whether only whitespace precedes an offset on its line."""
     return not text[text.rfind("\n", 0, offset) + 1 : offset].strip()
 
 
@@ -225,7 +225,7 @@ def _find_statement_start(scan: scanner.LexemeScan, chunk: scanner.ItemText, off
 
 
 def _blank_earlier_statements(text: str, chunk: scanner.ItemText, statement: int) -> str:
-    """Return the text with earlier statements of the item replaced by blanks.
+    """Return the text with earlier statements of the item replaced by spaces.
 
     A statement parses independently of earlier statements, which can have syntax errors.
     """

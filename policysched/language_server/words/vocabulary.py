@@ -131,7 +131,7 @@ def _count_label_values(all_labels: Iterable[Mapping[str, str]]) -> Labels:
 
 
 def collect_policy_vocabulary(parsed: Iterable[parser.ParseResult]) -> CompletionVocabulary:
-    """Return the words in the policies, which other rules often need as well."""
+    """Return the words in the policies, which other rules often need too."""
     domains: tuple[Domain, ...] = ("node", "pod", "namespace", "cluster")
     labels: dict[Domain, dict[str, set[str]]] = {domain: {} for domain in domains}
     namespaces: set[str] = set()
