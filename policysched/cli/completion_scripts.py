@@ -139,7 +139,7 @@ def render_zsh_script(commands: Sequence[CompletionCommand]) -> str:
 
 
 def _render_case_arms(commands: Sequence[CompletionCommand], variable: str) -> dict[str, str]:
-    """Return the arms of all `case` statements; the path of a command begins with a blank."""
+    """Return the arms of all `case` statements; the path of a command begins with a space."""
     paths = [each.path for each in commands if each.path]
     steps = [
         f"'{_format_command_path(p[:-1])} {p[-1]}') {variable}='{_format_command_path(p)}' ;;"

@@ -111,7 +111,7 @@ class _Parser(argparse.ArgumentParser):
         return found, rest
 
     def format_help(self) -> str:
-        """Return the help text, in which commands start with the program name as it was called."""
+        """Return the help text, in which commands start with `program_name.get_program_name()`."""
         self.description = program_name.replace_program_name(self.description or "")
         self.epilog = program_name.replace_program_name(self.epilog or "")
         for action in self._actions:
@@ -155,7 +155,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _replace_closed_streams() -> None:
-    """Replace streams that the caller closed: stdin and stdout fail, stderr discards its text.
+    """Replace streams that the caller closed; stdin and stdout raise errors, stderr discards text.
 
     Python sets closed streams to None, and the next file to be opened would get their file
     descriptors.
@@ -209,7 +209,7 @@ def _run_command_line(argv: list[str]) -> int:
         return int(request.code or 0)
     if command is None:
         parser.error("no command is given")
-    from policysched.cli.render import output  # noqa: PLC0415 - `--help` does without
+    from policysched.cli.render import output  # noqa: PLC0415 - not needed for `--help`
 
     output.set_report_width(getattr(args, "output", None))
     return command.run(args)

@@ -30,5 +30,5 @@ def get_command() -> str:
 
 
 def replace_program_name(text: str) -> str:
-    """Return a text in which quoted commands (`policysched lint`) use the name as it was called."""
+    """Return a text with `get_program_name()` in quoted commands, such as `policysched lint`."""
     return text.replace(f"`{NAME} ", f"`{get_program_name()} ")

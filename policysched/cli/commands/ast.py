@@ -63,7 +63,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _print_trees(args: argparse.Namespace) -> int:
     """Print the trees of all files as text or JSON; print only the errors if any file has some."""
-    from policysched.lang.interchange import tree_text  # noqa: PLC0415 - `--help` does without Lark
+    from policysched.lang.interchange import tree_text  # noqa: PLC0415 - `--help` does not need Lark
 
     with progress.show_reading_progress("reading policies", args.paths):
         texts = policy_texts.read_policy_texts(args.paths)
@@ -78,7 +78,7 @@ def _print_trees(args: argparse.Namespace) -> int:
     if args.output == output.JSON:
         output.write_text(output.encode_json({"version": _VERSION, "texts": documents}))
     else:
-        from policysched.lang.diagnostics import rendering  # noqa: PLC0415 - `--help` does without
+        from policysched.lang.diagnostics import rendering  # noqa: PLC0415 - not needed for `--help`
 
         lines = (line for each in documents for line in _render_tree(each or {}))
         output.write_text("\n".join(rendering.replace_invisible_characters(line) for line in lines))
@@ -87,7 +87,7 @@ def _print_trees(args: argparse.Namespace) -> int:
 
 def _print_problems(text: Any, encoded: tree_text.EncodedText) -> None:  # noqa: ANN401 - a source text, whose module is not loaded
     """Print the errors that prevent a text from having a tree."""
-    from policysched.lang.diagnostics import rendering  # noqa: PLC0415 - `--help` does without
+    from policysched.lang.diagnostics import rendering  # noqa: PLC0415 - not needed for `--help`
 
     for finding in encoded.diagnostics:
         output.write_findings(
@@ -135,7 +135,7 @@ def _render_value(value: object, field: str, indent: str) -> Iterator[str]:
 def _format_tree_scalar(value: object) -> str | None:
     """Format a value that is printed on the line of its node; None for a value with children."""
     if isinstance(value, dict) and value["kind"] in ("word", "numeral", "promql"):
-        from policysched.lang.syntax import printing  # noqa: PLC0415 - `--help` does without
+        from policysched.lang.syntax import printing  # noqa: PLC0415 - not needed for `--help`
 
         is_bare = value["kind"] == "numeral" or not (value.get("quoted") or value["kind"] != "word")
         text: str = value["text"]
@@ -159,7 +159,7 @@ def _read_texts_from_trees(path: str) -> Iterator[str]:
         InputError: the file has another form, or a tree has no policy text; the error contains the
             JSON path.
     """
-    from policysched.lang.interchange import tree_json, tree_text  # noqa: PLC0415 - `--help` does without Lark
+    from policysched.lang.interchange import tree_json, tree_text  # noqa: PLC0415 - `--help` does not need Lark
 
     document = _parse_tree_document(path)
     try:
@@ -175,7 +175,7 @@ def _parse_tree_document(path: str) -> object:
     Raises:
         InputError: the input is not JSON.
     """
-    import orjson  # noqa: PLC0415 - `--help` does without
+    import orjson  # noqa: PLC0415 - not needed for `--help`
 
     from policysched.inputs import object_lists  # noqa: PLC0415 - only this form needs it
 

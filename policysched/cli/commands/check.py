@@ -56,7 +56,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Check the texts and print the findings."""
-    from policysched.lang.checking import checker  # noqa: PLC0415 - `--help` does without Lark
+    from policysched.lang.checking import checker  # noqa: PLC0415 - `--help` does not need Lark
 
     offline_options.refuse_empty_options(args, "config")
     form = finding_formats.choose_finding_format(args)
@@ -88,7 +88,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _write_findings(result: checker.CheckResult, form: str) -> None:
     """Print the errors and warnings in the given format, as `lint` does."""
-    from policysched.lint import linter  # noqa: PLC0415 - most runs do without
+    from policysched.lint import linter  # noqa: PLC0415 - not needed in most runs
 
     report = linter.LintResult(result.diagnostics, result.texts, 0)
     shown = finding_formats.render_finding_report(report, form)
@@ -97,8 +97,8 @@ def _write_findings(result: checker.CheckResult, form: str) -> None:
 
 
 def _print_check_result(texts: Sequence[source.SourceText], result: checker.CheckResult) -> None:
-    """Print the findings on stderr, then the numbers of policies and profiles, and the hash."""
-    from policysched.lang.diagnostics import rendering  # noqa: PLC0415 - `--help` does without
+    """Print the findings on stderr, then the policy and profile counts and the content hash."""
+    from policysched.lang.diagnostics import rendering  # noqa: PLC0415 - not needed for `--help`
 
     for finding in result.diagnostics[:_MAX_SHOWN]:
         output.write_findings(rendering.render_diagnostic(finding, result.texts) + "\n", sys.stderr)
@@ -120,7 +120,7 @@ def _print_check_result(texts: Sequence[source.SourceText], result: checker.Chec
 
 def _as_json(texts: Sequence[source.SourceText], result: checker.CheckResult) -> dict[str, Any]:
     """Return the result in the form of schemas/check.schema.json."""
-    from policysched.lang.diagnostics import diagnostics, rendering  # noqa: PLC0415 - `--help` does without
+    from policysched.lang.diagnostics import diagnostics, rendering  # noqa: PLC0415 - not needed for `--help`
 
     severities = [finding.severity for finding in result.diagnostics]
     return {

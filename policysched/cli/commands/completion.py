@@ -31,7 +31,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print the script."""
-    from policysched.cli import main  # noqa: PLC0415 - it is what has imported this module
+    from policysched.cli import main  # noqa: PLC0415 - `main` imports this module
 
     script = completion_scripts.BY_SHELL[args.shell](
         describe_commands(main.build_command_parsers())
@@ -60,7 +60,7 @@ def _describe_command(
     """Yield the completions of a command and its forms."""
     options = []
     values = completion_scripts.CompletionValues()
-    for action in parser._actions:  # noqa: SLF001 - argparse has no other way to ask for them
+    for action in parser._actions:  # noqa: SLF001 - argparse has no public way to list them
         if isinstance(action, argparse._SubParsersAction):  # noqa: SLF001 - as above
             values = dataclasses.replace(values, words=tuple(action.choices))
             for name, inner in action.choices.items():
@@ -99,7 +99,7 @@ def _find_completion_values(
 
 
 def _list_diagnostic_codes() -> tuple[str, ...]:
-    from policysched.lang.diagnostics import diagnostics  # noqa: PLC0415 - `--help` does without
+    from policysched.lang.diagnostics import diagnostics  # noqa: PLC0415 - not needed for `--help`
 
     return tuple(sorted(diagnostics.CODES | diagnostics.LINT_CODES))
 

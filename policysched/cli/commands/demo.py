@@ -49,7 +49,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Play the demo, which ends without user input."""
-    from rich import console  # noqa: PLC0415 - `--help` does without
+    from rich import console  # noqa: PLC0415 - not needed for `--help`
 
     from policysched import _resources  # noqa: PLC0415 - as above
     from policysched.cli.demo import embedded_cluster, screen_view  # noqa: PLC0415 - as above

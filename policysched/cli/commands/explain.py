@@ -1,4 +1,4 @@
-"""`explain`: show why pods fit on nodes or not, and what diagnostic codes mean.
+"""`explain`: show why pods do or do not fit on nodes, and what diagnostic codes mean.
 
 policysched explain --cluster FILE --all
 policysched explain --cluster FILE [pod] NAMESPACE/NAME [--node NODE | --all-nodes]
@@ -85,7 +85,7 @@ def run(args: argparse.Namespace) -> int:
         raise errors.UsageError("no pod is named; give --all, or NAMESPACE/NAME")
     if args.decisions is not None:
         return explain_decisions.run(args)
-    from policysched.offline import sessions  # noqa: PLC0415 - `--help` does without NumPy
+    from policysched.offline import sessions  # noqa: PLC0415 - `--help` does not need NumPy
 
     with progress.show_reading_progress("reading the input", [args.cluster]):
         session = sessions.OfflineSession(offline_options.read_offline_inputs(args))

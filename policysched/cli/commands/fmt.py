@@ -28,7 +28,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Format each file and return the exit code."""
-    from policysched.lang.formatting import formatter  # noqa: PLC0415 - `--help` does without Lark
+    from policysched.lang.formatting import formatter  # noqa: PLC0415 - `--help` does not need Lark
 
     formatting = rewriting.RewriteCommand(
         "fmt", "formatted", formatter.format_text, is_in_place=args.write

@@ -56,7 +56,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Import the input and write the result."""
-    from policysched.importing import importer  # noqa: PLC0415 - `--help` does without Lark
+    from policysched.importing import importer  # noqa: PLC0415 - `--help` does not need Lark
 
     with progress.show_reading_progress("importing", args.input):
         imported = importer.convert_sources(*_read_import_sources(args))
@@ -100,7 +100,7 @@ def _write_files(imported: importer.ImportResult, where: str) -> None:
     Raises:
         InputError: a file exists or cannot be written.
     """
-    from policysched.importing import importer  # noqa: PLC0415 - `--help` does without Lark
+    from policysched.importing import importer  # noqa: PLC0415 - `--help` does not need Lark
 
     folder = pathlib.Path(where)
     files = {importer.POLICY_NAME: imported.policy}

@@ -99,7 +99,7 @@ class _LintOptions:
 
     def check_texts(self, texts: Sequence[source.SourceText]) -> checker.CheckResult:
         """Check the texts with the params; the result contains the program or the errors."""
-        from policysched.lang.checking import checker  # noqa: PLC0415 - `--help` does without Lark
+        from policysched.lang.checking import checker  # noqa: PLC0415 - `--help` does not need Lark
 
         plugins = plugin_checks.find_installed_plugin_names(texts)
         result = checker.check(texts, given=self.params, plugins=plugins, now=self.now.timestamp())
@@ -119,7 +119,7 @@ class _LintFacts:
 
 def run(args: argparse.Namespace) -> int:
     """Lint the texts, and fix them if the options request it."""
-    gc.disable()  # collecting start-up objects takes a tenth of a short run
+    gc.disable()  # collecting start-up objects takes a tenth of the time of a short run
     try:
         asked = _read_options(args)
         with progress.show_reading_progress("reading policies", args.paths):
@@ -162,12 +162,12 @@ def _read_prometheus_source(args: argparse.Namespace) -> prom_settings.Prometheu
     """Return the Prometheus server to query; None without `--prometheus`.
 
     Raises:
-        InputError: its address or its settings are invalid.
+        InputError: the address or the settings of the server are invalid.
     """
     if args.prometheus is None:
         return None
-    from policysched.inputs import lint_settings  # noqa: PLC0415 - brings HTTP
-    from policysched.offline import lint_prometheus  # noqa: PLC0415 - brings HTTP
+    from policysched.inputs import lint_settings  # noqa: PLC0415 - imports HTTP
+    from policysched.offline import lint_prometheus  # noqa: PLC0415 - imports HTTP
 
     file = pathlib.Path(args.config) if args.config else None
     return lint_prometheus.make_prometheus_source(
@@ -185,7 +185,7 @@ def _read_cluster_facts(
     """Return the cluster to compare with; None if it is not named or the texts have errors."""
     if asked.cluster is None:
         return None
-    from policysched.offline import lint_cluster  # noqa: PLC0415 - brings NumPy
+    from policysched.offline import lint_cluster  # noqa: PLC0415 - imports NumPy
 
     with progress.show_progress("reading the cluster") as bar:
         program = asked.check_texts(texts).program
@@ -204,7 +204,7 @@ def _read_prometheus_facts(
     """Return the facts of a Prometheus server about the queries; None without a server."""
     if asked.prometheus is None:
         return None
-    from policysched.offline import lint_prometheus  # noqa: PLC0415 - brings HTTP
+    from policysched.offline import lint_prometheus  # noqa: PLC0415 - imports HTTP
 
     with progress.show_progress("querying Prometheus") as bar:
 
@@ -231,7 +231,7 @@ def _lint_texts(
     stream: TextIO | None = None,
 ) -> int:
     """Print the findings in the texts; return the exit code."""
-    from policysched.lint import linter, settings  # noqa: PLC0415 - `--help` does without
+    from policysched.lint import linter, settings  # noqa: PLC0415 - not needed for `--help`
 
     with progress.show_progress("linting policies"):
         result = asked.check_texts(texts)
@@ -291,7 +291,7 @@ def _choose_lint_settings(
     args: argparse.Namespace,
 ) -> tuple[settings.RuleSettings, diagnostics.Severity]:
     """Return the settings and the fail level; options override the settings files."""
-    from policysched.inputs import lint_settings  # noqa: PLC0415 - `--help` does without
+    from policysched.inputs import lint_settings  # noqa: PLC0415 - not needed for `--help`
     from policysched.lang.diagnostics import diagnostics  # noqa: PLC0415 - as above
 
     if args.config:
@@ -316,7 +316,7 @@ def _parse_lint_codes(option: str | None, name: str) -> tuple[str, ...]:
     Raises:
         UsageError: a prefix matches no rule.
     """
-    from policysched.inputs import lint_settings  # noqa: PLC0415 - `--help` does without
+    from policysched.inputs import lint_settings  # noqa: PLC0415 - not needed for `--help`
 
     if option is None:
         return ()
@@ -324,13 +324,13 @@ def _parse_lint_codes(option: str | None, name: str) -> tuple[str, ...]:
         return lint_settings.parse_rule_code_prefixes(
             [code.strip() for code in option.split(",")], name
         )
-    except errors.InputError as error:  # only a settings file makes it an input error
+    except errors.InputError as error:  # an input error only in a settings file
         raise errors.UsageError(str(error)) from None
 
 
 def _write_summary(report: linter.LintResult, params: Mapping[str, str]) -> None:
     """Print the numbers of findings, ignored findings and findings that `--fix` can fix."""
-    from policysched.lang.diagnostics import rendering  # noqa: PLC0415 - `--help` does without
+    from policysched.lang.diagnostics import rendering  # noqa: PLC0415 - not needed for `--help`
     from policysched.lint import fixing  # noqa: PLC0415 - as above
 
     parts = [rendering.summarise_findings(report.findings) or "no findings"]

@@ -28,7 +28,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Migrate each file and return the exit code."""
-    from policysched.lang.formatting import migration  # noqa: PLC0415 - `--help` does without Lark
+    from policysched.lang.formatting import migration  # noqa: PLC0415 - `--help` does not need Lark
 
     migrating = rewriting.RewriteCommand(
         "migrate", "migrated", migration.migrate_policy_text, is_in_place=True

@@ -170,7 +170,7 @@ def _read_plan_inputs(
     Raises:
         UsageError: a side is missing, or several inputs are read from standard input.
     """
-    import dataclasses  # noqa: PLC0415 - `--help` does without
+    import dataclasses  # noqa: PLC0415 - not needed for `--help`
 
     from policysched.planning import plan_making, sides, two_sided_cluster  # noqa: PLC0415 - as above
 
@@ -213,7 +213,7 @@ def _read_cluster(args: argparse.Namespace) -> tuple[str, dump_file.ObjectDump]:
             "--cluster is missing: a file, or `-` for stdin; --live reads a running cluster"
         )
     if not isinstance(named, str):
-        from policysched.inputs import live_cluster  # noqa: PLC0415 - brings HTTP
+        from policysched.inputs import live_cluster  # noqa: PLC0415 - imports HTTP
 
         server, found = live_cluster.read_live_cluster(named)
         return server, dump_file.ObjectDump(found)
@@ -253,7 +253,7 @@ def _make_bindings_report(
     dump: dump_file.ObjectDump,
     begin: Callable[[str, int], Callable[[int], None]],
 ) -> dict[str, Any]:
-    """Make the part of the plan about bindings; `begin` starts its progress."""
+    """Make the part of the plan about bindings; `begin` starts its progress bar."""
     from policysched.planning import binding_changes, bindings_report  # noqa: PLC0415 - as above
 
     advance = begin("bindings", len(dump.plane.bindings))

@@ -63,7 +63,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """List the versions, or roll back to one of them."""
-    import asyncio  # noqa: PLC0415 - `--help` does without
+    import asyncio  # noqa: PLC0415 - not needed for `--help`
 
     for option in ("policy_configmap", "history"):
         name = getattr(args, option)
@@ -78,7 +78,7 @@ def run(args: argparse.Namespace) -> int:
 
 async def _run_rollback(args: argparse.Namespace) -> None:
     """Connect to the API server, then list the versions or roll back."""
-    import random  # noqa: PLC0415 - `--help` does without these
+    import random  # noqa: PLC0415 - not needed for `--help`
 
     from policysched import clock as clocks  # noqa: PLC0415 - as above
     from policysched.kube import config_maps  # noqa: PLC0415 - as above
@@ -134,7 +134,7 @@ def _render_policy_version(version: rollback.Version, in_use: str) -> dict[str, 
 
 
 def _print_rollback_outcome(done: rollback.RollbackResult, args: argparse.Namespace) -> None:
-    """Print which version was written, or was already in use, and whether others are held back."""
+    """Print the version, whether it was written, and whether other versions are held back."""
     key, _ = done.version
     if args.output == output.JSON:
         said = {"hash": key.hash, "isWritten": done.is_written, "isFrozen": done.is_frozen}

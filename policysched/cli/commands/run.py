@@ -63,7 +63,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Schedule until the process receives SIGTERM or SIGINT."""
-    import asyncio  # noqa: PLC0415 - `--help` does without all of these
+    import asyncio  # noqa: PLC0415 - not needed for `--help`
 
     from policysched import clock as clocks  # noqa: PLC0415 - as above
     from policysched import process  # noqa: PLC0415 - as above

@@ -42,7 +42,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print the placements."""
-    from policysched.offline import sessions, simulating  # noqa: PLC0415 - `--help` does without NumPy
+    from policysched.offline import sessions, simulating  # noqa: PLC0415 - `--help` does not need NumPy
 
     with progress.show_reading_progress("reading the input", [args.cluster]):
         session = sessions.OfflineSession(offline_options.read_offline_inputs(args))
@@ -108,7 +108,7 @@ class _SimulationProvenance:
 def _format_placements(
     placements: list[simulating.SimulatedPlacement], deciding: _SimulationProvenance
 ) -> str:
-    """Format a line for each pod, the reasons of pending pods, and the allocation at the end."""
+    """Format a line for each pod, a summary, and the allocation after all placements."""
     if not placements:
         return "no pods to schedule"
     allocated = [
@@ -152,7 +152,7 @@ def _format_evicted_pods(placement: simulating.SimulatedPlacement) -> str:
 
 
 def _format_placement_summary(placements: list[simulating.SimulatedPlacement]) -> list[str]:
-    """Format the numbers of placed and evicted pods, and the pending pods for each reason."""
+    """Format the numbers of placed and evicted pods, and of pending pods for each reason."""
     placed = sum(each.node is not None for each in placements)
     evicted = sum(len(each.victims) for each in placements)
     reasons = Counter(", ".join(each.reasons) for each in placements if each.node is None)

@@ -143,7 +143,7 @@ def _choose_format(args: argparse.Namespace) -> str:
 
 def _run_tests_once(args: argparse.Namespace) -> tuple[int, set[str]]:
     """Run all tests; return the exit code and the files that were read."""
-    from policysched.policytests import running  # noqa: PLC0415 - `--help` does without NumPy
+    from policysched.policytests import running  # noqa: PLC0415 - `--help` does not need NumPy
 
     with progress.show_progress("running tests") as bar:
         done = running.run_test_suites(
@@ -229,7 +229,7 @@ def rerun_on_changes(
     paths: Iterable[str],
     wait: Callable[[float], None] = time.sleep,
 ) -> None:
-    """Run the tests, and again whenever a file changes, until the user interrupts.
+    """Run the tests, and run them again whenever a file changes, until the user interrupts.
 
     Files of earlier runs are also watched, because a file can be absent briefly while it is saved.
     """
@@ -256,6 +256,6 @@ def _read_modification_times(inputs: set[str], paths: list[str]) -> _Times:
 
 def _read_modification_time(file: str) -> int:
     try:
-        return os.stat(file).st_mtime_ns  # noqa: PTH116 - called often, with plain names
+        return os.stat(file).st_mtime_ns  # noqa: PTH116 - called often, with paths as strings
     except OSError:
         return 0

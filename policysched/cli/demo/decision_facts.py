@@ -53,8 +53,8 @@ class DecisionFacts:
         points: the rules whose points differ between feasible nodes, the largest difference first.
         same_points: the sum of the points of all other rules, which is the same for each node.
         excluded: the exclusions, those with the most nodes first.
-        before_edit: the node before the latest edit of a policy, "" for none; None if there was no
-            edit.
+        before_edit: the node that the policies before the latest edit would choose; "" if the pod
+            would fit nowhere; None if there was no edit.
     """
 
     pod: str

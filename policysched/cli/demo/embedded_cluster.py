@@ -26,7 +26,7 @@ _SEED = 7
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class PolicyLineEdit:
-    """A change of one line in a shipped policy."""
+    """A change to one line in a shipped policy."""
 
     file: str
     before: str

@@ -115,7 +115,8 @@ class ScreenView:
         """Return the whole picture: the title, the nodes, the log and the latest decision."""
         lines = text.Text("\n", no_wrap=True, overflow="ellipsis")
         log_text = lines.join(self._log[-self._count_log_lines() :])
-        # A layout shows a box with its own name instead of an empty text, but not of a group.
+        # Instead of an empty text, a layout shows a box with its own name; a group is shown even if
+        # its text is empty.
         log = layouts.Layout(console.Group(log_text), minimum_size=60)
         why = layouts.Layout(console.Group(self._why), ratio=2)
         below = layouts.Layout()

@@ -30,7 +30,7 @@ class DemoView(Protocol):
         """Show the node of a pod and the reasons, or why no node is feasible."""
 
     def show_edit(self, file: str, diff: Sequence[str]) -> None:
-        """Show the edit of a policy."""
+        """Show an edit to a policy."""
 
     async def pause(self, seconds: float) -> None:
         """Pause so that viewers can read."""

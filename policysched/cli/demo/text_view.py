@@ -37,7 +37,7 @@ class TextView:
         output.write_report(f"\n{number}. {title}: {text}\n")
 
     def show_cluster(self, nodes: Sequence[node_state.NodeState], pending: Sequence[str]) -> None:
-        """Store the nodes and the pending pods for the next print."""
+        """Store the nodes and the pending pods, which are printed later."""
         self._nodes, self._pending = nodes, pending
 
     def show_decision(self, found: decision_facts.DecisionFacts) -> None:

@@ -55,6 +55,6 @@ def choose_cluster_source(
         raise errors.UsageError(
             "--cluster reads a file, --live a running cluster; give only one of them"
         )
-    from policysched.inputs import live_cluster  # noqa: PLC0415 - `--help` does without
+    from policysched.inputs import live_cluster  # noqa: PLC0415 - not needed for `--help`
 
     return live_cluster.LiveClusterReference(args.kubeconfig, args.context)

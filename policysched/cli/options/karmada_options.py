@@ -54,10 +54,10 @@ def make_binding_algorithm(
         UsageError: an option is invalid.
         ConfigurationError: a plugin of another package cannot be used.
     """
-    from policysched.karmada import gates  # noqa: PLC0415 - the same
-    from policysched.karmada.plugins import registry  # noqa: PLC0415 - the same
-    from policysched.karmada.steps import algorithm as algorithms  # noqa: PLC0415 - `--help` does without
-    from policysched.karmada.steps import capacity, component_sets  # noqa: PLC0415 - the same
+    from policysched.karmada import gates  # noqa: PLC0415 - not needed for `--help`
+    from policysched.karmada.plugins import registry  # noqa: PLC0415 - not needed for `--help`
+    from policysched.karmada.steps import algorithm as algorithms  # noqa: PLC0415 - not needed for `--help`
+    from policysched.karmada.steps import capacity, component_sets  # noqa: PLC0415 - not needed for `--help`
 
     on = gates.parse_karmada_feature_gates(args.feature_gates)
     plugins = registry.add_entry_point_plugins(
@@ -83,7 +83,7 @@ def find_plugin_name_warnings(args: argparse.Namespace) -> list[str]:
     Raises:
         ConfigurationError: a plugin of another package has the name of a built-in plugin.
     """
-    from policysched.karmada.plugins import registry  # noqa: PLC0415 - `--help` does without
+    from policysched.karmada.plugins import registry  # noqa: PLC0415 - not needed for `--help`
 
     known = registry.add_entry_point_plugins(
         registry.make_built_in_factories(with_workload_affinity=True)
@@ -105,7 +105,7 @@ def load_cluster_policies(args: argparse.Namespace) -> texts.LoadedClusterPolici
         InputError: a policy or a metric value is invalid.
         UsageError: an option is invalid.
     """
-    from policysched.profiles import cluster_policy_loading as texts  # noqa: PLC0415 - slow
+    from policysched.profiles import cluster_policy_loading as texts  # noqa: PLC0415 - slow to import
 
     offline_options.refuse_empty_options(args, "metrics", "scheduler_name")
     if args.cluster == "-" and "-" in (args.policies or ()):

@@ -60,7 +60,7 @@ def read_estimator_options(args: argparse.Namespace) -> options.EstimatorOptions
         UsageError: an option is invalid.
         InputError: the package for the estimator protocol is not installed.
     """
-    from policysched.karmada_loop import options  # noqa: PLC0415 - `--help` does without
+    from policysched.karmada_loop import options  # noqa: PLC0415 - not needed for `--help`
 
     said = options.EstimatorOptions(
         timeout_seconds=_parse_timeout_seconds(args.scheduler_estimator_timeout),
@@ -103,7 +103,7 @@ def find_estimator_warnings(args: argparse.Namespace) -> list[str]:
 
 
 def _parse_timeout_seconds(text: str) -> float:
-    from policysched.config import durations  # noqa: PLC0415 - `--help` does without
+    from policysched.config import durations  # noqa: PLC0415 - not needed for `--help`
 
     seconds = 0.0 if text == "0" else durations.parse_duration_seconds(text)
     if seconds is None:

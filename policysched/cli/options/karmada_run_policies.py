@@ -42,7 +42,7 @@ def read_policy_configuration(args: argparse.Namespace) -> config.Config:
         UsageError: an option is invalid.
         InputError: the file cannot be read or is invalid.
     """
-    from policysched.config import config, config_reading  # noqa: PLC0415 - `--help` does without
+    from policysched.config import config, config_reading  # noqa: PLC0415 - not needed for `--help`
 
     offline_options.refuse_empty_options(args, "config", "metrics_file")
     if args.metrics_file and args.prometheus:

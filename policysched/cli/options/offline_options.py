@@ -98,7 +98,7 @@ def read_offline_inputs(args: argparse.Namespace) -> sessions.OfflineInputs:
     Raises:
         UsageError: an option is missing or invalid.
     """
-    from policysched.offline import sessions  # noqa: PLC0415 - `--help` does without NumPy
+    from policysched.offline import sessions  # noqa: PLC0415 - `--help` does not need NumPy
 
     cluster = cluster_options.choose_cluster_source(args)
     if cluster is None:

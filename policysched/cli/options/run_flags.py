@@ -35,7 +35,7 @@ class ConfigurationOption:
     """An option that overrides one field of the configuration.
 
     Attributes:
-        name: the name without dashes; an alias can follow after a blank.
+        name: the name without dashes, optionally followed by a space and an alias.
         path: the path of the field in a configuration, separated by dots.
         help: the text in `--help`.
         parsing: the other arguments of `add_argument`.
@@ -240,7 +240,7 @@ def read_run_flags(args: argparse.Namespace) -> list[config_reading.FieldOverrid
     Raises:
         UsageError: an option is empty or invalid.
     """
-    from policysched.config import config_reading  # noqa: PLC0415 - `--help` does without
+    from policysched.config import config_reading  # noqa: PLC0415 - not needed for `--help`
 
     found = read_policy_flags(args)
     for name, switch in _split_feature_gates(args.feature_gates or ()):
@@ -254,7 +254,7 @@ def read_run_flags(args: argparse.Namespace) -> list[config_reading.FieldOverrid
 
 def read_policy_flags(args: argparse.Namespace) -> list[config_reading.FieldOverride]:
     """Return the overrides of policies, params and Prometheus servers; see `read_run_flags`."""
-    from policysched.config import config_reading  # noqa: PLC0415 - `--help` does without
+    from policysched.config import config_reading  # noqa: PLC0415 - not needed for `--help`
     from policysched.promapi import settings  # noqa: PLC0415 - as above
 
     flag = config_reading.FieldOverride
@@ -275,7 +275,7 @@ def _read_options(
     Raises:
         UsageError: an option is empty.
     """
-    from policysched.config import config_reading  # noqa: PLC0415 - `--help` does without
+    from policysched.config import config_reading  # noqa: PLC0415 - not needed for `--help`
 
     found = []
     for option in options:
@@ -315,7 +315,7 @@ def _read_policy_source(args: argparse.Namespace) -> list[config_reading.FieldOv
     Raises:
         UsageError: two sources are given, or a path is empty.
     """
-    from policysched.config import config_reading  # noqa: PLC0415 - `--help` does without
+    from policysched.config import config_reading  # noqa: PLC0415 - not needed for `--help`
 
     if args.policies and args.policy_configmap:
         raise errors.UsageError("give --policies or --policy-configmap, not both")

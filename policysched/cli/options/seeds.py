@@ -10,7 +10,7 @@ from policysched import int64
 _LARGEST = 2**32 - 1
 
 
-def add_seed_option(parser: argparse._ActionsContainer, help: str) -> None:  # noqa: A002 - argparse's own word
+def add_seed_option(parser: argparse._ActionsContainer, help: str) -> None:  # noqa: A002 - argparse uses this name
     """Add the option, whose default is None."""
     parser.add_argument("--seed", metavar="N", type=_parse_seed, help=f"{help} (0 to {_LARGEST})")
 

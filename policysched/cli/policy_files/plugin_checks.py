@@ -30,7 +30,7 @@ def check_plugin_arguments(
     params: Mapping[str, str],
     configuration: config.Config | None = None,
 ) -> checker.CheckResult:
-    """Return the result; if a profile in the texts could not start, without a program.
+    """Return the result, without its program if a profile in the texts could not start.
 
     Raises:
         ConfigurationError: a profile could not start for a reason outside the texts.

@@ -30,7 +30,7 @@ def read_policy_texts(paths: Iterable[str]) -> list[source.SourceText]:
         InputError: a path cannot be read or contains no policy text, or stdin is not UTF-8.
         UsageError: a path is empty.
     """
-    from policysched.inputs import policy_sources  # noqa: PLC0415 - `--help` does without
+    from policysched.inputs import policy_sources  # noqa: PLC0415 - not needed for `--help`
 
     return policy_sources.read_policy_texts(paths)
 
@@ -42,6 +42,6 @@ def read_policy_files(paths: Iterable[str]) -> list[policy_sources.PolicySourceF
         InputError: see `read_policy_texts`.
         UsageError: see `read_policy_texts`.
     """
-    from policysched.inputs import policy_sources  # noqa: PLC0415 - `--help` does without
+    from policysched.inputs import policy_sources  # noqa: PLC0415 - not needed for `--help`
 
     return policy_sources.read_policy_files(paths)

@@ -65,7 +65,7 @@ def add_comparison_options(mode: argparse._MutuallyExclusiveGroup) -> None:
 
 
 def rewrite_policy_files(rewriting: RewriteCommand, args: argparse.Namespace) -> int:
-    """Rewrite each file and return the highest exit code; an error does not stop other files."""
+    """Rewrite each file and return the highest exit code; continue after an error in a file."""
     with progress.show_reading_progress("reading policies", args.paths):
         files = policy_texts.read_policy_files(args.paths)
     with progress.show_progress(f"{rewriting.command}: files", len(files)) as bar:
@@ -86,7 +86,7 @@ def _print_rewrite_problems(
     file: policy_sources.PolicySourceFile, outcomes: Sequence[RewriteResult]
 ) -> int:
     """Print the reasons why texts are not rewritten; return the exit code."""
-    from policysched.lang.diagnostics import rendering  # noqa: PLC0415 - `--help` does without
+    from policysched.lang.diagnostics import rendering  # noqa: PLC0415 - not needed for `--help`
 
     exit_code = errors.EXIT_OK
     for text, outcome in zip(file.texts, outcomes, strict=True):
@@ -162,7 +162,7 @@ def replace_policy_texts(
 
 def make_unified_diff(file: policy_sources.PolicySourceFile, content: str, how: str) -> list[str]:
     """Return the lines of a unified diff; `how` describes the new content, such as `fixed`."""
-    import difflib  # noqa: PLC0415 - most runs do without
+    import difflib  # noqa: PLC0415 - not needed in most runs
 
     lines = difflib.unified_diff(
         file.content.splitlines(keepends=True),
@@ -182,7 +182,7 @@ def replace_file_atomically(name: str, before: str, content: str) -> None:
     Raises:
         InputError: the file cannot be written, or it has changed since it was read.
     """
-    import tempfile  # noqa: PLC0415 - most runs do without
+    import tempfile  # noqa: PLC0415 - not needed in most runs
 
     target = pathlib.Path(name).resolve()  # a symbolic link stays a link
     try:

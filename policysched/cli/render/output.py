@@ -1,4 +1,4 @@
-"""The output of commands: reports for users, JSON for programs, notes on stderr."""
+"""The output of commands: reports for users, machine-readable JSON, notes on stderr."""
 
 from __future__ import annotations
 
@@ -66,11 +66,11 @@ def write_report(text: str, stream: TextIO | None = None) -> None:
 def write_findings(text: str, stream: TextIO | None = None) -> None:
     """Print rendered findings, folded to the terminal's width.
 
-    The severity, the place and the marks under the source are coloured on a terminal.
+    The severity, the location and the marks under the source are coloured on a terminal.
     """
     room = _find_width_limit(stream)
     if room is not None:
-        from policysched.cli.render import finding_wrapping  # noqa: PLC0415 - few runs are at a terminal
+        from policysched.cli.render import finding_wrapping  # noqa: PLC0415 - few runs print to a terminal
 
         text = finding_wrapping.wrap_findings(text, room)
     if terminal.supports_colours(stream or sys.stdout):
@@ -81,7 +81,7 @@ def write_findings(text: str, stream: TextIO | None = None) -> None:
 
 
 def write_text_exactly(text: str) -> None:
-    """Print the text of a file without adding a line end.
+    """Print the text of a file without adding a line ending.
 
     Pipes and files get the exact text, for programs such as `patch`. On a terminal, control
     characters are escaped.
@@ -96,7 +96,7 @@ def _escape_source_line(line: str) -> str:
 
 
 def write_diff(lines: Sequence[str]) -> None:
-    """Print the lines of a unified diff, which include their line ends."""
+    """Print the lines of a unified diff, which include their line endings."""
     if lines and terminal.supports_colours(sys.stdout):
         plain = [line.removesuffix("\n").removesuffix("\r") for line in lines]
         write_text(
@@ -131,12 +131,12 @@ def _write_to_stderr(kind: str, text: str) -> None:
 
 def encode_json(value: object) -> str:
     """Encode a value as one line of JSON; invalid bytes in file names become `?` characters."""
-    import orjson  # noqa: PLC0415 - `--help` does without
+    import orjson  # noqa: PLC0415 - not needed for `--help`
 
     try:
         text = orjson.dumps(value).decode()
     except orjson.JSONEncodeError:
-        import json  # noqa: PLC0415 - hardly ever needed
+        import json  # noqa: PLC0415 - rarely needed
 
         text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
         text = text.encode("utf-8", "replace").decode()

@@ -55,7 +55,7 @@ class ProgressBar:
 def show_progress(
     what: str, total: int | None = None, *, unless_printing: bool = False
 ) -> Iterator[ProgressBar]:
-    """Show a bar from the first second until the block ends, also if it raises.
+    """Show a bar, after the first second, until the block ends or raises an exception.
 
     `unless_printing` is for blocks that print to stdout continually. If stdout is a terminal, there
     is no bar, because the output itself shows the progress.

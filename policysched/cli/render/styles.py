@@ -28,7 +28,7 @@ _MARKS = re.compile(f"[{''.join(_CODES)}]")
 
 
 def mark_text_style(text: str, style: str) -> str:
-    """Return a text in a style; "" is no style."""
+    """Return a text in a style; the style "" leaves it unchanged."""
     return f"{style}{text}{_END}" if text and style else text
 
 

@@ -21,7 +21,7 @@ def format_table(
     room: int | None,
     styles_of_rows: Sequence[str],
 ) -> str:
-    """Format a table of at most `room` columns; None means any width.
+    """Format a table that fits into `room` terminal columns; None means any width.
 
     Cells that are too long are folded, so that no text is lost. If the columns would be too narrow
     to read, each row becomes a block of lines `HEADER: cell`.
@@ -82,7 +82,7 @@ def _compute_widths(columns: Sequence[_TableColumn], room: int | None) -> list[i
 
 
 def _distribute_spare_width(widths: list[int], natural: Sequence[int], spare: int) -> list[int]:
-    """Distribute spare width one column at a time, always to the narrowest cell that needs it."""
+    """Distribute spare width in steps of 1, each to the narrowest column that needs more."""
     for _ in range(spare):
         needy = [at for at, width in enumerate(widths) if width < natural[at]]
         if not needy:

@@ -1,4 +1,4 @@
-"""Folds long lines at blanks, and long words at punctuation marks."""
+"""Folds long lines at spaces, and long words at punctuation marks."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def _wrap_line(line: str, room: int) -> list[str]:
 
 
 def wrap_into_lines(text: str, room: int) -> list[str]:
-    """Split a text into lines of at most `room` columns; only blanks are lost."""
+    """Split a text into lines of at most `room` columns; only spaces are lost."""
     lines: list[str] = []
     line = ""
     for word in text.split(" "):

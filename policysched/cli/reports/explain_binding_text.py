@@ -148,7 +148,7 @@ def _format_cluster_points(ranking: Sequence[Report]) -> str:
 
 
 def _format_rule_points(rule: Report) -> str:
-    """Format the weighted points of a rule and the number behind them."""
+    """Format the weighted points of a rule and the number from which they follow."""
     told = f"{rule['weighted']:,}"
     if "unit" not in rule:
         return told
@@ -193,7 +193,7 @@ def _format_division_weights(division: Report) -> str:
 
 
 def _convert_to_node_report(attempt: Report) -> Report:
-    """Return the metric evidence of an attempt in the form for pods and nodes."""
+    """Return the attempt in the form that `explain_metrics_text` reads, with clusters as nodes."""
     metrics = {
         name: {**metric, "nodes": metric["clusters"]}
         for name, metric in attempt.get("metrics", {}).items()

@@ -159,7 +159,7 @@ def _choose_no_flip_phrase(report: Report) -> str:
 
 
 def _format_suggested_edits(report: Report, where: str = "") -> list[str]:
-    """Format the edits that make the pod fit; without any, the obstacles on the nearest nodes."""
+    """Format the edits that make the pod fit, or else the obstacles on the least rejected nodes."""
     parts: list[str] = []
     edits = report.get("edits", [])
     place = f" {where}" if where else ""

@@ -1,4 +1,4 @@
-"""Formats the part of a plan about bindings as text; plans in Markdown share some functions."""
+"""Formats the part of a plan about bindings as text; `plan_markdown` uses some of its functions."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def format_binding_changes(bindings: Report) -> list[str]:
 
 
 def format_binding_counts(bindings: Report) -> str:
-    """Summarise the changes of bindings in numbers."""
+    """Summarise the changes to bindings in numbers."""
     counts = bindings["summary"]
     said = [format_binding_outcome_count(each, counts[each]) for each in _HEADS if counts[each]]
     said = said or ["nothing changes for any binding"]

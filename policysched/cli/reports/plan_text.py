@@ -70,7 +70,7 @@ def format_pod_and_binding_counts(report: Report) -> list[str]:
 
 
 def format_pod_counts(report: Report) -> str:
-    """Summarise the changes of pods in numbers."""
+    """Summarise the changes to pods in numbers."""
     counts = report["summary"]
     looked_at = (
         f"{output.format_count(counts['running']['pods'], 'running pod')} and "

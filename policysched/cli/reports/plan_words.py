@@ -31,7 +31,7 @@ def describe_profile_edit(edit: Report, width: int) -> str:
 
 
 def _describe_edit_change(edit: Report, width: int) -> str:
-    """Describe the change of an edit; a long text is reduced to the words that differ."""
+    """Describe what an edit changes; a long text is reduced to the words that differ."""
     if edit["note"]:
         note = shorten_line(f"({edit['note']})", width)
         rule = edit["new"] or edit["old"]

@@ -41,7 +41,7 @@ def render_junit_document(run: running.PolicyTestRun) -> str:
 def _make_count_attributes(
     results: list[running.CaseResult], further_errors: int = 0
 ) -> dict[str, str]:
-    """Return the counts that a testsuite has as attributes; `further_errors` are files not run."""
+    """Return the count attributes of a testsuite; `further_errors` counts the files not run."""
     statuses = [result.status for result in results]
     return {
         "tests": str(len(results) + further_errors),

@@ -19,7 +19,7 @@ def read_checked_configuration(path: str) -> config.Config:
     Raises:
         ConfigurationError: the configuration has faults; all of them are reported.
     """
-    from policysched.config import config_reading  # noqa: PLC0415 - `--help` does without
+    from policysched.config import config_reading  # noqa: PLC0415 - not needed for `--help`
 
     return config_reading.read_config(path)
 
@@ -33,7 +33,7 @@ def apply_lint_gate(
     result: checker.CheckResult, configuration: config.Config
 ) -> checker.CheckResult:
     """Return the result for a scheduler with this configuration, including lint errors."""
-    from policysched.profiles import lint_gate  # noqa: PLC0415 - `--help` does without
+    from policysched.profiles import lint_gate  # noqa: PLC0415 - not needed for `--help`
 
     return lint_gate.choose_lint_judge(configuration.policies.lint_errors)(result)
 
@@ -47,7 +47,7 @@ def check_configuration_alone(args: argparse.Namespace, configuration: config.Co
     """
     if configuration is None:
         raise errors.UsageError("nothing to check; give a PATH, or a configuration with --config")
-    from policysched.profiles import policies  # noqa: PLC0415 - `--help` does without NumPy
+    from policysched.profiles import policies  # noqa: PLC0415 - `--help` does not need NumPy
 
     policy_set = policies.load_policy_set((), {}, None, _remove_params(configuration))
     policies.check_profiles(policy_set)
@@ -62,6 +62,6 @@ def check_configuration_alone(args: argparse.Namespace, configuration: config.Co
 
 def _remove_params(configuration: config.Config) -> config.Config:
     """Return the configuration without params; the policies that declare them are not read."""
-    import msgspec  # noqa: PLC0415 - `--help` does without
+    import msgspec  # noqa: PLC0415 - not needed for `--help`
 
     return msgspec.structs.replace(configuration, params={})

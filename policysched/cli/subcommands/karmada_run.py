@@ -184,7 +184,7 @@ def _add_ignored_options(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Schedule until the process receives SIGTERM or SIGINT."""
-    import asyncio  # noqa: PLC0415 - `--help` does without all of these
+    import asyncio  # noqa: PLC0415 - not needed for `--help`
 
     from policysched import clock as clocks  # noqa: PLC0415 - as above
     from policysched.app import karmada_process  # noqa: PLC0415 - as above
@@ -208,7 +208,7 @@ def read_karmada_run_options(args: argparse.Namespace) -> options.KarmadaSchedul
         UsageError: an option is invalid.
     """
     from policysched.karmada import gates  # noqa: PLC0415 - as above
-    from policysched.karmada_loop import options  # noqa: PLC0415 - `--help` does without
+    from policysched.karmada_loop import options  # noqa: PLC0415 - not needed for `--help`
 
     name = args.scheduler_name
     if len(name) > _MAX_NAME_CHARACTERS or not _NAME.fullmatch(name):
@@ -256,7 +256,7 @@ def _read_election_options(args: argparse.Namespace) -> election_config.LeaderEl
     Raises:
         UsageError: the Lease has no name or namespace, or the durations are inconsistent.
     """
-    from policysched.config import election_config, election_faults  # noqa: PLC0415 - `--help` does without
+    from policysched.config import election_config, election_faults  # noqa: PLC0415 - not needed for `--help`
 
     config = election_config.LeaderElectionConfig(
         leader_elect=args.leader_elect,
@@ -279,7 +279,7 @@ def _read_retry_limits(args: argparse.Namespace) -> work_queue.RetryLimits:
     Raises:
         UsageError: a limit is invalid.
     """
-    from policysched.config import durations  # noqa: PLC0415 - `--help` does without
+    from policysched.config import durations  # noqa: PLC0415 - not needed for `--help`
     from policysched.karmada.scheduler import work_queue  # noqa: PLC0415 - as above
 
     base = durations.parse_duration_seconds(args.rate_limiter_base_delay)
@@ -299,7 +299,7 @@ def _read_retry_limits(args: argparse.Namespace) -> work_queue.RetryLimits:
 
 
 def _parse_listen_address(option: str, text: str) -> addresses.ListenAddress | None:
-    from policysched.config import addresses  # noqa: PLC0415 - `--help` does without
+    from policysched.config import addresses  # noqa: PLC0415 - not needed for `--help`
 
     if text in ("", _OFF):
         return None

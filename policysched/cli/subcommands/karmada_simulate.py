@@ -50,8 +50,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print the target clusters of each binding."""
-    from policysched.inputs import karmada_file  # noqa: PLC0415 - slow
-    from policysched.offline import binding_simulating  # noqa: PLC0415 - slow
+    from policysched.inputs import karmada_file  # noqa: PLC0415 - slow to import
+    from policysched.offline import binding_simulating  # noqa: PLC0415 - slow to import
 
     loaded = karmada_options.load_cluster_policies(args)
     algorithm = karmada_options.make_binding_algorithm(args, loaded.policies)

@@ -63,6 +63,6 @@ def _parse_texts_again(
     file: policy_sources.PolicySourceFile, content: str
 ) -> tuple[source.SourceText, ...]:
     """Parse new content again, because the positions of texts in a manifest can have changed."""
-    from policysched.inputs import policy_sources  # noqa: PLC0415 - `--help` does without
+    from policysched.inputs import policy_sources  # noqa: PLC0415 - not needed for `--help`
 
     return policy_sources.parse_policy_file(content, file.name).texts

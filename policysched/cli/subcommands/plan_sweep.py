@@ -55,9 +55,9 @@ def read_sweep_axes(args: argparse.Namespace) -> list[sweep_axes.SweepAxis]:
     """Return the axes to vary before any input is read; an empty list without `--sweep`.
 
     Raises:
-        UsageError: options exclude each other, or a `--sweep` is invalid.
+        UsageError: options are mutually exclusive, or a `--sweep` is invalid.
     """
-    from policysched.planning import sweep_axes, sweep_plot  # noqa: PLC0415 - `--help` does without NumPy
+    from policysched.planning import sweep_axes, sweep_plot  # noqa: PLC0415 - `--help` does not need NumPy
 
     alone, without = ("--place", "--hot", "--plot"), ("--from", "--from-params", "--fail-on")
     given = {
@@ -86,7 +86,7 @@ def run(
     where: str,
 ) -> int:
     """Print the table, and write the picture if `--plot` is given."""
-    from policysched import process  # noqa: PLC0415 - `--help` does without NumPy
+    from policysched import process  # noqa: PLC0415 - `--help` does not need NumPy
     from policysched.planning import sweep, sweep_axes, sweep_plot  # noqa: PLC0415 - as above
 
     points = list(sweep_axes.generate_sweep_points(varied))

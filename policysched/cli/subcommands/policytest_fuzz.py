@@ -19,7 +19,7 @@ def run(args: argparse.Namespace) -> int:
         UsageError: an option does not apply to generated clusters.
         InputError: a file or its policies are invalid.
     """
-    from policysched.policytests import fuzzing, suite  # noqa: PLC0415 - `--help` does without NumPy
+    from policysched.policytests import fuzzing, suite  # noqa: PLC0415 - `--help` does not need NumPy
 
     if args.format != "text":
         raise errors.UsageError("--fuzz prints counterexamples as text only; leave out --format")
