@@ -1,1 +1,1 @@
-"""Analyses of policies: rules in force, requirements of nodes, and scopes."""
+"""Analyses of policies: rules in force, requirements on nodes, and scopes."""

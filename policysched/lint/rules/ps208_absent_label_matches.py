@@ -45,7 +45,7 @@ def _make_finding(
     each: checked_selector.LabelRequirement,
     selector: checked_selector.Selector,
 ) -> diagnostics.Diagnostic:
-    """Return the finding for an unguarded absence, with a fix that adds `Exists` if possible."""
+    """Return the finding for a requirement, with a fix that adds `Exists` if possible."""
     text = about.texts[each.span.file]
     end = text.span(each.span.end, each.span.end)
     edit = diagnostics.TextEdit(end, f" and {_quote_key(text.slice(each.span))} Exists")

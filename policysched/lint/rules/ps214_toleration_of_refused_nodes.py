@@ -1,4 +1,4 @@
-"""PS214: a toleration of taints whose nodes another rule for the same pods rejects."""
+"""PS214: a toleration of taints on nodes that another rule for the same pods rejects."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def _check_tolerations(
     tolerated: Sequence[checked.TolerationRule],
     asked: Sequence[node_constraints.NodeConstraint],
 ) -> Iterator[diagnostics.Diagnostic]:
-    """Yield a finding for each tolerated taint whose nodes a constraint rejects."""
+    """Yield a finding for each tolerated taint if a constraint rejects nodes with this taint."""
     selectors = [each.selector for each in asked]
     if len(asked) > selector_sets.MAX_OPERANDS or selector_sets.can_never_match_together(
         *selectors
@@ -55,7 +55,7 @@ def _make_finding(
     pattern: checked_selector.TaintPattern,
     refusing: node_constraints.NodeConstraint,
 ) -> diagnostics.Diagnostic:
-    """Return the finding for a toleration and the rule that rejects its nodes."""
+    """Return the finding for a toleration and the rule that rejects the tolerated nodes."""
     shown = " ".join(about.texts[pattern.span.file].slice(pattern.span).split())
     return diagnostics.Diagnostic(
         "PS214",

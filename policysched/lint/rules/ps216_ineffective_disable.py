@@ -36,7 +36,7 @@ def _explain_useless_disable(
     other: checked.CheckedPolicy | None,
     together: set[tuple[str, str]],
 ) -> str:
-    """Return why a policy cannot disable the rules of another policy, or "" if it can."""
+    """Return the reason why a policy cannot disable rules of another policy, or "" if it can."""
     if other is None:
         return ""
     if scopes.are_scopes_apart(policy.scope, other.scope):

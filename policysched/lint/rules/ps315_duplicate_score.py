@@ -36,7 +36,7 @@ def _find_duplicates(
     known: enforced_policy_rules.EnforcedPolicyRules,
     meanings: Mapping[str, Hashable],
 ) -> Iterator[diagnostics.Diagnostic]:
-    """Yield a finding for each rule in `own` that duplicates an always active rule."""
+    """Yield a finding for each rule in `own` that duplicates a rule that is always active."""
     scored = [
         pair for pair in known.find_always_active_rules(policy) if pair[1].head.name in meanings
     ]

@@ -13,7 +13,7 @@ from policysched.promql import functions, query_tree
 
 
 def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
-    """Yield a finding for each counter function that is applied to an adding aggregation."""
+    """Yield a finding for each counter function with `sum` or `avg` in its argument."""
     for each in about.metric_queries:
         for part in query_tree.find_calls(each.expr, functions.COUNTER_FUNCTIONS):
             for inner in query_tree.walk_query(part.args[0]):

@@ -31,7 +31,7 @@ def _check_affinity(
     policy: checked.CheckedPolicy,
     each: checked.PodAffinityRule,
 ) -> Iterator[diagnostics.Diagnostic]:
-    """Yield a finding if the cluster has no pods that the affinity selects for some namespace."""
+    """Yield a finding if the affinity selects no pods of the cluster, as seen from a namespace."""
     selector = each.pods.selector
     if selector is None:
         return

@@ -33,7 +33,7 @@ def _find_pod_too_large_for_allowed_nodes(
     own: node_constraints.NodeConstraint,
     nodes: tuple[objects.Node, ...],
 ) -> Iterator[diagnostics.Diagnostic]:
-    """Yield a finding for the first pod that fits an empty node, but none of the empty `nodes`."""
+    """Yield a finding for the first pod that is too large for `nodes`, but not for all nodes."""
     for shape in cluster.list_pod_shapes_of_policy(policy):
         pod = cluster.scheduled_pods_by_shape[shape][0]
         if not any(_fits_empty_node(shape, node) for node in cluster.nodes):
