@@ -32,7 +32,7 @@ def read_config(path: str) -> config.Config:
     """Return the configuration in the file `path`.
 
     Raises:
-        ConfigurationError: the file does not fit the schema; the text has each error with its line.
+        ConfigurationError: the file has errors; the message lists each of them with its line.
         InputError: the file cannot be read, or is not YAML.
     """
     return _convert_document(_load_checked_document(_read_config_text(path), path))

@@ -129,7 +129,7 @@ _WORDS: Mapping[str, Callable[[Violation], str]] = {
     "maxLength": lambda error: f"has more than {error.validator_value} characters",
     "pattern": lambda error: f"must be {_get_violated_schema(error).get('title')}",
 }
-"""The message after the name of a field, keyed by schema keyword; values can be secret."""
+"""The message after the name of a field, keyed by schema keyword; a value can be a secret."""
 
 
 def _format_field_path(path: plain_yaml.Path) -> str:

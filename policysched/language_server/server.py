@@ -126,7 +126,7 @@ class PolicyLanguageServer(pygls_server.LanguageServer):
         self._pending = loop.call_later(delay, self._publish_all)
 
     def _publish_all(self) -> None:
-        """Publish the findings of all open documents, and record how long this takes."""
+        """Publish the findings of all open documents, and record the duration."""
         self._pending = None
         loop = asyncio.get_running_loop()
         start = loop.time()

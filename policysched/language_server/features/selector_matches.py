@@ -80,7 +80,7 @@ Notes: TypeAlias = Callable[[programs.PolicyProgram, str], Iterator[InlineNote]]
 
 
 def list_match_notes(program: programs.PolicyProgram, text: str) -> Iterator[InlineNote]:
-    """Yield how many objects match each policy in a text, its affinities and cluster groups."""
+    """Yield the match counts of the policies in a text, their affinities and cluster groups."""
     cluster = program.known.cluster
     if cluster is None or program.check_result.program is None:
         return

@@ -96,7 +96,7 @@ class EmbeddedPolicy:
         )
 
     def _count_missing_indent(self, offset: int) -> int:
-        """Return how many spaces of indentation the document lacks on the line of an offset."""
+        """Return the number of spaces that the indentation of the line of an offset lacks."""
         line, _ = self.text.position(offset)
         if line > len(self.starts):
             return 0
