@@ -14,7 +14,7 @@ _held: list[object] | None = None
 
 
 def enable_fast_exit() -> None:
-    """Declare that `exit_process` ends this process; without this call, no object is kept."""
+    """Declare that `exit_process` ends this process; otherwise, `keep_until_exit` does nothing."""
     global _held  # noqa: PLW0603 - there is one process, and it ends once
     _held = []
 

@@ -1,4 +1,4 @@
-"""The name under which the program was called: its own name, or as a plugin of kubectl."""
+"""The name under which the program was called: its own name, or that of a kubectl plugin."""
 
 from __future__ import annotations
 

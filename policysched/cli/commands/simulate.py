@@ -127,7 +127,7 @@ def _format_placements(
 
 
 def _format_placement_table(placements: list[simulating.SimulatedPlacement]) -> str:
-    """Format a row for each pod; a column of evicted pods is present only if there are any."""
+    """Format a row for each pod; the column of evicted pods is omitted if no pod is evicted."""
     columns = {
         "POD": [each.pod for each in placements],
         "NODE": [each.node or "-" for each in placements],

@@ -31,7 +31,7 @@ def can_draw_on_screen(screen: console.Console) -> bool:
 
 
 class ScreenView:
-    """Draws on a terminal of at least 80 x 24; wide terminals show the log beside the decision."""
+    """Draws on a terminal of at least 80 x 24; if it is wide, the log is next to the decision."""
 
     def __init__(self, screen: console.Console, speed: float | None) -> None:
         """Draw on `screen`; `speed` divides the pauses for viewers, and None omits them."""

@@ -61,7 +61,7 @@ class TextView:
             await asyncio.sleep(seconds / self._speed)
 
     def show_end(self, lines: Sequence[str]) -> None:
-        """Print the nodes once more, and then the closing lines."""
+        """Print the nodes again, and then the closing lines."""
         self._print_nodes()
         output.write_report("\n".join(["", *lines]))
 

@@ -78,7 +78,7 @@ def make_binding_algorithm(
 
 
 def find_plugin_name_warnings(args: argparse.Namespace) -> list[str]:
-    """Return warnings about names in `--plugins` that have no effect, as in Karmada.
+    """Return warnings about names in `--plugins` that have no effect, here and in Karmada.
 
     Raises:
         ConfigurationError: a plugin of another package has the name of a built-in plugin.

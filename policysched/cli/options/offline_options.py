@@ -148,12 +148,12 @@ def _warn_about_large_yaml(cluster: str) -> None:
 
 
 def print_session_warnings(session: sessions.OfflineSession) -> None:
-    """Print the findings about the policies that are not errors."""
+    """Print the findings about the policies, except errors."""
     print_finding_warnings(session.warnings)
 
 
 def print_finding_warnings(warnings: Sequence[str]) -> None:
-    """Print rendered findings that are not errors."""
+    """Print rendered warnings and other findings that are not errors."""
     for warning in warnings:
         output.write_findings(warning, sys.stderr)
 

@@ -59,7 +59,7 @@ class RewriteCommand:
 
 
 def add_comparison_options(mode: argparse._MutuallyExclusiveGroup) -> None:
-    """Add the options that only report changes."""
+    """Add the options that report changes instead of making them."""
     mode.add_argument("--check", action="store_true", help="list the files that would change")
     mode.add_argument("--diff", action="store_true", help="show the changes")
 

@@ -1,4 +1,4 @@
-"""Detects the colours and width of the terminal behind a stream."""
+"""Detects the colours and width of the terminal to which a stream is connected."""
 
 from __future__ import annotations
 

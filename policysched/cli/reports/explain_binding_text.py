@@ -79,7 +79,7 @@ def _format_selecting_policies(report: Report) -> list[str]:
 
 
 def _format_attempt(attempt: Report, *, is_one_of_many: bool) -> list[str]:
-    """Format one attempt: its refusals, its points, its steps and the metrics behind them."""
+    """Format one attempt: its refusals, its points, its steps and its metric evidence."""
     verdicts: Mapping[str, Any] = attempt["verdicts"]
     parts = [""]
     if is_one_of_many:

@@ -26,7 +26,7 @@ _UNITS = {str(unit): unit for unit in units.NAMES}
 
 
 def format_pod_explanation(report: Report, *, all_nodes: bool = False) -> str:
-    """Format why each node fits or not, why the best node wins, and what would change the result.
+    """Format the rejections, the points of the best node, and changes that alter the result.
 
     The text is about a page long, regardless of the size of the cluster. `all_nodes` adds a line
     about each node.

@@ -20,7 +20,7 @@ _INDENT = "  "
 
 
 def format_pod_report(report: Report) -> str:
-    """Format why each node fits or not, and the points of the best nodes."""
+    """Format the reasons why nodes reject the pod, and the points of the best nodes."""
     nodes: Mapping[str, Any] = report["nodes"]
     parts = [format_feasible_count(report)]
     parts += format_scheduling_gate(report)
@@ -78,7 +78,7 @@ def format_node_report(report: Report, node: str) -> str:
 
 
 def format_rejection_reason(failure: Mapping[str, Any]) -> str:
-    """Format a rejection reason with the numbers and names behind it."""
+    """Format a rejection reason with its evidence, if there is any."""
     evidence = failure.get("evidence") or failure.get("measured")
     return f"{failure['reason']}: {evidence}" if evidence else failure["reason"]
 
@@ -171,7 +171,7 @@ def format_best_nodes(report: Report) -> list[str]:
 
 
 def format_points_difference(winner: Points, other: Points) -> str:
-    """Format the differences of points by rule for another node, the largest difference first."""
+    """Format the differences in points by rule for another node, the largest difference first."""
     differences = {rule: round(other[rule] - winner[rule], 2) for rule in winner if rule != "total"}
     ordered = sorted(differences.items(), key=lambda item: (-abs(item[1]), item[0]))
     return ", ".join(f"{rule} {points:+,}" for rule, points in ordered if points)

@@ -139,7 +139,7 @@ def _make_sweep_report(
 
 
 def _render_sweep_result(result: sweep.SweepResult) -> dict[str, Any]:
-    """Return the measurements at one point, with shares rounded to six decimals."""
+    """Return the measurements at one point, with shares rounded to six decimal places."""
     return {
         **{
             name: {
