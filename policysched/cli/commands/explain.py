@@ -123,7 +123,7 @@ def _write_reports(
 def _make_reports(
     decider: sessions.PodDecider, args: argparse.Namespace, *, as_json: bool
 ) -> Iterator[explain_text.Report]:
-    """Yield the report about the named pod or about every pending pod.
+    """Yield the report about the named pod, or a report about each pending pod.
 
     Raises:
         InputError: the pod or the node named by `--node` does not exist.

@@ -27,7 +27,7 @@ class DemoView(Protocol):
         """Show the nodes and the pending pods."""
 
     def show_decision(self, found: decision_facts.DecisionFacts) -> None:
-        """Show the node of a pod and the reasons, or why no node is feasible."""
+        """Show the node of a pod and the reasons, or the reasons why no node is feasible."""
 
     def show_edit(self, file: str, diff: Sequence[str]) -> None:
         """Show an edit to a policy."""

@@ -48,7 +48,7 @@ def iterate_rate_ranges(
 def _find_range_call(
     each: queries.MetricQuery, selector: promql_parser.VectorSelector
 ) -> promql_parser.Call | None:
-    """Return the call whose argument is the range of a selector, if it needs two samples."""
+    """Return the call on the range of a selector, if this call needs two samples."""
     for part in query_tree.find_calls(each.expr, functions.TWO_SAMPLE_FUNCTIONS):
         matrix = part.args[0]
         if isinstance(matrix, promql_parser.MatrixSelector) and _is_selector_of_matrix(
