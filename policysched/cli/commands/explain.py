@@ -109,7 +109,7 @@ def _write_reports(
     as_json: bool,
     is_lines: bool,
 ) -> None:
-    """Print reports as they are made; a cluster that is one line of input gets one output line."""
+    """Print reports as they are made; for JSON lines, all reports of a cluster are on one line."""
     if not as_json:
         _write_texts(reports, args)
         return

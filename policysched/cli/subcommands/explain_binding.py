@@ -112,7 +112,7 @@ def _read_control_planes(
 def _write_reports(
     reports: Iterator[explain_binding_text.Report], *, as_json: bool, is_lines: bool
 ) -> None:
-    """Print reports as they are made; a control plane that is one line of input gets one line."""
+    """Print reports as they are made; for JSON lines, those of a control plane are on one line."""
     if as_json and is_lines:
         output.write_text(output.encode_json(list(reports)))
     elif as_json:
