@@ -13,7 +13,8 @@ States of a pod in the cache and the calls that change them (`backend/cache/inte
 
 - A pod is assumed as soon as a node is chosen, so that the next scheduling cycle counts it there.
   The binding runs in the background. If it fails, the pod is forgotten.
-- The watch takes precedence: a pod that it shows on another node than assumed is moved there.
+- The watch takes precedence: a pod that it shows on a different node than assumed is moved to that
+  node.
 - Pods can be added before their node. Their row is then dead until the node is added.
 """
 
@@ -89,7 +90,7 @@ class Cache:
     # --- metrics ---------------------------------------------------------------------------------
 
     def follow_metric_needs(self, needs: metric_needs.MetricNeeds) -> None:
-        """Keep the metric data that policies need; data that is still needed is not discarded."""
+        """Keep exactly the metric data that policies need; data that is still needed stays."""
         self.metrics.keep_histories(needs.histories)
         self._followers = needs.followers
         self.metrics.hysteresis.keep_only({each.hysteresis_key for each in needs.followers})
@@ -100,7 +101,7 @@ class Cache:
                 self._note_placement(state)
 
     def expire_samples(self) -> None:
-        """Update the age of samples to the current time, and drop expired recent placements."""
+        """Evaluate the age of samples at the current time, and drop expired recent placements."""
         now = self._clock.now()
         self._follow_clock(now.timestamp())
         self._placed.recent.expire_placements(now.timestamp())
@@ -112,7 +113,7 @@ class Cache:
         if not jump_seconds:
             return
         self.metrics.follow_clock(jump_seconds)
-        # After a jump forward the machine may have been suspended, so placements age by the jump.
+        # A jump forward may mean that the machine was suspended, so placements age by the jump.
         if jump_seconds < 0:
             self._placed.recent.set_times_back(-jump_seconds)
             for state in self._pods.values():
@@ -126,7 +127,7 @@ class Cache:
                 follower.on_metric_refreshed(self.snapshot())
 
     def _note_placement(self, state: _CachedPodState) -> None:
-        """Record a placement, never later than now, for the durations that policies use."""
+        """Record a placement, at most at the current time, for the durations that policies use."""
         now_seconds = self._clock.now().timestamp()
         if state.placed_at_seconds is None:
             said_seconds = recent_placements.get_scheduled_at_seconds(state.info.pod)
@@ -203,7 +204,7 @@ class Cache:
         self._add_placed_pod(info, node_name, is_assumed=False, placed_at_seconds=placed_at_seconds)
 
     def add_pods(self, infos: Iterable[pod_shape.PodInfo]) -> None:
-        """Add pods that have a node and are not in the cache; faster than a call for each."""
+        """Add pods that have a node and are not in the cache; faster than one call for each pod."""
         by_uid = {info.uid: info for info in infos}
         states = []
         for uid, info in by_uid.items():

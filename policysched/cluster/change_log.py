@@ -64,8 +64,8 @@ class ChangeLogCursor:
     __slots__ = ("_generation",)
 
     def __init__(self) -> None:
-        """Start with nothing read."""
-        # Older than every log, so that the first read returns None.
+        """Start before the first change."""
+        # Older than the start of any log, so that the first read returns None.
         self._generation = -1
 
     def read_changes(self, log: ChangeLog[ItemT]) -> list[ItemT] | None:

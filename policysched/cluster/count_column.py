@@ -11,7 +11,8 @@ from policysched.cluster import change_log
 
 _FIRST_CAPACITY = 64
 _CHANGES_KEPT = 64
-"""With more changes a recount is as cheap; there can be a thousand columns."""
+"""Applying more changes than this would cost as much as a recount; kept small, because there can be
+a thousand columns."""
 
 
 class CountColumn:
@@ -19,7 +20,7 @@ class CountColumn:
 
     Attributes:
         total: sum over all rows.
-        changes: log of (row, change of its count).
+        changes: log of (row, change to its count).
         is_current: False once the column is no longer updated.
     """
 
@@ -44,7 +45,7 @@ class CountColumn:
         return self.changes.generation
 
     def add_to_rows(self, rows: Sequence[int], change: int) -> None:
-        """Add `change` to each of `rows`; a repeated row is changed repeatedly."""
+        """Add `change` to each of `rows`, once for each occurrence of a row."""
         highest = max(rows)
         if highest >= len(self._counts):
             self._grow(highest + 1)

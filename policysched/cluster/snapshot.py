@@ -94,8 +94,8 @@ class NodeView:
     """The n nodes for which a filter or score is computed.
 
     Filters and scores are written once, for a view. The framework passes all rows, or only those
-    that changed since a pod with equal fields was scheduled. Every attribute has n rows, in the
-    order of `rows`.
+    that changed since an equivalent pod was scheduled. Every attribute has n rows, in the order of
+    `rows`.
     """
 
     def __init__(self, snapshot: Snapshot, rows: columns.RowIndex) -> None:

@@ -16,7 +16,7 @@ class AbsentResourceRequests:
     """Requested amounts, keyed by resource and row, without zeros."""
 
     def __init__(self) -> None:
-        """Start with nothing requested."""
+        """Start without requests."""
         self._requested: dict[str, dict[int, int]] = {}
 
     def __len__(self) -> int:

@@ -49,7 +49,7 @@ _FIRST_CAPACITY = 64
 _MAX_REQUEST_VECTORS = 2_000
 """Bounds memory, because jobs and rollouts continually create new shapes."""
 _MAX_LABELS = 512
-"""More than the policies and workloads of a cluster use, but pods can invent label keys."""
+"""More than a cluster's policies and workloads use; limited because pods can invent label keys."""
 _SLACK_TAINT_SETS = 256
 
 _PER_ROW = (
@@ -145,7 +145,7 @@ class NodeColumns:
         self._free_row_if_unused(row)
 
     def get_or_add_row(self, name: str) -> int:
-        """Return the row of a node; a new dead row for an unknown name."""
+        """Return the row of a node; an unknown name gets a new dead row."""
         known = self.row_of.get(name)
         if known is not None:
             return known
@@ -154,7 +154,7 @@ class NodeColumns:
         self.row_of[name] = row
         self.node_changes.note_changed_item(
             row
-        )  # Caches by row must grow, or drop the former node.
+        )  # Caches with one entry per row must grow, or drop the entry of the row's previous node.
         return row
 
     # --- pods -------------------------------------------------------------------------------------
@@ -195,7 +195,7 @@ class NodeColumns:
                 self.ports.change_port_claims(row, info.shape.host_ports, 1)
 
     def suppose_pods(self, pods: Sequence[tuple[pod_shape.PodInfo, int]], change: int) -> None:
-        """Count pods on live rows once more (`change` 1) or once less (-1), in one batch."""
+        """Add (`change` 1) or subtract (-1) pods on live rows as a what-if, in one batch."""
         self._apply_pod_changes(pods, change)
         for info, row in pods:
             if info.shape.host_ports:
@@ -220,7 +220,7 @@ class NodeColumns:
     def _apply_pod_changes(
         self, pods: Sequence[tuple[pod_shape.PodInfo, int]], change: int
     ) -> None:
-        """Add the request vectors of pods to their rows, computed once for each shape."""
+        """Add (`change` 1) or subtract (-1) request vectors, each computed once for a shape."""
         shapes = {info.shape: None for info, _ in pods}
         vectors = [self._get_request_vector(shape) for shape in shapes]
         changes = [v.added if change > 0 else v.removed for v in vectors]
@@ -306,7 +306,7 @@ class NodeColumns:
     def forget_label_columns(self) -> None:
         """Drop all label columns if there are too many; call it only between cycles.
 
-        New columns number their values differently, which an entry in `node_changes` signals.
+        New columns number their values differently; an entry in `node_changes` signals this.
         """
         if len(self._labels) > _MAX_LABELS:
             self._labels.clear()

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from policysched.cluster import count_column
 from policysched.cluster.pods import pod_shape
 
-ANY_ADDRESS = "0.0.0.0"  # noqa: S104 - the API's word for any address, nothing is bound here
+ANY_ADDRESS = "0.0.0.0"  # noqa: S104 - the API's value for any address; nothing is bound here
 
 
 class PortColumns:

@@ -27,7 +27,7 @@ class RequestDelta:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class RequestVector:
-    """The changes of a row when a pod of a shape is added or removed.
+    """The changes to a row when a pod of a shape is added or removed.
 
     Attributes:
         added, removed: the two changes; each is the negation of the other.

@@ -58,7 +58,7 @@ class CountColumnsByRequiredLabel(Generic[ConditionT]):
     def find_candidate_columns(
         self, labels: Mapping[str, str]
     ) -> Iterator[tuple[count_column.CountColumn, ConditionT]]:
-        """Yield each column and its condition that a pod with these labels can meet."""
+        """Yield each condition that a pod with these labels can meet, preceded by its column."""
         yield from self._others.items()
         for label in labels.items():
             found = self._by_label.get(label)
@@ -71,7 +71,7 @@ class CountColumnsByRequiredLabel(Generic[ConditionT]):
 
 
 def _list_wanted_labels(requirement: selectors.Requirement) -> tuple[_Label, ...]:
-    """Return the labels of which an `In` requirement demands one; () for other operators."""
+    """Return the labels that an `In` requirement accepts; () for other operators."""
     if requirement.operator is not selectors.LabelOperator.IN:
         return ()
     return tuple((requirement.key, value) for value in sorted(requirement.values))

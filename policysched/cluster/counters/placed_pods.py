@@ -1,4 +1,4 @@
-"""Track pods by row, and everything that is counted from them.
+"""Track the pods on each row, and all counts that are derived from them.
 
 All additions and removals of pods pass through here. They update columns, counters and the pods
 with volumes, both for the cache and for what-ifs.

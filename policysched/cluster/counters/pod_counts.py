@@ -1,7 +1,7 @@
 """Count the placed pods on each node that meet a condition, updated incrementally.
 
-Affinity, anti-affinity and spread constraints all need the number of pods in each topology domain
-that meet a condition. kube-scheduler visits all pods for every pod that it schedules. Here, each
+Affinity, anti-affinity and spread constraints all need the number of pods that meet a condition in
+each topology domain. kube-scheduler visits all pods for every pod that it schedules. Here, each
 condition in use has a `CountColumn` that is updated when a pod is added or removed, and a cycle
 sums it by domain. There are two kinds of columns:
 
@@ -26,7 +26,7 @@ from policysched.cluster.objects import selectors
 from policysched.cluster.pods import pod_shape
 
 _MAX_QUERIES = 1024
-"""Rollouts create queries (matchLabelKeys); the least recently used queries are dropped."""
+"""Rollouts create new queries (matchLabelKeys); the least recently used ones are dropped."""
 
 NamespaceLabels: TypeAlias = Mapping[str, Mapping[str, str]]
 
@@ -100,7 +100,7 @@ class NonTerminatingPodsInNamespace:
 class HypotheticalPodsInNamespace:
     """Pods of one namespace that a what-if adds to a row, minus the pods that it removes.
 
-    kube-scheduler counts like this for a spread constraint with an empty selector: placed pods do
+    kube-scheduler counts in this way for a spread constraint with an empty selector: placed pods do
     not count, but pods that a what-if adds or removes do (`podtopologyspread/common.go`,
     countPodsMatchSelector, and `filtering.go`, updateWithPod).
     """
@@ -130,8 +130,8 @@ class _PlacedShape:
 
     Attributes:
         columns: columns that count terminating pods.
-        spread_columns, live_only_columns: columns that do not, for `NonTerminatingPodsInNamespace`
-            and for all other queries.
+        spread_columns: columns of `NonTerminatingPodsInNamespace`, which do not count them.
+        live_only_columns: columns of all other queries that do not count them.
         supposed_columns: columns of `HypotheticalPodsInNamespace`.
     """
 
@@ -197,7 +197,7 @@ class PodCounts:
         self._drop_if_empty(placement)
 
     def suppose(self, pods: Sequence[tuple[pod_shape.PodInfo, int]], change: int) -> None:
-        """Count pods on rows once more (`change` 1) or once less (-1), in a what-if.
+        """Add (`change` 1) or subtract (-1) pods on rows, in a what-if.
 
         The caller must undo this with the opposite change. Terms that temporarily have no owner are
         kept, so that restoring a pod is cheap; see `forget_unplaced_shape`. Unlike in `add`,

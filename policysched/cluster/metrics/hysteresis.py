@@ -14,7 +14,7 @@ _Bools = npt.NDArray[np.bool_]
 
 
 class HysteresisState:
-    """The names of held nodes for each key; the callers that update them choose the keys."""
+    """The names of held nodes, keyed by keys that the callers choose."""
 
     def __init__(self) -> None:
         """Start without held nodes."""
@@ -46,7 +46,7 @@ class HysteresisState:
         self._generation += 1
 
     def forget_node(self, name: str) -> None:
-        """Release a node that was removed; a new node can have the same name."""
+        """Release a node that was removed, because a new node can have the same name."""
         for held in self._held.values():
             held.discard(name)
         self._generation += 1

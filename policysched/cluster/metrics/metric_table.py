@@ -22,7 +22,7 @@ class MetricColumn:
     Attributes:
         values: float64 (N,), undefined for a missing sample.
         measured_at_seconds: float64 (N,), seconds since 1970, -inf for a missing sample. Only the
-            time marks missing samples, so every value is valid.
+            time marks a missing sample; no value is reserved for this.
     """
 
     values: npt.NDArray[np.float64]
@@ -38,7 +38,7 @@ class MetricTable:
     """Samples by metric and node; each refresh replaces all samples of one metric.
 
     Attributes:
-        generation: number that increases with every change of a sample.
+        generation: number that increases with every change to the samples.
         moment: time of the last evaluation of sample ages, or None.
         looks: number of evaluations so far, including evaluations after refreshes.
         hysteresis: state of `until` rules.
@@ -152,7 +152,7 @@ class MetricTable:
         self._drop_node_samples(name, first_seconds)
 
     def forget_node(self, name: str) -> None:
-        """Drop the samples and hysteresis state of a removed node; a new node can have its name."""
+        """Drop the samples and hysteresis state of a removed node: a new node can have its name."""
         self._first_seconds.pop(name, None)
         self._drop_node_samples(name, math.inf)
         self.hysteresis.forget_node(name)

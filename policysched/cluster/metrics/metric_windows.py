@@ -1,8 +1,8 @@
 """Store the past samples of a metric for windows (`over 10m max`), as a ring of refreshes.
 
-A window extends back from the newest sample of each node, by the timestamps of the samples. Its
-content therefore depends only on the samples and is fixed when they arrive. Whether the newest
-sample is recent enough is checked later, as without a window, so samples of a dead exporter still
+A window extends back from the newest sample of each node; its length is measured by the timestamps
+of the samples. Its content therefore depends only on the samples and is fixed when they arrive. As
+without a window, the age of the newest sample is checked later, so samples of a dead exporter still
 become missing.
 """
 
@@ -52,8 +52,9 @@ class HistoryNeed:
 
     Attributes:
         seconds: length of the longest window over the metric.
-        max_age_seconds: age difference that shows a clock set back. If a new sample is older than
-            the newest sample of its node by more, the history of the node restarts.
+        max_age_seconds: age difference above which a clock must have been set back. If a new sample
+            is older than the newest sample of its node by more than this, the history of the node
+            restarts.
         refresh_seconds: interval between samples.
         low, high: bounds of valid samples; None for no bound.
     """
@@ -79,7 +80,7 @@ class OlderSamples(NamedTuple):
 
     Attributes:
         names: distinct names of the nodes.
-        times: float64 (K, M), times of measurement in seconds since 1970, not decreasing for each
+        times: float64 (K, M), times of measurement in seconds since 1970, non-decreasing for each
             node; -inf for a missing sample.
         values: float64 (K, M), undefined for a missing sample.
     """
@@ -102,7 +103,7 @@ class _RefreshLayer(NamedTuple):
 
 
 class SampleHistory:
-    """The past samples of one metric on M nodes, as refreshes with the newest last."""
+    """The past samples of one metric on M nodes, as a list of refreshes, newest last."""
 
     def __init__(self, need: HistoryNeed) -> None:
         """Start without samples; keep the history that `need` describes."""
@@ -114,7 +115,8 @@ class SampleHistory:
     def add(self, samples: Mapping[str, Sample]) -> None:
         """Add a refresh; ignore samples that are not newer than the newest of their node.
 
-        Samples that show a clock set back restart the history of their node (`HistoryNeed`).
+        Samples that show that a clock was set back restart the history of their node
+        (`HistoryNeed`).
         """
         if samples and len(self._index) > _SPARE_NODES + 2 * len(samples):
             self._drop_nodes_without_samples()
@@ -132,7 +134,7 @@ class SampleHistory:
         self._drop_old_layers()
 
     def add_older(self, older: OlderSamples) -> None:
-        """Add samples that are older than the known samples; repeated scrapes count once."""
+        """Add samples that are older than the known samples; add a repeated sample only once."""
         self._add_nodes(older.names)
         places = np.array([self._index[name] for name in older.names], np.intp)
         is_older = self.need.select_valid_samples(older.times, older.values) & (

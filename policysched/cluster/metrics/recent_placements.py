@@ -1,9 +1,9 @@
 """Track pods that were placed so recently that metric samples do not include their load.
 
-For each duration in use (`placed adds … for 2m`), this contains the pods on each row that still
-count. A pod counts from the time when it was scheduled until the duration has passed. Its row is
-then logged as a usage change, as if a pod had been removed, so that cached results of the row are
-recomputed.
+For each duration in use (`placed adds … for 2m`), `RecentPlacements` contains the pods on each row
+that still count. A pod counts from the time when it was scheduled until the duration has passed.
+Its row is then logged as a usage change, as if a pod had been removed, so that cached results for
+the row are recomputed.
 """
 
 from __future__ import annotations

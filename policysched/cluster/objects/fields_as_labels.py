@@ -1,8 +1,8 @@
 """Encode fields of member clusters and of propagated resources as labels.
 
-The node columns also store member clusters, one row for each, and a resource to propagate has the
-shape of a pod. Their other fields are stored as labels, with keys that begin with a character that
-Kubernetes does not allow in label keys.
+The node columns also store member clusters, one row for each, and a propagated resource is
+represented as a pod. Fields without a counterpart in nodes or pods are stored as labels, with keys
+that begin with a character that Kubernetes does not allow in label keys.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ first of these steps that finds a node decides:
 1. the name of a node;
 2. an address in its status, or its label kubernetes.io/hostname;
 3. the same after removing a port: `10.0.0.7:9100`, `[fd00::7]:9100`, `node-7:9100`;
-4. its name, if only one of text and name has a domain: `node-7.example.com`.
+4. its name without the domain, if only the text or only the name has one: `node-7.example.com`.
 
 Step 1 finds at most one node, because names are unique. Addresses need not be unique. From step 2
 on, the case and surrounding spaces of the text are ignored.

@@ -1,7 +1,7 @@
 """Define Kubernetes objects in wire format, with only the fields that scheduling reads.
 
 `msgspec` decodes watch events directly into these structs and skips unknown fields; the engine
-reads the same structs. They are frozen, so a changed object is a new object. Quantities stay text
+reads the same structs. They are frozen, so a changed object is a new object. Quantities remain text
 here, and become integers in `cluster.pods.pod_shape` and `cluster.columns.columns`.
 """
 
@@ -187,7 +187,7 @@ class ContainerRestartRule(WireStruct, frozen=True):
 
 
 class Container(WireStruct, frozen=True):
-    """A container or init container; `restartPolicy: Always` makes the latter a sidecar."""
+    """A container, or an init container, which `restartPolicy: Always` makes a sidecar."""
 
     name: str = ""
     image: str = ""

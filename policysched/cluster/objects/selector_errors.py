@@ -1,7 +1,7 @@
-"""Report errors of selectors in the words of kube-scheduler.
+"""Report errors in selectors in the words of kube-scheduler.
 
-The API server rejects most invalid selectors. It accepts values of Gt and Lt that are not integers,
-and keeps objects that older versions accepted. Keys are assumed to be valid.
+The API server rejects most invalid selectors. However, it accepts values of Gt and Lt that are not
+integers, and it keeps objects that its older versions accepted. Keys are assumed to be valid.
 
 Sources: apimachinery `pkg/labels/selector.go` (NewRequirement), `meta/v1/helpers.go`
 (LabelSelectorAsSelector), component-helpers `scheduling/corev1/nodeaffinity/nodeaffinity.go`.
@@ -29,7 +29,7 @@ _NO_VALUE = (
 
 
 def find_requirement_errors(requirement: objects.SelectorRequirement, where: str = "") -> list[str]:
-    """Return all errors of a requirement with a known operator; `where` is its field path."""
+    """Return all errors in a requirement with a known operator; `where` is its field path."""
     path = f"{where}.values" if where else "values"
     return [
         *_find_value_count_errors(requirement.operator, requirement.values, path),
@@ -38,7 +38,7 @@ def find_requirement_errors(requirement: objects.SelectorRequirement, where: str
 
 
 def find_label_selector_error(selector: objects.LabelSelector | None) -> str:
-    """Return the first error of a selector of pods or namespaces, or ""."""
+    """Return the first error in a selector of pods or namespaces, or ""."""
     if selector is None:
         return ""
     for key, value in selector.match_labels.items():
@@ -55,7 +55,7 @@ def find_label_selector_error(selector: objects.LabelSelector | None) -> str:
 
 
 def find_node_term_errors(term: objects.NodeSelectorTerm, where: str = "") -> list[str]:
-    """Return all errors of a node selector term; `where` is its field path."""
+    """Return all errors in a node selector term; `where` is its field path."""
     errors = []
     for i, expression in enumerate(term.match_expressions):
         path = f"{where}.matchExpressions[{i}]"
@@ -81,7 +81,7 @@ def aggregate_errors(errors: Iterable[str]) -> str:
 
 
 def _find_value_count_errors(operator: str, values: Sequence[str], path: str) -> Iterator[str]:
-    """Yield errors if the operator does not permit these values."""
+    """Yield errors if the operator does not permit this number of values, or needs integers."""
     match operator:
         case "In" | "NotIn" if not values:
             detail = "for 'in', 'notin' operators, values set can't be empty"

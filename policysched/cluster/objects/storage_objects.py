@@ -2,8 +2,8 @@
 
 They have only the fields that kube-scheduler's volume plugins read
 (`framework/plugins/volumebinding`, `volumezone`, `volumerestrictions`, `nodevolumelimits`;
-component-helpers `storage/volume`). None means that a field is absent, where this differs from an
-empty field.
+component-helpers `storage/volume`). None means that a field is absent, if an absent field differs
+from an empty one.
 """
 
 from __future__ import annotations

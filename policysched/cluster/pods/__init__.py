@@ -1,1 +1,1 @@
-"""Derive what scheduling reads of a pod: shape, requests, disks, owners, nominations."""
+"""Derive the data that scheduling reads of a pod: shape, requests, disks, owners, nominations."""

@@ -1,9 +1,9 @@
 """Find conflicts between pods that mount the same disk without a claim.
 
-Source: `plugins/volumerestrictions/volume_restrictions.go`, isVolumeConflict. Pods can share GCE
-disks, iSCSI targets and RBD images only if all of them mount these read-only, and never EBS
-volumes. iSCSI targets are compared only by their qualified name, and RBD images by pool, name and
-any common monitor.
+Source: `plugins/volumerestrictions/volume_restrictions.go`, isVolumeConflict. Pods can share a GCE
+disk, iSCSI target or RBD image only if all of them mount it read-only; they can never share an EBS
+volume. iSCSI targets are compared only by their qualified name, and RBD images by pool, name and
+whether they have a monitor in common.
 """
 
 from __future__ import annotations

@@ -33,7 +33,7 @@ class NominatedPods:
             self._pods_on.setdefault(node_name, {})[info.uid] = info
 
     def update_nominated_pod(self, old: pod_shape.PodInfo, new: pod_shape.PodInfo) -> None:
-        """Apply an update of a pending pod.
+        """Apply an update to a pending pod.
 
         A nomination that the API server does not have yet survives updates without a nominated
         node.

@@ -49,8 +49,8 @@ class OwnerSelectors:
     def get_owner_selector(self, shape: pod_shape.PodShape) -> selectors.Selector:
         """Return the conjunction of the selectors of a pod's services and of its controller.
 
-        Without services and controller, the result matches everything. Requirements of a
-        ReplicationController replace those of services with the same label key.
+        For a pod without services and without a controller, the result matches everything.
+        Requirements of a ReplicationController replace those of services with the same label key.
 
         Source: `plugins/helper/spread.go`, DefaultSelector.
         """

@@ -64,7 +64,7 @@ def parse_amount(resource: str, text: objects.Quantity) -> int:
 
 
 def is_extended_resource(name: str) -> bool:
-    """Return whether `name` is an extended resource, as device plugins and operators provide.
+    """Return whether `name` is an extended resource, such as one that a device plugin provides.
 
     Source: `pkg/apis/core/v1/helper/helpers.go`, IsExtendedResourceName.
     """
@@ -147,7 +147,7 @@ def _list_all_containers(pod: objects.Pod) -> Iterator[objects.Container]:
 
 
 def compute_resized_requests(pod: objects.Pod) -> list[tuple[str, Amounts]]:
-    """Return the requests that a running pod holds and that differ from its spec after a resize.
+    """Return the requests that a running pod holds, if they differ from its spec after a resize.
 
     Each item is (container name, or "" for the pod level; amounts in billionths). For most running
     pods it is empty, because their status repeats the amounts of the spec.

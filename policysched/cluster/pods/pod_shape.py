@@ -121,9 +121,9 @@ class ClaimUse:
 class PodShape:
     """The fields that all pods of a shape share.
 
-    Compare shapes by identity: `PodShapeCache` returns one object for equal pods. `index` is unique
-    and never reused within a process. A pod with ephemeral volumes has its own shape, because their
-    claims are named after the pod and owned by it.
+    Compare shapes by identity: `PodShapeCache` returns one object for pods that are equal for
+    scheduling. `index` is unique and never reused within a process. A pod with ephemeral volumes
+    has its own shape, because their claims are named after the pod and owned by it.
 
     Attributes:
         has_volumes: whether the pod has a volume that a plugin reads; image volumes do not count.
@@ -208,7 +208,7 @@ class PodShape:
         """Host ports of containers and sidecars."""
         sidecars = (c for c in self.spec.init_containers if c.restart_policy == "Always")
         return tuple(
-            HostPort(p.host_ip or "0.0.0.0", p.protocol or "TCP", p.host_port)  # noqa: S104 - the API's word for any address, nothing is bound here
+            HostPort(p.host_ip or "0.0.0.0", p.protocol or "TCP", p.host_port)  # noqa: S104 - the API's value for any address; nothing is bound here
             for container in (*self.spec.containers, *sidecars)
             for p in container.ports
             if p.host_port > 0
@@ -318,8 +318,8 @@ class PodShapeCache:
     def __init__(self, annotation_keys: frozenset[str] = frozenset(), limit: int = 1_000) -> None:
         """Keep up to `limit` recently used shapes, even if no pod has them.
 
-        Annotations often differ between otherwise equal pods. Shapes therefore contain only the
-        annotations in `annotation_keys`, which active policies read.
+        Annotations often differ between pods that are otherwise equal for scheduling. Shapes
+        therefore contain only the annotations in `annotation_keys`, which active policies read.
         """
         self._annotation_keys = annotation_keys
         self._recent: OrderedDict[bytes, PodShape] = OrderedDict()
@@ -342,7 +342,7 @@ class PodShapeCache:
         return PodInfo(pod, self.intern_shape(pod))
 
     def intern_shape(self, pod: objects.Pod) -> PodShape:
-        """Return the shape of the pod; equal pods get the same object."""
+        """Return the shape of the pod; pods that are equal for scheduling get the same object."""
         annotations = self._select_read_annotations(pod)
         signature = self._compute_signature(pod, annotations)
         shape = self._recent.get(signature)
@@ -398,7 +398,7 @@ def _is_storage_volume(volume: objects.Volume) -> bool:
 def make_affinity_term(term: objects.PodAffinityTerm, namespace: str) -> AffinityTerm:
     """Convert a term of a pod in `namespace` to its canonical form.
 
-    A term without namespaces and namespace selector matches the namespace of its own pod.
+    A term with neither namespaces nor a namespace selector matches the namespace of its own pod.
 
     Source: `pkg/scheduler/framework/types.go`, getNamespacesFromPodAffinityTerm.
     """
@@ -416,7 +416,7 @@ def make_affinity_term(term: objects.PodAffinityTerm, namespace: str) -> Affinit
 def _has_readable_selectors(term: objects.PodAffinityTerm) -> bool:
     """Return whether Kubernetes can parse both selectors.
 
-    Otherwise, all terms of the same kind of the pod are ignored.
+    If it cannot, the pod's terms of this kind are all ignored.
 
     Source: `k8s.io/kube-scheduler/framework`, GetAffinityTerms.
     """

@@ -1,7 +1,7 @@
 """Compute cache keys that ignore fields of pods that no plugin reads.
 
-Every Job has its own labels and owner, so its pods have their own shape. Cached results for an
-incoming pod apply to all of them unless a plugin reads these fields.
+Every Job has its own labels and owner, so the pods of each Job have a shape of their own. Cached
+results for one of these shapes apply to all of them unless a plugin reads the fields that differ.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ class ShapeProjection:
     reads_workload: bool = False
 
     def make_projection_key(self, shape: pod_shape.PodShape) -> bytes:
-        """Return a key that is equal for shapes that agree in all fields that are read.
+        """Return a key that is equal for shapes that agree in all fields that plugins read.
 
         The key contains all annotations, because shapes have only annotations that policies read.
-        Only the kind of the owner is read.
+        Of the owner, it contains only the kind.
         """
         return _ENCODER.encode(
             (

@@ -1,4 +1,4 @@
-"""Track volumes and claims that the scheduler has decided to write but not yet written.
+"""Track volumes and claims that the scheduler has decided to write but has not yet written.
 
 The claims of a pod are bound in the background, after the next pods have been scheduled. A volume
 that is assigned to a claim, and a claim that is assigned to a node, are therefore assumed
@@ -23,7 +23,7 @@ ToldT_co = TypeVar("ToldT_co", covariant=True)
 
 
 class ObservedObjects(Protocol[ToldT_co]):
-    """Objects in the version that the API server last reported, such as `storage.ObjectStore`."""
+    """Objects in the version that the API server last reported; see `storage.ObjectStore`."""
 
     changes: change_log.ChangeLog[tuple[str, str]]
 
@@ -67,7 +67,7 @@ class AssumedObjects(Generic[ObjectT]):
         return self._store.changes.generation, self._changes.generation
 
     def list_changes_since(self, moment: tuple[int, int]) -> set[tuple[str, str]] | None:
-        """Return the (namespace, name) of objects changed since; None if entries were dropped.
+        """Return (namespace, name) of the objects changed since a cursor; None if some are unknown.
 
         New and restored assumptions count as changes.
         """

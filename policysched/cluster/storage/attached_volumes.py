@@ -1,4 +1,4 @@
-"""Count the volumes of each CSI driver on the nodes, and their limits.
+"""Track the number of volumes of each CSI driver on each node, and its limit.
 
 A node has the volumes of its pods and those of its VolumeAttachments; each volume counts once. A
 row is recounted when one of its inputs changes: its pods, the claims, volumes and classes that were

@@ -48,7 +48,7 @@ _PLUGIN_OF = {
 
 
 class CSIVolumeIdentity(NamedTuple):
-    """A volume as its driver identifies it; an unprovisioned volume has a claim, no handle."""
+    """A volume as its driver identifies it; an unprovisioned volume has a claim, but no handle."""
 
     driver: str
     handle: str

@@ -57,7 +57,7 @@ class UnresolvedVolume:
 def resolve_volumes(
     pod: pod_shape.PodInfo, lookup: RecordingLookup, *, has_csi_node: bool
 ) -> Iterator[csi_migration.CSIVolumeIdentity | UnresolvedVolume]:
-    """Yield the CSI volume or the problem of each volume of a pod that has either, in order.
+    """Yield, for each volume of a pod in order, its CSI volume or its problem, if it has either.
 
     `has_csi_node` is whether the node has a CSINode.
     """

@@ -1,7 +1,7 @@
 """Store volumes, claims, classes and CSI objects, by name and in the groups that plugins read.
 
 There is one store for each kind, updated by watch events, with the objects as the API server
-reported them. `Storage.assumed` has the decisions that are not written yet.
+reported them. `Storage.assumed` contains the decisions that are not written yet.
 """
 
 from __future__ import annotations
