@@ -37,7 +37,7 @@ class AuthenticatedUser:
 
     Attributes:
         name, uid, groups: the user's identity as RBAC sees it.
-        extra: pairs of name and values, ordered by name; authorizers can use them.
+        extra: pairs of a name and its values, ordered by name; authorizers can use them.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""Read, write and watch single ConfigMaps.
+"""Read, write and watch individual ConfigMaps.
 
 Every write is a merge patch that contains the resource version or the uid of the ConfigMap as read.
 If the object on the server differs, the server answers with a conflict and writes nothing. Fields

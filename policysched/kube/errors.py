@@ -61,7 +61,7 @@ class TransportError(KubeError):
 
 
 class CertificateError(TransportError):
-    """The server's certificate is not signed by a trusted authority, or is for another name."""
+    """The server's certificate is not from a trusted authority, or is for another host name."""
 
 
 class StalledStreamError(TransportError):

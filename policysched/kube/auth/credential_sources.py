@@ -40,7 +40,7 @@ class KubeconfigLoader(kube_config.KubeConfigLoader):
     The original logs the failure and continues without a credential.
     """
 
-    _user: Any  # a ConfigNode of `kubernetes.aio`, which has no types
+    _user: Any  # a ConfigNode; `kubernetes.aio` has no type annotations
 
     def __init__(
         self,
@@ -72,14 +72,14 @@ class KubeconfigLoader(kube_config.KubeConfigLoader):
         await self._load_authentication()  # type: ignore[no-untyped-call]  # as _user
 
     def load_cluster(self) -> None:
-        """Load the settings of the cluster: `host`, `ssl_ca_cert`, `cert_file`, `key_file` etc."""
+        """Load the settings of the cluster, such as `host`, `ssl_ca_cert` and `cert_file`."""
         self._load_cluster_info()  # type: ignore[no-untyped-call]  # as _user
 
     async def load_from_exec_plugin(self) -> bool:
         """Run the plugin unless its last credential is still valid; always return True.
 
         A credential without an expiry time is valid until the server refuses it, as in client-go.
-        The overridden method defines the return value.
+        The overridden method requires a return value.
 
         Raises:
             CredentialError: the plugin failed.

@@ -64,8 +64,8 @@ class Credentials:
     """The newest credential of a source, renewed on request.
 
     Attributes:
-        certificate_generation: number of changes of the client certificate; connections opened
-            before the newest change still use the old certificate.
+        certificate_generation: number of times that the client certificate has changed; connections
+            opened before the newest change still use the old certificate.
     """
 
     def __init__(

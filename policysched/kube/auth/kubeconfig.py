@@ -151,7 +151,7 @@ async def load_kubeconfig_files(
             paths, credential_sources.describe_without_secrets(error)
         ) from None
     finally:
-        kube_config._cleanup_temp_files()  # noqa: SLF001 - else embedded keys lie in files until the process ends
+        kube_config._cleanup_temp_files()  # noqa: SLF001 - otherwise embedded keys stay in files until the process ends
     return ApiClientConfig(
         server=server,
         ssl_context=trust,
@@ -229,12 +229,12 @@ def _check_readable_file(path: pathlib.Path) -> None:
         raise errors.KubeconfigError(where, f"cannot be read: {error.strerror}") from error
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else 1
-        raise errors.KubeconfigError(f"{where}:{line}", "not YAML") from None  # quotes the text
+        raise errors.KubeconfigError(f"{where}:{line}", "not YAML") from None  # it quotes the text
     except (yaml.YAMLError, ValueError, RecursionError):  # deep nesting, bad numbers
         raise errors.KubeconfigError(where, "not YAML") from None
     try:
         msgspec.convert(content, _KubeconfigShape)
-    except msgspec.ValidationError as error:  # the error contains types and places, no values
+    except msgspec.ValidationError as error:  # the error contains types and paths, but no values
         raise errors.KubeconfigError(where, f"not a kubeconfig: {error}") from None
 
 

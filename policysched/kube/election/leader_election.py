@@ -1,19 +1,20 @@
 """Leader election with a Lease: at most one of several processes leads at any time.
 
-`LeaderCandidate` is the state and the rules of one process, without I/O; `LeaseElector` calls the
-API server and waits. The rules follow client-go (`tools/leaderelection/leaderelection.go`):
+`LeaderCandidate` has the state of one process and applies the rules, without I/O; `LeaseElector`
+calls the API server and waits. The rules follow client-go
+(`tools/leaderelection/leaderelection.go`):
 
 - A candidate acquires the lease if it has no holder, or if it has not changed for its lease
-  duration, measured by the candidate's own clock from when it saw the last change. The times in
-  the lease are only for people.
+  duration, measured by the candidate's own clock from when it saw the last change. The times in the
+  lease are only for human readers.
 - The leader renews the lease every `retry_period`, and stops leading if no renewal has succeeded
   for `renew_deadline`. The deadline is shorter than the lease duration, which leaves time for
   clocks that run at different speeds.
 - A leader that shuts down releases the lease, so that the next leader does not have to wait.
 
 client-go measures from the answer to a renewal; this module measures from before the request is
-sent. Other candidates cannot see the renewal before that, so a leader stops before another process
-can start to lead, even if messages are lost or late.
+sent. No other candidate can see the renewal earlier than that, so a leader stops before another
+process can start to lead, even if messages are lost or late.
 """
 
 from __future__ import annotations
@@ -85,7 +86,7 @@ class LeaderCandidate:
 
     @property
     def stored_lease(self) -> lease.StoredLease | None:
-        """Return the lease as last seen, or None if it does not exist or was not read yet."""
+        """Return the lease as last seen, or None if it does not exist or has not been read yet."""
         return self._stored
 
     @property
@@ -95,7 +96,7 @@ class LeaderCandidate:
 
     def observe_lease(self, stored: lease.StoredLease | None) -> None:
         """Record the newest state of the lease."""
-        # Only a change of the record shows that its holder is alive, so only a change restarts the
+        # Only a change to the record shows that its holder is alive, so only a change restarts the
         # lease duration.
         if stored is None or self._stored is None or stored.record != self._stored.record:
             self._seen_at_seconds = self.clock.monotonic_seconds()
@@ -323,7 +324,7 @@ class LeaseElector:
             await asyncio.gather(trying, alarm, return_exceptions=True)
 
     def _log_first_failure(self, error: errors.KubeError) -> None:
-        """Log a failure unless the previous failure was of the same kind: attempts are frequent."""
+        """Log a failure unless the previous one was of the same kind; attempts are frequent."""
         kind = getattr(error, "reason", type(error).__name__)
         if kind != self._newest_failure:
             self._newest_failure = kind

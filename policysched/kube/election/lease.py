@@ -25,9 +25,10 @@ class LeaderElectionRecord:
 
     Attributes:
         holder: identity of the leader, or "" for none.
-        duration_seconds: time after a change in which other candidates must not acquire the lease.
-        acquired_at, renewed_at: times of the leader's wall clock, only for people.
-        transitions: number of changes of the holder.
+        duration_seconds: time after a change during which other candidates must not acquire the
+            lease.
+        acquired_at, renewed_at: times of the leader's wall clock, only for human readers.
+        transitions: number of times that the holder has changed.
     """
 
     holder: str = ""

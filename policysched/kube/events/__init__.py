@@ -1,1 +1,1 @@
-"""Record Kubernetes events, count equal events, and write them in either API's format."""
+"""Record Kubernetes events, count repeated events, and write them in either API's format."""

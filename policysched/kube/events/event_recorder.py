@@ -2,8 +2,8 @@
 
 `record` only queues an event; `run` writes the queue. Events about one pod are written in order,
 events about different pods concurrently (in LANES queues; each pod uses one of them). If
-QUEUE_LIMIT events wait, new events are dropped and counted. Equal events become one event with a
-count; see `event_series`.
+QUEUE_LIMIT events wait, new events are dropped and counted. Repetitions of an event become one
+event with a count; see `event_series`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
-"""Count equal events, so that the server stores one event with a count.
+"""Count repeated events, so that the server stores one event with a count.
 
 Source: client-go, tools/events/event_broadcaster.go. Unlike in client-go, events with different
-notes are not equal, because only the note shows why an unschedulable pod now fits on no node.
+notes are different events, because only the note shows why an unschedulable pod now fits on no
+node.
 """
 
 from __future__ import annotations
@@ -73,7 +74,7 @@ class CountedEvent:
 
 
 class RecentEvents:
-    """The events of the last minutes, keyed by the values that equal events share."""
+    """The events of the last few minutes, keyed by the values that repeated events share."""
 
     def __init__(self, limit: int = LIMIT) -> None:
         self._limit = limit

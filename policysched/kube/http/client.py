@@ -398,7 +398,7 @@ def _make_timeout(call: _ApiCall) -> aiohttp.ClientTimeout:
 def _abandon_stream(response: aiohttp.ClientResponse) -> None:
     """Abort the connection of a stream; reading the rest to reuse it is not worthwhile.
 
-    The closing handshake of TLS would take longer than a closing event loop runs.
+    An event loop that is shutting down would stop before the closing handshake of TLS ends.
     """
     connection = response.connection
     if connection is not None and connection.transport is not None:

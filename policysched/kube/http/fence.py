@@ -21,14 +21,14 @@ from policysched.kube import errors
 
 
 class WriteFence:
-    """The deadline of writes; closed until the lease is acquired or renewed.
+    """The deadline for the start of writes; no write is permitted until the lease is acquired.
 
     Attributes:
-        last_writes_seconds: how long a write may continue after the deadline for its beginning.
+        last_writes_seconds: how long a write that began before the deadline may continue after it.
     """
 
     def __init__(self, clock: clocks.Clock, last_writes_seconds: float) -> None:
-        """Measure time by the monotonic time of `clock`."""
+        """Measure time by the monotonic clock of `clock`."""
         self.last_writes_seconds = last_writes_seconds
         self._clock = clock
         self._begin_until_seconds = -math.inf

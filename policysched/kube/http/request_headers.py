@@ -52,7 +52,7 @@ def _build_headers(content_type: str, authorization: str) -> Headers:
         raise ValueError("a credential has more than one line")
     by_name = {
         "Accept": JSON,
-        "Accept-Encoding": "identity",  # compressing costs both sides more than sending
+        "Accept-Encoding": "identity",  # compressing costs both sides more than it saves
         "Content-Type": content_type,
         "User-Agent": f"policysched/{policysched.__version__}",
     }

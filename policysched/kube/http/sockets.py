@@ -16,8 +16,7 @@ import aiohttp
 
 IDLE_SECONDS, INTERVAL_SECONDS, PROBES = 15, 5, 3
 """Keepalive probes: idle time before the first probe, interval, and number. A dead watch ends
-within
-30 s, as in Go (golang.org/x/net/http2: ReadIdleTimeout 30 s and PingTimeout 15 s in
+within 30 s, as in Go (golang.org/x/net/http2: ReadIdleTimeout 30 s and PingTimeout 15 s in
 k8s.io/apimachinery)."""
 
 _DEAD_SECONDS = float(IDLE_SECONDS + PROBES * INTERVAL_SECONDS)

@@ -1,8 +1,8 @@
 """Delay scheduling until all objects that decisions depend on have been listed.
 
 If the API server refuses to list or watch a resource, no pod is scheduled, as in kube-scheduler:
-without that resource, decisions would be wrong without any message. The log regularly names the
-missing resources.
+without that resource, decisions would be wrong, and no message would show it. The log regularly
+names the missing resources.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class WatchSync:
     """
 
     def __init__(self, watches: Iterable[KindWatch], what: str = "pod") -> None:
-        """Wait for `watches`; messages name the objects to be scheduled by `what`."""
+        """Wait for `watches`; in messages, `what` names the objects to be scheduled."""
         self.is_ready = False
         self._by_name = {each.resource.name: each for each in watches}
         self._what = what
@@ -82,7 +82,7 @@ class WatchSync:
         self.is_ready = True
 
     def describe_unsynced_resources(self, names: Iterable[str]) -> str:
-        """Return a text that names the missing resources, or "" if scheduling can begin."""
+        """Return a message that names the missing resources, or "" if scheduling can begin."""
         missing = [] if self.is_ready else self.find_unsynced_resources(names)
         return f"not listed yet: {', '.join(missing)}" if missing else ""
 

@@ -1,8 +1,8 @@
 """Bind pods to nodes through the binding subresource.
 
 The binding contains the pod's uid, so a pod that was deleted and created again under the same name
-is never bound by mistake. The server binds a pod at most once, so the call can be repeated; the
-second answer can be a conflict with the first attempt.
+is never bound by mistake. The server binds a pod at most once, so the call can be repeated. If the
+first attempt bound the pod, the server answers the second with a conflict.
 
 A call whose answer was lost may have bound the pod. The pod's resources on the node must stay
 reserved until the outcome is known, so the binder reads the pod, without a time limit: during an

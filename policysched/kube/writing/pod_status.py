@@ -1,9 +1,10 @@
 """Write the `PodScheduled` condition and the nominated node into the status of pods.
 
-`set_condition` and `nominate` only queue a note; `run` writes several pods at a time. For each pod,
-the newest note wins and writes are in order. A value that the pod is known to have is not written
-again. If the pod has changed since the note was queued, the server refuses the write and the pod is
-read; if the pod was bound or deleted, the note is dropped.
+`set_condition` and `nominate` only queue a note, which is a status to be written to a pod; `run`
+writes to several pods at a time. For each pod, the newest note wins and writes are in order. A
+value that the pod is known to have is not written again. If the pod has changed since the note was
+queued, the server refuses the write and the pod is read; if the pod was bound or deleted, the note
+is dropped.
 """
 
 from __future__ import annotations
