@@ -14,7 +14,7 @@ _IGNORED = ("apiVersion", "kind")
 
 
 class ArgumentError(ValueError):
-    """An argument of a plugin is unknown or invalid; the text names it and the problem."""
+    """An argument of a plugin is unknown or invalid; the message names it and the problem."""
 
 
 class ArgumentStruct(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
@@ -93,7 +93,7 @@ def _convert_to_plain_containers(value: object) -> object:
 
 
 def _reword_decoding_error(text: str) -> str:
-    """Reword an error of msgspec: lower case, and `a.b` for the place."""
+    """Reword an error of msgspec in lower case, with the path of the argument as `a.b`."""
     problem, _, place = text.partition(" - at ")
     problem = problem[:1].lower() + problem[1:].replace("Object", "object")
     where = place.strip("`").removeprefix("$").removeprefix(".")

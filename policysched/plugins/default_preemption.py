@@ -33,7 +33,7 @@ _LARGEST_BATCH = 512
 
 
 class DefaultPreemptionArgs(arguments.ArgumentStruct, frozen=True):
-    """Arguments: the number of candidates to find, in percent of the nodes and absolute."""
+    """Arguments: the number of candidates to find, as a percentage of nodes and as a minimum."""
 
     min_candidate_nodes_percentage: int = 10
     min_candidate_nodes_absolute: int = 100
@@ -96,7 +96,7 @@ class DefaultPreemption:
         snap: snapshot.Snapshot,
         diagnosis: interface.Diagnosis,
     ) -> interface.PostFilterResult:
-        """Return the node on which to make room and the victims, or the reason for none."""
+        """Return the node on which to make room and the victims, or why there is no such node."""
         del state
         objection = _find_preemptor_ineligibility(pod, snap, diagnosis)
         if objection:
@@ -160,7 +160,7 @@ class DefaultPreemption:
         pod: pod_shape.PodInfo,
         snap: snapshot.Snapshot,
     ) -> interface.PostFilterResult:
-        """Choose among the best candidates: the nominated node if it is one of them, else any."""
+        """Choose one of the best candidates: the nominated node if it is among them, else any."""
         best = {snap.nodes.names[c.row]: c for c in victims.cheapest(found)}
         name = pod.pod.status.nominated_node_name
         if name not in best:

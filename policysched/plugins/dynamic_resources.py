@@ -41,7 +41,7 @@ class DynamicResources:
 
     name = names.DYNAMIC_RESOURCES
     reads: ClassVar = interface.Reads.NODE | interface.Reads.USAGE
-    """The plugin reads only the pod; with these flags, its zeros join NodeResourcesFit's sums."""
+    """It reads only the pod; with the same flags as NodeResourcesFit, both scores share one sum."""
 
     @classmethod
     def from_args(cls, args: arguments.Arguments) -> DynamicResources:
@@ -65,7 +65,7 @@ class DynamicResources:
         snap: snapshot.Snapshot,
         diagnosis: interface.Diagnosis,
     ) -> interface.PostFilterResult:
-        """Pass pods without claims on to preemption; reject pods with claims without evictions.
+        """Leave pods without claims to preemption; reject pods with claims, without evictions.
 
         If PreFilter of an earlier plugin ended the cycle, kube-scheduler's plugin does not find the
         state that its own PreFilter would have written. This is an error, which ends PostFilter.

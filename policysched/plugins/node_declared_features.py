@@ -1,6 +1,6 @@
 """NodeDeclaredFeatures: nodes must declare the kubelet features that a pod needs.
 
-Pods can need only two of the features in 1.36; the others concern updates of pods.
+Pods can need only two of the features in 1.36; the others concern updates to pods.
 
 Sources: `plugins/nodedeclaredfeatures/nodedeclaredfeatures.go`, component-helpers
 `nodedeclaredfeatures/features`, KEP-5328.

@@ -61,7 +61,7 @@ class NodePorts:
         return "; ".join(texts)
 
     def events_to_register(self) -> Sequence[events.ClusterEventWithHint]:
-        """Register for deletions of pods that use one of the ports, and new nodes."""
+        """Register for deletions of pods that use one of the ports, and for new nodes."""
         return (
             event_hints.make_event_registration(
                 events.EventResource.POD, events.ActionType.DELETE, _after_pod_deleted

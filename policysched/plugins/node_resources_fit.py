@@ -64,7 +64,7 @@ class NodeResourcesFit:
         """Score `resources` (name, weight); Filter skips the ignored extended resources."""
         self._strategy = strategy
         self._resources = tuple(resources)
-        # Policies can score with other instances and strategies in the same cycle.
+        # In the same cycle, policies can score with other instances that have other strategies.
         self._scored = f"{self.name}/score by {id(self)}"
         self._ignored_resources = ignored_resources
         self._ignored_groups = ignored_groups
@@ -284,8 +284,8 @@ class NodeResourcesFit:
     ) -> events.QueueingHint:
         """Queue if a requested resource becomes free.
 
-        kube-scheduler queues after every deletion, because each frees a pod slot. Here, this counts
-        only if pod slots were short, or if that is not known.
+        kube-scheduler queues after every deletion, because each frees a pod slot. Here, the freed
+        slot counts only if pod slots were short, or if this is not known.
         """
         if not isinstance(old, pod_shape.PodInfo) or not event_hints.is_placed_or_nominated(old):
             return events.QueueingHint.SKIP

@@ -48,7 +48,7 @@ class NodeUnschedulable:
         return "spec.unschedulable is true"
 
     def events_to_register(self) -> Sequence[events.ClusterEventWithHint]:
-        """Register for nodes that become schedulable, and new tolerations of the pod."""
+        """Register for nodes that become schedulable, and for new tolerations of the pod."""
         node = events.ActionType.ADD | events.ActionType.UPDATE_NODE_TAINT
         tolerates_more = events.ActionType.UPDATE_POD_TOLERATION
         return (

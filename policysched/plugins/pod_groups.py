@@ -2,9 +2,9 @@
 
 With this feature enabled, kube-scheduler places all pods of a group or none of them
 (`spec.schedulingGroup`, alpha in 1.36; `plugins/gangscheduling`). policysched does not support it.
-A pod that is placed without its group can be useless and block resources that the rest of the group
-needs. Like the rejection of resource claims, this is an exception to the rule that decisions equal
-those of kube-scheduler.
+A pod that is placed without its group can be useless, and can hold resources that the rest of the
+group needs. Like the rejection of resource claims, this is an exception to the rule that decisions
+equal those of kube-scheduler.
 """
 
 from __future__ import annotations

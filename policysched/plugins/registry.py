@@ -6,8 +6,8 @@ A package provides plugins through entry points of the group `policysched.plugin
     ZoneBudget = "zone_budget:ZoneBudget.from_args"
 
 The value is a callable `(args, handle) -> plugin`. It is imported when a profile names the plugin,
-so a package that cannot be imported affects only the profiles that use it. To reject arguments, it
-raises `ValueError` with a text for the author of the profile.
+so a package that cannot be imported affects only the profiles that use it. To reject arguments, the
+callable raises `ValueError` with a message for the author of the profile.
 """
 
 from __future__ import annotations

@@ -25,8 +25,8 @@ class TaintToleration:
     """Rejects nodes with untolerated NoSchedule and NoExecute taints; scores PreferNoSchedule.
 
     The raw score is the number of untolerated PreferNoSchedule taints; a node without any gets the
-    normalised score 100. Tolerations include those of policies. Queueing hints run outside a cycle,
-    so they use the tolerations of the shape's last cycle.
+    normalised score 100. Tolerations include those that policies add. Queueing hints run outside a
+    cycle, so they use the tolerations of the shape's last cycle.
     """
 
     name = names.TAINT_TOLERATION
@@ -90,7 +90,7 @@ class TaintToleration:
         return table
 
     def events_to_register(self) -> Sequence[events.ClusterEventWithHint]:
-        """Register for nodes whose taints become tolerated, and new tolerations of the pod."""
+        """Register for nodes whose taints become tolerated, and for new tolerations of the pod."""
         node = events.ActionType.ADD | events.ActionType.UPDATE_NODE_TAINT
         tolerates_more = events.ActionType.UPDATE_POD_TOLERATION
         return (

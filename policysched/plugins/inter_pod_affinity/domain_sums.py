@@ -55,8 +55,8 @@ class _KnownSums:
 class AffinitySumsByShape:
     """Caches the sums of shapes while the nodes and the terms of placed pods are unchanged.
 
-    Counts can change without invalidating the sums. Shapes for which the same pods count share
-    their sums, such as pods of one app that differ in other labels, or all pods that no term
+    Counts can change without invalidating the sums. Shapes share their sums if the same pods count
+    for them: for example, pods of one app that differ in other labels, or all pods that no term
     matches.
     """
 
@@ -71,7 +71,7 @@ class AffinitySumsByShape:
         )
 
     def get_sums(self, shape: pod_shape.PodShape, snap: snapshot.Snapshot) -> AffinitySums:
-        """Return the sums for pods of a shape; the caller must refresh each before use."""
+        """Return the sums for pods of a shape; the caller must refresh each sum before use."""
         counts, nodes = snap.counts, snap.nodes
         node_generation = nodes.node_changes.generation
         stamp = (counts, counts.namespaces_generation, nodes, node_generation, snap.size)

@@ -174,7 +174,7 @@ class InterPodAffinity:
     def filter_apart(
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, nodes: snapshot.NodeView
     ) -> status.NodeStatuses:
-        """Return a status for each of the n nodes, as if only the pods of that node had changed."""
+        """Return the status of each of the n nodes as if only its own pods had changed."""
         found = state.read(f"{self.name}/apart", _CountsBeforeWhatIf)
         shape, snap = pod.shape, nodes.snapshot
         repelled = domain_sums.list_repelled_pod_counts(shape, snap)
@@ -277,7 +277,7 @@ class InterPodAffinity:
     # --- events ----------------------------------------------------------------------------------
 
     def events_to_register(self) -> Sequence[events.ClusterEventWithHint]:
-        """Register for pods that match or stop repelling, and for changed nodes and namespaces."""
+        """Register for changes to pods, nodes and namespaces that can affect required terms."""
         return self._hints.make_registrations()
 
 

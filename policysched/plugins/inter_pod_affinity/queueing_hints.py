@@ -125,10 +125,11 @@ class PodAffinityHints:
     def _after_node_change(
         self, pod: pod_shape.PodInfo, old: events.ClusterObject, new: events.ClusterObject
     ) -> events.QueueingHint:
-        """Queue if a node change affects a topology key that a term of or against the pod uses.
+        """Queue if the value of a relevant topology key changed on a node.
 
-        For a new node, queue if the pod has no required affinity, or if the node has one of its
-        topology keys.
+        The relevant keys are those of the pod's required terms, and of the terms of placed pods
+        that repel it. For a new node, queue if the pod has no required affinity, or if the node has
+        one of its topology keys.
         """
         if not isinstance(new, objects.Node):
             return events.QueueingHint.SKIP

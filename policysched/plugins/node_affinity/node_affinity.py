@@ -26,7 +26,7 @@ REASON_CONFLICT = "pod affinity terms conflict"
 
 
 class NodeAffinity:
-    """Rejects nodes that do not match required terms, and scores the weights of preferred terms."""
+    """Rejects nodes that do not match required terms, and scores nodes by preferred terms."""
 
     name = names.NODE_AFFINITY
     reads: ClassVar = interface.Reads.NODE
@@ -132,7 +132,7 @@ class NodeAffinity:
         return normalization.by_maximum(scores)
 
     def events_to_register(self) -> Sequence[events.ClusterEventWithHint]:
-        """Register for new nodes and changes of node labels, which can make a node match."""
+        """Register for new nodes and changed node labels, which can make a node match."""
         node = events.ActionType.ADD | events.ActionType.UPDATE_NODE_LABEL
         return (
             event_hints.make_event_registration(

@@ -45,7 +45,7 @@ class NodeVolumeLimits:
     def applies_to(
         self, state: cycle_state.CycleState, shape: pod_shape.PodShape, snap: snapshot.Snapshot
     ) -> bool:
-        """Return whether the pod has claims, or in-tree volumes that a CSI driver replaces."""
+        """Return whether the pod has claims, or in-tree volumes that a CSI driver now serves."""
         del state, snap
         return bool(shape.claims) or any(
             csi_migration.find_in_tree_plugin(v) for v in shape.spec.volumes
@@ -81,7 +81,7 @@ class NodeVolumeLimits:
     def filter_apart(
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, nodes: snapshot.NodeView
     ) -> status.NodeStatuses:
-        """Return a status for each of the n nodes, as if only the pods of that node had changed."""
+        """Return the status of each of the n nodes as if only its own pods had changed."""
         return self.filter(state, pod, nodes)
 
     def evidence_on(

@@ -1,7 +1,7 @@
 """Define queueing hints for pods that NodeVolumeLimits rejected.
 
-Source: `plugins/nodevolumelimits/csi.go`. Unlike kube-scheduler, these hints queue a pod that has
-only ephemeral volumes when a volume is detached.
+Source: `plugins/nodevolumelimits/csi.go`. Unlike in kube-scheduler, the detachment of a volume also
+queues pods that have only ephemeral volumes.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def _after_claim_added(
 def _after_attachment_deleted(
     pod: pod_shape.PodInfo, old: events.ClusterObject, new: events.ClusterObject
 ) -> events.QueueingHint:
-    """Queue if the pod has claims, or an in-tree volume that the attachment's driver replaces."""
+    """Queue if the pod has claims, or an in-tree volume that the attachment's driver now serves."""
     del new
     if not isinstance(old, storage_objects.VolumeAttachment):
         return events.QueueingHint.SKIP

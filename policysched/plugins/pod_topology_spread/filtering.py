@@ -68,7 +68,7 @@ def judge_nodes_apart(
     before: spreading.SpreadBefore,
     nodes: snapshot.NodeView,
 ) -> npt.NDArray[np.int16]:
-    """Return int16 (n,): the verdict of a constraint as if only that node's pods had changed."""
+    """Return int16 (n,): the verdict for each node as if only its own pods had changed."""
     constraint = spread.constraint
     slots = spread.nodes.slots[nodes.rows]
     skew = before.skew(slots, spread.get_counts(nodes.snapshot), nodes.rows)

@@ -42,7 +42,7 @@ _SOFT_ERROR = "calculating preScoreState: obtaining pod's soft topology spread c
 
 
 class PodTopologySpread:
-    """Rejects domains that would exceed maxSkew (DoNotSchedule), and scores fewer pods higher."""
+    """Rejects domains that would exceed maxSkew (DoNotSchedule); scores emptier domains higher."""
 
     name = names.POD_TOPOLOGY_SPREAD
     reads: ClassVar = interface.Reads.ANYTHING
@@ -132,7 +132,7 @@ class PodTopologySpread:
     def filter_apart(
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, nodes: snapshot.NodeView
     ) -> status.NodeStatuses:
-        """Return a status for each of the n nodes, as if only the pods of that node had changed.
+        """Return the status of each of the n nodes as if only its own pods had changed.
 
         Source: `filtering.go`, updateWithPod and criticalPaths.
         """

@@ -54,7 +54,7 @@ class TopologySpreadHints:
     def _after_pod_change(
         self, pod: pod_shape.PodInfo, old: events.ClusterObject, new: events.ClusterObject
     ) -> events.QueueingHint:
-        """Queue if the number of pods that a constraint counts changed."""
+        """Queue if the change affects the number of pods that a constraint counts."""
         before, after = (
             _get_labels_of_countable_pod(pod, old),
             _get_labels_of_countable_pod(pod, new),
@@ -70,7 +70,10 @@ class TopologySpreadHints:
     def _after_own_change(
         self, pod: pod_shape.PodInfo, old: events.ClusterObject, new: events.ClusterObject
     ) -> events.QueueingHint:
-        """Queue if the pod's constraints changed, or tolerations that a constraint honours."""
+        """Queue if the pod's constraints changed.
+
+        Also queue if its tolerations changed and a constraint honours taints.
+        """
         if not isinstance(old, pod_shape.PodInfo) or not isinstance(new, pod_shape.PodInfo):
             return events.QueueingHint.SKIP
         if new.uid != pod.uid:

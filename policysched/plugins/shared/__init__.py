@@ -1,1 +1,1 @@
-"""Helpers for several plugins: queueing hints, caches, texts about nodes, arguments."""
+"""Helpers for several plugins: queueing hints, caches, arguments, and texts about nodes."""

@@ -29,5 +29,5 @@ def after_own_change(
 
 
 def is_placed_or_nominated(pod: pod_shape.PodInfo) -> bool:
-    """Return whether the pod is placed or nominated to a node."""
+    """Return whether the pod is placed on a node or nominated to one."""
     return bool(pod.pod.spec.node_name or pod.pod.status.nominated_node_name)

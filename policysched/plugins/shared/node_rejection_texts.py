@@ -34,7 +34,7 @@ def join_names_briefly(names: Sequence[str]) -> str:
 
 
 def format_node_label(node: objects.Node, key: str) -> str:
-    """Return `KEY=VALUE`, or a text that the node does not have the label."""
+    """Return `KEY=VALUE`, or `no label KEY` if the node does not have the label."""
     value = node.metadata.labels.get(key)
     return f"no label {key}" if value is None else f"{key}={value}"
 

@@ -94,7 +94,7 @@ def get_weighted_resources(given: Iterable[ResourceSpec]) -> tuple[tuple[str, in
     """Return (name, weight) for each resource; by default, CPU and memory. Weight 0 means 1.
 
     Raises:
-        ArgumentError: a weight is not 0 to 100.
+        ArgumentError: a weight is not between 0 and 100.
     """
     found = tuple((r.name, r.weight or 1) for r in given)
     for name, weight in found:

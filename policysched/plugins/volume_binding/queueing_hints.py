@@ -2,7 +2,7 @@
 
 Source: `plugins/volumebinding/volume_binding.go`, EventsToRegister and its hints. In addition, the
 deletion of a pod with claims queues pods. If its binding failed, the volumes that were reserved for
-it become free without any event of a volume.
+it become free without an event about a volume.
 """
 
 from __future__ import annotations

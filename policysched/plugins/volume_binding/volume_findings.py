@@ -74,8 +74,8 @@ class PodVolumeFindings:
     Attributes:
         of_bound: problem of the bound claims on each row.
         of_unbound: problem of the other claims on each row.
-        errors: (rows on which claims cannot be evaluated, bool (N,); error); the first that applies
-            to a row counts.
+        errors: pairs of the rows on which claims cannot be evaluated, bool (N,), and the error; the
+            first pair that applies to a row counts.
     """
 
     of_bound: Verdicts
@@ -266,7 +266,7 @@ class PodVolumeFinder:
 def _find_claim_selector_error(
     claims: list[storage_objects.PersistentVolumeClaim], is_asked: columns.NodeMask
 ) -> tuple[_Error, ...]:
-    """Return the selector error of the smallest claim with one, for the rows `is_asked`."""
+    """Return the selector error of the smallest claim that has one, for the rows `is_asked`."""
     for claim in sorted(claims, key=volume_pool.requested):
         problem = selector_errors.find_label_selector_error(claim.spec.selector)
         if problem:

@@ -108,7 +108,7 @@ def _promise_volume(volume: Volume, claim: Claim) -> Volume:
 
 
 def _annotate_selected_node(claim: Claim, node_name: str) -> Claim:
-    """Annotate the claim with the selected node; return the same object if it already is."""
+    """Annotate the claim with the selected node; return the same object if it already names it."""
     if volume_findings.get_selected_node(claim) == node_name:
         return claim
     return msgspec.structs.replace(

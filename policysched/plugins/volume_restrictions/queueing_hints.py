@@ -1,7 +1,7 @@
 """Define queueing hints for pods that VolumeRestrictions rejected.
 
-Source: `plugins/volumerestrictions/volume_restrictions.go`. Unlike kube-scheduler, these hints
-queue a pod when a pod in another namespace releases its disk.
+Source: `plugins/volumerestrictions/volume_restrictions.go`. Unlike in kube-scheduler, the release
+of a disk by a pod in another namespace also queues the pods that mount this disk.
 """
 
 from __future__ import annotations

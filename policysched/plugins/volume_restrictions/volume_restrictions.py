@@ -1,8 +1,8 @@
 """VolumeRestrictions: reject nodes if pods would share disks or claims that they cannot share.
 
 A disk that is mounted without a claim excludes other pods from the node (see
-`cluster/pods/legacy_disks.py`). A claim with the access mode ReadWriteOncePod excludes other pods
-from all nodes.
+`cluster/pods/legacy_disks.py`). An exclusive claim (access mode ReadWriteOncePod) that is in use
+excludes other pods from all nodes.
 
 Source: `plugins/volumerestrictions/volume_restrictions.go`.
 """
@@ -43,7 +43,7 @@ class _ClaimUsesBeforeWhatIf:
 
 
 class VolumeRestrictions:
-    """Rejects nodes with pods that mount a disk of the pod; all nodes if its claim is in use."""
+    """Rejects nodes with a conflicting disk mount; all nodes if an exclusive claim is in use."""
 
     name = names.VOLUME_RESTRICTIONS
     reads: ClassVar = interface.Reads.ANYTHING
@@ -58,7 +58,7 @@ class VolumeRestrictions:
     def pre_filter(
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, snap: snapshot.Snapshot
     ) -> interface.PreFilterResult:
-        """Reject pods whose claims do not exist; skip pods without disks or claims in use."""
+        """Reject pods whose claims do not exist; skip pods with neither disks nor claims in use."""
         for use in pod.shape.claims:
             if not use.is_ephemeral and _find_claim(pod, use, snap) is None:
                 missing = f'persistentvolumeclaim "{use.claim_name}" not found'
@@ -90,7 +90,7 @@ class VolumeRestrictions:
     def filter_apart(
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, nodes: snapshot.NodeView
     ) -> status.NodeStatuses:
-        """Return a status for each of the n nodes, as if only the pods of that node had changed.
+        """Return the status of each of the n nodes as if only its own pods had changed.
 
         As in kube-scheduler (updateWithPod), a removed pod subtracts one use for each of its
         volumes that has the name of an exclusive claim. This holds even though several uses of a
@@ -145,7 +145,7 @@ class VolumeRestrictions:
         )
 
     def events_to_register(self) -> Sequence[events.ClusterEventWithHint]:
-        """Register for pods that release a disk or claim, new claims and new nodes."""
+        """Register for pods that release a disk or claim, for new claims and for new nodes."""
         return queueing_hints.REGISTRATIONS
 
 

@@ -57,7 +57,7 @@ class VolumeZone:
     def filter(
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, nodes: snapshot.NodeView
     ) -> status.NodeStatuses:
-        """Return a status for each of the n nodes; nodes without zone and region labels pass."""
+        """Return a status for each of the n nodes; nodes with no zone or region label pass."""
         del pod
         matches = np.ones(len(nodes), np.bool_)
         for topology in state.read(self.name, list):
