@@ -123,7 +123,7 @@ class LeadershipRunner:
         self._is_finished = False
 
     async def run(self) -> None:
-        """Alternate standby and terms until `end_scheduling` is called or the task is cancelled."""
+        """Alternate between standby and terms until `end_scheduling` or cancellation."""
         while not self._is_ending:
             await self._elector.acquire()
             await self._lead_one_term()

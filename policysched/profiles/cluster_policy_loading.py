@@ -97,7 +97,7 @@ def make_cluster_policies(
     """Return the cluster policies of a profile without samples; None if it has none.
 
     Args:
-        policy_set: policies to take them from.
+        policy_set: the policies of all profiles.
         scheduler_name: name of the profile; None for the only one with cluster policies.
         clock: source of the evaluation time.
         rows: rows shared with earlier policies; see `ClusterPolicies`.

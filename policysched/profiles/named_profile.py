@@ -21,14 +21,17 @@ if TYPE_CHECKING:
 def make_other_profile_finding_dropper(
     scheduler_name: str | None,
 ) -> Callable[[checker.CheckResult], checker.CheckResult]:
-    """Return a filter that drops warnings about other profiles; with None it drops nothing."""
+    """Return a filter that drops warnings about other profiles; for None, it drops nothing."""
     return functools.partial(_drop_findings_of_other_profiles, scheduler_name=scheduler_name)
 
 
 def list_profile_node_metrics(
     policy_set: policies.PolicySet, scheduler_name: str | None
 ) -> list[checked.CheckedMetric]:
-    """Return the node metrics that the named profile reads; all node metrics without one."""
+    """Return the node metrics that the named profile reads.
+
+    If no name is given, or no profile with this name is declared, return all node metrics.
+    """
     profile = _find_declared_profile(policy_set.program, scheduler_name)
     return policy_set.node_metrics if profile is None else list(profile.metrics)
 

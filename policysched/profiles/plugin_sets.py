@@ -1,4 +1,4 @@
-"""Assemble the plugins of a profile: kube-scheduler's defaults with changes by policies and config.
+"""Assemble the plugins of a profile: kube-scheduler's defaults, changed by policies and settings.
 
 Changes apply in layers: first the profile in the policy text, then the configuration file.
 """
@@ -49,7 +49,7 @@ class PluginLayer:
         settings: plugins to enable.
         disabled: plugins to disable.
         disabled_scores: plugins that keep filtering but no longer score.
-        disable_all_scores: disable all built-in scores, except those that `settings` gives a
+        disable_all_scores: disable all built-in scores, except those to which `settings` gives a
             weight.
         builtin_weight: factor for the weights of all built-in scores.
     """

@@ -27,7 +27,7 @@ _log = logging.getLogger(__name__)
 
 
 class PolicyError(errors.InputError):
-    """Policy texts have errors; the exception text shows all of them, like `check`."""
+    """Policy texts have errors; the exception text shows all of them, as `check` does."""
 
     def __init__(self, result: checker.CheckResult) -> None:
         self.result = result
@@ -138,7 +138,7 @@ def load_policy_set(
 
 
 def convert_params(configuration: config.Config) -> dict[str, str]:
-    """Return the params of a configuration as texts, which the checker expects."""
+    """Return the values of a configuration's params as text, which the checker expects."""
     return {name: str(value) for name, value in configuration.params.items()}
 
 

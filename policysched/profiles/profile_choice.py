@@ -16,10 +16,10 @@ DEFAULT_SCHEDULER_NAME = checked.DEFAULT_SCHEDULER_NAME
 class ProfileChoice:
     """Chooses the profile for each pod.
 
-    A pod belongs to the profile with its schedulerName. If there is none, the only profile decides
-    the pod, or the profile called `policysched`: a user who passes a cluster file wants the
-    decision of policysched. Otherwise the pod is left out, as `run` leaves it to another scheduler.
-    A forced profile decides all pods.
+    A pod belongs to the profile with its schedulerName. If there is none, the only profile is used
+    or, if there are several, the profile called `policysched`: a user who passes a cluster file
+    wants the decision of policysched. Otherwise the pod is left out, as `run` leaves it to another
+    scheduler. A forced profile is used for all pods.
 
     Attributes:
         left_out: number of pods that were left out, keyed by schedulerName.
@@ -52,13 +52,13 @@ class ProfileChoice:
 
     @property
     def policies(self) -> list[str]:
-        """Names of the policies of all profiles that can decide a pod, sorted."""
+        """Names of the policies of all profiles that can be used for a pod, sorted."""
         forced = self._forced
         frameworks = self._frameworks.values() if forced is None else [forced]
         return sorted({name for each in frameworks for name in each.profile.policies})
 
     def choose_framework(self, info: pod_shape.PodInfo) -> runtime.Framework | None:
-        """Return the framework that decides a pod, or None after counting the pod in `left_out`."""
+        """Return the framework for a pod, or None after counting the pod in `left_out`."""
         found = self._find_framework(info)
         if found is None:
             self.left_out[info.pod.spec.scheduler_name] += 1
@@ -79,10 +79,10 @@ class ProfileChoice:
         return None if self._leaves_out(name) else self._frameworks.get(name, self._fallback)
 
     def require_framework(self, info: pod_shape.PodInfo) -> runtime.Framework:
-        """Return the framework that decides a pod, or raise if there is none.
+        """Return the framework for a pod, or raise if there is none.
 
         Raises:
-            ConfigurationError: no profile serves the pod.
+            ConfigurationError: no profile is used for the pod.
         """
         found = self.choose_framework(info)
         if found is None:

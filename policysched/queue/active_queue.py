@@ -1,9 +1,9 @@
 """activeQ: pods that are ready for scheduling, and the pods in flight after their pop.
 
-While a pod is being scheduled, an event can occur that makes it schedulable. The event does not
-find the pod among the unschedulable pods, and the pod, which returns a moment later, would wait for
-an event that has passed. Therefore each event is kept while a pod popped before it is in flight,
-and evaluated when that pod returns (`backend/queue/active_queue.go`).
+While a pod is being scheduled, an event can occur that makes it schedulable. The pod is not among
+the unschedulable pods at that time; when it joins them a moment later, it would wait for an event
+that has already occurred. Therefore an event is kept as long as a pod that was popped before it is
+in flight, and is evaluated when that pod returns (`backend/queue/active_queue.go`).
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class ObservedClusterEvent:
 
 
 class ActiveQueue:
-    """Pods in the order of the QueueSort plugin; equal pods are in the order of arrival."""
+    """Pods in the order of the QueueSort plugin; pods that rank equally are in order of arrival."""
 
     def __init__(self, sort_key: Callable[[queued_pod.QueuedPodInfo], heap.SortKey]) -> None:
         """Create an empty queue; `sort_key` orders the pods."""

@@ -64,7 +64,7 @@ class BackoffQueue:
         return self._clock.monotonic_seconds() < queued.backoff_until_seconds
 
     def add(self, queued: queued_pod.QueuedPodInfo) -> None:
-        """Add a pod, or move it to its current position."""
+        """Add a pod, or move it to the position that its current backoff requires."""
         met_error = not queued.unschedulable_plugins and not queued.pending_plugins
         (self._erred if met_error else self._rejected).push(queued.uid, queued)
 

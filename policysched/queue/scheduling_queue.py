@@ -442,7 +442,7 @@ class SchedulingQueue:
         profile = self._profiles[queued.info.pod.spec.scheduler_name]
         try:
             return profile.pre_enqueue(queued.info).plugin == queued.gating_plugin
-        except Exception:  # noqa: BLE001 - `_try_pre_enqueue` meets it again and handles it
+        except Exception:  # noqa: BLE001 - `_try_pre_enqueue` catches it again and handles it
             return False
 
     def _back_off_after_error(self, queued: queued_pod.QueuedPodInfo, why: str) -> None:

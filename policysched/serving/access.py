@@ -73,7 +73,7 @@ class _ExpiringCache(Generic[_K, _V]):
         self._by_key: collections.OrderedDict[_K, tuple[float, _V]] = collections.OrderedDict()
 
     def find_answer(self, key: _K) -> tuple[_V] | None:
-        """Return a tuple with the cached answer, or None without one; the answer can be None."""
+        """Return the cached answer in a tuple, because it can be None; None if none is cached."""
         until_seconds, *value = self._by_key.get(key, (0.0,))
         if not value or self._clock.monotonic_seconds() >= until_seconds:
             return None
@@ -87,7 +87,7 @@ class _ExpiringCache(Generic[_K, _V]):
 
 
 class DelegatedAccess:
-    """Guards the secure port by reviews of the API server; see `http_server.PageGuard`."""
+    """Guards the secure port with reviews by the API server; see `http_server.PageGuard`."""
 
     def __init__(
         self,

@@ -1,8 +1,9 @@
 """TLS settings of the secure port: the serving certificate and the trusted client authorities.
 
-Certificate files are read again when they change; a mounted secret changes by a swapped symlink. If
-the files cannot be used (one is newer than the other, or half written), the old certificate stays
-in use. Each connection uses the settings at its start, so a change does not interrupt connections.
+Certificate files are read again when they change; a mounted secret changes when a symlink is
+swapped. If the files cannot be used (one is newer than the other, or only half written), the old
+certificate stays in use. Each connection uses the settings at its start, so a change does not
+interrupt connections.
 """
 
 from __future__ import annotations
@@ -165,7 +166,7 @@ def _make_tls_context(
     context.set_ciphers(_CIPHERS)
     context.set_alpn_protocols(["http/1.1"])
     context.options |= ssl.OP_NO_RENEGOTIATION | ssl.OP_NO_COMPRESSION
-    # A resumed session would present a client certificate without a new verification.
+    # In a resumed session, the client certificate would not be verified again.
     context.options |= ssl.OP_NO_TICKET
     context.num_tickets = 0
     pair.load_into_context(context)

@@ -162,7 +162,7 @@ class ConnectionAcceptor:
             self._by_protocol[protocol] = connection
 
     def _admit_connection(self, accepted: socket.socket) -> None:
-        """Start the protocol of a connection; make room by closing the idlest one."""
+        """Start the protocol of a connection; at the limit, close the least recently used one."""
         self._forget_closed_connections()
         if len(self._by_protocol) >= self._limit:
             idle = next(iter(self._by_protocol))

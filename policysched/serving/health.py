@@ -71,7 +71,7 @@ class HealthChecks:
         return http_server.HttpPage(b"ok")
 
     def _log_change(self, kind: str, failed: tuple[str, ...]) -> None:
-        """Log changes of the failed checks, instead of logging on every probe."""
+        """Log the failed checks only when they change, instead of on every probe."""
         before = self._told.get(kind, ())
         if failed == before:
             return

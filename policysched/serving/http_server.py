@@ -147,7 +147,7 @@ class HttpServer:
         Args:
             listen: the address to listen on.
             pages: functions that make a page, keyed by path.
-            guard: decides about access; None allows all requests.
+            guard: decides on access; None allows all requests.
             tls: the TLS settings of connections, or None for plain HTTP.
             posts: paths that accept POST, or None for no path.
             limits: limits for all clients and per address.
@@ -191,7 +191,7 @@ class HttpServer:
         try:
             await self._connections.run()
         finally:
-            await server.shutdown(_CLOSING_SECONDS)  # lets answers in progress end
+            await server.shutdown(_CLOSING_SECONDS)  # lets answers in progress finish
             self._connections.drop_all_connections()
 
     async def _handle_request(self, request: web.BaseRequest) -> web.StreamResponse:
@@ -261,7 +261,7 @@ _FAILED = HttpPage(b"the page could not be made; the log says why\n", status=500
 
 @contextlib.contextmanager
 def _log_page_failures(path: str) -> Iterator[None]:
-    """Log an exception of a page, which must not end the process."""
+    """Log an exception that a page raises, so that it does not end the process."""
     try:
         yield
     except ConnectionError:  # the client has disconnected
