@@ -54,8 +54,8 @@ class Cache:
     def __init__(self, clock: clocks.Clock, assumed_ttl_seconds: float | None = None) -> None:
         """Start empty.
 
-        `assumed_ttl_seconds` is how long an assumed pod that no watch event confirms is kept after
-        its binding. With None, as in kube-scheduler by default, it is kept indefinitely.
+        `assumed_ttl_seconds` is how long an assumed pod is kept after its binding if no watch event
+        confirms it. With None, as in kube-scheduler by default, it is kept indefinitely.
         """
         self.nodes = columns.NodeColumns()
         self.counts = pod_counts.PodCounts()
@@ -285,8 +285,8 @@ class Cache:
     def _get_first_sample_seconds(self, node: objects.Node) -> float:
         """Return the earliest time at which a sample can belong to this node.
 
-        The time is in seconds since 1970. It is -inf for a node without a creation timestamp;
-        otherwise, earlier samples may belong to a previous node of that name. The API server
+        This is the creation time of the node in seconds since 1970, because earlier samples may
+        belong to a previous node of that name, or -inf without a creation timestamp. The API server
         truncates timestamps to seconds, so one second is added. The result is at most the current
         time, in case the clock of the API server is ahead.
         """
@@ -335,7 +335,7 @@ def _get_node_identity(node: objects.Node) -> tuple[str, str | None]:
 
 
 def _counts_in_same_columns(state: _CachedPodState, info: pod_shape.PodInfo) -> bool:
-    """Return whether replacing the cached pod by `info` changes no column."""
+    """Return whether replacing the cached pod with `info` changes no column."""
     return (
         state.info.shape is info.shape
         and state.node_name == info.pod.spec.node_name

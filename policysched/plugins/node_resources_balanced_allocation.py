@@ -74,7 +74,7 @@ class NodeResourcesBalancedAllocation:
         return made[0](node)
 
     def row_scorer(self, pod: pod_shape.PodInfo, snap: snapshot.Snapshot) -> interface.RowScorer:
-        """Return a function that scores single nodes, for all pods with the same requests."""
+        """Return a function that scores individual nodes, for all pods with the same requests."""
 
         def by_arrays(node: snapshot.NodeRow) -> int:
             rows = node.snapshot.view_rows(np.array([node.row]))

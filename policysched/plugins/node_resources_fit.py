@@ -41,7 +41,7 @@ class _ComparedRequests:
 
     @functools.cached_property
     def checks(self) -> list[tuple[int, int, str]]:
-        """The requests as (column, amount, reason), for single rows."""
+        """The requests as (column, amount, reason), for calls on one row."""
         return list(zip(self.ids.tolist(), self.amounts.tolist(), self.reasons, strict=True))
 
 
@@ -220,7 +220,7 @@ class NodeResourcesFit:
         return made[0](node)
 
     def row_scorer(self, pod: pod_shape.PodInfo, snap: snapshot.Snapshot) -> interface.RowScorer:
-        """Return a function that scores single nodes, for all pods with the same requests."""
+        """Return a function that scores individual nodes, for all pods with the same requests."""
 
         def by_arrays(node: snapshot.NodeRow) -> int:
             rows = node.snapshot.view_rows(np.array([node.row]))

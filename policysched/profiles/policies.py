@@ -232,9 +232,9 @@ class Profiles:
     Attributes:
         by_name: schedulerName → profile.
         annotation_keys: pod annotations that policies read.
-        next_change: returns when a rule next takes or loses effect by time; None for never.
-        next_metric_change: returns when verdicts can next change because samples become stale or
-            recent placements expire; None for never.
+        next_change: returns the next time at which a rule takes or loses effect; None for never.
+        next_metric_change: returns the next time at which verdicts can change because samples
+            become stale or recent placements expire; None for never.
         metric_needs: metric samples that the cache must keep.
         metric_readers: readers of the metrics that rules use, for the exporter.
         shadows: schedulerName → shadow candidates of the profile.

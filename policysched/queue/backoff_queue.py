@@ -3,8 +3,8 @@
 The backoff doubles with each failure, by default from 1 s to 10 s. As in kube-scheduler 1.36
 (`backend/queue/backoff_queue.go`, KEP-5142), it ends at whole seconds, so that pods whose backoff
 ends in the same second leave in the order of activeQ. If activeQ is empty, pods rejected in their
-last attempt can leave early, unlike pods whose attempt ended with an error. Backoff only saves
-scheduling time, and the scheduler would otherwise be idle.
+last attempt can leave early: backoff only saves scheduling time, and the scheduler would otherwise
+be idle. Pods whose attempt ended with an error cannot leave early.
 """
 
 from __future__ import annotations

@@ -157,7 +157,7 @@ class DelegatedAccess:
             return _ANONYMOUS
         if asker.certificate is not None:
             if _has_certificate_expired(asker.certificate, self._clock.now().timestamp()):
-                return None  # expired since the handshake: connections can live long
+                return None  # it expired since the handshake: connections can be long-lived
             user = _parse_certificate_user(asker.certificate)
             if user is not None:
                 return user

@@ -227,7 +227,7 @@ class HttpServer:
         path = request.path
         make_page, take_post = self._pages.get(path), self._posts.by_path.get(path)
         if make_page is None and take_post is None:
-            return HttpPage(b"there is no such page\n", status=404)  # without a review
+            return HttpPage(b"there is no such page\n", status=404)  # needs no access review
         if self._guard is not None:
             refusal = await self._guard.find_denial_page(_make_page_request(request))
             if refusal is not None:

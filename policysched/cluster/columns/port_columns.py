@@ -17,8 +17,8 @@ class PortColumns:
     """The number of pods on each node that claim each host port.
 
     Attributes:
-        supposed_free: (address, protocol, port) → rows on which a what-if treats it as free despite
-            claims; see `suppose_port_claims`.
+        supposed_free: (address, protocol, port) → rows on which a what-if treats this port as free
+            despite claims; see `suppose_port_claims`.
     """
 
     def __init__(self) -> None:

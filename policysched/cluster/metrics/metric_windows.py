@@ -188,7 +188,7 @@ class SampleHistory:
 
     @property
     def _max_layers(self) -> int:
-        """Maximum number of layers: twice the expected number, for sources faster than declared."""
+        """Maximum number of layers: twice the expected number, for sources that are too fast."""
         need = self.need
         return 8 + 2 * math.ceil((need.seconds + need.max_age_seconds) / need.refresh_seconds)
 
@@ -283,7 +283,7 @@ def aggregate_window(aggregate: WindowAggregate, values: _Floats, is_in: _Bools)
 
 
 def _compute_quantile(values: _Floats, is_in: _Bools, quantile: float) -> _Floats:
-    """Return the quantile like PromQL's quantile_over_time (promql/quantile.go)."""
+    """Return the quantile as PromQL's quantile_over_time does (promql/quantile.go)."""
     ordered = np.sort(np.where(is_in, values, np.inf), axis=0)
     last = np.maximum(is_in.sum(axis=0) - 1, 0)
     rank = quantile * last

@@ -75,7 +75,7 @@ def find_node_term_errors(term: objects.NodeSelectorTerm, where: str = "") -> li
 
 
 def aggregate_errors(errors: Iterable[str]) -> str:
-    """Join errors like Kubernetes: one error as it is, several in brackets, without repeats."""
+    """Join errors as Kubernetes does: one error as it is, several in brackets, without repeats."""
     unique = list(dict.fromkeys(errors))
     return unique[0] if len(unique) == 1 else f"[{', '.join(unique)}]"
 

@@ -35,7 +35,7 @@ class NominatedPods:
     def update_nominated_pod(self, old: pod_shape.PodInfo, new: pod_shape.PodInfo) -> None:
         """Apply an update to a pending pod.
 
-        A nomination that the API server does not have yet survives updates without a nominated
+        A nomination that the API server does not have yet is kept if the update has no nominated
         node.
         """
         said_before = old.pod.status.nominated_node_name

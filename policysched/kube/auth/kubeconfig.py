@@ -327,7 +327,7 @@ def _relax_key_identifiers(context: ssl.SSLContext) -> None:
 
 
 def _find_environment_proxy(server: str) -> str | None:
-    """Return the server's proxy by HTTPS_PROXY and NO_PROXY, or None for a loopback host."""
+    """Return the server's proxy from HTTPS_PROXY and NO_PROXY; None for a loopback host."""
     url = urllib.parse.urlsplit(server)
     host = url.hostname or ""
     if host in _LOOPBACK or urllib.request.proxy_bypass(host):

@@ -2,8 +2,8 @@
 
 Each connection serves one call at a time: a request is one write, an answer usually one read.
 aiohttp uses 2.9 times the CPU time (103 µs instead of 35 µs for a call, `python -m benchmarks
-calls`), and a pod needs at least two calls. `client` uses aiohttp for watches and proxies, where
-CPU time does not matter (docs/decisions/0012-connections-for-calls.md).
+calls`), and a pod needs at least two calls. `client` uses aiohttp for watches and proxies, for
+which CPU time does not matter (docs/decisions/0012-connections-for-calls.md).
 """
 
 from __future__ import annotations

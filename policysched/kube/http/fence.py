@@ -28,7 +28,7 @@ class WriteFence:
     """
 
     def __init__(self, clock: clocks.Clock, last_writes_seconds: float) -> None:
-        """Measure time by the monotonic clock of `clock`."""
+        """Use the monotonic time of `clock`."""
         self.last_writes_seconds = last_writes_seconds
         self._clock = clock
         self._begin_until_seconds = -math.inf

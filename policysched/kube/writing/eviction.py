@@ -25,8 +25,8 @@ from policysched.kube.writing import paths, pod_status, status_patch
 DISRUPTION_TARGET = "DisruptionTarget"
 
 EVICT_POLICY = client.CallRetryPolicy(timeout_seconds=15.0, max_attempts=6)
-"""The pauses between attempts add up to at most about three seconds. The preemptor waits for them,
-and may find another node."""
+"""The pauses between attempts add up to at most about three seconds, because the preemptor waits
+for them. After a failure, it may find another node."""
 
 
 class _UidPrecondition(msgspec.Struct, frozen=True):

@@ -12,7 +12,7 @@ from policysched.cluster.pods import pod_shape
 
 
 def find_term_errors(shape: pod_shape.PodShape) -> str:
-    """Return the first error of each kind of term as one text, or ""."""
+    """Return the first error in each kind of term, joined into one text, or ""."""
     affinity = shape.spec.affinity
     if affinity is None or (affinity.pod_affinity is None and affinity.pod_anti_affinity is None):
         return ""
