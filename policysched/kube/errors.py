@@ -82,7 +82,7 @@ class ApiError(KubeError):
     Attributes:
         status_code: the HTTP status.
         reason: a machine-readable word, such as `AlreadyExists` (metav1.StatusReason).
-        message: a sentence for people.
+        message: a sentence for human readers.
         retry_after_seconds: the pause that the server requests, or None.
         causes: additional machine-readable words, such as `NamespaceTerminating`.
     """

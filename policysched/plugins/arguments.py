@@ -93,7 +93,7 @@ def _convert_to_plain_containers(value: object) -> object:
 
 
 def _reword_decoding_error(text: str) -> str:
-    """Reword an error of msgspec in lower case, with the path of the argument as `a.b`."""
+    """Reword an error from msgspec in lower case, with the path of the argument as `a.b`."""
     problem, _, place = text.partition(" - at ")
     problem = problem[:1].lower() + problem[1:].replace("Object", "object")
     where = place.strip("`").removeprefix("$").removeprefix(".")

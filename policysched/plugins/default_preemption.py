@@ -208,7 +208,7 @@ def _is_terminating_by_preemption(info: pod_shape.PodInfo) -> bool:
 
 
 def _format_unhelped_nodes(refused: Mapping[int, status.Status], snap: snapshot.Snapshot) -> str:
-    """Format `0/5 nodes are available: …` with the reasons of all nodes."""
+    """Format `0/5 nodes are available: …` with the reasons for all nodes."""
     statuses = [status.SUCCESS, status.unresolvable("", NOT_HELPFUL)]
     ids = np.ones(snap.size, np.int16)
     numbers = {s: n for n, s in enumerate(dict.fromkeys(refused.values()), start=len(statuses))}

@@ -85,7 +85,7 @@ class NodeResourcesBalancedAllocation:
     def _select_counted_columns(
         self, shape: pod_shape.PodShape, snap: snapshot.Snapshot
     ) -> list[tuple[int, int]]:
-        """Return (column, requested amount) for each resource that counts for the pod."""
+        """Return (column, requested amount) for each resource that is scored for the pod."""
         amounts = shape.requests.amounts
         counted = (r for r in self._resources if r in _NATIVE or amounts.get(r, 0))
         return [(snap.nodes.get_resource_column_index(r), amounts.get(r, 0)) for r in counted]

@@ -162,7 +162,7 @@ class NodeResourcesFit:
         return needs
 
     def _select_compared_resources(self, shape: pod_shape.PodShape) -> list[str]:
-        """Return the requested resources that Filter compares: native first, then by name."""
+        """Return the requested resources that Filter compares: native first, others by name."""
         requested = {r for r, amount in shape.requests.amounts.items() if amount > 0}
         native = [r for r in _NATIVE if r in requested]
         others = sorted(requested.difference(_NATIVE))

@@ -65,7 +65,7 @@ def _drop_findings_of_other_profiles(
 def _is_finding_not_about_others(
     finding: diagnostics.Diagnostic, names: set[str], parsed: Iterable[parser.ParseResult]
 ) -> bool:
-    """Return whether a finding is in a policy or metric of `names`, or outside all of them."""
+    """Return whether a finding is in a policy or metric of `names`, or in none at all."""
     for text in parsed:
         for item in text.file.items:
             if isinstance(item, syntax.Policy | syntax.Metric) and _contains_span(

@@ -331,7 +331,7 @@ def _make_shadow_candidates(
     plugins: registry.PluginRegistry,
     handle: handles.Handle,
 ) -> tuple[shadow.Candidate, ...]:
-    """Return the shadow candidates of a profile; their plugins share no state with real ones."""
+    """Return a profile's shadow candidates, whose plugins share no state with the real plugins."""
     apart = dataclasses.replace(
         handle,
         preemptions=preemptions.PreemptionsInProgress(),

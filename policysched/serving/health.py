@@ -51,7 +51,7 @@ class HealthChecks:
     def _run_all_checks(
         self, kind: str, query: http_server.QueryParameters
     ) -> http_server.HttpPage:
-        """Run the checks of one kind; return their page without reasons of failures."""
+        """Run the checks of one kind; return their page without the reasons for failures."""
         excluded = query.get_all("exclude")
         lines, failed = [], []
         for name, check in self._checks[kind].items():

@@ -1,6 +1,6 @@
 """Store hysteresis state: for each rule, the nodes that stay rejected until they are released.
 
-It is stored with the samples, so that it survives a change of policies.
+It is stored with the samples, so that it survives changes to the policies.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ _Bools = npt.NDArray[np.bool_]
 
 
 class HysteresisState:
-    """The names of held nodes, keyed by keys that the callers choose."""
+    """The names of held nodes, stored under keys that the callers choose."""
 
     def __init__(self) -> None:
         """Start without held nodes."""

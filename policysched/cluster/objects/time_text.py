@@ -21,6 +21,6 @@ def parse_rfc3339_seconds(text: str) -> float:
 
 
 def find_time_problem(text: str | None) -> str:
-    """Describe the problem of an invalid time; return "" if it is valid or absent."""
+    """Describe the problem with an invalid time; return "" if it is valid or absent."""
     is_time = text is None or parse_rfc3339(text) is not None
     return "" if is_time else f"`{text}` is not a time such as `2026-01-31T12:00:00Z`"

@@ -231,7 +231,7 @@ def _compute_held_amounts(
     actuated: objects.ResourceList,
     allocated: objects.ResourceList,
 ) -> Amounts:
-    """Return the maximum of spec, actuated and allocated; an infeasible resize omits the spec.
+    """Return the maximum of spec (unless a resize is infeasible), actuated and allocated.
 
     Source: `resource/helpers.go`, determineEffectiveRequests.
     """

@@ -63,7 +63,7 @@ class CallConnections:
             connection: the settings of the server; the proxy is ignored.
             limit: maximum number of connections; additional calls wait for a free connection.
             unacknowledged_seconds: how long sent bytes may stay unacknowledged, or None for the
-                limit of `sockets`.
+                limit in `sockets`.
         """
         url = urllib.parse.urlsplit(connection.server)
         self._host = url.hostname or ""

@@ -56,7 +56,7 @@ class ConditionText(Protocol):
 
     @property
     def message(self) -> str:
-        """Return one sentence for people."""
+        """Return one sentence for human readers."""
         ...
 
 

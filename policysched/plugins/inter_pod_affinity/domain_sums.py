@@ -31,7 +31,7 @@ class AffinitySums:
 
     Attributes:
         required: verdicts of the required terms.
-        weighted: pods that count for the score, one entry for each topology key.
+        weighted: pods that count towards the score, one entry for each topology key.
     """
 
     required: required_term_verdicts.RequiredTermVerdicts

@@ -263,7 +263,7 @@ class InterPodAffinity:
     def _get_weighted_sums(
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, nodes: snapshot.NodeView
     ) -> Sequence[domains.DomainSums]:
-        """Return the refreshed sums of weights by domain; empty if no pod counts for the score."""
+        """Return the refreshed sums of weights by domain; empty if no pod affects the score."""
         if self._ignores_preferences and not pod.shape.preferred_terms:
             return ()
         sums = state.find(_SUMS, domain_sums.AffinitySums)

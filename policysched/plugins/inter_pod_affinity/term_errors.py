@@ -1,6 +1,6 @@
 """Report errors in the affinity terms of a pod, in the words of kube-scheduler.
 
-Source: `pkg/scheduler/framework/types.go`, PodInfo.Update: the first error of each kind of term.
+Source: `pkg/scheduler/framework/types.go`, PodInfo.Update: the first error in each kind of term.
 """
 
 from __future__ import annotations

@@ -130,7 +130,7 @@ def get_ignored_resources(given: Iterable[str]) -> frozenset[str]:
 
 
 def get_ignored_groups(given: Iterable[str]) -> frozenset[str]:
-    """Return the groups of extended resources that Filter ignores: name parts before the slash.
+    """Return the groups of extended resources that Filter ignores (name up to the slash).
 
     Raises:
         ArgumentError: a group contains a slash or is invalid.

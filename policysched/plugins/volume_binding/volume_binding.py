@@ -1,4 +1,4 @@
-"""VolumeBinding: filter nodes by volumes for the claims of a pod; bind the claims in PreBind.
+"""VolumeBinding: reject nodes without volumes for a pod's claims; bind the claims in PreBind.
 
 Source: `plugins/volumebinding/volume_binding.go`. Volumes do not affect scores, because
 StorageCapacityScoring is off by default in 1.36 and PreScore then skips every pod.

@@ -72,8 +72,8 @@ class PodVolumeFindings:
     """The volumes for a pod's claims on all rows; valid within one scheduling cycle.
 
     Attributes:
-        of_bound: problem of the bound claims on each row.
-        of_unbound: problem of the other claims on each row.
+        of_bound: problem with the bound claims on each row.
+        of_unbound: problem with the other claims on each row.
         errors: pairs of the rows on which claims cannot be evaluated, bool (N,), and the error; the
             first pair that applies to a row counts.
     """
@@ -141,7 +141,7 @@ class PodVolumeFinder:
     def _check_bound_claims(
         self, claims: tuple[storage_objects.PersistentVolumeClaim, ...], snap: snapshot.Snapshot
     ) -> tuple[Verdicts, tuple[_Error, ...]]:
-        """Return int8 (N,): the problem of the first claim that does not fit, and errors."""
+        """Return int8 (N,), the problem with the first claim that does not fit, and errors."""
         verdicts = np.zeros(snap.size, np.int8)
         errors = []
         for claim in claims:

@@ -39,7 +39,7 @@ class VolumeReservation:
         node_name: chosen node of the pod.
         bindings: claims and their volumes; the claimRef of each volume is set to the claim.
         provisions: claims with the annotation that starts provisioning.
-        assumed: volumes and claims among these that had to be changed.
+        assumed: those of these volumes and claims that had to be changed.
     """
 
     node_name: str

@@ -80,7 +80,7 @@ class VolumeRestrictions:
     def remember(
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, snap: snapshot.Snapshot
     ) -> None:
-        """Store the number of the pod's claims in use and their uses by row, for `filter_apart`."""
+        """Store how many of the pod's claims are in use, and uses by row, for `filter_apart`."""
         in_use = _list_exclusive_claims_in_use(pod, snap)
         state.write(
             f"{self.name}/apart",

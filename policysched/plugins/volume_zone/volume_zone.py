@@ -123,7 +123,7 @@ def _find_bound_volume(
 def _explain_unbound_claim(
     stored: storage.Storage, claim: storage_objects.PersistentVolumeClaim
 ) -> str | None:
-    """Return the error of a claim without a volume, or None if binding waits for a pod."""
+    """Return the error for a claim without a volume, or None if binding waits for a pod."""
     if not claim.class_name:
         return "PersistentVolumeClaim had no pv name and storageClass name"
     found = stored.classes.get(claim.class_name)
