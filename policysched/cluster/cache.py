@@ -127,7 +127,7 @@ class Cache:
                 follower.on_metric_refreshed(self.snapshot())
 
     def _note_placement(self, state: _CachedPodState) -> None:
-        """Record a placement, at most at the current time, for the durations that policies use."""
+        """Record a placement for the durations in use, with a time that is not after now."""
         now_seconds = self._clock.now().timestamp()
         if state.placed_at_seconds is None:
             said_seconds = recent_placements.get_scheduled_at_seconds(state.info.pod)

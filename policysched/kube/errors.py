@@ -5,7 +5,7 @@
     policysched.errors.RemoteError
     └── KubeError
         ├── CredentialError          a credential plugin or identity provider gave no credential
-        ├── TransportError           no answer: refused, cut, timed out
+        ├── TransportError           no answer: refused, cut off, timed out
         │   ├── CertificateError         the server's certificate is not trusted
         │   └── StalledStreamError       an open stream is silent for too long
         ├── FencedWriteError         this process is not the leader, so nothing was sent

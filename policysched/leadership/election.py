@@ -97,7 +97,7 @@ async def make_lease_elector(
 def collect_leadership_metrics(
     config: election_config.LeaderElectionConfig, elector: runner.LeaderElector
 ) -> Iterable[core.Metric]:
-    """Yield client-go's metric of whether this process leads, if leader election is on."""
+    """Yield client-go's metric that reports whether this process leads, if election is on."""
     if config.leader_elect:
         leads = core.GaugeMetricFamily(
             "leader_election_master_status",

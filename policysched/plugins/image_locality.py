@@ -19,7 +19,7 @@ from policysched.plugins import names
 _MEBIBYTE = 1024 * 1024
 MIN_BYTES = 23 * _MEBIBYTE
 MAX_BYTES_PER_CONTAINER = 1000 * _MEBIBYTE
-"""Sizes between these bounds, which include most images, are mapped to 0 to 100."""
+"""Sizes between these bounds, which include most images, are mapped to scores from 0 to 100."""
 
 
 class ImageLocality:

@@ -177,7 +177,7 @@ class NodeResourcesFit:
     def _make_statuses(
         self, needs: _ComparedRequests, fails: columns.NodeMask, facts: columns.BoolArray
     ) -> status.NodeStatuses:
-        """Return one status for each distinct row of `facts`, bool (n, 2 + r), of failing nodes."""
+        """Return the statuses; failing nodes with the same `facts`, bool (n, 2 + r), share one."""
         answers = status.NodeStatuses.passing(len(fails))
         rows = np.flatnonzero(fails)
         patterns, kinds = np.unique(facts[rows], axis=0, return_inverse=True)
@@ -246,7 +246,7 @@ class NodeResourcesFit:
     # --- events ----------------------------------------------------------------------------------
 
     def events_to_register(self) -> Sequence[events.ClusterEventWithHint]:
-        """Register for pods that are deleted or scaled down, and nodes that become large enough."""
+        """Register for deleted or scaled-down pods, and for nodes that become large enough."""
         node = events.ActionType.ADD | events.ActionType.UPDATE_NODE_ALLOCATABLE
         shrinks = events.ActionType.UPDATE_POD_SCALE_DOWN
         pod = events.ActionType.DELETE | shrinks

@@ -1,8 +1,8 @@
 """Reject policy versions that compile but contain lint errors.
 
-Only error rules that work offline run: the validity of a version must not depend on the current
-state of the cluster. Comments suppress findings as in `policysched lint`. Lint settings files are
-not read, because a policy version does not contain them.
+Only rules that report errors and work offline are run, because the validity of a version must not
+depend on the current state of the cluster. Comments suppress findings as in `policysched lint`.
+Lint settings files are not read, because a policy version does not contain them.
 """
 
 from __future__ import annotations

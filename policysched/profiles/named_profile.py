@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 def make_other_profile_finding_dropper(
     scheduler_name: str | None,
 ) -> Callable[[checker.CheckResult], checker.CheckResult]:
-    """Return a filter that drops warnings about other profiles; for None, it drops nothing."""
+    """Return a filter that drops warnings about other profiles; without a name, it drops none."""
     return functools.partial(_drop_findings_of_other_profiles, scheduler_name=scheduler_name)
 
 

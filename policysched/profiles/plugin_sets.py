@@ -134,7 +134,7 @@ def _apply_layer(layer: PluginLayer, choices: dict[str, _PluginChoiceState]) -> 
         choices.setdefault(name, _PluginChoiceState(layer.where)).is_on = False
     for name in layer.disabled_scores:
         choices.setdefault(name, _PluginChoiceState(layer.where, is_on=False)).scores = False
-    # After the settings, because the factor also applies to weights that they set.
+    # This follows the settings, because the factor also applies to weights that they set.
     for name in defaults.DEFAULT_WEIGHTS:
         choices[name].weight *= layer.builtin_weight
 

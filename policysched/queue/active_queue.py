@@ -1,4 +1,4 @@
-"""activeQ: pods that are ready for scheduling, and the pods in flight after their pop.
+"""activeQ: pods that are ready for scheduling, and the pods in flight since they were popped.
 
 While a pod is being scheduled, an event can occur that makes it schedulable. The pod is not among
 the unschedulable pods at that time; when it joins them a moment later, it would wait for an event
@@ -76,7 +76,8 @@ class ActiveQueue:
         """Remove a pod from the pods in flight; drop events that no other pod in flight needs."""
         if self._in_flight.pop(uid, None) is None or not self._events:
             return
-        # Pods in flight are in the order of their pops, so the first pod needs the oldest events.
+        # Pods in flight are in the order in which they were popped, so the first needs the oldest
+        # events.
         end = self._first_number + len(self._events)
         first_needed = next(iter(self._in_flight.values()), end)
         del self._events[: first_needed - self._first_number]

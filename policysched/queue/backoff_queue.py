@@ -17,7 +17,7 @@ from policysched.framework import queued_pod
 from policysched.queue import heap
 
 ORDERING_WINDOW_SECONDS = 1.0
-"""Pods whose backoff ends in the same window are ordered like activeQ (backoff_queue.go)."""
+"""Pods whose backoff ends in the same window are ordered as in activeQ (backoff_queue.go)."""
 
 
 class BackoffQueue:
@@ -46,7 +46,7 @@ class BackoffQueue:
         return len(self._rejected) + len(self._erred)
 
     def compute_end_of_backoff(self, queued: queued_pod.QueuedPodInfo) -> float:
-        """Return the monotonic time at which a pod can be retried, or 0 for immediately.
+        """Return the monotonic time at which a pod can be retried; 0 means immediately.
 
         If the last attempts ended with errors, the backoff depends on the number of these errors
         instead of the number of rejections (`backend/queue/backoff_queue.go`, getBackoffTime).

@@ -2,8 +2,8 @@
 
 Certificate files are read again when they change; a mounted secret changes when a symlink is
 swapped. If the files cannot be used (one is newer than the other, or only half written), the old
-certificate stays in use. Each connection uses the settings at its start, so a change does not
-interrupt connections.
+certificate stays in use. Each connection keeps the settings with which it started, so a change does
+not interrupt connections.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Accept a limited number of connections, each with the TLS settings at its start.
+"""Accept a limited number of connections, each with the TLS settings in effect when it starts.
 
-One host must not lock out other hosts with many slow connections: the handshake has a timeout, and
-if there are too many connections, the least recently used connection is closed. A host must not
+A host that opens many slow connections must not lock out other hosts: the handshake has a timeout,
+and if there are too many connections, the least recently used connection is closed. A host must not
 overload the process: the rates of connections and requests per address are limited.
 """
 

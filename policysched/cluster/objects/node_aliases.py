@@ -32,7 +32,7 @@ _WITH_PORT = re.compile(r"(?:\[(?P<ipv6>[^\]]+)\]|(?P<host>[^:\[\]]+)):[0-9]{1,5
 
 
 class NodeAliasIndex:
-    """An index of nodes by all their names and addresses, updated with the nodes of a cluster."""
+    """An index of nodes by all their names and addresses; `follow_nodes` keeps it up to date."""
 
     def __init__(self, nodes: Iterable[objects.Node] = ()) -> None:
         """Index `nodes`."""

@@ -1,7 +1,7 @@
 """Define the volume sources that pods and PersistentVolumes share.
 
-They have only the fields that identify a disk, to detect disks that two pods cannot share and to
-translate in-tree volumes to CSI volumes (csi-translation-lib).
+They have only the fields that identify a disk. These fields are used to detect disks that two pods
+cannot share, and to translate in-tree volumes to CSI volumes (csi-translation-lib).
 """
 
 from __future__ import annotations

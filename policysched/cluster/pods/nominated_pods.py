@@ -1,4 +1,4 @@
-"""Track the pods that are nominated to a node, so that other pods do not use their room.
+"""Track the pods that are nominated to a node, so that other pods do not take their place.
 
 Source: `backend/queue/nominator.go`. The queue updates the nominations; filters read them from the
 snapshot.

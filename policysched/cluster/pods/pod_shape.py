@@ -177,7 +177,7 @@ class PodShape:
 
     @functools.cached_property
     def preferred_node_terms(self) -> tuple[tuple[NodeTerm, int], ...]:
-        """Preferred node affinity as (term, weight), without empty terms and terms of weight 0."""
+        """Preferred node affinity as (term, weight), without empty terms or terms of weight 0."""
         affinity = self._affinity.node_affinity
         preferred = affinity and affinity.preferred_during_scheduling_ignored_during_execution
         return tuple(

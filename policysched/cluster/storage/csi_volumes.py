@@ -104,7 +104,7 @@ def _resolve_claim_use(
 def _resolve_claim(
     claim: storage_objects.PersistentVolumeClaim, lookup: RecordingLookup, *, has_csi_node: bool
 ) -> csi_migration.CSIVolumeIdentity | None:
-    """Return the CSI volume of a claim, or None if no attached volume counts for it."""
+    """Return the CSI volume of a claim, or None if the claim counts for no driver."""
     name = claim.spec.volume_name
     volume = lookup.find_volume(name) if name else None
     if volume is None:
@@ -126,7 +126,7 @@ def _resolve_persistent_volume(
 def _resolve_unprovisioned(
     claim: storage_objects.PersistentVolumeClaim, lookup: RecordingLookup, *, has_csi_node: bool
 ) -> csi_migration.CSIVolumeIdentity | None:
-    """Return the volume that will be provisioned for a claim, or None if its driver is unknown."""
+    """Return the volume to be provisioned for a claim, or None if it counts for no driver."""
     found = lookup.find_storage_class(claim.class_name) if claim.class_name else None
     if found is None:
         return None

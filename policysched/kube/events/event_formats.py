@@ -1,7 +1,7 @@
 """Formats of events: events.k8s.io/v1 and the older core/v1.
 
 The API server stores one object for both. Only core/v1 can set the field `source`, which names the
-reporting component; in events.k8s.io/v1 only `reportingController` names it.
+reporting component; in events.k8s.io/v1, only `reportingController` names it.
 """
 
 from __future__ import annotations

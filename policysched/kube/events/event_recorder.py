@@ -1,8 +1,8 @@
 """Record Kubernetes events, most of them about pods, and write them in the background.
 
-`record` only queues an event; `run` writes the queue. Events about one pod are written in order,
-events about different pods concurrently (in LANES queues; each pod uses one of them). If
-QUEUE_LIMIT events wait, new events are dropped and counted. Repetitions of an event become one
+`record` only queues an event; `run` writes the queue. Events about one pod are written in order;
+events about different pods are written concurrently (in LANES queues; each pod uses one of them).
+If QUEUE_LIMIT events wait, new events are dropped and counted. Repetitions of an event become one
 event with a count; see `event_series`.
 """
 

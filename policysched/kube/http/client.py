@@ -353,7 +353,7 @@ class ApiClient:
         return None if self._fence is None else self._fence.last_writes_seconds
 
     def _make_session(self) -> aiohttp.ClientSession:
-        """Create the aiohttp session, with keepalive sockets and the check of the fence."""
+        """Create the aiohttp session, with keepalive sockets and the fence check."""
         context = self._connection.ssl_context
         connector = aiohttp.TCPConnector(
             ssl=True if context is None else context,

@@ -18,7 +18,7 @@ TermColumns = dict[pod_counts.TermKind, list["WeightedCountColumn"]]
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class WeightedCountColumn:
-    """A column of pods that count with a weight in the domains of a topology key."""
+    """A count column whose pods count with a weight in the domains of a topology key."""
 
     topology_key: str
     column: count_column.CountColumn

@@ -70,10 +70,10 @@ class _ScoreState:
 
 
 class InterPodAffinity:
-    """Filters nodes by required terms of the pod and of placed pods, and scores preferred terms.
+    """Filters nodes by required terms of the pod and of placed pods; scores by preferred terms.
 
     The raw score of a node is the sum of the weights of all (pod, term) pairs in its domains. It is
-    normalised to 0 to 100 between the smallest and the largest sum.
+    normalised linearly, from 0 for the smallest sum to 100 for the largest.
     """
 
     name = names.INTER_POD_AFFINITY

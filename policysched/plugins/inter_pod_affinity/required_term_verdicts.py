@@ -1,4 +1,4 @@
-"""Compute the verdicts of the required terms of incoming pods of a shape and of placed pods."""
+"""Compute the verdicts of required terms: those of pods of a shape, and those of placed pods."""
 
 from __future__ import annotations
 

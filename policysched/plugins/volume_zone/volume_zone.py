@@ -1,4 +1,4 @@
-"""VolumeZone: restrict a pod to the zones and regions of its volumes, by their labels.
+"""VolumeZone: restrict a pod to the zones and regions in the labels of its volumes.
 
 Source: `plugins/volumezone/volume_zone.go`.
 """
