@@ -1,8 +1,8 @@
 """A small HTTP server for pages about the process, in the process's own event loop.
 
 Pages are made on request between two steps of the scheduler, so they need no locks but must be
-quick. A slower page is a coroutine function that works in a thread. Only GET and HEAD are answered,
-and POST on paths that accept it. The size and the duration of all client input are limited.
+quick. A slower page is a coroutine function that works in a thread. The server answers only GET and
+HEAD, and POST on paths that accept it. The size and the duration of all client input are limited.
 
     server = http_server.HttpServer(address, {"/metrics": page}, guard=access, tls=certificates)
     await server.run()

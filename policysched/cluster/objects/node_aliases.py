@@ -2,7 +2,7 @@
 
 Prometheus' node discovery sets `instance` to the address and port of the node. Helm charts set
 `instance` or `node` to the name of the node, and cloud discovery uses its private DNS name. The
-first of these steps that finds a node decides:
+result of the first of these steps that finds a node is used:
 
 1. the name of a node;
 2. an address in its status, or its label kubernetes.io/hostname;
@@ -75,7 +75,7 @@ class NodeAliasIndex:
         return found
 
     def _find_uncached(self, text: str) -> frozenset[str]:
-        """Try the steps of the module docstring in order; the first match decides."""
+        """Try the steps of the module docstring in order; the first match is used."""
         if text in self._nodes:
             return frozenset((text,))
         host = text.strip().lower()

@@ -44,7 +44,7 @@ def format_repelling_pods(shape: pod_shape.PodShape, snap: snapshot.Snapshot, ro
 
 
 def format_unmatched_domains(shape: pod_shape.PodShape, snap: snapshot.Snapshot, row: int) -> str:
-    """Format the domains of the node that have no pod that matches all required terms."""
+    """Format the domains of the node in which no pod matches all required terms."""
     query = pod_counts.PodsMatchingAllTerms(shape.affinity_terms)
     node = snap.nodes.nodes[row]
     texts = []
