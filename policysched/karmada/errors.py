@@ -37,7 +37,7 @@ class PlacementFailure:
 
 
 def make_no_fit_failure(all_count: int, reasons: Iterable[str]) -> PlacementFailure:
-    """Return the failure if no cluster fits; the text counts the clusters for each reason."""
+    """Return the failure of a binding that fits no cluster; the text counts clusters by reason."""
     counted = collections.Counter(reasons)
     said = ", ".join(sorted(f"{count} {reason}" for reason, count in counted.items()))
     told = said if all_count and counted else "no cluster exists"

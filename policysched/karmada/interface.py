@@ -28,8 +28,8 @@ class SchedulingRequest:
     Attributes:
         binding: the binding as it was read.
         placement: the placement, completed by cluster policies.
-        affinity_name: name of the term of `clusterAffinities` in this attempt; without terms, the
-            name in the binding's status.
+        affinity_name: name of the term of `clusterAffinities` that this attempt uses; without
+            terms, the name in the binding's status.
     """
 
     binding: objects.Binding
@@ -43,7 +43,7 @@ class SchedulingRequest:
 
     @property
     def affinity_term(self) -> objects.ClusterAffinityTerm | None:
-        """The term of `clusterAffinities` in this attempt, or None without terms."""
+        """The term of `clusterAffinities` that this attempt uses, or None without terms."""
         for term in self.placement.cluster_affinities:
             if term.affinity_name == self.affinity_name:
                 return term

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 LIMIT_SECONDS: Final = 5.0
 LEAST_SECONDS: Final = 0.5
-"""Limits of the wait for a watch. While a watch is late, for example after it was cut off, the wait
-becomes shorter. After the wait the write is sent regardless. With 64 concurrent bindings, the
+"""Limits on the wait for a watch. While a watch is late, for example after it was cut off, the wait
+becomes shorter. After the wait, the next write is sent regardless. With 64 concurrent bindings, the
 shortest wait has no noticeable effect on throughput."""
 
 
@@ -83,7 +83,7 @@ class WriteAcknowledgements:
 
     @contextlib.contextmanager
     def track_written_binding(self, binding: objects.Binding) -> Iterator[WriteAcknowledgement]:
-        """Record the shown versions of a binding; no other task must write it in this context."""
+        """Record the shown versions of a binding; no other task may write it in this context."""
         echo = self._by_uid[binding.metadata.uid] = WriteAcknowledgement(self._patience)
         try:
             yield echo

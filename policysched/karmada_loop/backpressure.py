@@ -19,7 +19,7 @@ LIMIT: Final = 256
 """Maximum number of waiting events; a binding causes two."""
 
 PATIENCE_SECONDS: Final = 1.0
-"""If the number of waiting events does not reach a new low for this time, decisions continue."""
+"""If the number of waiting events does not reach a new low within this time, decisions continue."""
 
 
 class EventBackpressure:

@@ -40,7 +40,7 @@ class BindingWriter:
         shown: acknowledgements.WriteAcknowledgements,
         clock: clocks.Clock,
     ) -> None:
-        """Write the attempts of `decisions` through `api`, and report outcomes to it.
+        """Write the attempts of `decisions` through `api`, and report outcomes to `decisions`.
 
         `shown` records the versions that the watches have shown.
         """
@@ -58,7 +58,7 @@ class BindingWriter:
         except asyncio.CancelledError:
             self._decisions.abandon_attempt(attempt)
             raise
-        except Exception:  # noqa: BLE001 - a bug must not end it for all other bindings, nor lose this one
+        except Exception:  # noqa: BLE001 - a bug must not stop other writes, or lose this binding
             _log.exception("binding %s is not written", attempt.binding.key)
             self._decisions.end_attempt(attempt, is_retried=True)
         else:

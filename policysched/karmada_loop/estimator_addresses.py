@@ -1,8 +1,8 @@
 """Find the address of a member cluster's estimator.
 
 The estimator's Service is in the host cluster, whose API server is not Karmada's. Therefore the
-host name is composed from options, unless the Karmada API server has a Service of that name that
-refers to an external name.
+host name is composed from options, unless the Karmada API server has a Service of the same name
+that refers to an external name.
 
 Source: Karmada v1.18.2 `pkg/estimator/client/service.go`.
 """

@@ -1,8 +1,8 @@
 """Connect to one gRPC server and make unary calls; messages are bytes.
 
 This module uses grpclib instead of grpcio. grpcio cannot skip the verification of certificates, for
-which karmada-scheduler has an option, and it runs a second runtime beside the event loop. A call
-with grpclib uses 1.5 times the CPU time.
+which karmada-scheduler has an option, and it runs a second runtime alongside the event loop. A call
+with grpclib uses 1.5 times the CPU time of a call with grpcio.
 
 Source: Karmada v1.18.2 `pkg/util/grpcconnection/config.go`.
 """
@@ -121,7 +121,7 @@ class EstimatorConnection:
         self._left.clear()
 
     def _abandon_channel(self, channel: client.Channel, limit_seconds: float) -> None:
-        """Open a new connection for the next call, because a server that is late may be lost.
+        """Open a new connection for the next call, because the old one may be broken.
 
         Other calls over the old connection can continue for `limit_seconds`.
         """

@@ -44,7 +44,7 @@ class Estimators:
     def __init__(
         self, said: options.EstimatorOptions, api: client.ApiClient, rng: random.Random
     ) -> None:
-        """Find estimators with the options `said` and with Services from `api`, if they exist.
+        """Find estimators by the options `said`, and by Services in `api` if they exist.
 
         Raises:
             InputError: a certificate file cannot be used.
@@ -166,7 +166,10 @@ class Estimators:
     # --- questions -----------------------------------------------------------------------------
 
     async def ask_estimators(self, question: estimates.EstimateRequest) -> estimates.Answers:
-        """Return the answers; if one is None, others can be missing and the caller uses none."""
+        """Return the answers.
+
+        If one is None, others can be missing; the caller then ignores all of them.
+        """
         unconnected = [name for name in question.clusters if name not in self._connections]
         if unconnected:
             return dict.fromkeys(unconnected)
@@ -265,7 +268,7 @@ class _EstimatorCall:
 
 
 class _NoEstimateError(Exception):
-    """An estimator has no answer; cancels the other calls, because their answers are not used."""
+    """An estimator gave no answer; cancels the other calls, because their answers are not used."""
 
 
 class _ConnectingSink:

@@ -1,7 +1,7 @@
 """The cluster policies of a running scheduler, and the samples of their metrics.
 
 New samples and new versions do not move a binding that has its clusters; only Karmada's triggers
-do. A failed binding is retried when policies permit it more clusters than at its last attempt.
+do. A failed binding is retried when policies permit more clusters for it than at its last attempt.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ if TYPE_CHECKING:
 _log = logging.getLogger("policysched")
 
 _LOOK_SECONDS = 1.0
-"""Maximum delay of a retry after a sample becomes stale, and minimum interval between checks."""
+"""Maximum delay of a retry after a sample becomes stale; also the minimum time between checks."""
 _LOOK_SHARE = 0.1
-"""Maximum share of the time that checks use if many bindings wait."""
+"""Maximum share of time spent on checks while many bindings wait."""
 _BINDINGS_AT_ONCE = 64
 """Number of bindings to check before yielding to other tasks."""
 
@@ -95,7 +95,7 @@ class LiveClusterPolicies:
         """Use these cluster policies from the next binding on.
 
         Raises:
-            ConfigurationError: a metric cannot be queried; nothing has changed.
+            ConfigurationError: a metric cannot be queried; in this case, nothing changes.
         """
         if found is None:
             _log.warning("the policies have no cluster policy in force for this scheduler")
@@ -157,7 +157,7 @@ class LiveClusterPolicies:
     # --- bindings without success -----------------------------------------------------------------
 
     async def retry_bindings(self) -> NoReturn:
-        """Retry failed bindings when new samples or the time permit them more clusters."""
+        """Retry failed bindings when new samples or the passage of time permit more clusters."""
         while True:
             due = self._find_next_change()
             is_news = await self._wait_for_change(_LOOK_SECONDS)
@@ -196,7 +196,7 @@ class LiveClusterPolicies:
             await asyncio.sleep(0)
 
     def _iterate_unblocked_bindings(self, keys: list[str]) -> Iterator[str]:
-        """Yield the keys of failed bindings that policies now permit more."""
+        """Yield the keys of failed bindings for which policies now permit more clusters."""
         clusters = self._store.get_cluster_snapshot()
         for key in keys:
             before, binding = self._refused.get(key), self._store.bindings.get(key)
@@ -208,7 +208,7 @@ class LiveClusterPolicies:
                 yield key
 
     def _requeue_bindings(self, keys: list[str], event: str) -> None:
-        """Queue those bindings of this scheduler that are not queued already."""
+        """Queue the bindings with these `keys`, if they are this scheduler's and not queued yet."""
         handlers = self._loop.handlers
         for key in keys:
             binding = self._store.bindings.get(key)
@@ -236,12 +236,12 @@ class LiveClusterPolicies:
     def _find_permitted_clusters(
         self, binding: objects.Binding, clusters: snapshot.ControlPlaneSnapshot
     ) -> permitted_clusters.PermittedClusters | None:
-        """Return the clusters that policies permit now; None without policies or if they raised."""
+        """Return the clusters that policies permit now; None without policies, or if they fail."""
         if self.current is None:
             return None
         try:
             return self.current.find_permitted_clusters(binding, clusters)
-        except Exception:  # noqa: BLE001 - a bug must not end it for all other bindings
+        except Exception:  # noqa: BLE001 - a bug must not stop the checks of others
             _log.exception("the policies for binding %s could not be determined", binding.key)
             return None
 
@@ -251,7 +251,7 @@ class LiveClusterPolicies:
 
 
 class ClusterMetricTargets:
-    """The clusters as targets of a metrics source, which matches samples with them by name."""
+    """The clusters as targets of a metrics source, which assigns samples to clusters by name."""
 
     def __init__(self, synced: asyncio.Event, known: store.ControlPlaneStore) -> None:
         """Use the clusters of `known`, which is complete once `synced` is set."""

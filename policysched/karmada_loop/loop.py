@@ -39,7 +39,7 @@ class BindingSchedulingLoop:
     Attributes:
         ask: asks the estimators of clusters if a decision needs their answers.
         is_held_back: while it returns True, no new attempt begins.
-        steps: number of tasks started plus tasks ended, which shows progress.
+        steps: number of tasks started plus number of tasks ended, which shows progress.
         is_running: whether `run` is active.
     """
 
@@ -154,7 +154,10 @@ class BindingSchedulingLoop:
         return max(0.0, due_seconds - self._clock.monotonic_seconds())
 
     def pause(self) -> None:
-        """Pause decisions until each `pause` has its `resume`; attempts in progress continue."""
+        """Pause decisions until `resume` is called as often as `pause`.
+
+        Attempts in progress continue.
+        """
         self._pauses += 1
 
     def resume(self) -> None:

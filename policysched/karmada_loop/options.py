@@ -53,7 +53,7 @@ class KarmadaSchedulerOptions:
         master: address of the API server, or None for the kubeconfig's address.
         scheduler_name: bindings with this scheduler name are scheduled.
         election: the configuration of leader election.
-        qps, burst: limits of requests, applied separately to writes and events; None for no limit.
+        qps, burst: limits on requests, applied separately to writes and events; None for no limit.
         retry: delays of retries after failures.
         writes_at_once: maximum number of bindings between their decision and their last write.
         metrics_address, health_address: listen addresses, or None for no server.

@@ -1,6 +1,6 @@
 """Report how a decision selected clusters and divided replicas.
 
-This module decides nothing: `select_clusters` and `assignment` do.
+This module makes no decisions: `select_clusters` and `assignment` make them.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class ReplicaDivisionReport:
 def report_cluster_selection(
     request: interface.SchedulingRequest, chosen: Sequence[candidates.CandidateCluster]
 ) -> ClusterSelectionReport:
-    """Return how the clusters `chosen` of a request were selected."""
+    """Return how the clusters `chosen` were selected for a request."""
     names = tuple(candidate.name for candidate in chosen)
     placement = request.placement
     if not placement.spread_constraints:
@@ -97,7 +97,7 @@ def report_replica_division(
     *,
     afresh: bool,
 ) -> ReplicaDivisionReport:
-    """Return how the replicas of a request are divided among `chosen`, even if that fails."""
+    """Return how a request divides its replicas among `chosen`, even if the division fails."""
     spec, strategy = request.spec, request.placement.replica_scheduling
     if not assignment.has_replicas_to_divide(spec):
         return ReplicaDivisionReport(

@@ -27,7 +27,7 @@ class APIEnablementPlugin:
     def filter(
         self, request: interface.SchedulingRequest, clusters: snapshot.ControlPlaneSnapshot
     ) -> Sequence[str]:
-        """Pass clusters that serve the exact group, version and kind, and current targets."""
+        """Pass current targets, and clusters that serve the exact group, version and kind."""
         resource = request.spec.resource
         group_version, kind = resource.api_version, resource.kind
         reasons = clusters.memoize(

@@ -18,7 +18,7 @@ REASON = "cluster(s) did not match the placement cluster affinity constraint"
 
 
 class ClusterAffinityPlugin:
-    """Filters by the cluster affinity of an attempt; Karmada's score plugin always returns 0.
+    """Filters by the cluster affinity of an attempt; has no score, because Karmada's is always 0.
 
     Source: Karmada `pkg/scheduler/framework/plugins/clusteraffinity`.
     """
@@ -28,7 +28,7 @@ class ClusterAffinityPlugin:
     def filter(
         self, request: interface.SchedulingRequest, clusters: snapshot.ControlPlaneSnapshot
     ) -> Sequence[str]:
-        """Pass clusters that an affinity of this attempt selects, or all clusters without one."""
+        """Pass clusters that an affinity of this attempt selects; without affinities, pass all."""
         affinities = _list_affinities(request)
         if not affinities:
             return [interface.PASSES] * len(clusters.clusters)

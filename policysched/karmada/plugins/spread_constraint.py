@@ -1,4 +1,4 @@
-"""SpreadConstraint: requires that the cluster has the properties to spread over."""
+"""SpreadConstraint: requires the properties of a cluster over which the binding is spread."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ class TaintTolerationPlugin:
     def filter(
         self, request: interface.SchedulingRequest, clusters: snapshot.ControlPlaneSnapshot
     ) -> Sequence[str]:
-        """Pass clusters without an untolerated taint, and current targets."""
+        """Pass current targets, and clusters without an untolerated taint."""
         tolerations = request.placement.cluster_tolerations
         reasons = clusters.memoize(
             (self.name, tolerations),

@@ -29,7 +29,7 @@ class WorkloadAffinityPlugin:
     def filter(
         self, request: interface.SchedulingRequest, clusters: snapshot.ControlPlaneSnapshot
     ) -> Sequence[str]:
-        """Pass clusters common to all placed bindings of the group, and current targets."""
+        """Pass current targets, and clusters common to all placed bindings of the group."""
         groups = request.spec.workload_affinity_groups
         if groups is None or not groups.affinity_group:
             return [interface.PASSES] * len(clusters.clusters)
@@ -55,7 +55,7 @@ class WorkloadAntiAffinityPlugin:
     def filter(
         self, request: interface.SchedulingRequest, clusters: snapshot.ControlPlaneSnapshot
     ) -> Sequence[str]:
-        """Pass clusters without another binding of the group, and current targets."""
+        """Pass current targets, and clusters without another binding of the group."""
         groups = request.spec.workload_affinity_groups
         if groups is None or not groups.anti_affinity_group:
             return [interface.PASSES] * len(clusters.clusters)

@@ -1,1 +1,1 @@
-"""Apply cluster policies: clusters are rows, bindings are pods, and all rules are one plugin."""
+"""Apply cluster policies: treat clusters as rows, bindings as pods, and all rules as one plugin."""

@@ -2,7 +2,7 @@
 
 The weighted points of all rules that act on a binding are summed in hundredths, rounded down to
 whole points, and added to the scores of plugins; for comparison, ClusterLocality gives 100 points
-to current targets. As for nodes, the sum is never divided.
+to current targets. As in the scheduling of pods, the sum is never averaged.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ class ClusterPolicies:
         """Compile the cluster policies of one of the program's profiles.
 
         Rules and samples depend on the time of `clock`. `rows` may come from previous policies;
-        they are unchanged until `keep_only_needed_samples`.
+        they are unchanged until `keep_only_needed_samples` is called.
         """
         as_rows = dataclasses.replace(
             profile, policies=profile.cluster_policies, metrics=profile.cluster_metrics
@@ -136,7 +136,7 @@ class ClusterPolicies:
     def complete_placement(
         self, binding: objects.Binding, clusters: snapshot.ControlPlaneSnapshot
     ) -> objects.Placement:
-        """Return the binding's placement, which must exist, completed by policies."""
+        """Return the binding's placement, completed by policies; the binding must have one."""
         placement = cast("objects.Placement", binding.spec.placement)
         concerned = self._find_selecting_policies(binding, self._rows.update_snapshot(clusters))
         if not concerned:
@@ -257,7 +257,7 @@ class ClusterPolicies:
     def find_permitted_clusters(
         self, binding: objects.Binding, clusters: snapshot.ControlPlaneSnapshot
     ) -> permitted_clusters.PermittedClusters:
-        """Return the clusters that the rules permit now; present targets are not exempt."""
+        """Return the clusters that the rules permit now; current targets are not exempt."""
         snap = self._rows.update_snapshot(clusters)
         nodes = snap.view_rows(self._rows.find_rows(clusters))
         pod = self._shapes.make_pod_info(binding)

@@ -109,8 +109,8 @@ class ClusterRows:
 def convert_cluster_to_node(cluster: karmada_objects.Cluster) -> objects.Node:
     """Return a node with the properties of a cluster that policies read.
 
-    The node has no creation time, because old samples always belong to the same cluster; a node can
-    reuse the name of another machine.
+    The node has no creation time. For real nodes, this time excludes samples of an earlier machine
+    with the same name; samples of a cluster always belong to the same cluster.
     """
     meta, spec = cluster.metadata, cluster.spec
     labels = fields_as_labels.make_field_labels(

@@ -1,7 +1,7 @@
-"""Determine whether cluster policies permit a binding new clusters since its last attempt.
+"""Determine whether policies permit more clusters for a binding than at its last attempt.
 
-Karmada retries a binding that fits no cluster only after an event. If only a metric excluded
-clusters, no event may occur.
+Karmada retries a binding that fits no cluster only after an event. If clusters were excluded only
+because of a metric, no such event may occur.
 """
 
 from __future__ import annotations

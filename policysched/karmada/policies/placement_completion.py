@@ -109,7 +109,7 @@ def _make_affinity_terms(policy: checked.CheckedPolicy) -> tuple[objects.Cluster
 def _make_spread_constraints(
     policies: Sequence[checked.CheckedPolicy],
 ) -> tuple[objects.SpreadConstraint, ...]:
-    """Return the spread constraints of the first policy that has some."""
+    """Return the spread constraints of the first policy that has any."""
     said = next((p.clusters.spread for p in policies if p.clusters and p.clusters.spread), ())
     return tuple(
         objects.SpreadConstraint(
@@ -124,7 +124,7 @@ def _make_spread_constraints(
 def _complete_replica_scheduling(
     own: objects.ReplicaScheduling | None, policy: checked.CheckedPolicy | None
 ) -> objects.ReplicaScheduling | None:
-    """Return the placement's replica scheduling; the policy fills each absent level."""
+    """Return the placement's replica scheduling; the policy sets what the placement leaves open."""
     said = policy.clusters.division if policy and policy.clusters else None
     if said is None:
         return own

@@ -1,9 +1,9 @@
 """Schedule one binding after another: find the trigger, decide, and record the outcome.
 
 This module is synchronous and has no I/O: `begin_next_attempt` decides, the caller writes the
-decision, and `end_attempt` records the outcome. Several bindings can be between these two calls,
-but each binding only once. If a decision needs the answers of estimators, the caller requests them
-first, and `resume_attempt` decides.
+decision, and `end_attempt` records the outcome. Several attempts can be between these two calls at
+the same time, but only one for each binding. If a decision needs the answers of estimators, the
+caller requests them first, and `resume_attempt` decides.
 
 Source: Karmada v1.18.2 `pkg/scheduler/scheduler.go` (`doScheduleBinding`).
 """
@@ -54,7 +54,7 @@ class BindingAttempt:
         binding: the binding as it was read.
         trigger: the reason for the attempt; None if only the generation is confirmed.
         decision: the decision, or None before it is made or if none is needed.
-        is_hopeless: whether only a change of the binding can make it schedulable.
+        is_hopeless: whether only a change to the binding can make it schedulable.
         started_seconds: start of the attempt (monotonic clock).
         provenance: the cluster policies of the decision, in the format of events.
         question: the estimates that the decision needs; `resume_attempt` receives the answers.
@@ -99,7 +99,7 @@ class BindingScheduler:
         *,
         asks_estimators: bool = False,
     ) -> None:
-        """Decide the queued bindings of `handlers` with `how`, with or without estimators."""
+        """Decide on the queued bindings of `handlers` with `how`, with or without estimators."""
         self.measured = measured
         self.listeners: list[
             Callable[[objects.Binding, binding_decision.BindingDecision], None]
@@ -113,7 +113,7 @@ class BindingScheduler:
         self._asks_estimators = asks_estimators
 
     def replace_algorithm(self, how: algorithm.BindingAlgorithm) -> None:
-        """Decide with `how` from the next binding on."""
+        """Use the algorithm `how` from the next decision on."""
         self._algorithm = how
 
     def requeue_all_bindings(self) -> None:
@@ -141,7 +141,7 @@ class BindingScheduler:
         return None
 
     def resume_attempt(self, attempt: BindingAttempt, answers: estimates.Answers) -> BindingAttempt:
-        """Return the attempt after `answers`, either decided or with another question.
+        """Return the attempt with `answers` added: either decided, or with another question.
 
         The decision uses the current state, not the state at the time of the question.
         """
@@ -165,9 +165,9 @@ class BindingScheduler:
     def needs_write_or_event(self, attempt: BindingAttempt) -> bool:
         """Return whether the attempt requires a write or an event.
 
-        Most bindings that are checked again because a cluster has changed or the process has
-        started already have the right clusters and status. Karmada writes the scheduling time even
-        for these bindings. A binding that may keep its clusters does not report that it waits for a
+        Bindings are checked again after a cluster has changed and when the process starts. Most of
+        them already have the right clusters and status; Karmada writes the scheduling time even for
+        these bindings. A binding that may keep its clusters does not report that it waits for a
         metric.
         """
         binding, decision = attempt.binding, attempt.decision
@@ -194,12 +194,12 @@ class BindingScheduler:
     def find_generation_to_confirm(
         self, attempt: BindingAttempt, newest: objects.Binding | None, now: str
     ) -> int:
-        """Return the generation to confirm on success: from before or after the write.
+        """Return the generation to confirm on success: the one before or after the write.
 
-        Karmada decides again when the watch shows its write, and confirms that generation in
-        another patch if the decision succeeds. This scheduler confirms the write immediately,
-        unless the second decision fails or changes the clusters. For example, after a binding has
-        left a cluster, the taints of that cluster exclude it.
+        Karmada decides again when the watch shows its write, and confirms the new generation in
+        another patch if that decision succeeds. This scheduler confirms it immediately, unless a
+        second decision would fail or change the clusters. For example, after a binding has left a
+        cluster, the taints of that cluster exclude it.
 
         Args:
             attempt: an attempt whose clusters have been written.
@@ -234,7 +234,7 @@ class BindingScheduler:
         how, seen = self._algorithm.without_observer(), self._make_decision_view(attempt, written)
         try:
             decision = binding_decision.decide_binding(how, written, seen)
-        except Exception:  # noqa: BLE001 - a question, or a plugin's bug that the next look reports
+        except Exception:  # noqa: BLE001 - missing estimates, or a bug that the next attempt reports
             return False
         observed = written.status.scheduler_observing_affinity_name
         return decision == binding_decision.BindingDecision(written.spec.clusters, observed)
@@ -263,7 +263,7 @@ class BindingScheduler:
             self._finish_key(key)
 
     def abandon_attempt(self, attempt: BindingAttempt) -> None:
-        """Stop an attempt without an outcome; the next leader or a restart continues it."""
+        """Stop an attempt without an outcome; the next leader or a restarted process retries it."""
         self._store.end_assumption(attempt.binding.key, None)
         self._finish_key(attempt.binding.key)
 
@@ -337,7 +337,7 @@ class BindingScheduler:
             )
         except estimates.EstimatesMissing:
             raise
-        except Exception as error:  # noqa: BLE001 - a plugin's bug must not end it for all others
+        except Exception as error:  # noqa: BLE001 - a plugin's bug must not stop all scheduling
             _log.exception("no decision about %s", binding.key)
             is_told = isinstance(error, policysched_errors.PluginFailure)
             text = str(error) if is_told else f"{type(error).__name__}: {error}"

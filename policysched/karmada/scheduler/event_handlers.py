@@ -1,6 +1,6 @@
 """Handle watch events: update the store, and queue the bindings that need another attempt.
 
-Source: Karmada v1.18.2 `pkg/scheduler/event_handler.go`. A change of a cluster can concern all
+Source: Karmada v1.18.2 `pkg/scheduler/event_handler.go`. A change to a cluster can concern all
 bindings. Therefore the handler only records it, and each call of `process_oldest_cluster_change`
 checks the bindings for one change.
 """
@@ -53,7 +53,7 @@ class BindingEventHandlers:
     ) -> None:
         """Queue only bindings of the scheduler `scheduler_name`.
 
-        `on_change` is called if `process_oldest_cluster_change` has a new change to process.
+        `on_change` is called when `process_oldest_cluster_change` has a new change to process.
         """
         self.store = known
         self.queue = queue
@@ -73,7 +73,7 @@ class BindingEventHandlers:
         self.queue.clear()
 
     def requeue_all_bindings(self) -> None:
-        """Queue all bindings of this scheduler, and from now on all bindings with events."""
+        """Queue all bindings of this scheduler, and later each binding that has an event."""
         self._is_standing_by = False
         self._changed.clear()
         self.queue.clear()
@@ -92,7 +92,7 @@ class BindingEventHandlers:
         return triggers.is_handled_by_scheduler(binding, self._scheduler_name)
 
     def note_changed_cluster(self, *cluster: objects.Cluster) -> None:
-        """Record states of a changed cluster; the bindings that they concern are queued later."""
+        """Record the states of a changed cluster; the bindings that it affects are queued later."""
         if not self._is_standing_by:
             self._changed.append(cluster)
             self._on_change()
@@ -112,7 +112,7 @@ class BindingEventHandlers:
 
 
 class _ClusterSink:
-    """Ignores invalid states of clusters, which would move their workloads away."""
+    """Ignores invalid states of clusters, because they would move workloads off the clusters."""
 
     def __init__(self, handlers: BindingEventHandlers, known: store.ControlPlaneStore) -> None:
         self._handlers = handlers
@@ -162,13 +162,13 @@ class _BindingSink:
         for key in self._all - {binding.key for binding in named}:
             self._drop_binding(key)
         for binding in named:
-            self._store.replace_binding(binding)  # versions are smaller after a restore of etcd
+            self._store.replace_binding(binding)  # versions are smaller after etcd is restored
             self._apply_binding_change(binding)
 
     def upsert(self, binding: objects.Binding) -> None:
         binding = self._with_binding_kind(binding)
         self._store.put_binding_unless_older(binding)
-        self._apply_binding_change(binding)  # last: the queue reads its priority in the store
+        self._apply_binding_change(binding)  # last, because the queue reads its priority
 
     def delete(self, binding: objects.Binding) -> None:
         self._drop_binding(self._with_binding_kind(binding).key)

@@ -118,7 +118,7 @@ def differs_only_by_our_write(newest: objects.Binding, binding: objects.Binding)
 def _replace_condition(
     before: tuple[objects.Condition, ...], said: objects.Condition, now: str
 ) -> tuple[objects.Condition, ...]:
-    """Return the conditions with `said`; its transition time changes only with its status."""
+    """Return the conditions with `said` set; its transition time changes only with its status."""
     old = next((each for each in before if each.type == said.type), None)
     if old is None:
         return (*before, msgspec.structs.replace(said, last_transition_time=now))

@@ -1,9 +1,10 @@
 """The queue for the gate PriorityBasedScheduling: bindings with a higher priority come first.
 
-A binding without enough available replicas waits for five minutes. Other failures wait for one
-second, doubled with each additional failure up to ten. Both times start when the binding became
-ready. An event about a waiting binding ends the wait and resets its number of failures. There is no
-limit for all bindings together.
+A binding without enough available replicas waits for five minutes. After any other failure, a
+binding waits for one second; each additional failure doubles the wait, up to ten seconds. Both
+waits are counted from the time at which the binding became ready. An event about a waiting binding
+ends the wait and resets its number of failures. There is no common limit on the retries of all
+bindings.
 
 Source: Karmada v1.18.2 `pkg/scheduler/internal/queue/`. Karmada checks waits once a second, and
 waits of five minutes only every 30 seconds; here waits end exactly on time.

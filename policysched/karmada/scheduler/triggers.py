@@ -56,7 +56,7 @@ def _asks_for_scheduler(binding: objects.Binding, name: str) -> bool:
 def is_affected_by_cluster(
     cluster: objects.Cluster, binding: objects.Binding, scheduler_name: str
 ) -> bool:
-    """Return whether a change of the cluster requires another attempt of the binding.
+    """Return whether a change to the cluster requires another attempt of the binding.
 
     As in Karmada, overflow affinities are ignored.
     """
@@ -73,7 +73,7 @@ def is_affected_by_cluster(
 
 
 def is_relevant_cluster_change(old: objects.Cluster, new: objects.Cluster) -> bool:
-    """Return whether a cluster has changed in a way that concerns bindings; its status does not."""
+    """Return whether bindings are concerned by a change to a cluster; its status never matters."""
     before, after = old.metadata, new.metadata
     is_leaving = before.deletion_timestamp is None and after.deletion_timestamp is not None
     return is_leaving or before.labels != after.labels or before.generation != after.generation
@@ -91,8 +91,8 @@ def find_schedule_trigger(
     Args:
         binding: a binding with a placement.
         leaving: names of clusters that are being deleted.
-        completed: the placement completed by cluster policies, which may divide replicas although
-            the placement itself does not; None for the placement itself.
+        completed: the placement completed by cluster policies, which may divide replicas even if
+            the placement itself does not; None to use the placement itself.
         places_sets: see `BindingAlgorithm`.
     """
     spec, placement = binding.spec, binding.spec.placement
@@ -135,7 +135,7 @@ def _has_placement_changed(binding: objects.Binding, placement: objects.Placemen
     without = {"cluster_affinities": (), "workload_affinity": None}
     if msgspec.structs.replace(placement, **without) != msgspec.structs.replace(applied, **without):
         return True
-    # Only a change of the observed term matters; other terms can be added or removed.
+    # Only a change to the observed term matters; other terms can be added or removed.
     observed = binding.status.scheduler_observing_affinity_name
     now, then = _find_affinity_term(placement, observed), _find_affinity_term(applied, observed)
     return not observed or now is None or then is None or now != then

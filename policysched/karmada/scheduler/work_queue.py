@@ -27,7 +27,7 @@ class RetryLimits:
     Attributes:
         base_seconds: delay after the first failure of a key, doubled by each additional failure.
         max_seconds: maximum delay of a key.
-        per_second, burst: limits of the retries of all keys together.
+        per_second, burst: limits on the retries of all keys together.
     """
 
     base_seconds: float = 0.005
@@ -117,7 +117,7 @@ class WorkQueue:
 
     def retry(self, key: str, *, has_no_room: bool = False) -> None:
         """Queue the key again after a delay, because its attempt failed; ignore `has_no_room`."""
-        doublings = min(self._failures[key], 62)  # above any maximum, but no overflow
+        doublings = min(self._failures[key], 62)  # exceeds any maximum without overflow
         self._failures[key] += 1
         own_seconds = min(self._times.base_seconds * 2.0**doublings, self._times.max_seconds)
         pause_seconds = max(own_seconds, self._bucket.reserve_token())

@@ -38,7 +38,7 @@ class EstimateRequest:
     counts_sets: bool = False
 
 
-class EstimatesMissing(Exception):  # noqa: N818 - the decision waits, nothing is wrong
+class EstimatesMissing(Exception):  # noqa: N818 - not an error: the decision waits
     """A decision needs answers of estimators that have not been asked.
 
     Attributes:

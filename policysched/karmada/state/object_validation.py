@@ -1,4 +1,4 @@
-"""Validate values that the types of objects do not check: quantities, times, int32."""
+"""Validate values that the object types do not check: quantities, times and int32 numbers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The member clusters at one moment, as the input of plugins and capacity estimates."""
+"""The member clusters at a point in time, as the input of plugins and capacity estimates."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _T = TypeVar("_T")
 
 @dataclasses.dataclass(frozen=True)
 class ControlPlaneSnapshot:
-    """All clusters, ordered by name, and a cache of results that equal bindings share.
+    """All clusters, ordered by name, and a cache of results that identical bindings share.
 
     Attributes:
         clusters: the clusters that are not being deleted.

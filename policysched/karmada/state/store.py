@@ -89,7 +89,7 @@ class ControlPlaneStore:
     def end_assumption(self, key: str, written: objects.Binding | None) -> None:
         """End the assumption after a write; `written` is the answer, or None without an answer.
 
-        The answer is ignored if the object was deleted and created again under its name.
+        The answer is ignored if the object was deleted, even if a new object has its name.
         """
         self._deciding.pop(key, None)
         if written is not None and self.get_current_binding(written) is not None:

@@ -64,7 +64,7 @@ class BindingAlgorithm:
     """Decides on bindings; keeps no state between two decisions.
 
     Attributes:
-        plugins: the plugins, in the order of their calls.
+        plugins: the plugins, in the order of calls.
         estimator: computes the available replicas of each cluster.
         with_empty_clusters: whether the result includes selected clusters without replicas
             (`--enable-empty-workload-propagation`).
@@ -87,7 +87,7 @@ class BindingAlgorithm:
 
     @functools.cached_property
     def filters(self) -> list[interface.ClusterFilterPlugin]:
-        """The filters, in the order of their calls."""
+        """The filters, in the order of calls."""
         asked = (*self.plugins, *((self.policies,) if self.policies else ()))
         return [each for each in asked if isinstance(each, interface.ClusterFilterPlugin)]
 
@@ -108,8 +108,8 @@ class BindingAlgorithm:
         Args:
             request: the binding with the affinity term of this attempt.
             clusters: all clusters.
-            afresh: whether a reschedule was requested, which ignores the current placement of
-                replicas.
+            afresh: whether to ignore the current placement of replicas, because a reschedule was
+                requested.
 
         Raises:
             PluginFailure: a plugin raised, or did not return a value for each cluster.

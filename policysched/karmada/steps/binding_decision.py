@@ -67,7 +67,7 @@ def list_placement_attempts(
     binding: objects.Binding,
     clusters: snapshot.ControlPlaneSnapshot,
 ) -> list[interface.SchedulingRequest] | errors.PlacementFailure:
-    """Return the requests to try until a request succeeds, or the failure if there are none."""
+    """Return the requests to try in order until one succeeds; without requests, the failure."""
     placement, former = binding.spec.placement, binding.status.scheduler_observing_affinity_name
     if placement is None:
         kind = "resourceBinding" if binding.metadata.namespace else "clusterResourceBinding"

@@ -43,8 +43,9 @@ def count_available_replicas(
 ) -> Room:
     """Return the available replicas of the binding in each cluster.
 
-    A binding without replicas and components is not estimated: each cluster gets the greatest
-    int32. A cluster without a limit gets the replicas of the binding, so that sums stay in int32.
+    A binding that has neither replicas nor components is not estimated: each cluster gets the
+    greatest int32. A cluster without a limit gets the replicas of the binding, so that sums stay in
+    int32.
 
     Args:
         spec: the spec of the binding.
@@ -114,7 +115,10 @@ def _count_cluster_replicas(
 
 
 def compute_available_amount(summary: objects.ResourceSummary, resource: str) -> Fraction | None:
-    """Return the allocatable minus the allocated and allocating amounts; None without the first."""
+    """Return the allocatable minus the allocated and allocating amounts.
+
+    Return None if the resource is not allocatable.
+    """
     if resource not in summary.allocatable:
         return None
     taken = (summary.allocated, summary.allocating)

@@ -46,7 +46,9 @@ def count_available_sets(
     *,
     with_models: bool = True,
 ) -> capacity.Room:
-    """Return the number of component sets, or replicas without components, that fit per cluster.
+    """Return the number of component sets that fit in each cluster.
+
+    For a binding that is not placed as whole sets, return the number of replicas that fit.
 
     Raises:
         EstimatesMissing: estimators must be asked first.
@@ -64,9 +66,9 @@ def count_available_sets(
 def _count_cluster_sets(
     cluster: objects.Cluster,
     components: Sequence[objects.Component],
-    with_models: bool,  # noqa: FBT001 - as its caller has it
+    with_models: bool,  # noqa: FBT001 - passed on by its caller
 ) -> int:
-    """Return the component sets that fit by the status of one cluster."""
+    """Return the number of component sets that fit according to the status of one cluster."""
     summary = cluster.status.resource_summary
     if summary is None:
         return 0
@@ -154,7 +156,7 @@ def _count_sets_on_nodes(
 
 
 def _convert_component_requests(component: objects.Component) -> dict[str, int]:
-    """Return the requests of a replica that simulated nodes consider."""
+    """Return the positive requests of a replica for resources that simulated nodes have."""
     requirements = component.replica_requirements
     request = {} if requirements is None else requirements.resource_request
     amounts = {

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from policysched.karmada.steps import candidates
 
 _UNIT: Final = 1000
-"""Factor of available replicas or fitting clusters in the score of a region. They outweigh the mean
-score of clusters, which is at most 100 with Karmada's own plugins."""
+"""Factor of available replicas or fitting clusters in the score of a region. It makes them outweigh
+the mean score of clusters, which is at most 100 with Karmada's own plugins."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

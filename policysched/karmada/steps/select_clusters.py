@@ -25,7 +25,7 @@ def select_clusters_for_binding(
     placement: objects.Placement,
     needed: int,
 ) -> Selection:
-    """Return the clusters among which to divide the binding, best first, or the failure.
+    """Return the clusters among which to divide the replicas, best first, or the failure.
 
     `needed` is the number of available replicas required in all selected clusters together; see
     `BindingAlgorithm.count_needed_replicas`.
@@ -72,7 +72,7 @@ def _select_by_cluster(
 def _exchange_for_roomier_clusters(
     ranked: Sequence[candidates.CandidateCluster], count: int, needed: int
 ) -> Sequence[candidates.CandidateCluster]:
-    """Return the best `count` clusters, replacing the worst by roomier clusters as needed.
+    """Return the best `count` clusters, replacing the worst with roomier clusters as needed.
 
     Return an empty sequence if the available replicas still do not suffice.
     """
@@ -91,7 +91,7 @@ def _select_by_region(
     spec: objects.BindingSpec,
     placement: objects.Placement,
 ) -> Selection:
-    """Select regions, then the best cluster of each, then other clusters of them."""
+    """Select regions, then the best cluster of each region, then more of their clusters."""
     wanted = region_groups.find_spread_constraint(placement, "region")
     clusters = region_groups.find_spread_constraint(placement, "cluster")
     regions = region_groups.group_by_region(ranked, spec, placement)
