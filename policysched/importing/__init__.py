@@ -8,7 +8,7 @@ Each kind of source has its own package or module:
     workloads        affinity, tolerations and spread of pods and their owners
 
 Each of them reads fields through `reading.fields.StrictFields`, which reports unread fields so that
-no field is lost silently, and adds to one `result.import_draft.ImportDraft`. `importer` converts
-the sources that `source_detection` finds in a text, and keeps only statements that the checker
-accepts.
+no field is lost silently. Each adds its results to the same `result.import_draft.ImportDraft`.
+`importer` converts the sources that `source_detection` finds in a text, and keeps only statements
+that the checker accepts.
 """

@@ -50,7 +50,7 @@ def convert_sources(
 
     Args:
         sources: see `source_detection.detect_sources`.
-        report: the findings made while the sources were detected.
+        report: the findings from the detection of the sources.
         title: the name of the sources, for the first line of the policy.
 
     Raises:

@@ -49,8 +49,8 @@ DECIDES: dict[str, frozenset[str]] = {
 }
 """Extension points in `POINTS` at which a plugin decides.
 
-Only these points determine whether the plugin is on; at the others, it prepares decisions or acts
-only by default.
+Only these points determine whether the plugin is on; at most of the others, it only prepares
+decisions.
 """
 
 RESOURCE_STRATEGIES: dict[str, str] = {
@@ -61,7 +61,7 @@ RESOURCE_STRATEGIES: dict[str, str] = {
 """Score plugin until v1beta1 → the strategy of NodeResourcesFit that replaced it."""
 
 IN_TREE_LIMITS = ("EBSLimits", "GCEPDLimits", "AzureDiskLimits", "CinderLimits")
-"""Filter plugins for one volume type each; NodeVolumeLimits replaced them with CSI migration."""
+"""Filter plugins for one volume type each; NodeVolumeLimits replaced them after CSI migration."""
 
 GONE: dict[str, str] = {
     "NodeLabel": "write `nodeAffinity` or `score node(…)` rules",

@@ -61,7 +61,7 @@ class ReferencedFiles:
 
 
 def is_kube_scheduler_command(words: Sequence[str]) -> bool:
-    """Return whether words are a command line of kube-scheduler."""
+    """Return whether the words are a command line of kube-scheduler."""
     bases = [word.rsplit("/", 1)[-1] for word in words[:2]]
     return PROGRAM in bases or bases == [_MULTI_CALL, "scheduler"]
 
@@ -86,7 +86,7 @@ def import_command_line(
     """Add the settings of the flags; the caller reads the files that they name.
 
     Args:
-        found: see `flags`.
+        found: the flags of the command line, parsed by `flags`.
         at: the location of the command line.
         made: the draft to extend.
         has_files: whether the profile comes from a file that is also imported.

@@ -13,8 +13,8 @@ _TAS_ADVICE = "import its TASPolicy objects, which define its decisions"
 def import_extenders(given: fields.StrictFields, report: findings.FindingCollector) -> list[str]:
     """Report each extender, and return the resources that only extenders manage.
 
-    Pods request these resources, but no node has them, so NodeResourcesFit must ignore them
-    (`framework/plugins/noderesources/fit.go`, by `ignoredByScheduler`).
+    These resources have `ignoredByScheduler: true`. Pods request them, but no node has them, so
+    NodeResourcesFit must ignore them (`framework/plugins/noderesources/fit.go`).
 
     Raises:
         InputError: the address of an extender is not the URL of a server.

@@ -1,4 +1,4 @@
-"""Imports feature gates of kube-scheduler: as switches, or as findings without a counterpart.
+"""Imports feature gates of kube-scheduler: as switches, or as findings if there is no counterpart.
 
 Source: `pkg/features/kube_features.go` of Kubernetes 1.18 to 1.36.
 """

@@ -274,7 +274,7 @@ def _report_unknown_name(
     known: tuple[str, ...],
     reading: _LegacyPolicyReading,
 ) -> None:
-    """Warn of an unknown predicate or priority, and suggest similar names."""
+    """Warn about an unknown predicate or priority, and suggest similar names."""
     advice = spelling.suggest_names(name, known) or "write a rule with the same effect"
     reading.made.report.warn(place, f"the {kind} `{name}` is not known", advice)
 

@@ -99,7 +99,7 @@ def _set_group_field(
 
 
 def add_serving_fields(given: fields.StrictFields, made: import_draft.ImportDraft) -> None:
-    """Add the addresses for metrics and health, which serve without TLS (until v1beta1)."""
+    """Add the addresses that serve metrics and health without TLS (until v1beta1)."""
     group: _Group = {}
     for name in ("metricsBindAddress", "healthzBindAddress"):
         value = str(given.read_value(name) or "")

@@ -1,7 +1,7 @@
 """The values that kube-scheduler's flags accept, by type.
 
-Sources: pflag, which reads numbers and durations by Go's `strconv` and `time`, and the validation
-of k8s.io/apiserver and k8s.io/component-base.
+Sources: pflag, which reads numbers and durations with Go's `strconv` and `time`, and the validation
+in k8s.io/apiserver and k8s.io/component-base.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class FlagType:
 
     Attributes:
         name: the name of the type with its article, for messages.
-        takes: returns whether kube-scheduler accepts a value at start.
+        takes: returns whether kube-scheduler accepts a value at startup.
         help: the advice on valid values.
     """
 

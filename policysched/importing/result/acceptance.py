@@ -1,7 +1,8 @@
 """Keeps the parts of an import that the language accepts; the others become findings.
 
 The text is checked as `policysched check` and `run` check it. A statement with an error is left
-out, and a policy with an error in its scope is left out entirely, until no error remains.
+out, and a policy with an error in its scope is left out entirely. This is repeated until no error
+remains.
 """
 
 from __future__ import annotations
@@ -72,7 +73,7 @@ def _make_argument_error(item: policy_text.Item, refusal: _Refusal) -> errors.In
 def _warn_of_refusal(
     item: policy_text.Item, refusal: _Refusal, report: findings.FindingCollector
 ) -> None:
-    """Warn about a refused part, at the most exact location in the source."""
+    """Warn about a refused part, at its most precise location in the source."""
     at, advice = item.at, _LEFT_OUT
     if isinstance(item, policy_text.CommentedBlock) and refusal.statement is not None:
         statement = item.statements[refusal.statement]
@@ -87,8 +88,8 @@ def _warn_of_refusal(
 def _find_leaf(at: findings.ValueLocation, word: str, option: str) -> findings.ValueLocation | None:
     """Return the location of a key or scalar under `at` that equals `word`, or None.
 
-    If several match, a field named like the option has precedence; otherwise the first match is
-    returned.
+    If several match, a match in the field with the name of the option has precedence; otherwise the
+    first match is returned.
     """
     value: plain_yaml.Value = at.document.value
     for key in at.path:
@@ -142,7 +143,10 @@ def _drop_refused_parts(
 def _drop_refused_statements(
     item: policy_text.Item, number: int, gone: set[tuple[int, int | None]]
 ) -> policy_text.Item | None:
-    """Return an item without its refused statements, or None if it is no longer useful."""
+    """Return an item without its refused statements, or None if the item is left out.
+
+    A policy is left out if its scope is refused, or all of its rules are.
+    """
     if (number, None) in gone:
         return None
     if not isinstance(item, policy_text.CommentedBlock):

@@ -50,7 +50,7 @@ def make_keyword(text: str) -> syntax_expr.Value:
 
 
 def make_string(text: str) -> syntax_expr.Value:
-    """Return a quoted text on one line; a blank replaces each run of control characters."""
+    """Return a quoted text on one line; a space replaces each run of control characters."""
     return syntax_expr.Value(SPAN, control_characters.blank_control_characters(text), quoted=True)
 
 
@@ -88,7 +88,7 @@ class UniqueNames:
 def make_label_requirement(
     key: str, operator: syntax_expr.Operator, values: Sequence[str] = ()
 ) -> syntax_expr.Requirement:
-    """Return a requirement on a label; `In` and `NotIn` of one value become `=` and `!=`."""
+    """Return a requirement on a label; `In` and `NotIn` with one value become `=` and `!=`."""
     return _make_requirement(make_word(key), operator, values)
 
 
@@ -115,7 +115,7 @@ def _make_requirement(
 
 
 def join_by_and(operands: Sequence[syntax_expr.Selector]) -> syntax_expr.Selector:
-    """Join one or more selectors by `and`."""
+    """Join one or more selectors with `and`."""
     flat: list[syntax_expr.Selector] = []
     for each in operands:
         flat += each.operands if isinstance(each, syntax_expr.SelectorAnd) else [each]
@@ -123,7 +123,7 @@ def join_by_and(operands: Sequence[syntax_expr.Selector]) -> syntax_expr.Selecto
 
 
 def join_by_or(operands: Sequence[syntax_expr.Selector]) -> syntax_expr.Selector:
-    """Join one or more selectors by `or`."""
+    """Join one or more selectors with `or`."""
     return operands[0] if len(operands) == 1 else syntax_expr.SelectorOr(SPAN, tuple(operands))
 
 

@@ -257,7 +257,7 @@ class ResourceStrategyScore:
 def add_resource_scores(
     plan: ProfilePlan, scores: list[ResourceStrategyScore], *, replaces_fit: bool
 ) -> None:
-    """Score by resources: NodeResourcesFit uses the first strategy, the others become rules.
+    """Score by resources: NodeResourcesFit uses the first strategy, and the others become rules.
 
     Args:
         plan: the profile.

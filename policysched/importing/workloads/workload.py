@@ -73,7 +73,7 @@ def import_workload(given: fields.StrictFields, made: import_draft.ImportDraft) 
 
 
 def _describe_fields_of_pods(kind: str) -> str:
-    """Return advice on whether the pods still need their placement fields besides the policy."""
+    """Return advice on whether pods with the policy still need their placement fields."""
     if kind == "DaemonSet":
         return "leave the fields in its pods: the DaemonSet controller reads them"
     return "its pods no longer need these fields"
@@ -119,10 +119,10 @@ def _convert_pod_spec(spec: fields.StrictFields) -> list[policy_text.CommentedSt
 def _drop_equal_rules(
     statements: list[policy_text.CommentedStatement],
 ) -> list[policy_text.CommentedStatement]:
-    """Return the rules without duplicates, because a policy cannot contain two equal rules.
+    """Return the rules without duplicates, because a policy cannot contain two identical rules.
 
-    Requiring or tolerating the same thing twice has no effect. Equal preferred terms already have
-    a finding: several preferred terms have more weight than in a pod.
+    Requiring or tolerating the same thing twice has no effect. Duplicate preferred terms already
+    have a finding: several preferred terms have more weight than in a pod.
     """
     return list({each.node: each for each in reversed(statements)}.values())[::-1]
 
