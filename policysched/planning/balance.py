@@ -14,7 +14,7 @@ RESOURCES = ("cpu", "memory")
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class RequestedShareSpread:
-    """The distribution over the nodes of the requested share of one resource.
+    """The distribution of one resource's requested share over the nodes.
 
     Attributes:
         mean: the mean share; 1 means that all allocatable resources are requested.
@@ -34,7 +34,7 @@ class ClusterBalance:
 
     Attributes:
         by_resource: the distributions of `cpu` and `memory`.
-        hot_nodes: the number of nodes on which the share of some resource reaches the limit.
+        hot_nodes: the number of nodes on which the share of any resource reaches the limit.
     """
 
     by_resource: dict[str, RequestedShareSpread]
@@ -44,7 +44,7 @@ class ClusterBalance:
 def measure_balance(cache: caches.Cache, hot: float) -> ClusterBalance:
     """Return the balance over all nodes that have the resource.
 
-    `hot` is the requested share, such as 0.8, from which a node counts as hot.
+    A node is hot if the requested share of a resource is at least `hot`, for example 0.8.
     """
     nodes = cache.nodes
     is_hot = np.zeros(nodes.size, np.bool_)

@@ -1,9 +1,9 @@
 """Compares the bindings of a Karmada control plane under old and new cluster policies.
 
-Like a running pod, each binding is decided as if it were new, without its present clusters. A
+Like a running pod, each binding is compared as if it were new, without its current clusters. A
 division moves as few replicas as possible, and `reject` only affects clusters that the binding does
 not have yet. A decision for the binding with its clusters would therefore reveal a change too late.
-`BindingChange.moves_now` reports whether the decisions with its present clusters differ.
+`BindingChange.moves_now` reports whether the decisions with its current clusters differ.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class BindingChangeKind(enum.Enum):
     REASON = "reason"
     """It gets no clusters under either side, but for different reasons."""
     PRESENT = "present"
-    """As a new binding it gets the same result; with its present clusters the results differ."""
+    """As a new binding it gets the same result; with its current clusters the results differ."""
     SAME = "same"
 
 
@@ -70,7 +70,7 @@ class BindingFate:
     """The result for a binding under one side.
 
     Attributes:
-        shares: the replicas by cluster; None if the binding gets no clusters.
+        shares: the replicas, keyed by cluster; None if the binding gets no clusters.
         message: the reason why the binding gets no clusters, or "".
     """
 
@@ -84,10 +84,10 @@ class BindingChange:
 
     Attributes:
         binding: `namespace/name`, or `name` for a ClusterResourceBinding.
-        present: its present replicas by cluster.
+        present: its current replicas, keyed by cluster.
         lost: the clusters that it gets under the old side only.
         gained: the clusters that it gets under the new side only.
-        moves_now: whether the sides also differ for the binding with its present clusters.
+        moves_now: whether the sides also differ for the binding with its current clusters.
     """
 
     binding: str
@@ -108,8 +108,8 @@ class BindingChanges:
     Attributes:
         bindings: the bindings with differences, ordered by name.
         considered: the number of bindings that were compared.
-        unserved: the number of bindings that neither side decides.
-        edits: all edits of the cluster policies.
+        unserved: the number of bindings that neither side serves.
+        edits: all edits to the cluster policies.
         unmeasured: the names of metrics that rules read but for which no cluster has a sample.
     """
 
@@ -158,7 +158,7 @@ def compare_bindings(
 
 
 class _BindingComparer:
-    """Decides bindings under both sides and finds the edits that cause differences."""
+    """Compares the decisions of both sides, and finds the edits that cause differences."""
 
     def __init__(
         self, basis: two_sided_cluster.PlanInputs, plane: karmada_file.KarmadaControlPlane
@@ -183,7 +183,7 @@ class _BindingComparer:
         return sorted({name for key, name in read.items() if not self._basis.samples.get(key)})
 
     def find_serving_sides(self, binding: objects.Binding) -> tuple[bool, bool]:
-        """Return whether the old side and the new side decide a binding."""
+        """Return whether the old side and the new side serve a binding."""
         basis, name = self._basis, triggers.get_scheduler_name(binding)
         if basis.scheduler_name is not None:
             return True, True
@@ -202,7 +202,7 @@ class _BindingComparer:
     def make_profile_change(
         self, binding: objects.Binding, served: tuple[bool, bool]
     ) -> BindingChange:
-        """Return the change of a binding whose profile only one side declares."""
+        """Return the change for a binding whose profile only one side declares."""
         name = triggers.get_scheduler_name(binding)
         without = BindingFate(None, f"no profile serves the schedulerName {name}")
         algorithms, fresh = (self._old, self._new), _remove_clusters(binding)
@@ -224,7 +224,7 @@ class _BindingComparer:
         )
 
     def compare_binding(self, binding: objects.Binding) -> BindingChange | None:
-        """Return the change of a binding; None if both sides decide it equally."""
+        """Return the change for a binding; None if both sides make the same decisions."""
         if self._has_profile_without_policies(binding):
             return None
         fresh = _remove_clusters(binding)
@@ -256,7 +256,7 @@ class _BindingComparer:
         return old.shares != new.shares
 
     def _find_cause(self, binding: objects.Binding, lost: Sequence[str]) -> changes.ChangeCause:
-        """Return the edits that cause the difference, with a text about a lost cluster."""
+        """Return the edits that cause the difference, with a text about a lost cluster, if any."""
         old, new = self._make_fate(self._old, binding), self._make_fate(self._new, binding)
         how = self._explain_lost_cluster(binding, new, lost)
         relevant = [each for each in self.edits if self._does_edit_concern(each, binding)]
@@ -346,7 +346,7 @@ def _find_profile(
 
 
 def _remove_clusters(binding: objects.Binding) -> objects.Binding:
-    """Return a binding as when it was created: without clusters and never scheduled."""
+    """Return a binding as it was when created: without clusters and never scheduled."""
     spec = msgspec.structs.replace(binding.spec, clusters=(), reschedule_triggered_at=None)
     return msgspec.structs.replace(binding, spec=spec, status=objects.BindingStatus())
 

@@ -1,12 +1,12 @@
-"""Finds the edits that cause a difference by undoing edits and deciding again.
+"""Finds the edits that cause a difference by undoing edits and repeating the decision.
 
 An edit is the cause if undoing it in the new policies restores the old outcome. If no single edit
 is a cause, the search continues for a minimal set of edits whose undoing restores the old outcome.
 It uses QuickXplain (Junker 2004), which needs few decisions if only a few of many edits matter.
 
-Equal pods usually have the same cause, so the cause of the previous equal pod is tried first. After
-the cause has explained eight equal pods in a row, it is only verified for every eighth pod, until a
-pod has a different cause.
+Identical pods usually have the same cause, so the cause of the previous one is tried first. After
+the cause has explained eight identical pods in a row, it is only verified for every eighth pod,
+until a pod has a different cause.
 """
 
 from __future__ import annotations
@@ -24,18 +24,18 @@ IsOld: TypeAlias = Callable[[deciding.PlannedDecision], bool]
 _SINGLES = 16
 """Up to this many edits are tried one by one; with more, the search for a set starts at once."""
 _SURE, _SAMPLE = 8, 8
-"""After `_SURE` equal pods with one cause, only every `_SAMPLE`-th pod verifies the cause."""
+"""After `_SURE` identical pods with one cause, it is verified only for every `_SAMPLE`-th pod."""
 
 
 @dataclasses.dataclass(slots=True)
 class _ExplainedCause:
-    """A cause and the number of consecutive equal pods that it has explained."""
+    """A cause and the number of consecutive identical pods that it has explained."""
 
     cause: changes.ChangeCause
     explained: int = 1
 
     def is_sure(self) -> bool:
-        """Return whether the next equal pod can be assumed to have the same cause."""
+        """Return whether the next identical pod can be assumed to have the same cause."""
         return self.explained >= _SURE and self.explained % _SAMPLE != 0
 
 
@@ -69,12 +69,12 @@ class CauseCache:
 
 
 class CauseFinder:
-    """Finds the causes of differences in the present state of a cluster with two sides."""
+    """Finds the causes of differences in the current state of a cluster with two sides."""
 
     def __init__(
         self, where: two_sided_cluster.TwoSidedCluster, decide: deciding.DecideFunction
     ) -> None:
-        """Decide in the cluster `where` with the function `decide`."""
+        """Make decisions in the cluster `where` with the function `decide`."""
         self._world = where
         self._decide = decide
         self._known = CauseCache()

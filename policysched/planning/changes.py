@@ -38,7 +38,7 @@ class PodChangeKind(enum.Enum):
 
 
 class PlannedPodPhase(enum.Enum):
-    """Whether a pod has a node at present."""
+    """Whether a pod currently has a node."""
 
     RUNNING = "running"
     PENDING = "pending"
@@ -54,7 +54,7 @@ class CauseKind(enum.Enum):
     SEVERAL = "several"
     """Several sufficient edits: only undoing all of them restores the old outcome."""
     EARLIER_PODS = "earlierPods"
-    """Both sides decide this pod equally, but they placed earlier pods differently."""
+    """Both sides make the same decision for this pod, but they placed earlier pods differently."""
     PROFILE = "profile"
     """The profile of the pod was added or removed."""
     UNKNOWN = "unknown"
@@ -135,7 +135,7 @@ class RejectionDifferences:
     def add_rejections(
         self, said: deciding.PlannedDecision, rows: columns.BoolArray, pods: int
     ) -> None:
-        """Count the statuses that `said` contains at `rows`, bool (N,), for `pods` equal pods."""
+        """Count the statuses in `said` at `rows`, bool (N,), for `pods` identical pods."""
         numbers = said.ids[rows]
         for number in np.unique(numbers).tolist():
             answer = said.statuses[max(number, 0)]
@@ -165,7 +165,7 @@ class PodChanges:
         unserved: the number of pods that neither side serves, for each schedulerName.
         rejects: the statuses that reject nodes under the new side only.
         admits: the statuses that reject nodes under the old side only.
-        edits: all edits between profiles that decide pods.
+        edits: all edits between profiles that serve pods.
     """
 
     pods: list[PodChange] = dataclasses.field(default_factory=list)
@@ -182,7 +182,7 @@ class PodChanges:
     def add_node_differences(
         self, old: deciding.PlannedDecision, new: deciding.PlannedDecision, pods: int
     ) -> tuple[int, int]:
-        """Count the nodes that equal pods lose and gain, with the reasons; return both numbers."""
+        """Record the nodes that identical pods lose and gain, with reasons; return both counts."""
         before, after = old.get_feasible_mask(), new.get_feasible_mask()
         lost, gained = before & ~after, after & ~before
         if lost.any():
@@ -199,7 +199,7 @@ def make_profile_change(
     outcome: PodChangeKind,
     node: str | None = None,
 ) -> PodChange:
-    """Return the change of a pod whose profile was added or removed.
+    """Return the change for a pod whose profile was added or removed.
 
     `served` is the fate under the side that declares the profile.
     """

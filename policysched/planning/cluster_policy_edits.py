@@ -49,7 +49,7 @@ def _find_placement_edits(
     new: checked.CheckedPolicy | None,
     said: tuple[sides.PlanSide, sides.PlanSide],
 ) -> Iterator[profile_edits.ProfileEdit]:
-    """Yield the edits of the groups, the spread constraints and the division of a policy."""
+    """Yield the edits to the groups, the spread constraints and the division of a policy."""
     some = new or old
     assert some is not None  # noqa: S101 - the name comes from one of them
     nothing = checked_cluster.ClusterPlacement()

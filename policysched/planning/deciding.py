@@ -1,4 +1,4 @@
-"""Decides one pod, in the form that plans compare."""
+"""Makes the decision for one pod, in the form that plans compare."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class PlannedDecision:
 
 
 class DecideFunction(Protocol):
-    """A function that decides a pod: `decide_pod` or `decide_pod_with_preemption`."""
+    """A function that makes decisions: `decide_pod` or `decide_pod_with_preemption`."""
 
     def __call__(
         self,
@@ -66,7 +66,7 @@ class DecideFunction(Protocol):
         snap: snapshot.Snapshot,
         preferred: Iterable[str | None] = (),
     ) -> PlannedDecision:
-        """Decide a pod; among nodes with equal points, choose the first one in `preferred`."""
+        """Return the decision for a pod; of the best nodes, choose the first in `preferred`."""
         ...
 
 
@@ -76,9 +76,9 @@ def decide_pod(
     snap: snapshot.Snapshot,
     preferred: Iterable[str | None] = (),
 ) -> PlannedDecision:
-    """Decide a pod; among nodes with equal points, choose the first one in `preferred`.
+    """Return the decision for a pod; of the best nodes, choose the first in `preferred`.
 
-    If none of the best nodes is preferred, `schedule_pod` makes the choice.
+    If none of the best nodes is in `preferred`, `schedule_pod` makes the choice.
     """
     return _make_decision(framework.schedule_pod(info, snap), snap, preferred)
 
@@ -89,7 +89,7 @@ def decide_pod_with_preemption(
     snap: snapshot.Snapshot,
     preferred: Iterable[str | None] = (),
 ) -> PlannedDecision:
-    """Decide a pod like `decide_pod`; if no node is feasible, decide again after preemption.
+    """Return a decision like `decide_pod`; if no node is feasible, repeat it after preemption.
 
     The evictions are simulated and then undone.
     """
@@ -120,7 +120,7 @@ def _decide_after_evictions(
     snap: snapshot.Snapshot,
     answer: interface.PostFilterResult,
 ) -> runtime.ScheduleResult:
-    """Decide the pod with the victims of preemption removed within the call."""
+    """Schedule the pod; the victims of preemption are removed only during this call."""
     node = answer.nominated_node_name or ""
     with what_if.WhatIf(snap) as supposed:
         supposed.remove_pods([(victim, snap.nodes.row_of[node]) for victim in answer.victims])

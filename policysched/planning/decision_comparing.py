@@ -33,7 +33,7 @@ class DecisionDifference:
 
 
 class DecisionComparer:
-    """Decides pods under both sides of a cluster and compares the decisions."""
+    """Compares the decisions that both sides of a cluster make for pods."""
 
     def __init__(
         self,
@@ -41,7 +41,7 @@ class DecisionComparer:
         found: changes.PodChanges,
         decide: deciding.DecideFunction,
     ) -> None:
-        """Decide with the function `decide`, and add lost and gained nodes to `found`."""
+        """Make decisions with `decide`, and add lost and gained nodes to `found`."""
         self._world = where
         self._found = found
         self._decide_pod = decide
@@ -53,7 +53,7 @@ class DecisionComparer:
         info: pod_shape.PodInfo,
         preferred: Iterable[str | None] = (),
     ) -> deciding.PlannedDecision:
-        """Return the decision of the old policies in the present cluster."""
+        """Return the decision of the old policies in the current state of the cluster."""
         return self._decide(self._world.old, pair.old, info, preferred)
 
     def decide_new(
@@ -62,7 +62,7 @@ class DecisionComparer:
         info: pod_shape.PodInfo,
         preferred: Iterable[str | None] = (),
     ) -> deciding.PlannedDecision:
-        """Return the decision of the new policies in the present cluster."""
+        """Return the decision of the new policies in the current state of the cluster."""
         return self._decide(self._world.new, pair.new, info, preferred)
 
     def _decide(
@@ -82,7 +82,7 @@ class DecisionComparer:
         decided: tuple[deciding.PlannedDecision, deciding.PlannedDecision],
         pods: int = 1,
     ) -> DecisionDifference:
-        """Return the difference between two decisions in the present cluster for equal pods."""
+        """Return the difference between two decisions in the current cluster for identical pods."""
         return self.compare_queued_decisions(pair, info, decided, decided[0].node, pods)
 
     def compare_queued_decisions(
@@ -103,7 +103,7 @@ class DecisionComparer:
             return DecisionDifference(lost, gained)
         cause = self._find_cause(pair, info, old, new, outcome)
         if given is None:
-            # The old side can have room here that its own cluster did not have.
+            # The old policies can have room in this cluster that they lacked in their own.
             how = _describe_newly_allowed_node(old, new, self._world.take_snapshot())
             cause = dataclasses.replace(cause, how=how)
         return DecisionDifference(lost, gained, cause)

@@ -1,8 +1,9 @@
 """Reads policies in a revision of a git repository by running git.
 
-The module runs only plumbing commands with argument lists. Once the names of objects are known, it
-uses only these. Names of branches, folders and files are never part of a command, an option or a
-pattern. Filters, attributes and hooks that the repository configures are not run.
+The module runs only plumbing commands with argument lists. It resolves the names of branches,
+folders and files to hashes first, and passes only hashes to the other commands. These names are
+never interpreted as a command, an option or a pattern. Filters, attributes and hooks that the
+repository configures are not run.
 """
 
 from __future__ import annotations

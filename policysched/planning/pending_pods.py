@@ -1,8 +1,8 @@
 """Compares pending pods, which are scheduled in queue order under each side.
 
-The old side has its own cluster, as in `simulate`. On the new side, both sides decide each pod in
-the same state, in which the new policies have placed the earlier pods. This separates edits that
-affect the pod itself from edits that affected earlier pods.
+The old side has its own cluster, as in `simulate`. In the cluster of the new side, the new policies
+have placed the earlier pods, and the decisions of both sides for a pod are compared in this state.
+This separates edits that affect the pod itself from edits that affected earlier pods.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ def compare_pending_pods(
     found: changes.PodChanges,
     advance: Callable[[int], None] = lambda _: None,
 ) -> None:
-    """Add the changes of pending pods to `found`; placements change the clusters of both sides."""
+    """Add the changes for pending pods to `found`; pods are placed in the cluster of each side."""
     before: dict[str, simulating.SimulatedPlacement] = {}
     for placement in old.simulate_placements():
         before[placement.pod] = placement
@@ -92,7 +92,7 @@ class _PendingPodComparer:
         served: simulating.SimulatedPlacement,
         outcome: changes.PodChangeKind,
     ) -> None:
-        """Record the change of a pod whose profile only one side declares."""
+        """Record the change for a pod whose profile only one side declares."""
         phase = changes.PlannedPodPhase.PENDING
         self._found.pods.append(
             changes.make_profile_change(info.pod, phase, _make_fate(served), outcome)

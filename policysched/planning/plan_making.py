@@ -15,7 +15,7 @@ class PolicyChangePlan:
 
     Attributes:
         where: the final state of the cluster, in which the new side has placed the pending pods.
-        found: the differences between the decisions of both sides.
+        found: the differences between the decisions of the two sides.
     """
 
     where: two_sided_cluster.TwoSidedCluster

@@ -130,7 +130,7 @@ def _find_policy_edits(
     new: checked.CheckedPolicy | None,
     through: Callable[[checked.Rule], str],
 ) -> Iterator[ProfileEdit]:
-    """Yield the edits of the rules and `disable` statements of one policy.
+    """Yield the edits to the rules and `disable` statements of one policy.
 
     `through` explains a rule whose text is unchanged.
     """
@@ -189,7 +189,7 @@ def _pair_rules(
 
 
 def _find_predecessor(new: checked.Rule, left: Sequence[checked.Rule]) -> checked.Rule | None:
-    """Return the predecessor of an unnamed rule: an equal rule, or the first of its kind."""
+    """Return the predecessor of an unnamed rule: an identical rule, or the first of its kind."""
     alike = [
         each for each in left if each.head.given_name is None and each.head.kind == new.head.kind
     ]
@@ -210,7 +210,7 @@ def _make_rule_edit(
     scopes: tuple[scope.PolicyScope, ...] | None,
     through: Callable[[checked.Rule], str],
 ) -> ProfileEdit:
-    """Return the edit between two versions of a rule; None stands for an absent version."""
+    """Return the edit between two versions of a rule; None means an absent version."""
     some = new or old
     assert some is not None  # noqa: S101 - a pair has one of them
     is_same_text = old is not None and new is not None and old.head.text == new.head.text
@@ -242,7 +242,7 @@ def _make_scope_edit(
     new: checked.CheckedPolicy,
     said: tuple[str, str],
 ) -> ProfileEdit:
-    """Return the edit of a policy's scope; `said` contains the old and the new statement."""
+    """Return the edit to a policy's scope; `said` contains the old and the new statement."""
 
     def undo(profile: checked.CheckedProfile) -> checked.CheckedProfile:
         return change_policy_in_profile(
@@ -260,7 +260,7 @@ def _make_scope_edit(
 def _find_disable_edits(
     old: checked.CheckedPolicy | None, new: checked.CheckedPolicy | None
 ) -> Iterator[ProfileEdit]:
-    """Yield the edits of the `disable` statements of a policy."""
+    """Yield the edits to the `disable` statements of a policy."""
     before = {each.rule: each for each in old.disables} if old else {}
     after = {each.rule: each for each in new.disables} if new else {}
     some = old or new
@@ -322,7 +322,7 @@ def change_policy_in_profile(
 def _find_plugin_edits(
     old: checked.CheckedProfile, new: checked.CheckedProfile
 ) -> Iterator[ProfileEdit]:
-    """Yield the edits of plugins whose effective settings differ."""
+    """Yield the edits to plugins whose effective settings differ."""
     for name in sorted(_collect_plugin_names(old) | _collect_plugin_names(new)):
         if _has_same_plugin_effect(name, old, new):
             continue
@@ -414,7 +414,7 @@ def _find_differing_plugins(old: checked.CheckedProfile, new: checked.CheckedPro
 def _make_field_undo(field: str, old: checked.CheckedProfile, new: checked.CheckedProfile) -> Undo:
     """Return a function that restores the old value of a profile field."""
     # A plugin may have the same effect on both sides only because of this field, so its settings
-    # are restored as well.
+    # are also restored.
     names = (
         _collect_plugin_names(old) | _collect_plugin_names(new) if field == _ALL_SCORES else set()
     )

@@ -1,8 +1,8 @@
-"""Compares running pods, each decided as if it were created again in the present cluster.
+"""Compares the fates of running pods, as if each were created again in the current cluster.
 
-The pod is removed from its node, decided by both sides and put back. No other pod is preempted for
-it. Metrics are unchanged, so they include the load of the pod itself. Equal pods on one node are
-decided once. Pods that no edit concerns are not decided.
+The pod is removed from its node, both sides decide on it, and it is put back. No other pod is
+preempted for it. Metrics are unchanged, so they include the load of the pod itself. The decisions
+for identical pods on one node are compared once. Pods that no edit concerns are not compared.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def compare_running_pods(
     found: changes.PodChanges,
     advance: Callable[[int], None] = lambda _: None,
 ) -> None:
-    """Add the changes of running pods to `found`; call `advance` with the compared pods' count."""
+    """Add the changes for running pods to `found`; `advance` gets the number of compared pods."""
     groups: dict[
         tuple[two_sided_cluster.DecidingProfileNames, int, str], list[pod_shape.PodInfo]
     ] = {}
@@ -50,7 +50,7 @@ def would_be_scheduled(info: pod_shape.PodInfo) -> bool:
 
 
 class _RunningPodComparer:
-    """Compares the fates of running pods, one group of equal pods at a time."""
+    """Compares the fates of running pods, one group of identical pods at a time."""
 
     def __init__(self, where: two_sided_cluster.TwoSidedCluster, found: changes.PodChanges) -> None:
         self._world = where
@@ -63,7 +63,7 @@ class _RunningPodComparer:
         node: str,
         infos: Sequence[pod_shape.PodInfo],
     ) -> None:
-        """Compare equal pods on one node and record their changes."""
+        """Compare identical pods on one node and record their changes."""
         snap = self._world.take_snapshot()
         row = self._world.cache.nodes.row_of[node]
         with what_if.WhatIf(snap) as supposed:
@@ -78,7 +78,7 @@ class _RunningPodComparer:
         node: str,
         infos: Sequence[pod_shape.PodInfo],
     ) -> changes.PodChange | None:
-        """Return the change of the first pod in `infos`, which the caller removed from its node."""
+        """Return the change for the first pod in `infos`; the caller removed it from its node."""
         info, snap = two_sided_cluster.make_pending_pod(infos[0]), self._world.take_snapshot()
         if None in (pair.old, pair.new):
             return self._find_profile_change(pair, node, info)
@@ -105,7 +105,7 @@ class _RunningPodComparer:
     def _find_profile_change(
         self, pair: two_sided_cluster.DecidingProfileNames, node: str, info: pod_shape.PodInfo
     ) -> changes.PodChange:
-        """Return the change of a pod that only one side serves."""
+        """Return the change for a pod that only one side serves."""
         if pair.old is None:
             decision = self._comparing.decide_new(pair, info, (node,))
             outcome = changes.PodChangeKind.PROFILE_ADDED

@@ -63,7 +63,7 @@ class PlanSide:
         return "" if text is None else " ".join(text.slice(span).split())
 
     def list_metrics_read(self, scheduler_name: str | None) -> dict[str, str]:
-        """Return key → name of the metrics that rules read, in one profile or in all."""
+        """Return the names of the metrics that rules read, by key, in one profile or in all."""
         program = self.policies.program
         profiles = program.profiles if program else ()
         return {
@@ -82,11 +82,11 @@ class PlanSide:
         return frozenset(each.name or checked.DEFAULT_SCHEDULER_NAME for each in program.profiles)
 
     def leaves_pods_undecided(self, other: PlanSide, scheduler_name: str) -> bool:
-        """Return whether no profile of this side decides pods with a schedulerName.
+        """Return whether no profile of this side serves pods with a schedulerName.
 
         If only `other` declares the profile, it was added or removed. No fallback replaces it on
         this side, unless this side has no profiles at all. Pods with a name that neither side
-        declares are decided only if both sides have a fallback.
+        declares are served only if both sides have a fallback.
         """
         if scheduler_name in self.profile_names:
             return False
@@ -118,8 +118,8 @@ def read_plan_sides(
 
     Raises:
         InputError: an input cannot be read or is invalid.
-        UsageError: an option is contradictory, or gives a revision without the path of its
-            policies.
+        UsageError: an option combines `none` with policies, or gives `git:` without the revision
+            or the path of the policies.
     """
     texts = [_read_side_texts(named, other) for named, other in ((old, new), (new, old))]
     declared = [_list_declared_params(each) for each in texts]

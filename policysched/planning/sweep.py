@@ -27,7 +27,7 @@ class SweepSettings:
 
     Attributes:
         places_all: whether running pods are placed again in addition to pending pods.
-        hot: the requested share from which a node counts as hot.
+        hot: a node is hot if the requested share of a resource is at least this number.
     """
 
     places_all: bool = True
@@ -128,7 +128,7 @@ class SweepSimulation:
     def _count_rule_violations(
         self, now: sessions.PodDecider, policy_set: policies.PolicySet
     ) -> int:
-        """Return the number of pods on nodes that filters reject; cached by hard rules."""
+        """Return the number of pods on nodes that filters reject, cached by the hard rules."""
         rules = _select_hard_rules(policy_set)
         for known, count in self._broken:
             if known == rules:
@@ -186,7 +186,7 @@ def _unbind_pods(
 ) -> cluster_file.ClusterObjects:
     """Return the cluster with its pods pending, except pods that depend on their node.
 
-    Pods of DaemonSets and pods that no profile decides keep their nodes.
+    Pods of DaemonSets and pods that no profile serves keep their nodes.
     """
     freed = {
         info.key

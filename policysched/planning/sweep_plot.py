@@ -116,7 +116,7 @@ def _get_coefficients_of_variation(result: sweep.SweepResult) -> dict[str, float
 
 
 def _compute_middle(number: int, count: int, low: float, high: float) -> float:
-    """Return the middle of the part `number` if low..high is divided into `count` equal parts."""
+    """Return the middle of part `number` when low..high is divided into `count` equal parts."""
     return low + (number + 0.5) * (high - low) / count
 
 

@@ -1,7 +1,8 @@
-"""Holds one cluster whose pods both sides of a plan decide.
+"""Holds one cluster in which both sides of a plan make decisions.
 
-The old policies, the new policies, and the new policies with some edits undone decide its pods. All
-of them use the same cache, so a difference between two decisions is due to the policies alone.
+The decisions are made by the old policies, the new policies, and the new policies with some edits
+undone. All of them use the same cache, so a difference between two decisions is due to the policies
+alone.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ class PlanInputs:
         new: the new policies.
         now: the time of all decisions.
         samples: the samples of metrics, under the metric keys of both sides.
-        scheduler_name: the profile that decides all pods; None to use the profile of each pod.
+        scheduler_name: the profile that serves all pods; None to use the profile of each pod.
     """
 
     old: sides.PlanSide
@@ -54,7 +55,7 @@ class PlanInputs:
         return sorted({name for key, name in read.items() if not self.samples.get(key)})
 
     def make_undecided_test(self, side: sides.PlanSide) -> Callable[[str], bool]:
-        """Return a test for schedulerNames whose pods a side leaves undecided."""
+        """Return a predicate that is true for schedulerNames whose pods a side does not serve."""
         other = self.new if side is self.old else self.old
         return functools.partial(side.leaves_pods_undecided, other)
 
@@ -71,7 +72,7 @@ class PlanInputs:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class DecidingProfileNames:
-    """The names of the profiles that decide a pod on both sides.
+    """The names of the profiles that serve a pod on the two sides.
 
     Attributes:
         old: the schedulerName of the old profile; None if no old profile serves the pod.
@@ -124,17 +125,17 @@ class TwoSidedCluster:
         return self.cluster.cache
 
     def take_snapshot(self) -> snapshot.Snapshot:
-        """Return a snapshot of the present state."""
+        """Return a snapshot of the current state."""
         return self.cache.snapshot()
 
     def find_profiles(self, info: pod_shape.PodInfo) -> DecidingProfileNames:
-        """Return the profiles of both sides that decide a pod."""
+        """Return the profiles of both sides that serve a pod."""
         return DecidingProfileNames(
             self.old.find_profile_name(info), self.new.find_profile_name(info)
         )
 
     def get_edits_of_pair(self, pair: DecidingProfileNames) -> list[profile_edits.ProfileEdit]:
-        """Return the edits between two profiles, and edits of other profiles that repel all pods.
+        """Return the edits between two profiles, and edits to other profiles that repel all pods.
 
         The edits are ordered by their keys, not by their places in the texts.
         """
@@ -144,10 +145,10 @@ class TwoSidedCluster:
         return known
 
     def list_all_edits(self) -> list[profile_edits.ProfileEdit]:
-        """Return the edits between profiles that decide pods or that have the same name.
+        """Return the edits between profiles that serve pods or that have the same name.
 
-        `homes` is empty for an edit that all profiles contain. If one profile decides all pods,
-        only the edits of this profile are returned.
+        `homes` is empty for an edit that all profiles contain. If one profile serves all pods,
+        only the edits to this profile are returned.
         """
         old, new = _get_programs(self._basis)
         implied = _get_implied_name(self._basis)
@@ -252,7 +253,7 @@ class TwoSidedCluster:
 
 
 class SideFrameworks:
-    """The frameworks of one side, which are found by the schedulerName of a pod.
+    """The frameworks of one side, which are looked up by the schedulerName of a pod.
 
     Attributes:
         choice: chooses the profile of a pod.
@@ -270,7 +271,7 @@ class SideFrameworks:
         self._names: dict[str, str | None] = {}
 
     def find_profile_name(self, info: pod_shape.PodInfo) -> str | None:
-        """Return the schedulerName of the profile that decides a pod; None if no profile does."""
+        """Return the schedulerName of the profile that serves a pod; None if no profile does."""
         asked = info.pod.spec.scheduler_name
         if asked not in self._names:
             framework = self.choice.choose_framework(info)
