@@ -1,4 +1,4 @@
-"""Decides the pod with one rule of a policy replaced or removed."""
+"""Decides on the pod with one rule of a policy replaced or removed."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def replace_rule(
 def make_rule_edit(
     rule: checked.Rule, kind: str, before: str, after: str, text: str, effort: int
 ) -> suggested_edit.SuggestedEdit:
-    """Return the edit of a rule; its text starts with the name and line of the rule."""
+    """Return the edit to a rule; its text starts with the name and line of the rule."""
     place = f"rule {rule.head.name} (line {rule.head.span.line})"
     return suggested_edit.SuggestedEdit(
         "policy", kind, rule.head.name, before, after, f"{place}: {text}", effort

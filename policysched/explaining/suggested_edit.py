@@ -33,7 +33,7 @@ class SuggestedEdit:
         before, after: the values as written; None for nothing.
         text: a description of the whole edit for users.
         effort: how much the edit sacrifices; edits with a smaller effort are listed first.
-        nodes: the nodes on which the pod would fit; an edit of nodes was tried on each of them
+        nodes: the nodes on which the pod would fit; an edit to nodes was tried on each of them
             separately.
         more: the number of other nodes with the same obstacle, on which the edit was not tried.
     """

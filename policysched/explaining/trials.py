@@ -42,10 +42,10 @@ class TrialLimits:
 
 
 class PodTrials:
-    """Decides one pod repeatedly under changed conditions.
+    """Decides on one pod repeatedly under changed conditions.
 
     Attributes:
-        decider: decides pods of the offline cluster.
+        decider: makes the decisions in the offline cluster.
         info: the pod.
         framework: the framework of the profile that serves the pod.
         count: the number of decisions so far.
@@ -99,7 +99,7 @@ class PodTrials:
     ) -> tuple[str, ...]:
         """Return the names of the nodes on which the pod fits, in row order.
 
-        `pod` replaces the pod by an edited form, `framework` replaces the present policies.
+        `pod` replaces the pod with an edited form; `framework` replaces the current policies.
         """
         self.count += 1
         info = self.info if pod is None else self.decider.cluster.shapes.make_info(pod)
@@ -135,7 +135,7 @@ class PodTrials:
 
     @contextlib.contextmanager
     def suppose_nodes(self, changed: Sequence[objects.Node]) -> Iterator[None]:
-        """Replace nodes of the same names within the context."""
+        """Replace the nodes with the same names within the context."""
         cache = self.decider.cluster.cache
         before = [self.get_node(node.name) for node in changed]
         for node in changed:

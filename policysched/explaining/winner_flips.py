@@ -1,7 +1,7 @@
-"""Finds the smallest changes after which no present winner of a pod is among the best nodes.
+"""Finds the smallest changes after which no current winner of a pod is among the best nodes.
 
-The engine decides the pod with every change and with the change that is one step smaller, which
-does not flip the winner.
+For each change, the engine makes two decisions: one with the change, and one with a change that is
+one step smaller, which must not flip the winner.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class FlipFinder:
     def __init__(
         self, tried: trials.PodTrials, scores: score_table.ScoreTable, runner_up: str | None
     ) -> None:
-        """Start with the present points; `scores` must contain details.
+        """Start with the current points; `scores` must contain details.
 
         Values are changed on the winner and on `runner_up`, which is None if all nodes are equal.
         """
@@ -141,7 +141,7 @@ class FlipFinder:
     # --- values ----------------------------------------------------------------------------------
 
     def _select_nodes_to_change(self) -> Iterator[tuple[str, bool]]:
-        """Yield the nodes whose values are changed, each with whether it is the winner.
+        """Yield the nodes whose values are changed, and whether each of them is the winner.
 
         The winner is included only if no other node has equally many points.
         """
@@ -151,7 +151,7 @@ class FlipFinder:
             yield self._runner_up, False
 
     def _find_metric_flips(self) -> Iterator[WinnerFlip]:
-        """Yield the smallest increase and decrease of each metric on each node for a flip."""
+        """Yield the smallest changes to each metric on each node that flip the winner."""
         for reader in self._collect_metric_readers():
             for node, _ in self._select_nodes_to_change():
                 steps = _MetricSteps.from_reader(reader, self._trials, node)
@@ -212,7 +212,7 @@ class FlipFinder:
     def _try_request_change(
         self, resource: str, step: int, node: str, *, sign: int
     ) -> WinnerFlip | None:
-        """Return the flip after the smallest change of requests on a node, or None."""
+        """Return the flip after the smallest change to the requests on a node, or None."""
         nodes = self._trials.decider.cluster.cache.nodes
         row, column = nodes.row_of[node], nodes.get_resource_column_index(resource)
         before = int(nodes.requested[row, column])
@@ -253,7 +253,7 @@ class _MetricSteps:
     def from_reader(
         cls, reader: readings.MetricReader, tried: trials.PodTrials, node: str
     ) -> _MetricSteps | None:
-        """Return the steps from the present value on a node; None if it has no valid value."""
+        """Return the steps from the current value on a node; None if it has no valid value."""
         snap = tried.take_snapshot()
         row = np.array([snap.nodes.row_of[node]], np.intp)
         found = reader.read(snap.view_rows(row))
@@ -313,7 +313,7 @@ def compute_weight_changes(
     Args:
         totals: int64 (f,), in hundredths of a point.
         detail: the scores of the plugin whose weight changes.
-        weight: the present weight.
+        weight: the current weight.
 
     Returns:
         At most two non-zero numbers that keep the weight in 1..MAX_WEIGHT.

@@ -1,1 +1,1 @@
-"""Finds edits of the pod, nodes, placed pods and policies after which a rejected pod fits."""
+"""Finds edits to the pod, nodes, placed pods and policies after which a rejected pod fits."""

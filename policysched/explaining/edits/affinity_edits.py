@@ -93,7 +93,7 @@ def correct_affinity_term(
 
 
 def _make_pod_edit(said: _TermCorrection) -> suggested_edit.SuggestedEdit:
-    """Return the edit of the pod that applies a correction to its podAffinity."""
+    """Return the edit to the pod that applies a correction to its podAffinity."""
     text = f"required podAffinity: {said.text}"
     what = "spec.affinity.podAffinity"
     return suggested_edit.SuggestedEdit(

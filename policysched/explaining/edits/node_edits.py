@@ -1,4 +1,4 @@
-"""Finds edits of single nodes: uncordon the node, remove a taint, or change a label."""
+"""Finds edits to single nodes: uncordon the node, remove a taint, or change a label."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ Supposing = Callable[[str], AbstractContextManager[None]]
 def find_node_edits(
     tried: trials.PodTrials, known: rejections.PodRejections
 ) -> Iterator[suggested_edit.SuggestedEdit]:
-    """Yield the edits of single nodes that make the pod fit on the edited node."""
+    """Yield the edits to single nodes that make the pod fit on the edited node."""
     yield from _try_uncordoning(tried, known)
     yield from _try_untainting(tried, known)
     yield from _try_adding_labels(tried, known)
@@ -160,7 +160,7 @@ def try_joining_domain(
 def try_label_change(
     tried: trials.PodTrials, alone: Sequence[str], key: str, value: str | None
 ) -> Iterator[suggested_edit.SuggestedEdit]:
-    """Yield the edits of a label on one node that make the pod fit; None removes the label."""
+    """Yield the edits to a label on one node that make the pod fit; None removes the label."""
     if value is not None and value.startswith("-"):
         return  # label values begin with a letter or a digit
     having: defaultdict[str | None, list[str]] = defaultdict(list)

@@ -1,4 +1,4 @@
-"""Finds edits of the pod: node selection, tolerations, requests, ports, affinity and spread."""
+"""Finds edits to the pod: node selection, tolerations, requests, ports, affinity and spread."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class ProposedPodEdit:
 def find_pod_edits(
     tried: trials.PodTrials, known: rejections.PodRejections
 ) -> Iterator[suggested_edit.SuggestedEdit]:
-    """Yield the single edits of the pod that make it fit."""
+    """Yield the single edits to the pod that make it fit."""
     yield from request_edits.find_request_edits(tried, known)
     if known.can_single_edit_suffice(names.POD_TOPOLOGY_SPREAD):
         yield from _relax_spread_constraints(tried)
@@ -57,7 +57,7 @@ def replace_pod_spec(pod: objects.Pod, **changes: object) -> objects.Pod:
 def _propose_node_selection_changes(
     tried: trials.PodTrials, known: rejections.PodRejections
 ) -> Iterator[ProposedPodEdit]:
-    """Propose edits of nodeSelector and of the required node affinity."""
+    """Propose edits to nodeSelector and to the required node affinity."""
     del known
     pod = tried.info.pod
     words = selector_edits.build_label_vocabulary(tried)
@@ -138,7 +138,7 @@ def _propose_wide_tolerations(
 def _propose_dropping_host_ports(
     tried: trials.PodTrials, known: rejections.PodRejections
 ) -> Iterator[ProposedPodEdit]:
-    """Propose to drop each host port of the pod's containers and init containers."""
+    """Propose dropping each host port of the pod's containers and init containers."""
     del known
     pod = tried.info.pod
     for field, containers in (
@@ -172,7 +172,7 @@ def _replace_container(
 def _propose_pod_affinity_changes(
     tried: trials.PodTrials, known: rejections.PodRejections
 ) -> Iterator[ProposedPodEdit]:
-    """Propose to correct or drop required pod (anti-)affinity terms, or to drop labels.
+    """Propose correcting or dropping required pod (anti-)affinity terms, or dropping labels.
 
     Labels are dropped only if the anti-affinity of a placed pod rejects the pod.
     """
@@ -215,7 +215,7 @@ def _propose_pod_affinity_changes(
 
 
 def _propose_dropping_labels(pod: objects.Pod) -> Iterator[ProposedPodEdit]:
-    """Propose to drop labels that the anti-affinity of placed pods might select."""
+    """Propose dropping labels that the anti-affinity of placed pods might select."""
     for key, value in list(pod.metadata.labels.items())[:_MOST_LABELS]:
         others = {each: v for each, v in pod.metadata.labels.items() if each != key}
         metadata = structs.replace(pod.metadata, labels=others)
@@ -270,7 +270,7 @@ def _relax_spread_constraint(
     what: str,
     fits: spread_edits.Fits,
 ) -> Iterator[suggested_edit.SuggestedEdit]:
-    """Yield relaxations of one spread constraint that make the pod fit, other than topologyKey."""
+    """Yield relaxations of one spread constraint, except its topologyKey, that make the pod fit."""
     found = [
         (each, suggested_edit.ADJUSTS_POD)
         for each in spread_edits.find_spread_relaxations(constraint, fits)

@@ -1,4 +1,4 @@
-"""Finds edits of policies: leave out a rule, relax a number or correct a misspelt label."""
+"""Finds edits to policies: leave out a rule, relax a number or correct a misspelt label."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from policysched.plugins import names
 def find_policy_edits(
     tried: trials.PodTrials, known: rejections.PodRejections
 ) -> Iterator[suggested_edit.SuggestedEdit]:
-    """Yield the single edits of policies that make the pod fit."""
+    """Yield the single edits to policies that make the pod fit."""
     program = tried.decider.policy_set.program
     if program is None:
         return
@@ -59,7 +59,7 @@ def _find_checked_rule(
 def _find_rule_edits(
     tried: trials.PodTrials, known: rejections.PodRejections, rule: checked.Rule
 ) -> Iterator[suggested_edit.SuggestedEdit]:
-    """Yield the edits of a rejecting rule, and of nodes that it rejects, that make the pod fit."""
+    """Yield the edits to a rejecting rule, or to nodes that it rejects, that make the pod fit."""
     match rule:
         case checked.RejectRule(until=None):
             yield from threshold_edits.find_threshold_edits(tried, known, rule)

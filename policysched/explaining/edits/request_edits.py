@@ -1,4 +1,4 @@
-"""Finds the changes of requests and limits that make the pod fit."""
+"""Finds the changes to requests and limits that make the pod fit."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ class _AmountReadingRules:
     Attributes:
         kind: `requests` or `limits`.
         compares: the comparisons in the rules' conditions that read the pod.
-        numbers: the number requirements in the rules' selectors.
+        numbers: the requirements on numbers in the rules' selectors.
         nodes: the nodes that no other plugin or rule rejects.
         probed: the resources that a `reject` rule of the profile reads. Such a rule can reject
             amounts in several ranges.
@@ -156,7 +156,7 @@ def find_request_edits(
 def _find_rules_reading_amounts(
     tried: trials.PodTrials, known: rejections.PodRejections, kind: _Kind
 ) -> _AmountReadingRules:
-    """Collect the rejecting rules that read requests or limits, and what they compare."""
+    """Collect the rejecting rules that read requests or limits, and their comparisons."""
     rules = known.find_rules_reading(_READERS[kind])
     numbers = {
         name: [
@@ -186,7 +186,7 @@ def _find_rules_reading_amounts(
 def _find_container_edits(
     tried: trials.PodTrials, found: _AmountReadingRules, resource: str
 ) -> Iterator[suggested_edit.SuggestedEdit]:
-    """Yield the edits of single containers, ordered by their present amount, largest first."""
+    """Yield the edits to single containers, ordered by their current amount, largest first."""
     wanted = _compute_pod_total(tried.info.shape, found.kind, resource) or 0
     totals: list[int] | None = None
     for asked in _list_editable_amounts(tried.info.pod, found.kind, resource)[:_MOST_CONTAINERS]:
@@ -245,7 +245,7 @@ def _find_fitting_amount(
     proposals: Sequence[int],
     probes: Sequence[int],
 ) -> int | None:
-    """Return the fitting amount nearest to the present amount; None if no amount is found."""
+    """Return the fitting amount nearest to the current amount; None if no amount is found."""
 
     def fits(amount: int) -> bool:
         return (

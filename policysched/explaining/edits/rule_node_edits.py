@@ -23,7 +23,7 @@ _Requirement = checked_selector.Requirement
 def find_rule_node_edits(
     tried: trials.PodTrials, rule: _NodeRule, alone: Sequence[str]
 ) -> Iterator[suggested_edit.SuggestedEdit]:
-    """Yield corrections of the rule, and label and taint edits of the nodes in `alone`."""
+    """Yield corrections of the rule, and edits to labels and taints of the nodes in `alone`."""
     words = selector_edits.build_label_vocabulary(tried)
     for each in dict.fromkeys(_list_requirements(rule)):
         for said, corrected in _correct_requirement(tried, rule, each, words):
@@ -40,7 +40,7 @@ def find_rule_node_edits(
 def find_label_number_edits(
     tried: trials.PodTrials, rule: checked.RejectRule, alone: Sequence[str]
 ) -> Iterator[suggested_edit.SuggestedEdit]:
-    """Yield changes and removals of the labels that a condition reads as numbers."""
+    """Yield edits that change or remove the labels that a condition reads as numbers."""
     nodes = list(alone)
     for compare in checked_expr.walk_expressions(rule.condition) if nodes else ():
         if not isinstance(compare, checked_expr.Compare):
@@ -81,7 +81,7 @@ def _list_requirements(rule: _NodeRule) -> Iterator[_Requirement]:
 def _edit_labels_and_taints(
     tried: trials.PodTrials, alone: Sequence[str], each: _Requirement
 ) -> Iterator[suggested_edit.SuggestedEdit]:
-    """Yield label and taint edits of nodes after which the requirement no longer rejects them."""
+    """Yield edits to labels and taints after which the requirement no longer rejects the nodes."""
     match each:
         case checked_selector.LabelRequirement(key=key, operator=operator, values=values):
             for value in node_edits.list_label_values_to_try(operator, values):
@@ -149,7 +149,7 @@ def _correct_requirement_values(
 def _make_requirement_edit(
     rule: _NodeRule, place: str, before: str, after: str, fact: str
 ) -> suggested_edit.SuggestedEdit:
-    """Return the edit of a rule that corrects a misspelt word."""
+    """Return the edit to a rule that corrects a misspelt word."""
     text = f"{place}: did you mean {after}? {fact}"
     return rule_trials.make_rule_edit(
         rule, "selector", before, after, text, suggested_edit.CORRECTS

@@ -1,4 +1,4 @@
-"""Finds edits of the labels, annotations and priority of the pod that rejecting rules read."""
+"""Finds edits to the labels, annotations and priority of the pod that rejecting rules read."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _Pair = checked_selector.LabelRequirement | checked_selector.AnnotationRequireme
 def find_rule_pod_edits(
     tried: trials.PodTrials, known: rejections.PodRejections
 ) -> Iterator[suggested_edit.SuggestedEdit]:
-    """Yield the single edits of labels, annotations and priority that make the pod fit."""
+    """Yield the single edits to labels, annotations and priority that make the pod fit."""
     by_rule = pod_requirements.find_requirements_by_rule(tried, known)
     read = dict.fromkeys(
         each
@@ -65,7 +65,7 @@ class _MetadataChange:
         return "labels" if self.noun == "label" else "annotations"
 
     def get_value(self, pod: objects.Pod) -> str | None:
-        """Return the present value in a pod; None if the pod has no value."""
+        """Return the current value in a pod; None if the pod has no value."""
         having: dict[str, str] = getattr(pod.metadata, self._field)
         return having.get(self.key)
 
@@ -79,7 +79,7 @@ class _MetadataChange:
         return structs.replace(pod, metadata=metadata)
 
     def make_edit(self, pod: objects.Pod) -> suggested_edit.SuggestedEdit:
-        """Return the change as a suggested edit of the pod."""
+        """Return the change as a suggested edit to the pod."""
         before, what = self.get_value(pod), f"metadata.{self._field}[{self.key}]"
         effort = suggested_edit.DROPS_OF_POD if self.value is None else suggested_edit.ADJUSTS_POD
         if self.value is None:

@@ -1,4 +1,4 @@
-"""Proposes edits of the node selection of a pod: nodeSelector and required node affinity."""
+"""Proposes edits to the node selection of a pod: nodeSelector and required node affinity."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def list_node_names(tried: trials.PodTrials) -> frozenset[str]:
 def list_node_selector_edits(
     selector: dict[str, str], words: vocabularies.LabelVocabulary
 ) -> Iterator[tuple[suggested_edit.SuggestedEdit, dict[str, str]]]:
-    """Yield edits of single nodeSelector labels, each with the resulting selector."""
+    """Yield edits to single nodeSelector labels, each with the resulting selector."""
     for key, value in selector.items():
         others = {k: v for k, v in selector.items() if k != key}
         what = f"spec.nodeSelector[{key}]"
@@ -69,7 +69,7 @@ def _make_value_edit(
 def list_required_affinity_edits(
     required: objects.NodeSelector, words: vocabularies.LabelVocabulary, known: Collection[str]
 ) -> Iterator[tuple[suggested_edit.SuggestedEdit, objects.NodeSelector | None]]:
-    """Yield edits of single requirements, each with the resulting affinity; None removes it.
+    """Yield edits to single requirements, each with the resulting affinity; None removes it.
 
     `known` contains the names of the nodes in the cluster.
     """

@@ -28,7 +28,7 @@ class _Threshold:
 
     Attributes:
         rule: the rule that contains the condition.
-        constant: the constant with its present value.
+        constant: the constant with its current value.
         is_term: whether the constant is a side of the comparison or a summand. Counts stay whole in
             terms; factors can become fractional.
     """
@@ -58,7 +58,7 @@ class _Threshold:
         return sorted(found, key=lambda number: abs(number - self.constant.value))
 
     def get_next_nearer_value(self, value: float) -> float:
-        """Return the threshold one step nearer to the present threshold."""
+        """Return the threshold one step nearer to the current threshold."""
         step = math.copysign(self.get_step(value), self.constant.value - value)
         return _round_to_written(value + step, self.constant.unit)
 
@@ -142,7 +142,7 @@ def _find_nearest_fitting_value(
     nodes: tuple[str, ...],
     fits: Callable[[float], tuple[str, ...]],
 ) -> tuple[float, tuple[str, ...]]:
-    """Move up to `_MOST_CLOSER` steps towards the present threshold while the pod fits."""
+    """Move up to `_MOST_CLOSER` steps towards the current threshold while the pod fits."""
     for _ in range(_MOST_CLOSER):
         nearer = threshold.get_next_nearer_value(value)
         found = fits(nearer)

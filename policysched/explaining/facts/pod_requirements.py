@@ -1,4 +1,4 @@
-"""Collects the requirements of rules on the pod.
+"""Collects the requirements that rules place on the pod.
 
 Sources are `pod(…)` conditions, `for pods where …` scopes and the pods that a rule repels.
 """

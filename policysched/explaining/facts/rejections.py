@@ -105,7 +105,7 @@ class PodRejections:
         """Return the nodes on which an edit might remove the rejections by `whom`.
 
         These are the nodes that only `whom` rejects. If there are none, they are the nodes that
-        only `whom` and `node_readers` reject. In both cases, `following` can reject them as well.
+        only `whom` and `node_readers` reject. In both cases, `following` may reject them too.
         """
         return self.find_nodes_rejected_only_by(*whom) or self.find_nodes_rejected_only_by(
             *whom, *self.node_readers

@@ -9,7 +9,7 @@ from policysched.cluster.objects import objects
 from policysched.explaining import suggested_edit
 
 _MOST_VALUES = 5
-"""If a label has more values, such as the host name, only similar values are proposed."""
+"""For labels with more values, such as the host name, only similar values are proposed."""
 
 
 class LabelVocabulary:

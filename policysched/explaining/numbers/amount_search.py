@@ -1,4 +1,4 @@
-"""Finds the fitting amount nearest to the present amount by trial decisions."""
+"""Finds the fitting amount nearest to the current amount by trial decisions."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def find_nearest_fitting_amount(
 
     Args:
         fits: is called with amounts of 0 or more; `present` itself must not fit.
-        present: the present amount.
+        present: the current amount.
         proposals: amounts near which the answer may change; on each side only the nearest proposals
             and the farthest one are tried.
         step: the tried amounts are multiples of this; amounts below one step are searched in units
