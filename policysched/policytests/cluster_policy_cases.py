@@ -42,7 +42,7 @@ _OUTAGE = "outage"
 
 
 def is_cluster_policy_case(case: suites.PolicyTestCase) -> bool:
-    """Return whether a test tests a cluster policy instead of a pod."""
+    """Return whether a test is about a cluster policy instead of a pod."""
     return "clusterPolicy" in case.value
 
 

@@ -210,7 +210,7 @@ _COMPARING: dict[str, Callable[..., Iterator[expectations.ExpectationMismatch]]]
 def convert_attempts_for_coverage(
     found: explanation.BindingExplanation, facts: list[evaluation.RuleFact]
 ) -> Iterator[evaluation.ExplainedDecision]:
-    """Yield one decision for each attempt, for coverage; the facts about rules are equal in all."""
+    """Yield one decision for each attempt, for coverage; all contain the same facts about rules."""
     for attempt in found.attempts:
         nodes = {
             cluster: {

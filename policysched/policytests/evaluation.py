@@ -75,19 +75,19 @@ def evaluate_case(
     *,
     are_replicas: bool,
 ) -> CaseOutcome:
-    """Decide the pod of a case, or place its replicas one by one.
+    """Make the decision for the pod of a case, or place its replicas one by one.
 
     `observe` is called with the decision for each pod before the pod is placed.
 
     Raises:
-        InputError: no profile decides the pod, or the cluster is invalid.
+        InputError: no profile serves the pod, or the cluster is invalid.
     """
     decider = subject.basis.make_decider(subject.found, where)
     infos = list(decider.cluster.pending)
     simulation = decider.simulate_placements()
     first: ExplainedDecision | None = None
     placements = []
-    for info in infos:  # replicas are equal, so the queue keeps this order
+    for info in infos:  # replicas are identical, so the queue keeps this order
         decision = _decide_pod(decider, subject.basis, info)
         observe(decision)
         first = first or decision

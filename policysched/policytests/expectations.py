@@ -278,7 +278,7 @@ class ExpectationComparer:
                 )
 
     def compare_max_skew(self, written: Mapping[str, int]) -> Iterator[ExpectationMismatch]:
-        """Compare the largest difference of replicas between values of a node label.
+        """Compare the largest difference in replicas between values of a node label.
 
         Differences up to the expected number are accepted.
         """

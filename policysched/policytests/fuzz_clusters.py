@@ -124,7 +124,7 @@ def _generate_labels(words: PolicyVocabulary, rng: random.Random) -> dict[str, s
     return {
         key: rng.choice(sorted(values) if values and rng.random() < _OWN else _STRANGE)
         for key, values in sorted(words.labels.items())
-        if rng.random() < 0.7  # noqa: PLR2004 - most labels are there
+        if rng.random() < 0.7  # noqa: PLR2004 - most labels are present
     }
 
 

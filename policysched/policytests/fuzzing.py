@@ -1,6 +1,6 @@
 """Implements `test --fuzz`, which checks properties of policies on generated clusters.
 
-finite      every score of a rule is a number from 0 to 100, every total is finite
+finite      every score of a rule is a number from 0 to 100, and every total is finite
 order       the order of nodes and pods in the input does not affect decisions
 two ways    `explain`, which collects every rejection, finds the same nodes as the fast path
 canonical   `fmt` is idempotent, and the formatted text has the same meaning
@@ -51,7 +51,7 @@ def fuzz_policies(
 ) -> FuzzCounterexample | None:
     """Check the policies of a test file on `count` generated clusters.
 
-    Equal seeds generate equal clusters. `tell` is called after each cluster.
+    The same seed generates the same clusters. `tell` is called after each cluster.
 
     Raises:
         InputError: the file or its policies are invalid.
@@ -166,7 +166,7 @@ class _GeneratedCluster:
 def _find_decision_problems(
     one: evaluation.CaseOutcome | str, other: evaluation.CaseOutcome | str
 ) -> Iterator[str]:
-    """Yield the properties that two decisions with a different input order violate."""
+    """Yield the properties violated by two decisions on the same input in different orders."""
     if isinstance(one, str) or isinstance(other, str):
         if one != other:
             yield f"order: {one} | {other}"
@@ -223,7 +223,7 @@ def _shrink_document(document: Document, fails: Callable[[Document], bool]) -> D
 
 
 def _generate_smaller_documents(document: Document) -> Iterator[Document]:
-    """Yield documents with one part less: tests first, then pods, nodes and fields."""
+    """Yield documents with one part fewer: tests first, then pods, nodes and fields."""
     tests = document["tests"]
     if len(tests) > 1:
         yield from ({**document, "tests": [each]} for each in tests)

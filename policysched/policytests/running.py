@@ -44,7 +44,7 @@ class PolicyTestRun:
     """The results and the coverage of all tests in a run.
 
     Attributes:
-        problems: file -> the message about why it could not be run.
+        problems: file -> the reason why it could not be run.
         inputs: the paths of all input files, even if they could not be read.
     """
 
@@ -59,7 +59,7 @@ class PolicyTestRun:
 
     @property
     def has_run_tests(self) -> bool:
-        """Whether at least one test passed or failed; without one, no rule is reached."""
+        """Whether at least one test passed or failed; if none did, no rule was exercised."""
         return bool(self.count_results("pass") or self.count_results("fail"))
 
     def get_exit_code(self, threshold: float | None = None) -> int:
@@ -83,7 +83,7 @@ def run_test_suites(
     """Run the tests at `paths` whose names contain `pattern`; see `suite.discover_test_files`.
 
     `tell` is called with each result. With `is_update`, tests may lack expectations.
-    `prometheus_bin` is the path of promtool, of prometheus, or of their folder; None for the PATH.
+    `prometheus_bin` is the path of promtool, prometheus or their folder; None to search the PATH.
 
     Raises:
         InputError: a path does not exist.
@@ -140,7 +140,7 @@ def _run_lint_case(case: suites.LintCase, inputs: suite_inputs.SuiteInputs) -> C
 def _find_time_faults(
     suite: suites.PolicyTestSuite, inputs: suite_inputs.SuiteInputs
 ) -> list[tuple[int, str]]:
-    """Return the tests without `now` as faults, if any rule is not active at all times."""
+    """Return the tests without `now` as faults, if some rule is active only at certain times."""
     timed = [rule.head.name for rule in inputs.all_rules if rule.head.active is not None]
     if not timed:
         return []

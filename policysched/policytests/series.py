@@ -4,8 +4,8 @@
       - {series: 'node_cpu_seconds_total{instance="n1",mode="idle"}', values: '0+1.5x40 _x3 stale'}
 
 promtool contains the PromQL engine of Prometheus without a server. Each query is passed to promtool
-in the form that `run` uses, as a test that must fail, because promtool prints the actual result of
-a failed test.
+in the form that `run` uses. It is passed as a test that must fail, because promtool prints the
+actual result of a failed test.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ class EvaluatedSeries:
 
 
 class SeriesEvaluator:
-    """Evaluates the series of one test file; equal sets of queries are evaluated once."""
+    """Evaluates the series of one test file; identical sets of queries are evaluated once."""
 
     def __init__(self, suite: suites.PolicyTestSuite, prometheus_bin: str | None) -> None:
         """Find promtool, if the file has series.
