@@ -24,7 +24,7 @@ from policysched.offline import pod_report, sessions
 
 _MOST_EDITS = 40
 _MOST_ALIKE = 4
-"""How many other nodes with the same obstacles as the nearest node are named."""
+"""The maximum number of nodes to name that have the same obstacles as the nearest node."""
 
 
 def explain_pod(

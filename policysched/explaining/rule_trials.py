@@ -1,4 +1,4 @@
-"""Decides on the pod with one rule of a policy replaced or removed."""
+"""Makes decisions for the pod with one rule of a policy replaced or removed."""
 
 from __future__ import annotations
 

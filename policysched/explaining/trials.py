@@ -42,7 +42,7 @@ class TrialLimits:
 
 
 class PodTrials:
-    """Decides on one pod repeatedly under changed conditions.
+    """Makes repeated decisions for one pod under changed conditions.
 
     Attributes:
         decider: makes the decisions in the offline cluster.
@@ -135,7 +135,7 @@ class PodTrials:
 
     @contextlib.contextmanager
     def suppose_nodes(self, changed: Sequence[objects.Node]) -> Iterator[None]:
-        """Replace the nodes with the same names within the context."""
+        """Use `changed` in place of the nodes with the same names within the context."""
         cache = self.decider.cluster.cache
         before = [self.get_node(node.name) for node in changed]
         for node in changed:

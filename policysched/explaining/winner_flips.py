@@ -308,7 +308,7 @@ def compute_weight_changes(
     """Return the smallest increase and decrease of one weight that flip the winner.
 
     A node that is `gap` points behind the best nodes must gain more than `gap` on every best node.
-    The best node that gains most from the change itself limits this gain.
+    This gain is measured against the best node that gains most from the same change.
 
     Args:
         totals: int64 (f,), in hundredths of a point.

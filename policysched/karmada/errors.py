@@ -17,7 +17,7 @@ Kind: TypeAlias = Literal["fit", "unschedulable", "other"]
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class PlacementFailure:
-    """Why an attempt ended without clusters.
+    """The reason why an attempt ended without clusters.
 
     Attributes:
         kind: `fit`: no cluster passes the filters; the current clusters are removed, and the

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from policysched.karmada.state import snapshot
 
 PASSES = ""
-"""The filter reason of a cluster that passes."""
+"""What a filter returns, instead of a reason, for a cluster that passes."""
 
 MAX_SCORE = 100
 

@@ -55,7 +55,7 @@ class WriteAcknowledgement:
         self._news.set()
 
     async def wait_for_version(self, version: str) -> None:
-        """Wait until the watch has shown the version, or until the adaptive timeout."""
+        """Wait until the watch has shown the version, or the adaptive timeout expires."""
         limit_seconds = self._patience.seconds
         try:
             async with asyncio.timeout(limit_seconds):

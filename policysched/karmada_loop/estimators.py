@@ -214,7 +214,7 @@ class Estimators:
     # --- reports -------------------------------------------------------------------------------
 
     def _log_estimator_problem(self, name: str, problem: str) -> None:
-        """Log a new problem of an estimator once, and its recovery once."""
+        """Log a new problem with an estimator once, and its recovery once."""
         before = self._problems.get(name)
         if problem == before:
             return
@@ -226,7 +226,7 @@ class Estimators:
             _log.info("the estimator answers %s", logs.format_log_fields(cluster=name))
 
     def collect_metrics(self) -> Iterable[core.Metric]:
-        """Yield metrics of the number of estimators and the number of calls by result."""
+        """Yield metrics for the number of estimators and the number of calls by result."""
         known = core.GaugeMetricFamily(
             "policysched_karmada_estimators",
             "Estimators of member clusters, by state of the connection.",

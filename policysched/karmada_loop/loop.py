@@ -1,4 +1,4 @@
-"""The scheduling loop: decide bindings one by one while earlier decisions are being written."""
+"""The scheduling loop: decide on one binding at a time while earlier decisions are written."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ class ClusterBalance:
 
     Attributes:
         by_resource: the distributions of `cpu` and `memory`.
-        hot_nodes: the number of nodes on which the share of any resource reaches the limit.
+        hot_nodes: the number of nodes that are hot; see `measure_balance`.
     """
 
     by_resource: dict[str, RequestedShareSpread]

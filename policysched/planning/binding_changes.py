@@ -192,7 +192,7 @@ class _BindingComparer:
         )(name)
 
     def _has_profile_without_policies(self, binding: objects.Binding) -> bool:
-        """Return whether both sides serve a binding with a profile without cluster policies."""
+        """Return whether a profile without cluster policies serves a binding on both sides."""
         basis, name = self._basis, triggers.get_scheduler_name(binding)
         pairs = zip((basis.old, basis.new), self._profiles, strict=True)
         return basis.scheduler_name is None and all(

@@ -1,4 +1,4 @@
-"""Computes the effective settings of plugins, so that writing out a default is not a difference."""
+"""Computes the effective settings of plugins, so that a written default is not a difference."""
 
 from __future__ import annotations
 

@@ -63,7 +63,7 @@ class PlanSide:
         return "" if text is None else " ".join(text.slice(span).split())
 
     def list_metrics_read(self, scheduler_name: str | None) -> dict[str, str]:
-        """Return the names of the metrics that rules read, by key, in one profile or in all."""
+        """Map the keys of the metrics that rules read, in one profile or in all, to their names."""
         program = self.policies.program
         profiles = program.profiles if program else ()
         return {

@@ -128,7 +128,7 @@ class SweepSimulation:
     def _count_rule_violations(
         self, now: sessions.PodDecider, policy_set: policies.PolicySet
     ) -> int:
-        """Return the number of pods on nodes that filters reject, cached by the hard rules."""
+        """Return the number of pods on nodes that filters reject; cached per set of hard rules."""
         rules = _select_hard_rules(policy_set)
         for known, count in self._broken:
             if known == rules:
@@ -139,7 +139,7 @@ class SweepSimulation:
 
 
 def _select_hard_rules(policy_set: policies.PolicySet) -> object:
-    """Return the profiles without scoring rules; these determine the feasible nodes."""
+    """Return the parts of the profiles that determine the feasible nodes: all but scoring rules."""
     program = policy_set.program
     return [
         dataclasses.replace(

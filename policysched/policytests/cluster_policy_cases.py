@@ -127,7 +127,7 @@ def _list_rule_facts(
     seen: cluster_view.BindingView,
     policies: cluster_policies.ClusterPolicies,
 ) -> Iterator[evaluation.RuleFact]:
-    """Yield the rules whose scope contains the resource, each with its activity, for coverage."""
+    """Yield each rule whose scope contains the resource, and whether it is active."""
     measured = metric_evidence.PodMetricEvidence(policies.rules, seen.pod.shape, seen.snap)
     lost = {
         f"{each['policy']}/{each['rule']}"
@@ -165,7 +165,7 @@ def _make_single_policy_profile(
 ) -> checked.CheckedProfile:
     """Return a profile with this policy alone in mode `enforce`.
 
-    If the test has no resource, the scope of the policy is replaced by all resources.
+    If the test has no resource, the policy gets a scope that contains all resources.
     """
     home = next(
         (p for p in program.profiles if any(e.name == policy.name for e in p.cluster_policies)),

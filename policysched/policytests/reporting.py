@@ -20,7 +20,7 @@ def as_json(run: running.PolicyTestRun, *, with_coverage: bool) -> dict[str, obj
 
 
 def _render_case_result(result: running.CaseResult) -> dict[str, object]:
-    """Return the report of one test; only a failed test contains its evaluation."""
+    """Return the report of one test; only reports of failed tests contain the evaluation."""
     case = result.case
     return {
         "file": case.suite.path,

@@ -1,4 +1,4 @@
-"""Parses policy test files, validates them by their schema, and finds the line of each value."""
+"""Parses policy test files, validates them against their schema, and locates each value."""
 
 from __future__ import annotations
 

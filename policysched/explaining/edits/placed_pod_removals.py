@@ -37,7 +37,7 @@ def find_placed_pod_removals(
 
 
 def _find_blocked_nodes(tried: trials.PodTrials, known: rejections.PodRejections) -> list[str]:
-    """Return the nodes that reject the pod because of ports or affinity, not only of requests."""
+    """Return the nodes that reject the pod because of ports or affinity, not requests alone."""
     rules = (
         plugin.head.name
         for plugin in tried.framework.profile.plugins

@@ -27,7 +27,8 @@ class _FreeableResource:
 
     Attributes:
         node: the name of the node.
-        used: what placed pods request, in milli-CPU, bytes or counts; for `pods`, their number.
+        used: the amount that placed pods request, in milli-CPU, bytes or counts; for `pods`, their
+            number.
         missing: the amount by which the pod's request exceeds the free amount; 0 if the request
             fits.
     """

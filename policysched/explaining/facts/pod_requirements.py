@@ -18,8 +18,8 @@ def find_requirements_by_rule(
 ) -> dict[str, tuple[checked_selector.Requirement, ...]]:
     """Return the requirements on the pod, keyed by rejecting rule; rules without any are absent.
 
-    From the scope of a policy, only requirements on numbers are included: its labels identify the
-    pods.
+    From the scope of a policy, only requirements on numbers are included, because its labels
+    identify the pods.
     """
     program = tried.decider.policy_set.program
     if program is None:

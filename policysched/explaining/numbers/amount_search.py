@@ -105,7 +105,7 @@ def _bisect_to_step(fits: Callable[[int], bool], fitting: int, refused: int, ste
 
 
 def _bisect_amounts(fits: Callable[[int], bool], fitting: int, refused: int, step: int) -> int:
-    """Return the fitting multiple of `step` from `fitting` that is nearest to `refused`."""
+    """Return the fitting amount nearest to `refused`, a multiple of `step` away from `fitting`."""
     sign = 1 if refused > fitting else -1
     low, high = 0, -(-abs(refused - fitting) // step)
     while high - low > 1:

@@ -71,7 +71,7 @@ class StrictFields:
         return self._read_typed_value(key, bool, "true or false", default)
 
     def read_integer(self, key: str) -> int | None:
-        """Return the 64-bit integer in a field, None without the field; raises like `read_text`."""
+        """Return the 64-bit integer in a field, or None without it; raises like `read_text`."""
         value = self.read_value(key)
         if value is None:
             return None

@@ -259,7 +259,7 @@ class _StatementLocator:
         raise self._make_unlocated_error(problem)
 
     def make_refusal_of_fault(self, fault: plugin_sets.PluginSetFault) -> _Refusal:
-        """Return the error of a plugin, whose fault gives its location only as text."""
+        """Return the error for a fault of a plugin, which gives its location only as text."""
         for item, statement, around in self._spans:
             if str(around) == fault.where:
                 return _Refusal(item, statement, fault.problem)

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class ClusterRefusal:
-    """Why a cluster cannot take a binding.
+    """The reason why a cluster cannot take a binding.
 
     Attributes:
         plugin: the plugin that excludes the cluster; `Policy` for rules and groups of policies.

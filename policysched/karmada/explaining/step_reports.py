@@ -23,7 +23,7 @@ Divider: TypeAlias = Literal["none", "duplicated", "staticWeights", "room", "few
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class ClusterSelectionReport:
-    """How clusters were selected from the clusters that passed the filters.
+    """A report on the selection among the clusters that passed the filters.
 
     Attributes:
         by: the field of the spread constraint; `all` if every cluster was selected.
@@ -38,7 +38,7 @@ class ClusterSelectionReport:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class ReplicaDivisionReport:
-    """How replicas were divided among the selected clusters.
+    """A report on the division of replicas among the selected clusters.
 
     Attributes:
         by: the kind of division; `none` if there are no replicas to divide.

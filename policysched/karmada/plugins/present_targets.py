@@ -17,7 +17,7 @@ def exempt_present_targets(
     request: interface.SchedulingRequest,
     clusters: snapshot.ControlPlaneSnapshot,
 ) -> Sequence[str]:
-    """Return the reasons with `PASSES` for the binding's current targets."""
+    """Return `reasons`, but `PASSES` for each of the binding's current targets."""
     if not request.spec.clusters:
         return reasons
     present = {target.name for target in request.spec.clusters}

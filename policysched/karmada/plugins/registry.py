@@ -31,7 +31,7 @@ Factory: TypeAlias = "Callable[[], interface.ClusterPlugin]"
 
 
 def make_built_in_factories(*, with_workload_affinity: bool = False) -> dict[str, Factory]:
-    """Return the factories of Karmada's plugins, keyed by name, in the order of calls."""
+    """Return the factories of Karmada's plugins, keyed by name, in call order."""
     plugins: list[Factory] = [
         cluster_eviction.ClusterEvictionPlugin,
         api_enablement.APIEnablementPlugin,

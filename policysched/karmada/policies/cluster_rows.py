@@ -42,7 +42,7 @@ class ClusterRows:
     """
 
     def __init__(self, clock: clocks.Clock) -> None:
-        """Start without clusters and samples; `clock` determines the age of samples."""
+        """Start without clusters or samples; `clock` determines the age of samples."""
         self._cache = cache.Cache(clock)
         self.names: tuple[str, ...] = ()
         self._clusters: dict[str, karmada_objects.Cluster] = {}

@@ -1,7 +1,7 @@
 """Determine whether policies permit more clusters for a binding than at its last attempt.
 
 Karmada retries a binding that fits no cluster only after an event. If clusters were excluded only
-because of a metric, no such event may occur.
+because of a metric, there is not always such an event.
 """
 
 from __future__ import annotations

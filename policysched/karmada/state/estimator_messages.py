@@ -26,7 +26,7 @@ MAX_AVAILABLE_SETS: Final = f"/{SERVICE}/MaxAvailableComponentSets"
 
 _VARINT, _BYTES = 0, 2
 _MAX_VARINT_BYTES = 10
-_LOW_BITS, _MORE = 0x7F, 0x80  # in a varint byte: its part of the number; flag that a byte follows
+_LOW_BITS, _MORE = 0x7F, 0x80  # varint masks: bits of the number, flag that a byte follows
 _INT32_SIGN, _INT32_RANGE = 2**31, 2**32
 
 

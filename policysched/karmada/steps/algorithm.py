@@ -64,7 +64,7 @@ class BindingAlgorithm:
     """Decides on bindings; keeps no state between two decisions.
 
     Attributes:
-        plugins: the plugins, in the order of calls.
+        plugins: the plugins, in call order.
         estimator: computes the available replicas of each cluster.
         with_empty_clusters: whether the result includes selected clusters without replicas
             (`--enable-empty-workload-propagation`).
@@ -87,7 +87,7 @@ class BindingAlgorithm:
 
     @functools.cached_property
     def filters(self) -> list[interface.ClusterFilterPlugin]:
-        """The filters, in the order of calls."""
+        """The filters, in call order."""
         asked = (*self.plugins, *((self.policies,) if self.policies else ()))
         return [each for each in asked if isinstance(each, interface.ClusterFilterPlugin)]
 
@@ -112,7 +112,7 @@ class BindingAlgorithm:
                 requested.
 
         Raises:
-            PluginFailure: a plugin raised, or did not return a value for each cluster.
+            PluginFailure: a plugin failed, or did not return a value for each cluster.
         """
         self.observer.decision_began()
         waits = self.policies.find_metric_outage(request, clusters) if self.policies else None

@@ -103,7 +103,7 @@ def _divide_by_tiers(whole: ReplicaDivision) -> Assignment:
 
 
 def _divide_replicas(division: ReplicaDivision) -> Assignment:
-    """Divide by the strategy of the placement; omit clusters without replicas."""
+    """Divide according to the strategy of the placement; omit clusters without replicas."""
     strategy = division.strategy
     if strategy is None or strategy.replica_scheduling_type == objects.DUPLICATED:
         shares: Assignment = {c.name: division.replicas for c in division.clusters}
@@ -234,7 +234,7 @@ def _choose_fewest_clusters(votes: Shares, replicas: int, preferred: set[str]) -
 
 
 def _add_replica_shares(present: Shares, more: Shares) -> Shares:
-    """Return the sums of both shares; clusters without new replicas come last."""
+    """Return the sums of current and new replicas; clusters without new replicas come last."""
     if not present or not more:
         return more or present
     added = {name: objects.wrap_int32(count + present.get(name, 0)) for name, count in more.items()}

@@ -27,7 +27,7 @@ class BindingDecision:
     Attributes:
         result: the clusters with their replicas, or the failure.
         observed_affinity: name of the term of the result; after a failure, the previous name.
-        failed_terms: the failures of the terms that were tried before, with their indices.
+        failed_terms: the failures of the terms that were tried earlier, with their indices.
     """
 
     result: algorithm.Result

@@ -131,7 +131,7 @@ def compute_available_amount(summary: objects.ResourceSummary, resource: str) ->
 def _count_replicas_by_summary(
     summary: objects.ResourceSummary, request: objects.ResourceList
 ) -> int:
-    """Return the replicas that fit in the cluster's free resources."""
+    """Return the number of replicas that fit in the cluster's free resources."""
     room = int64.MAX
     for resource, asked in request.items():
         if quantity.parse_whole_units(asked) <= 0:
@@ -149,7 +149,7 @@ def _count_replicas_by_models(
     summary: objects.ResourceSummary,
     request: objects.ResourceList,
 ) -> int | None:
-    """Return the replicas that fit on nodes of minimum size, or None without usable models."""
+    """Return the number of replicas that fit on minimum-size nodes; None without usable models."""
     nodes = count_nodes_by_size(models, summary)
     if nodes is None:
         return None
@@ -178,7 +178,7 @@ def count_nodes_by_size(
 def _count_replicas_on_node(
     size: Mapping[str, wire.Quantity], request: objects.ResourceList
 ) -> int:
-    """Return the replicas that fit on a node of the given size."""
+    """Return the number of replicas that fit on a node of the given size."""
     room = PODS_PER_NODE
     for resource, asked in request.items():
         wanted = convert_resource_amount(resource, asked)

@@ -1,7 +1,7 @@
 """Divide replicas by the score of a cluster policy: `replicas Divided Weighted by score`.
 
 Karmada does not have this division. It works like Karmada's division by available replicas, with
-different weights: current replicas move as little as possible, and no cluster gets more replicas
+different weights: as few current replicas as possible are moved, and no cluster gets more replicas
 than fit. A score is a preference: a cluster without points gets replicas only if the other clusters
 are full.
 """

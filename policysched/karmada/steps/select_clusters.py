@@ -1,7 +1,8 @@
 """Select clusters for a binding from the feasible clusters (Karmada's step SelectClusters).
 
 Source: Karmada v1.18.2 `pkg/scheduler/core/spreadconstraint/select_clusters*.go`. Only spread
-constraints on clusters and regions select; constraints on zones and providers only filter.
+constraints on clusters and regions affect the selection; constraints on zones and providers only
+filter.
 """
 
 from __future__ import annotations
@@ -54,7 +55,7 @@ def ignores_spread_constraints(strategy: objects.ReplicaScheduling | None) -> bo
 def _select_by_cluster(
     ranked: Sequence[candidates.CandidateCluster], placement: objects.Placement, needed: int
 ) -> Selection:
-    """Select the best clusters by the spread constraint on clusters."""
+    """Select the best clusters according to the spread constraint on clusters."""
     constraint = region_groups.find_spread_constraint(placement, "cluster")
     if len(ranked) < constraint.min_groups:
         return errors.PlacementFailure(
