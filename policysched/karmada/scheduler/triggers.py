@@ -30,7 +30,7 @@ _POLICY_LABELS = (
 
 
 class ScheduleTrigger(enum.StrEnum):
-    """The reason for an attempt; the label `schedule_type` of Karmada's metrics."""
+    """The reason for an attempt; also the label `schedule_type` of Karmada's metrics."""
 
     RECONCILE = "ReconcileSchedule"
     SCALE = "ScaleSchedule"

@@ -136,7 +136,7 @@ class ControlPlaneStore:
 
 
 def _is_older_version(binding: objects.Binding, than: objects.Binding) -> bool:
-    """Return whether `binding` is an older state of the same object; versions grow (KEP-5504)."""
+    """Return whether `binding` is an older state of one object; versions increase (KEP-5504)."""
     ours, theirs = binding.metadata, than.metadata
     if ours.uid != theirs.uid or not ours.resource_version or not theirs.resource_version:
         return False
