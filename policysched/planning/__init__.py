@@ -1,1 +1,1 @@
-"""Computes the effect of a policy change on a cluster: which pods move and which rules cause it."""
+"""Computes the effects of a policy change on a cluster: moved pods and the rules that move them."""

@@ -97,7 +97,7 @@ class ImportDraft:
             self.report.note(at, told, config_fields.ADVICE)
 
     def default_to_leader_election(self) -> None:
-        """Set `leaderElect`, which kube-scheduler defaults to true, if no source sets it."""
+        """Set `leaderElect`, whose default in kube-scheduler is true, if no source sets it."""
         said = self.config.get("leaderElection", {})
         self.config["leaderElection"] = {"leaderElect": True} | said
 

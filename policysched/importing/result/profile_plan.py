@@ -80,7 +80,7 @@ class ProfilePlan:
         self.choices = {name: PluginChoice(weights[name]) for name in plugin_facts.POINTS}
 
     def ignore_resources(self, names: Iterable[str], comment: str) -> None:
-        """Make NodeResourcesFit ignore resources that pods request and no node has."""
+        """Make NodeResourcesFit ignore resources that pods request but no node has."""
         fit = self.choices["NodeResourcesFit"]
         args = dict(fit.args or {})
         args["ignoredResources"] = list(dict.fromkeys([*args.get("ignoredResources", []), *names]))

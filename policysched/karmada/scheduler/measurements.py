@@ -30,7 +30,7 @@ class BindingMeasurements:
         attempts: number of ended attempts, keyed by (result, schedule type).
         durations: durations of attempts, including their writes.
         steps: durations of the steps of a decision.
-        points: durations of all plugins of an extension point.
+        points: durations of all plugins together at an extension point.
         plugins: durations of one plugin for all clusters.
     """
 

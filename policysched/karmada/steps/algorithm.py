@@ -224,7 +224,7 @@ _MATCHES_NO_TERM = 1000
 def _get_overflow_order(cluster: objects.Cluster, request: interface.SchedulingRequest) -> int:
     """Return the tier of a cluster: 0 for the affinity term, n for its nth overflow affinity.
 
-    The first overflow affinity that matches counts. The tier is 0 without affinity terms, and 1000
+    The first matching overflow affinity is used. The tier is 0 without affinity terms, and 1000
     if no affinity matches or the term of this attempt is unknown.
 
     Source: Karmada `spreadconstraint/group_clusters.go` (`getClusterOverflowOrder`).
