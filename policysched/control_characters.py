@@ -29,7 +29,7 @@ def is_control_character(character: str) -> bool:
     return _IS_CONTROL.match(character) is not None
 
 
-def escape_control_characters(text: str) -> str:
+def escape_keeping_lines(text: str) -> str:
     r"""Return a text of several lines with control characters escaped as `\u001b`.
 
     Line ends and tabs stay. JSON uses the same notation, so a JSON text keeps its meaning.

@@ -48,7 +48,7 @@ def test_what_is_not_seen_is_written_out(
     text: str, in_text: str, in_line: str, blanked: str
 ) -> None:
     """A text keeps its lines; a line is one."""
-    assert control_characters.escape_control_characters(text) == in_text
+    assert control_characters.escape_keeping_lines(text) == in_text
     assert control_characters.escape_to_one_line(text) == in_line
     assert control_characters.blank_control_characters(text) == blanked
 

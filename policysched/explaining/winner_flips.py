@@ -154,7 +154,7 @@ class FlipFinder:
         """Yield the smallest changes to each metric on each node that flip the winner."""
         for reader in self._collect_metric_readers():
             for node, _ in self._select_nodes_to_change():
-                steps = _MetricSteps.from_reader(reader, self._trials, node)
+                steps = _MetricValueGrid.from_reader(reader, self._trials, node)
                 if steps is None:
                     continue
                 for sign in (-1, 1):
@@ -174,7 +174,7 @@ class FlipFinder:
         by_key = {each.metric.key: each for each in found if each.metric.key not in followed}
         return list(by_key.values())
 
-    def _try_metric_change(self, steps: _MetricSteps, sign: int) -> WinnerFlip | None:
+    def _try_metric_change(self, steps: _MetricValueGrid, sign: int) -> WinnerFlip | None:
         """Return the flip after the fewest steps in the direction `sign`; None if no step flips."""
 
         def flips(count: int) -> bool:
@@ -237,7 +237,7 @@ class FlipFinder:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class _MetricSteps:
+class _MetricValueGrid:
     """A grid of metric values with few digits on one node."""
 
     key: str
@@ -252,7 +252,7 @@ class _MetricSteps:
     @classmethod
     def from_reader(
         cls, reader: readings.MetricReader, tried: trials.PodTrials, node: str
-    ) -> _MetricSteps | None:
+    ) -> _MetricValueGrid | None:
         """Return the steps from the current value on a node; None if it has no valid value."""
         snap = tried.take_snapshot()
         row = np.array([snap.nodes.row_of[node]], np.intp)

@@ -80,7 +80,7 @@ def _map_policy_files_to_schedulers(
         if each.kind == source_detection.COMMAND:
             files = command_line.list_referenced_files(flags.parse_command_line_flags(each.value))
             for flag in (*files.configs, *files.config_maps):
-                found[_get_base_name(flag.value)] = files.scheduler_name
+                found[_get_file_name(flag.value)] = files.scheduler_name
             found[""] = files.scheduler_name
     return found
 
@@ -141,7 +141,7 @@ def _add_command_line(
     command_line.import_command_line(found, each.place, made, has_files=bool(named) and has_files)
 
 
-def _get_base_name(path: str) -> str:
+def _get_file_name(path: str) -> str:
     return path.rsplit("/", 1)[-1]
 
 

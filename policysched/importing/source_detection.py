@@ -105,9 +105,9 @@ class _SourceFinder:
         elif kind == "ConfigMap":
             yield from self._find_in_config_map(value, place)
         else:
-            yield from self._find_in_object(value, place, key)
+            yield from self._find_in_unwrapped_object(value, place, key)
 
-    def _find_in_object(
+    def _find_in_unwrapped_object(
         self, value: Mapping[str, plain_yaml.Value], place: findings.ValueLocation, key: str
     ) -> Iterator[DetectedSource]:
         """Yield the source in an object; note an object that cannot be imported."""

@@ -90,14 +90,14 @@ def _reword_notes(notes: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _reword_text(text: str) -> str:
-    return "".join(_replace_words(part) for part in _split_at_backticks(text))
+    return "".join(_reword_part(part) for part in _split_at_backticks(text))
 
 
 def _split_at_backticks(text: str) -> Iterator[str]:
     yield from _CODE.split(text)
 
 
-def _replace_words(part: str) -> str:
+def _reword_part(part: str) -> str:
     if part.startswith("`"):
         return part
     for pattern, word in _WORDS:

@@ -89,7 +89,7 @@ def _fetch_decision_page(where: str, pod: str | None, access: DecisionServerCred
     """Fetch the page; the token is sent only to this server, never to a redirect target."""
     import requests  # noqa: PLC0415 - files do without
 
-    url = _make_page_url(where)
+    url = _complete_decisions_url(where)
     query = {"limit": "1000000"} | ({} if pod is None else {"pod": pod})
     headers = (
         {"Authorization": f"Bearer {_read_token(access.token_file)}"} if access.token_file else {}
@@ -118,7 +118,7 @@ def _fetch_decision_page(where: str, pod: str | None, access: DecisionServerCred
     return answer.content
 
 
-def _make_page_url(where: str) -> str:
+def _complete_decisions_url(where: str) -> str:
     """Return the URL to fetch; a URL without a path gets the path of the page."""
     parts = server_urls.split_server_url(where)
     if parts is None:

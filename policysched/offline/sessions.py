@@ -92,7 +92,7 @@ class DeciderFactory:
         return PodDecider(cluster, choice, profiles.shadows, self.policies, profiles, handle)
 
 
-class OfflineSession:
+class OfflineDeciderSource:
     """Makes a decider for each cluster of the input, one after another.
 
     Attributes:

@@ -84,16 +84,16 @@ def _make_placement_undo(shell: checked.CheckedPolicy, field: str, old: Any) -> 
     return undo
 
 
-def _list_placement_parts(value: Any) -> tuple[Any, ...]:  # noqa: ANN401 - as above
+def _list_field_statements(value: Any) -> tuple[Any, ...]:  # noqa: ANN401 - as above
     if value is None:
         return ()
     return value if isinstance(value, tuple) else (value,)
 
 
 def _get_span(value: Any) -> source.Span | None:  # noqa: ANN401 - as above
-    return next((part.span for part in _list_placement_parts(value)), None)
+    return next((part.span for part in _list_field_statements(value)), None)
 
 
 def _format_statements(value: Any, side: sides.PlanSide) -> str:  # noqa: ANN401 - as above
     """Return the source text of statements on one line."""
-    return "; ".join(side.get_text(part.span) for part in _list_placement_parts(value))
+    return "; ".join(side.get_text(part.span) for part in _list_field_statements(value))

@@ -49,7 +49,10 @@ def _draw_lines(axis: sweep_axes.SweepAxis, results: Sequence[sweep.SweepResult]
     """Yield lines of the coefficients of variation, with counts of hot nodes and pending pods."""
     spreads = [_get_coefficients_of_variation(each) for each in results]
     highest = max((max(each.values()) for each in spreads), default=0.0) or 1.0
-    xs = [_compute_middle(i, len(results), _LEFT, _WIDTH - _RIGHT) for i in range(len(results))]
+    xs = [
+        _compute_middle_of_part(i, len(results), _LEFT, _WIDTH - _RIGHT)
+        for i in range(len(results))
+    ]
     for step in range(_LINES + 1):
         y = _compute_y(step / _LINES)
         yield f'<path d="M{_LEFT} {y:.1f}H{_WIDTH - _RIGHT}" stroke="#dddddd"/>'
@@ -115,7 +118,7 @@ def _get_coefficients_of_variation(result: sweep.SweepResult) -> dict[str, float
     return {name: each.variation for name, each in result.balance.by_resource.items()}
 
 
-def _compute_middle(number: int, count: int, low: float, high: float) -> float:
+def _compute_middle_of_part(number: int, count: int, low: float, high: float) -> float:
     """Return the middle of part `number` when low..high is divided into `count` equal parts."""
     return low + (number + 0.5) * (high - low) / count
 

@@ -55,7 +55,7 @@ class PodsInPreBind:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class UnboundAssumedPods:
+class PreemptibleAssumedPods:
     """All assumed pods that wait for Permit or run PreBind plugins."""
 
     waiting: waiting_pods.WaitingPods

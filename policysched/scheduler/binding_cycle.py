@@ -40,7 +40,7 @@ class BindingCycle:
         self,
         cache: caches.Cache,
         queue: scheduling_queue.SchedulingQueue,
-        on_their_way: assumed_pods.UnboundAssumedPods,
+        on_their_way: assumed_pods.PreemptibleAssumedPods,
         failures: failure.FailureHandler,
         outside: ports.SchedulerPorts,
         counters: counts.SchedulingCounters,

@@ -89,7 +89,7 @@ class PreemptionExecutor:
     def __init__(  # noqa: PLR0913 - the parts of the loop that a preemption touches
         self,
         queue: scheduling_queue.SchedulingQueue,
-        on_their_way: assumed_pods.UnboundAssumedPods,
+        on_their_way: assumed_pods.PreemptibleAssumedPods,
         pods: ports.PodLookup,
         outside: ports.SchedulerPorts,
         counters: counts.SchedulingCounters,

@@ -119,7 +119,7 @@ class Scheduler:
         binding_cycle.BindingCycle,
     ]:
         """Return the running preemptions and both cycles, which share one preemption executor."""
-        on_their_way = assumed_pods.UnboundAssumedPods(self.waiting_pods)
+        on_their_way = assumed_pods.PreemptibleAssumedPods(self.waiting_pods)
         evictions = eviction.PreemptionExecutor(
             self.queue,
             on_their_way,

@@ -67,7 +67,7 @@ class Product:
         inputs = sessions.OfflineInputs(
             str(self._cluster), NOW, (str(policy),), scheduler_name=PROFILE
         )
-        return next(sessions.OfflineSession(inputs).make_deciders())
+        return next(sessions.OfflineDeciderSource(inputs).make_deciders())
 
 
 @contextlib.contextmanager

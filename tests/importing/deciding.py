@@ -88,7 +88,7 @@ def verdicts(
         metrics=samples,
         scheduler_name=scheduler_name,
     )
-    return list(next(sessions.OfflineSession(given).make_deciders()).explain_pending_pods())
+    return list(next(sessions.OfflineDeciderSource(given).make_deciders()).explain_pending_pods())
 
 
 def node(name: str, labels: dict[str, str] | None = None, **allocatable: str) -> Manifest:

@@ -45,12 +45,12 @@ class ExplainFormAction(_SubParsersAction):
         words = list(values or ())
         forms = list(self._name_parser_map)
         if words[0] not in forms:
-            _refuse_ambiguous_form(words[0], forms)
+            _require_unambiguous_pod_name(words[0], forms)
             words.insert(0, _POD)
         super().__call__(parser, namespace, words, option_string)
 
 
-def _refuse_ambiguous_form(word: str, forms: Sequence[str]) -> None:
+def _require_unambiguous_pod_name(word: str, forms: Sequence[str]) -> None:
     """Raise UsageError unless the word is an unambiguous NAMESPACE/NAME."""
     kind, slash, name = word.partition("/")
     near = difflib.get_close_matches(word, forms, n=1)

@@ -147,7 +147,7 @@ def _warn_about_large_yaml(cluster: str) -> None:
             )
 
 
-def print_session_warnings(session: sessions.OfflineSession) -> None:
+def print_session_warnings(session: sessions.OfflineDeciderSource) -> None:
     """Print the findings about the policies, except errors."""
     print_finding_warnings(session.warnings)
 
@@ -158,7 +158,7 @@ def print_finding_warnings(warnings: Sequence[str]) -> None:
         output.write_findings(warning, sys.stderr)
 
 
-def print_missing_samples_note(session: sessions.OfflineSession) -> None:
+def print_missing_samples_note(session: sessions.OfflineDeciderSource) -> None:
     """Print a note about metrics without any sample: rules that read them act as in an outage."""
     print_unmeasured_metrics_note(session.unmeasured)
 
@@ -209,7 +209,9 @@ def warn_about_unknown_names(
 
 
 def iterate_pod_deciders(
-    session: sessions.OfflineSession, args: argparse.Namespace, rng: random.Random | None = None
+    session: sessions.OfflineDeciderSource,
+    args: argparse.Namespace,
+    rng: random.Random | None = None,
 ) -> Iterator[sessions.PodDecider]:
     """Yield the decider of each cluster; warn about unknown nodes in `--metrics`."""
     found = progress.iterate_with_progress(

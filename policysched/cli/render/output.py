@@ -48,7 +48,7 @@ def write_text(text: str, stream: TextIO | None = None) -> None:
     Control characters are escaped as in JSON. Styles become colours on a terminal.
     """
     stream = stream or sys.stdout
-    text = control_characters.escape_control_characters(text)
+    text = control_characters.escape_keeping_lines(text)
     shown = (
         styles.convert_styles_to_colours
         if terminal.supports_colours(stream)
@@ -92,7 +92,7 @@ def write_text_exactly(text: str) -> None:
 
 
 def _escape_source_line(line: str) -> str:
-    return control_characters.escape_control_characters(line.removesuffix("\r"))
+    return control_characters.escape_keeping_lines(line.removesuffix("\r"))
 
 
 def write_diff(lines: Sequence[str]) -> None:
@@ -140,7 +140,7 @@ def encode_json(value: object) -> str:
 
         text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
         text = text.encode("utf-8", "replace").decode()
-    return control_characters.escape_control_characters(styles.escape_style_marks(text))
+    return control_characters.escape_keeping_lines(styles.escape_style_marks(text))
 
 
 def write_json_array(values: Iterable[object]) -> None:

@@ -272,7 +272,7 @@ class BindingScheduler:
         policies = self._algorithm.policies
         if policies is None or binding.spec.placement is None:
             return None
-        return policies.complete_placement(binding, self._store.make_binding_snapshot(binding))
+        return policies.complete_placement(binding, self._store.make_snapshot_for_binding(binding))
 
     def _begin_attempt(self, binding: objects.Binding) -> BindingAttempt:
         """Validate a binding, find its trigger, and decide or ask estimators."""
@@ -303,7 +303,7 @@ class BindingScheduler:
         self, attempt: BindingAttempt, binding: objects.Binding
     ) -> snapshot.ControlPlaneSnapshot:
         """Return the snapshot for a decision about the binding, with the attempt's answers."""
-        seen = self._store.make_binding_snapshot(binding)
+        seen = self._store.make_snapshot_for_binding(binding)
         if self._asks_estimators:
             return dataclasses.replace(seen, estimated=attempt.answers)
         return seen
@@ -324,7 +324,7 @@ class BindingScheduler:
         policies = self._algorithm.policies
         if policies is None:
             return ""
-        return policies.describe_provenance(binding, self._store.make_binding_snapshot(binding))
+        return policies.describe_provenance(binding, self._store.make_snapshot_for_binding(binding))
 
     def _decide_attempt(
         self, attempt: BindingAttempt, provenance: str

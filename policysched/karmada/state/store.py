@@ -99,7 +99,7 @@ class ControlPlaneStore:
         """Return a snapshot of the current clusters."""
         return self._get_current_snapshot()
 
-    def make_binding_snapshot(self, binding: objects.Binding) -> snapshot.ControlPlaneSnapshot:
+    def make_snapshot_for_binding(self, binding: objects.Binding) -> snapshot.ControlPlaneSnapshot:
         """Return the snapshot for a decision about the binding."""
         current = self._get_current_snapshot()
         if binding.spec.workload_affinity_groups is None:

@@ -31,7 +31,7 @@ def _find_exclusions(
         (pair for pair in itertools.combinations(possible, 2) if _exclude_each_other(*pair)), None
     )
     if pair is None:
-        yield _diagnose_joint_exclusion(policy, possible)
+        yield _make_joint_finding(policy, possible)
     elif policy.name in {pair[0].rule.head.policy, pair[1].rule.head.policy}:
         yield _make_finding(policy, *pair)
 
@@ -61,7 +61,7 @@ def _make_finding(
     )
 
 
-def _diagnose_joint_exclusion(
+def _make_joint_finding(
     policy: checked.CheckedPolicy, asked: Sequence[node_constraints.NodeConstraint]
 ) -> diagnostics.Diagnostic:
     """Return the finding for rules that together leave no node, although any two leave some."""
