@@ -60,7 +60,7 @@ class ClusterObjects:
     """The objects of a cluster file, in the order of the file.
 
     Attributes:
-        owners: services and controllers, whose selectors default spread constraints use.
+        owners: services and controllers; default spread constraints use their selectors.
         storage: volumes, claims, classes and other storage objects.
         budgets: PodDisruptionBudgets, which limit preemption.
         skipped: the number of skipped objects of each kind.
@@ -90,13 +90,14 @@ def read_clusters(path: str) -> object_lists.InputLists[ClusterObjects]:
     See `object_lists.read_input_lists`.
 
     Raises:
-        InputError: the input is empty; or, while `places` is read, a file or line is not a cluster.
+        InputError: the input is empty; or, while `places` is read, a file or line contains no
+            cluster.
     """
     return object_lists.read_input_lists(path, FORM, collect_cluster_objects)
 
 
 def parse_cluster(content: bytes, where: str, *, is_line: bool = False) -> ClusterObjects:
-    """Return the cluster that `content` describes; `where` names it in errors.
+    """Return the cluster that `content` describes; `where` names the content in errors.
 
     Raises:
         InputError: the content is not a cluster file.
@@ -124,7 +125,7 @@ def collect_cluster_objects(
 
 
 def _make_no_cluster_error(skipped: Collection[str], where: str) -> errors.InputError:
-    """Return the error for a file without cluster objects, which may be a dump of Karmada."""
+    """Return the error for a file without cluster objects; it may contain Karmada's objects."""
     problem = f"has no Node and no Pod, only {', '.join(sorted(skipped))}"
     if any(kind.partition(".")[2].startswith(_KARMADA_GROUPS) for kind in skipped):
         advice = "for bindings of Karmada write `policysched explain binding`, "

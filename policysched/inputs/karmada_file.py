@@ -46,8 +46,8 @@ def read_karmada_control_planes(path: str) -> object_lists.InputLists[KarmadaCon
     """Return the control plane in a file, or the control planes on standard input for `-`.
 
     Raises:
-        InputError: the input is empty; or, while `places` is read, a file or line is not a control
-            plane.
+        InputError: the input is empty; or, while `places` is read, a file or line contains no
+            control plane.
     """
     return object_lists.read_input_lists(path, FORM, collect_karmada_control_plane)
 

@@ -60,7 +60,7 @@ def read_lint_settings(
 
 
 def read_prometheus_settings(file: pathlib.Path | None, folder: pathlib.Path) -> Mapping[str, Any]:
-    """Return the table `prometheus` of a settings file, by default of the file for a folder.
+    """Return the table `prometheus` of `file`, or of the settings file that applies in `folder`.
 
     Raises:
         InputError: a file cannot be read, or contains an invalid setting.
@@ -229,7 +229,7 @@ def parse_rule_code_prefixes(value: object, where: str) -> tuple[str, ...]:
     """Return the prefixes of rule codes in a setting.
 
     Raises:
-        InputError: `value` is not a list of texts, or no code begins with one of the texts.
+        InputError: `value` is not a list of strings, or one of them is not the prefix of any code.
     """
     if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
         raise errors.InputError(where, "is not a list of codes such as `PS203` or `PS4`")

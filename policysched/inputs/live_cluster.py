@@ -1,4 +1,4 @@
-"""Reads a running cluster once, into the objects of a cluster file."""
+"""Reads a running cluster once, and returns the objects that a cluster file would contain."""
 
 from __future__ import annotations
 
@@ -139,7 +139,7 @@ def _list_resources_nodes_first(kinds: Collection[str] | None) -> list[resources
 def _add_listed_objects(
     found: cluster_file.ClusterObjects, resource: resources.ApiResource[Any], items: list[Any]
 ) -> None:
-    """Add objects to the list that a cluster file would fill."""
+    """Add objects to the list for their kind, as if they came from a cluster file."""
     owner = next((kind for kind, each in resources.OWNERS.items() if each is resource), None)
     if resource is resources.NODES:
         found.nodes += items

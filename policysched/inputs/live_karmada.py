@@ -1,4 +1,4 @@
-"""Reads a running Karmada control plane once, into the objects of a control plane file."""
+"""Reads a running Karmada control plane once, and returns the objects that a file would contain."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reads ConfigMap manifests, locates their policies, and edits the policies alone.
+"""Reads ConfigMap manifests, locates their policies, and edits only the policies.
 
 A manifest is YAML or JSON: one object, Lists, or several documents, as `helm template` and
 `kustomize build` print it. A text that is a literal block (`key: |`) can be edited, because its
@@ -97,7 +97,7 @@ def read_manifest_policies(text: str, where: str) -> list[source.SourceText]:
 def rewrite_manifest_policies(
     text: str, where: str, changes: Sequence[tuple[source.SourceText, str]]
 ) -> str:
-    """Return a manifest with some policies replaced and without other changes.
+    """Return a manifest with some policies replaced and no other changes.
 
     Args:
         text: the manifest.
@@ -174,7 +174,7 @@ def _list_manifest_items(items: plain_yaml.Value) -> list[plain_yaml.Value]:
 def _list_text_keys(config_map: _ManifestConfigMap, where: str) -> list[str]:
     """Return the keys of policies, and require that all are text.
 
-    Without one of the keys, the others would be a different version of the policies.
+    If one key were left out, the others would form a different version of the policies.
     """
     for key in config_map.binary_policy_keys:
         line = config_map.document.line((*config_map.path, "binaryData", key))

@@ -3,10 +3,11 @@
     cpu_busy:   {node-1: 91%, node-2: 0.4, node-3: _, node-4: stale}
     net_in:     {node-1: 10Mi}
 
-The file maps each metric, by its name in the policies, to nodes and their values, in YAML or JSON.
-The mapping can be under a key `metrics`, as in a policy test. A value is written as in a policy
-(`91%`, `10Mi`, `500m`, `1h`), or as the plain number that the query would return. `_` means that
-there is no sample, and `stale` that the sample is too old; an absent node has no sample either.
+The file is YAML or JSON. It maps the name that each metric has in the policies to nodes and their
+values. The mapping can be under a key `metrics`, as in a policy test. A value is written as in a
+policy (`91%`, `10Mi`, `500m`, `1h`), or as the plain number that the query would return. `_` means
+that there is no sample, and `stale` that the sample is too old; an absent node has no sample
+either.
 """
 
 from __future__ import annotations
@@ -58,7 +59,7 @@ def read_metric_samples(
 def read_metrics_file(
     path: str, declared: Iterable[checked.CheckedMetric], measured_at: datetime.datetime
 ) -> MetricsFile:
-    """Return the samples in the file `path`, timed at `measured_at`, and the names in the file.
+    """Return the samples in the file `path`, with the time `measured_at`, and the names in it.
 
     Raises:
         InputError: the file cannot be read, names a metric that no policy declares, or contains a
@@ -136,7 +137,7 @@ def make_samples_from_tables(
 
 
 def _parse_json_tables(text: str) -> Mapping[str, plain_yaml.Value] | None:
-    """Return the tables of a JSON text, which parses much faster than YAML; else None."""
+    """Return the tables if the text is JSON, which parses much faster than YAML, else None."""
     if not text.startswith("{"):
         return None
     try:

@@ -28,7 +28,7 @@ Backfill: TypeAlias = Callable[[Mapping[str, metric_windows.OlderSamples]], None
 
 _POLL_SECONDS = 1.0
 _FIRST_METRICS_SECONDS = 10.0
-"""Time for which scheduling waits for first samples; then metrics without a sample are missing."""
+"""How long scheduling waits for first samples; after that, metrics without one are missing."""
 
 
 class MetricsSource(Protocol):
@@ -44,7 +44,7 @@ class MetricsSource(Protocol):
         ...
 
     async def wait_until_metrics_asked(self) -> None:
-        """Wait until all metrics and their windows were queried once, successfully or not."""
+        """Wait until all metrics and their windows have been queried once, successfully or not."""
         ...
 
     def set_metrics(
@@ -81,9 +81,9 @@ class PausableLoop(Protocol):
 async def pause_for_first_samples(
     source: MetricsSource, scheduling: PausableLoop, news: asyncio.Event | None = None
 ) -> None:
-    """Pause scheduling until all metrics were queried once, for a few seconds at most.
+    """Pause scheduling until all metrics have been queried once, for a few seconds at most.
 
-    The event `news`, such as a change of the policies, also ends the pause.
+    The event `news`, which signals for example a change to the policies, also ends the pause.
     """
     scheduling.pause()
     try:
@@ -100,7 +100,7 @@ async def pause_for_first_samples(
 class MetricsFileSource:
     """Provides the samples in a file, which is read again when it changes.
 
-    Samples are timed at the last modification of the file, so the samples of a file that is no
+    The time of each sample is the file's last modification, so the samples of a file that is no
     longer written become stale, as with any source.
     """
 
@@ -137,7 +137,7 @@ class MetricsFileSource:
             await self.poll_file(refresh)
 
     async def wait_until_metrics_asked(self) -> None:
-        """Wait until the file was read for the current metrics, successfully or not."""
+        """Wait until the file has been read for the current metrics, successfully or not."""
         await self._asked.wait()
 
     def set_metrics(
@@ -190,7 +190,7 @@ class MetricsFileSource:
         version = self._version or self._get_file_identity()
         written_at = datetime.datetime.fromtimestamp(version[0] / 1e9, datetime.UTC)
         found = metrics_file.read_metric_samples(str(self._path), self._declared, written_at)
-        # A metric that the file no longer names has no sample, so its old samples must go.
+        # A metric that the file no longer names has no sample, so its old samples must be removed.
         return {metric.key: found.get(metric.key, {}) for metric in self._declared}
 
 

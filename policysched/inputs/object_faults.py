@@ -1,7 +1,8 @@
 """Finds values in objects that the API server refuses but files can contain.
 
-Decisions assume that an API server has validated all objects, and check none of these values again:
-a taint with an unknown effect would repel no pod, and a negative request would add capacity.
+The scheduling code assumes that an API server has validated all objects, and does not check these
+values again: a taint with an unknown effect would repel no pod, and a negative request would add
+capacity.
 
 Source: Kubernetes `pkg/apis/core/validation/validation.go`.
 """

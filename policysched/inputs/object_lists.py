@@ -25,7 +25,7 @@ from policysched.inputs import plain_yaml
 STDIN = "-"
 _STDIN_NAME = "<stdin>"
 _BEGINNING = re.compile(rb'\s*\{\s*"apiVersion":\s*"([\w./-]+)",\s*"kind":\s*"(\w+)"', re.ASCII)
-"""The beginning of an object in kubectl's output, whose fields are sorted."""
+"""The beginning of an object in kubectl's output, in which fields are sorted."""
 _RANGE = "out of range"
 _TOO_DEEP = "is nested too deeply"
 _NOT_SPACE = re.compile(rb"\S")
@@ -79,7 +79,7 @@ class ExpectedKinds:
     help: str
 
     def make_list_error(self, where: str, problem: str) -> errors.InputError:
-        """Return the error for an input that is not such a list."""
+        """Return the error for an input that is not a list of these kinds."""
         return errors.InputError(where, problem, help=self.help)
 
 
@@ -272,7 +272,7 @@ def _make_not_a_list_error(content: bytes, where: str, form: ExpectedKinds) -> e
 
 
 def _find_item_kind(header: _ObjectHeader, where: str, form: ExpectedKinds) -> str:
-    """Return the kind that items of a typed list (`PodList`) omit, "" in a `List`."""
+    """Return the kind that items of a typed list (`PodList`) omit, or "" for a `List`."""
     kind = _require_kind(header, where, form)
     if not kind.endswith("List"):
         raise form.make_list_error(where, f"is a `{kind}`, not a List")
@@ -332,7 +332,7 @@ def _decode_strictly(source: Source, wanted: type[_KnownT]) -> _KnownT:
 def _decode_without_nulls(
     source: Source, wanted: type[_KnownT], place: str, strict_error: msgspec.ValidationError
 ) -> _KnownT:
-    """Decode an object without its null fields, after `strict_error` occurred with them."""
+    """Decode an object without its null fields; with them, `strict_error` was raised."""
     try:
         value = msgspec.json.decode(source) if isinstance(source, msgspec.Raw) else source
     except msgspec.ValidationError as error:  # an error about a number lacks the path of the field

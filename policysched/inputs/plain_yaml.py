@@ -1,9 +1,9 @@
 """Reads YAML with plain values from untrusted authors: configuration and manifests.
 
 PyYAML's own loaders compose a document by recursion in C, so a deeply nested text crashes the
-process, and aliases in a small text can represent a huge value. This module builds values from the
-parser's flat stream of events, with limits on nesting and on the size of aliases; it refuses tags
-and merge keys. A plain scalar is a number only if all versions of YAML agree: `yes`, `12:30`,
+process, and a small text with aliases can represent a huge value. This module builds values from
+the parser's flat stream of events, with limits on nesting and on the size of aliases; it refuses
+tags and merge keys. A plain scalar is a number only if all versions of YAML agree: `yes`, `12:30`,
 `1e3`, `017` and dates stay text. In Kubernetes objects `017` is 15, as in kubectl.
 """
 

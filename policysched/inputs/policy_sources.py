@@ -24,7 +24,7 @@ MANIFEST_SUFFIXES = (".yaml", ".yml", ".json")
 _BEGINNING = re.compile(
     r"(?:\s|#[^\n]*\n)*(?:---|%YAML|\{\s*[\"}]|[\"']?[A-Za-z]\w*[\"']?:(?:\s|$))"
 )
-"""The beginning of a manifest: a YAML marker, JSON, or a key with a colon. No policy begins so."""
+"""The beginning of a manifest, never of a policy: a YAML marker, JSON, or a key with a colon."""
 _MAX_BYTES = 8 * text_limits.MAX_TEXT_BYTES
 """The maximum number of bytes read from a file.
 

@@ -47,7 +47,7 @@ def _split_dotted_key(dotted: str) -> Path:
 
 
 def _list_inline_keys(value: str) -> list[Path]:
-    """Return the keys of an inline table, including the keys of nested tables without a prefix."""
+    """Return the keys of an inline table and of the tables nested in it, without prefixes."""
     if not value.lstrip().startswith("{"):
         return []
     return [

@@ -1,4 +1,4 @@
-"""Resolves aliases of a YAML text: copies values up to a size limit, with their places."""
+"""Resolves aliases of a YAML text: copies values up to a size limit, with source positions."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import Any, TypeAlias
 from policysched.inputs import yaml_scalars
 
 MAX_VALUES = 100_000
-"""Limit of values in all aliases of a text; every 100 characters count as another value."""
+"""Limit on the number of values in all aliases of a text; every 100 characters add one."""
 _CHARACTERS_EACH = 100
 
 Path: TypeAlias = tuple[str | int, ...]
 
 
 class AliasLimitError(Exception):
-    """The aliases exceed the limit of values or of nesting."""
+    """The aliases exceed the limit on values or on nesting."""
 
 
 @dataclasses.dataclass(slots=True)

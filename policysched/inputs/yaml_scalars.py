@@ -1,7 +1,8 @@
 """Locates the characters of a scalar's value in a YAML text.
 
-Folding and escapes are decoded here a second time, with places. The result is compared with the
-value from the YAML parser: if they differ, no places are returned instead of wrong ones.
+This module decodes folding and escapes a second time, and records the position of each character.
+If the result differs from the YAML parser's value, the module returns no positions rather than
+wrong ones.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from typing import TypeAlias
 
 Run: TypeAlias = tuple[int, int]
-"""(offset in the value, index in the YAML text) at which a run of equal characters starts."""
+"""(offset in the value, index in the YAML text) at which a run of identical characters starts."""
 
 _FOLD = r"(?P<fold>[ \t]*\r?\n(?:[ \t]*\r?\n)*[ \t]*)"
 _REST = r"(?P<space>[ \t]+)|(?P<as_is>[^\\\r\n \t']+|.)"
@@ -62,7 +63,7 @@ class YamlScalar:
 
 
 def find_character_runs(text: str, scalar: YamlScalar, value: str) -> tuple[Run, ...]:
-    """Return the places of the characters of `value` in `text`, or () if they are unknown."""
+    """Return the positions of the characters of `value` in `text`, or () if they are unknown."""
     if scalar.style in ("|", ">"):
         found = list(_find_block_runs(text, scalar, value))
         rest = value[found[-1][0] :].partition("\n")[2] if found else value
