@@ -1,8 +1,8 @@
-"""Track assumed pods that are not being bound yet, so that preemption requeues them.
+"""Track assumed pods that are not being bound yet, so that preemption can requeue them.
 
-Such a pod waits for Permit or runs its PreBind plugins. Preemption stops either and returns the pod
-to the queue instead of deleting it (`framework/runtime/waiting_pods_map.go`,
-`pods_in_prebind_map.go`).
+Such a pod waits for Permit, or its PreBind plugins are running. Preemption stops the wait or the
+plugins, and returns the pod to the queue instead of deleting it
+(`framework/runtime/waiting_pods_map.go`, `pods_in_prebind_map.go`).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class PodsInPreBind:
     """Running PreBind plugins, keyed by the uid of their pod."""
 
     def __init__(self) -> None:
-        """Start without running plugins."""
+        """Start with no plugins running."""
         self._works: dict[str, _PreBindRun] = {}
 
     async def run_plugins(
@@ -45,7 +45,7 @@ class PodsInPreBind:
         return status.Status(status.Code.ERROR, (work.stopped_for,)) if work.stopped_for else answer
 
     def stop_plugins(self, uid: str, reason: str) -> bool:
-        """Stop the PreBind plugins of a pod; return False if none run, as during its binding."""
+        """Stop the PreBind plugins of a pod; return False if none of them is running."""
         work = self._works.get(uid)
         if work is None or work.task.done():
             return False
@@ -62,7 +62,7 @@ class PreemptibleAssumedPods:
     pre_binding: PodsInPreBind = dataclasses.field(default_factory=PodsInPreBind)
 
     def preempt_pod(self, uid: str, plugin: str) -> bool:
-        """Return a pod to the queue for `plugin`; return False if it is in neither state."""
+        """Requeue a pod that `plugin` preempts; return False if it is in neither state."""
         if self.waiting.get(uid) is not None:
             return self.waiting.preempt(uid, plugin, "preempted")
         return self.pre_binding.stop_plugins(uid, f"preempted by {plugin}")

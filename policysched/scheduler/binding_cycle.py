@@ -59,7 +59,7 @@ class BindingCycle:
         self._log = log
 
     def prepare_binding(self, assumed: scheduling_cycle.AssumedPod) -> bool:
-        """Run PreBindPreFlight; return whether to continue, otherwise undo the assumed pod.
+        """Run PreBindPreFlight; return whether to continue, otherwise undo the assumption.
 
         If the pod waits for Permit or has PreBind work, its node is published as a nomination
         first. Components that add and remove nodes can then see where the pod will run (KEP-5278;
@@ -90,7 +90,7 @@ class BindingCycle:
         return False
 
     async def wait_on_permit(self, assumed: scheduling_cycle.AssumedPod) -> bool:
-        """Wait for Permit; return whether the pod was permitted, otherwise undo the assumed pod."""
+        """Wait for Permit; return whether the pod was permitted, otherwise undo the assumption."""
         assumed.decision.times.begin()
         try:
             answer = await self._waiting.wait(assumed.info.uid)
@@ -111,7 +111,7 @@ class BindingCycle:
         return True
 
     async def pre_bind(self, assumed: scheduling_cycle.AssumedPod) -> bool:
-        """Run the PreBind plugins; return whether they succeeded, otherwise undo the pod."""
+        """Run the PreBind plugins; return whether they succeeded, otherwise undo the assumption."""
         framework, state, node_name = assumed.framework, assumed.state, assumed.node_name
         assumed.decision.times.begin()
         work = framework.binding.pre_bind(state, assumed.info, node_name)
@@ -121,7 +121,7 @@ class BindingCycle:
         return self._undo_unless_successful(assumed, "PreBind", answer)
 
     async def run(self, assumed: scheduling_cycle.AssumedPod) -> None:
-        """Bind a permitted pod; on return, it is bound or undone."""
+        """Bind a permitted pod; on return, it is bound, or its assumption is undone."""
         assumed.decision.times.begin()
         binding = assumed.framework.binding.bind(assumed.state, assumed.info, assumed.node_name)
         answer = await self._run_plugins(assumed, binding)
@@ -133,7 +133,7 @@ class BindingCycle:
         assumed: scheduling_cycle.AssumedPod,
         work: Coroutine[Any, Any, status.Status],
     ) -> status.Status | failure.AttemptFailure:
-        """Return the plugins' status, or a failure if they raised; undo the pod if cancelled."""
+        """Return the status, or a failure if a plugin raised; if cancelled, undo the assumption."""
         try:
             return await work
         except asyncio.CancelledError:
@@ -149,7 +149,7 @@ class BindingCycle:
         point: str,
         answer: status.Status | failure.AttemptFailure,
     ) -> bool:
-        """Return whether an extension point succeeded; otherwise undo the assumed pod."""
+        """Return whether an extension point succeeded; otherwise undo the assumption."""
         if isinstance(answer, status.Status):
             assumed.decision.times.end(point, answer.code)
             if answer.is_success:
@@ -182,7 +182,7 @@ class BindingCycle:
             _log.exception("a plugin failed after %s was bound", assumed.info.key)
 
     def _note_bound(self, assumed: scheduling_cycle.AssumedPod) -> None:
-        """Complete the decision of a bound pod and observe its durations."""
+        """Complete the decision record of a bound pod and observe its durations."""
         decision, queued = assumed.decision, assumed.queued
         self._log.end_decision(decision, counts.AttemptResult.SCHEDULED)
         first_seconds = queued.initial_attempt_seconds
@@ -195,8 +195,9 @@ class BindingCycle:
     ) -> None:
         """Release the resources that the pod reserved, then requeue or drop it.
 
-        The released resources can help other pods. If a plugin rejected the pod, this event must
-        not wake the pod itself, so the event follows the requeueing and excludes the pod.
+        The queue receives an event, because the released resources can help other pods. If a plugin
+        rejected the pod, the event must not wake the pod itself, so it follows the requeueing and
+        excludes the pod.
         """
         info = assumed.info
         assumed.framework.binding.unreserve(assumed.state, info, assumed.node_name)

@@ -21,11 +21,12 @@ class SchedulingCounters:
 
     Attributes:
         attempts: number of attempts, keyed by (profile, result).
-        undone: assumed pods that were undone before or during their binding, keyed by profile.
-        victims: pods that were evicted, or returned to the queue before binding, keyed by the
-            profile of the preemptor.
+        undone: number of assumptions that were undone before or during binding, keyed by profile.
+        victims: number of pods that were evicted, or returned to the queue before binding, keyed by
+            the profile of the preemptor.
         failed_evictions: number of evictions that failed.
-        gone: pods that were deleted, or bound by another scheduler, before their attempt failed.
+        gone: number of pods that were deleted, or bound by another scheduler, before their attempt
+            failed.
     """
 
     attempts: Counter[tuple[str, AttemptResult]] = dataclasses.field(default_factory=Counter)

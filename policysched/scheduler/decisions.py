@@ -1,4 +1,4 @@
-"""Keep the latest decisions for humans: the node of each pod, or the reason for none.
+"""Keep the latest decisions for operators: the node of each pod, or why it has none.
 
 A record is made at the end of the scheduling cycle, from data that is valid only then. It is
 completed when the pod is bound or the assumed pod is undone. Records do not refer to objects of the
@@ -47,8 +47,8 @@ class SchedulingDecision(msgspec.Struct, gc=False):
         scheduler_name: the profile; `policies` and `policy_hash` are those at the time of the
             attempt.
         result: result of the attempt; while the pod is being bound, the result so far.
-        node_name: the chosen node, or None if no node fits. `message` gives the reason for None, or
-            for a failed binding to the chosen node.
+        node_name: the chosen node, or None if no node fits. `message` explains why no node fits, or
+            why the binding to the chosen node failed.
         feasible_count, node_count: number of feasible nodes and of all nodes.
         attempt: number of the attempt, from 1.
         decided_at: wall-clock time of the snapshot.

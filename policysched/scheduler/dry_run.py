@@ -1,9 +1,9 @@
 """Compare the decisions of another scheduler with our own; never assume, queue or write.
 
-A pod is decided when the watch shows that the other scheduler bound it, immediately before the
-cache counts it. Each decision therefore uses the cluster as the other scheduler left it, and our
-decisions do not affect each other. Pending pods are decided periodically, once the other scheduler
-has rejected them or PATIENCE_SECONDS have passed.
+The decision about a pod is made when the watch shows that the other scheduler bound it, immediately
+before the cache counts it. Each decision therefore uses the cluster as the other scheduler left it,
+and our decisions do not affect each other. Decisions about pending pods are made periodically, once
+the other scheduler has rejected them or PATIENCE_SECONDS have passed.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ PATIENCE_SECONDS = 60.0
 NEAR_SHARE = 0.02
 """A node counts as near if its score is below the best by at most this share.
 
-One more pod on a node changes scores by about this much, and the watch shows pods that the other
-scheduler bound together one after the other.
+One more pod on a node changes scores by about this much, and pods that the other scheduler bound at
+the same time appear in the watch one after the other.
 """
 _EXPLAIN_SECONDS = 1.0
 """Minimum interval between explanations of differences; one costs more than a decision."""
@@ -112,7 +112,7 @@ class DryRunComparer:
         clock: clocks.Clock,
         kept: int = 1000,
     ) -> None:
-        """Decide on the state of `cache` with the profile of each pod; keep `kept` differences."""
+        """Decide from the state of `cache`, with each pod's profile; keep `kept` differences."""
         self.placed: Counter[tuple[str, ComparisonOutcome]] = Counter()
         self.waiting: dict[str, SchedulerComparison] = {}
         self.differences: deque[SchedulerComparison] = deque(maxlen=kept)
@@ -127,7 +127,10 @@ class DryRunComparer:
     # --- pods that the other scheduler placed -----------------------------------------------------
 
     def compare_bound(self, pending: pod_shape.PodInfo, node_name: str) -> None:
-        """Compare a pod just bound, before the cache counts it; plugin errors become FAILED."""
+        """Compare the decisions about a pod that was just bound; plugin errors become FAILED.
+
+        Must be called before the cache counts the pod.
+        """
         name = pending.pod.spec.scheduler_name
         framework = self._framework_of(name)
         if not self.is_on or framework is None:
@@ -141,7 +144,7 @@ class DryRunComparer:
     # --- pending pods -----------------------------------------------------------------------------
 
     def compare_waiting(self, pods: Iterable[pod_shape.PodInfo]) -> Iterable[None]:
-        """Compare the pending pods, one for each step; forget pods that are no longer pending."""
+        """Compare one pending pod in each iteration; forget pods that are no longer pending."""
         waiting = {info.uid: info for info in pods}
         for gone in self.waiting.keys() - waiting.keys():
             del self.waiting[gone]
@@ -179,7 +182,7 @@ class DryRunComparer:
     def _compare_pod(
         self, framework: runtime.Framework, info: pod_shape.PodInfo, their_node: str | None
     ) -> SchedulerComparison:
-        """Decide a pod and compare the result with the other scheduler's node, if it has one."""
+        """Choose a node for a pod, and compare it with the other scheduler's node, if any."""
         started_seconds = self._clock.monotonic_seconds()
         snap = self._cache.snapshot()
         try:
@@ -304,7 +307,7 @@ def _list_leading_scores(table: score_table.ScoreTable, ours: int, theirs: int) 
 def _drop_own_nomination(info: pod_shape.PodInfo) -> pod_shape.PodInfo:
     """Return the pod without a nomination that a scheduler writes immediately before it binds.
 
-    A nomination after a rejection stays: preemption made room on that node.
+    A nomination after a rejection is kept: preemption made room on that node.
     """
     if not info.pod.status.nominated_node_name or _is_marked_unschedulable(info.pod):
         return info

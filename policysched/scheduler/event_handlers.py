@@ -1,4 +1,4 @@
-"""Pass changes of the cluster to the cache and the queue.
+"""Pass changes in the cluster to the cache and the queue.
 
 A reflector (`kube`) or the simulated cluster (`sim`) calls the sinks in watch order: `replace` with
 all objects after a list, `upsert` and `delete` for single changes. Each sink compares an object
@@ -20,7 +20,7 @@ from policysched.scheduler import object_changes, pod_sink, storage_sinks
 
 
 class NodeSink:
-    """Applies changes of nodes."""
+    """Processes changes to nodes."""
 
     def __init__(self, cache: caches.Cache, queue: scheduling_queue.SchedulingQueue) -> None:
         """Start without nodes."""
@@ -63,7 +63,7 @@ class NodeSink:
 
 
 class NamespaceSink:
-    """Applies changes of namespace labels."""
+    """Processes changes to namespace labels."""
 
     def __init__(self, cache: caches.Cache, queue: scheduling_queue.SchedulingQueue) -> None:
         """Start without namespaces."""
@@ -102,7 +102,7 @@ Owner: TypeAlias = owner_objects.Service | owner_objects.Workload
 
 
 class OwnerSink:
-    """Applies changes of the pod selectors of services, or of controllers of one kind.
+    """Processes changes to the pod selectors of services, or of controllers of one kind.
 
     These changes wake no pods: they affect only default constraints of Score plugins.
     """

@@ -15,7 +15,7 @@ _ELLIPSIS = " ..."
 def format_policy_provenance(prof: profile.Profile) -> str:
     """Return ` (NAME: policies; hash)` for the end of a note.
 
-    Without policies, the result is empty, so that notes equal kube-scheduler's.
+    Without policies, the result is empty, so that notes are identical to kube-scheduler's.
     """
     if not prof.policies:
         return ""

@@ -47,7 +47,7 @@ others.
 """
 
 SHOWN_WITHIN_SECONDS = 60.0
-"""Maximum delay of the watch; a victim that it shows running after that was not deleted."""
+"""Maximum delay of the watch; a victim shown as running after this time was not deleted."""
 
 PREEMPTED = "Preempted"
 PREEMPTING = "Preempting"
@@ -154,7 +154,7 @@ class PreemptionExecutor:
             self._queue.activate([uid])
 
     def _withdraw_nominations(self, preemption: PodPreemption) -> None:
-        """Withdraw nominations of lower priority to the node, which has no room for them."""
+        """Withdraw the nominations of lower-priority pods to the node; it has no room for them."""
         for info in self._queue.nominator.get_nominated_pods(preemption.node_name):
             if info.shape.priority < preemption.preemptor.shape.priority:
                 nominations.end_nomination(self._queue, info)

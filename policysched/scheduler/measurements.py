@@ -1,4 +1,4 @@
-"""Measure durations, attempts and victims in the buckets of kube-scheduler.
+"""Measure durations, attempts and victims in histograms with kube-scheduler's buckets.
 
 Names, labels and buckets are as in `pkg/scheduler/metrics/metrics.go`; values are measured at the
 same points as in `schedule_one.go` and `runtime/framework.go`.
@@ -27,7 +27,7 @@ class SchedulingHistograms:
         pods: duration from the first admission of a pod to the queue until it was bound.
         attempts_of_pods: number of attempts that bound pods needed.
         points: duration of extension points.
-        plugins: duration of single plugins, in a sample of the cycles.
+        plugins: duration of individual plugins, in a sample of the cycles.
         permit_waits: duration of waits for Permit, by result.
         victims: number of victims of each preemption.
         preemption_attempts: number of PostFilter runs that returned a result.

@@ -1,8 +1,8 @@
 """Wake pods when a nomination that blocked room for them changes or ends.
 
 Filters count a nominated pod as running on its node, for pods of equal or lower priority. When the
-pod is placed on another node or its nomination ends, the effect on those pods is that of a deleted
-pod (`pkg/scheduler/eventhandlers.go`, hasNominatedNodeNameChanged and
+pod is placed on another node or its nomination ends, the effect on those pods is the same as if the
+pod had been deleted (`pkg/scheduler/eventhandlers.go`, hasNominatedNodeNameChanged and
 deletePodFromSchedulingQueue). kube-scheduler wakes them when the API server shows the change. This
 is late, and never happens if a nomination was replaced before it was written. This module also
 wakes them for changes that only this process has seen.
@@ -40,7 +40,7 @@ def update_nomination_after_failure(
 def end_nomination(
     queue: scheduling_queue.SchedulingQueue, info: pod_shape.PodInfo, node_name: str = ""
 ) -> None:
-    """End the nomination of a pod that was placed on `node_name`, was deleted or lost it.
+    """End the nomination of a pod; `node_name` is the node on which it was placed, if any.
 
     The pod itself is also woken if it waits.
     """

@@ -33,7 +33,7 @@ def is_same_version(old: objects.ObjectMeta, new: objects.ObjectMeta) -> bool:
 def list_pod_events(old: pod_shape.PodInfo, new: pod_shape.PodInfo) -> list[events.ClusterEvent]:
     """Return the events for an updated pod.
 
-    The resource of the events depends on whether the pod has a node. A change of any other field is
+    The resource of the events depends on whether the pod has a node. A change to any other field is
     UPDATE_OTHER.
     """
     is_placed = bool(new.pod.spec.node_name)
@@ -43,7 +43,7 @@ def list_pod_events(old: pod_shape.PodInfo, new: pod_shape.PodInfo) -> list[even
 
 
 def _list_pod_actions(old: pod_shape.PodShape, new: pod_shape.PodShape) -> list[events.ActionType]:
-    """Return the changes of a pod that have their own event."""
+    """Return the changes to a pod that have their own event."""
     actions = []
     if old.labels != new.labels:
         actions.append(_Action.UPDATE_POD_LABEL)

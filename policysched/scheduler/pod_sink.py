@@ -1,4 +1,4 @@
-"""Pass changes of pods on: pods with a node to the cache, waiting pods to the queue.
+"""Forward pod changes: pods with a node go to the cache, waiting pods to the queue.
 
 Waiting pods of other schedulers count as unserved, and terminated pods as deleted. A pod can be
 deleted, or bound by another scheduler, while it waits or is assumed here.
@@ -83,7 +83,7 @@ class PodSink:
     # --- pods with a node -------------------------------------------------------------------------
 
     def _follow_placed_pod(self, old: pod_shape.PodInfo | None, new: pod_shape.PodInfo) -> None:
-        """Apply a pod with a node; if it was queued or waited here, drop it there."""
+        """Apply a pod with a node; if it was pending here, end its queueing or its Permit wait."""
         if self.before_placed and old is not None and not old.pod.spec.node_name:
             self.before_placed(old, new.pod.spec.node_name)
         self._cache.update_pod(new)
@@ -110,7 +110,7 @@ class PodSink:
     # --- pods without a node ----------------------------------------------------------------------
 
     def _follow_waiting_pod(self, old: pod_shape.PodInfo | None, new: pod_shape.PodInfo) -> None:
-        """Queue or update a pod without a node, or undo it if it is assumed and being deleted."""
+        """Queue or update a pod without a node; undo the assumption of a pod being deleted."""
         if self._cache.is_assumed(new):
             if old is not None and new.is_terminating and not old.is_terminating:
                 self._undo_assumed_pod(new)
@@ -125,8 +125,8 @@ class PodSink:
     def _undo_assumed_pod(self, info: pod_shape.PodInfo) -> None:
         """Release the resources of an assumed pod that is being deleted.
 
-        A pod that waits for Permit is rejected, and its own binding cycle undoes it. The binding of
-        any other pod will fail at the API server.
+        A pod that waits for Permit is rejected, and its own binding cycle undoes the assumption.
+        The binding of any other pod will fail at the API server.
         """
         placed = object_changes.copy_pod_with_node(
             info, self._cache.get_node_of_pod(info.uid) or ""
@@ -138,7 +138,7 @@ class PodSink:
     # --- changes of profiles ----------------------------------------------------------------------
 
     def drop_unserved_pods(self) -> None:
-        """Remove pods from the queue that no profile serves any more."""
+        """Remove from the queue the pods that no profile serves any more."""
         for info in self._known.values():
             self.unserved.observe_pod(info.uid, info.pod)
             if not info.pod.spec.node_name and not self._serves(info.pod.spec.scheduler_name):

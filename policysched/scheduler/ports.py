@@ -88,8 +88,8 @@ class EventRecorder(Protocol):
     ) -> None:
         """Queue an event about `pod`; if the queue is full, drop and count it.
 
-        Equal events are merged into one with a count and the note of the first. If the note has
-        details that differ each time, `equal_by` is compared instead of it.
+        Identical events are merged into one, which has a count and the note of the first. If the
+        note has details that differ each time, `equal_by` is compared instead of the note.
         """
         ...
 

@@ -177,7 +177,7 @@ class Scheduler:
             self.events.pods.add_newly_served_pods()
 
     def pause(self) -> None:
-        """Stop taking pods from the queue until every `pause` has its `resume`.
+        """Stop taking pods from the queue until `resume` has been called once for each `pause`.
 
         Bindings in progress continue.
         """
@@ -290,7 +290,7 @@ class Scheduler:
             await self._wait_for_work(self.next_timer_seconds())
 
     async def _wait_for_work(self, until_seconds: float | None) -> None:
-        """Wait until an event wakes the loop, or until a time of the monotonic clock."""
+        """Wait until an event wakes the loop, or until a time on the monotonic clock."""
         self._awake.clear()
         alarm = None
         if until_seconds is not None:

@@ -74,7 +74,7 @@ class SchedulingCycle:
         log: decisions.DecisionLog,
         clock: clocks.Clock,
     ) -> None:
-        """Decide on the state of `cache`; pass pods whose attempt failed to `failures`."""
+        """Decide from the state of `cache`; pass pods whose attempt failed to `failures`."""
         self._cache = cache
         self._queue = queue
         self._waiting = waiting

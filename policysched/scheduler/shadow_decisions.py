@@ -1,8 +1,8 @@
 """Count the decisions that shadow policies would have changed.
 
-A pod is decided again within its own cycle, while the snapshot of the real decision is still valid.
-The cost is limited: while other pods wait, shadow decisions take at most BUSY_SHARE of the time;
-excess decisions are skipped and counted.
+A decision is repeated within the cycle that made it, while the snapshot of the real decision is
+still valid. The cost is limited: while other pods wait, shadow decisions take at most BUSY_SHARE of
+the time; excess decisions are skipped and counted.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class ShadowPolicyTally:
         skipped: number of decisions that were skipped for lack of time.
         seconds: total duration of the shadow decisions.
         changes: latest pods that would have been placed differently, oldest first; consecutive
-            changes of one pod are merged.
+            changes for one pod are merged.
     """
 
     since: datetime.datetime
@@ -78,7 +78,7 @@ class ShadowPolicyTally:
 
 
 class ShadowDecisions:
-    """A listener to real decisions that decides the same pods with shadow policies.
+    """A listener that repeats real decisions with shadow policies.
 
     Attributes:
         tallies: counts, keyed by (schedulerName, shadow policy).
@@ -91,7 +91,7 @@ class ShadowDecisions:
         clock: clocks.Clock,
         is_busy: Callable[[], bool],
     ) -> None:
-        """Decide with the candidates that `current` returns; a new mapping resets the tallies.
+        """Use the candidates that `current` returns; a new mapping resets the tallies.
 
         `pods` looks up the pods of decisions; `is_busy` returns whether other pods wait.
         """
@@ -122,7 +122,7 @@ class ShadowDecisions:
         result: runtime.ScheduleResult,
         snap: snapshot.Snapshot,
     ) -> None:
-        """Decide the pod of a real decision with each candidate; see `decisions.Listener`."""
+        """Repeat a real decision with each candidate; see `decisions.Listener`."""
         self.refresh_candidates()
         candidates = self._candidates.get(decision.scheduler_name)
         if not candidates or not shadow.is_decision(result):

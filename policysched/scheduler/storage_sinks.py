@@ -1,8 +1,8 @@
-"""Apply changes of storage objects and PodDisruptionBudgets.
+"""Process changes to storage objects and PodDisruptionBudgets.
 
-Every change of a storage object becomes a cluster event of its kind
+Every change to a storage object becomes a cluster event of its kind
 (`pkg/scheduler/eventhandlers.go`, buildEvtResHandler). The queueing hints of plugins decide which
-changes help a pod. Changes of budgets wake no pods: preemption reads budgets when it runs.
+changes help a pod. Changes to budgets wake no pods: preemption reads budgets when it runs.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ RESOURCES: Mapping[type[storage_objects.StorageObject], events.EventResource] = 
 
 
 class StorageSink(Generic[storages.ObjectT]):
-    """Applies changes of storage objects of one kind."""
+    """Processes changes to storage objects of one kind."""
 
     def __init__(
         self,
@@ -69,7 +69,7 @@ class StorageSink(Generic[storages.ObjectT]):
 
 
 class BudgetSink:
-    """Applies changes of PodDisruptionBudgets."""
+    """Processes changes to PodDisruptionBudgets."""
 
     def __init__(self, budgets: disruption_budgets.DisruptionBudgets) -> None:
         """Write budgets to `budgets`."""

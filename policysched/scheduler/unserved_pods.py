@@ -34,14 +34,14 @@ class UnservedPods:
         return Counter(pod.spec.scheduler_name for pod in self._pods.values())
 
     def list_ignored_pods(self, before_seconds: float) -> Iterator[objects.Pod]:
-        """Yield unserved pods that are older than a given time and that no scheduler has handled.
+        """Yield unserved pods created before a given time that no scheduler has handled.
 
         A scheduler that finds no node for a pod writes its PodScheduled condition; for pods with
         scheduling gates, the API server writes it. Pods with this condition, terminating pods and
         pods without a creation time are skipped.
 
         Args:
-            before_seconds: creation time before which pods count, in seconds since 1970.
+            before_seconds: the given time, in seconds since 1970.
         """
         for pod in self._pods.values():
             created = pod.metadata.creation_timestamp
