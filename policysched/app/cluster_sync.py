@@ -16,7 +16,7 @@ class ClusterSync(watch_sync.WatchSync):
     async def wait_until_profiles_synced(
         self, profiles: Callable[[], Collection[profile.Profile]]
     ) -> None:
-        """Wait until all resources that the profiles read are synced; the profiles can change."""
+        """Wait until all resources that profiles read are synced; profiles can change meanwhile."""
         await self.wait_until_synced(lambda: needed_kinds.find_plugins_by_resource(profiles()))
 
     def require_synced(self, profiles: Collection[profile.Profile]) -> None:

@@ -28,7 +28,7 @@ class ProcessContext:
     Attributes:
         options, config: the command-line options and the configuration of the process.
         election: the configuration of leader election.
-        clock, rng: the clock and the random numbers of all components.
+        clock, rng: the clock and the random number generator of all components.
         connection, api: the settings of the API server and its client; with leader election,
             writes require the lease.
         elector: reports whether this process leads.
@@ -42,7 +42,7 @@ class ProcessContext:
         metrics_exporter: exports the metrics of this process.
         background: coroutines that run until the process ends, whether it leads or not.
         pages: the pages served over HTTP, keyed by path.
-        config_map: returns the ConfigMap of the policies as last seen, or None without one.
+        config_map: returns the ConfigMap of the policies as last seen, or None if there is none.
         stopping: set when the process is asked to stop.
     """
 

@@ -9,7 +9,7 @@ from policysched.serving import health
 _OVERDUE_SECONDS = 20.0
 """Tolerance for a leader that has not noticed its lost lease (kube-scheduler's server.go)."""
 _STUCK_SECONDS = 120.0
-"""Time without an attempt, despite ready pods, that fails the check. A cycle is much shorter."""
+"""Time without an attempt, despite ready pods, until the check fails; cycles are far shorter."""
 
 
 def make_scheduler_health(joined: context.ProcessContext) -> health.HealthChecks:
@@ -40,7 +40,7 @@ def _check_election(joined: context.ProcessContext) -> str:
 
 
 class _PodProgressCheck:
-    """Checks that the scheduler tries ready pods.
+    """Checks that the scheduler attempts to schedule ready pods.
 
     A cycle that does not end needs no check: it blocks all pages, including `ping`.
     """

@@ -22,7 +22,7 @@ STUCK_SECONDS: Final = 120.0
 """Time without progress after which the scheduler counts as stuck, as in `app/health_checks.py`."""
 
 STUCK_WRITES_SECONDS: Final = 600.0
-"""Time without progress that fails the check while too many writes are in flight.
+"""Time without progress after which the check fails while too many writes are in flight.
 
 Each write is abandoned after three attempts. Even if the API server requests long pauses between
 them, this takes at most six minutes.
@@ -71,7 +71,7 @@ def make_karmada_health(checked: KarmadaHealthInputs) -> health.HealthChecks:
 
 
 class _BindingProgressCheck:
-    """Checks that waiting bindings are being processed unless the loop is held back.
+    """Checks that waiting bindings are processed, except while new attempts are held back.
 
     A decision that does not end needs no check: it blocks all pages, including `ping`.
     """

@@ -1,4 +1,4 @@
-"""Follow changes of cluster policies and their metrics in `karmada run`."""
+"""Follow changes to cluster policies and their metrics in `karmada run`."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ class KarmadaPolicyFollower:
         self.collectors: list[Callable[[], Iterable[core.Metric]]] = []
 
     async def find_first_version(self, api: client.ApiClient, stopping: asyncio.Event) -> bool:
-        """Find the first version, if necessary by requests to the API server.
+        """Find the first version, if necessary with requests to the API server.
 
         Returns:
             False if the process must stop before a version is found.

@@ -178,7 +178,7 @@ def _make_policy_follower(
 ) -> karmada_policies.KarmadaPolicyFollower | None:
     if not said.has_policies:
         return None
-    from policysched.app import karmada_policies  # noqa: PLC0415 - a process without needs none
+    from policysched.app import karmada_policies  # noqa: PLC0415 - only needed with policies
 
     return karmada_policies.KarmadaPolicyFollower(said, clock, rng)
 
@@ -327,7 +327,7 @@ class _ConnectedProcess:
         decisions: binding_scheduler.BindingScheduler,
         recorder: event_recorder.ApiEventRecorder,
     ) -> loop.BindingSchedulingLoop:
-        """Return the scheduling loop with its writer, back-pressure and estimators."""
+        """Return the scheduling loop with its writer, backpressure and estimators."""
         schedules = loop.BindingSchedulingLoop(
             decisions,
             self._handlers,

@@ -1,4 +1,4 @@
-"""Follow changes of the policies in `run`."""
+"""Follow changes to the policies in `run`."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from policysched.scheduler import dry_run
 _log = logging.getLogger("policysched")
 
 _DECIDE_SECONDS = 10.0
-"""Interval at which a dry run decides the pending pods."""
+"""Interval at which a dry run makes decisions about the pending pods."""
 _SUMMARY_SECONDS = 60.0
 """Interval at which a dry run logs a summary if there are new results."""
 

@@ -58,7 +58,7 @@ _log = logging.getLogger("policysched")
 RunOptions = run_options.RunOptions
 
 _OTHER_CONNECTIONS = 32
-"""Number of connections for watches, events and status, besides the connections for bindings."""
+"""Number of connections for watches, events and status, in addition to those for bindings."""
 
 
 class SchedulerProcess:

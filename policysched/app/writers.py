@@ -29,7 +29,7 @@ class ApiWriters:
     """
 
     def __init__(self, api: client.ApiClient, clock: clocks.Clock) -> None:
-        """Write through `api`; `list_background_writers` must run for events and status."""
+        """Write through `api`; events and status need the tasks of `list_background_writers`."""
         instance = f"policysched-{platform.node()}"
         self.recorder = event_recorder.ApiEventRecorder(api, clock, instance=instance)
         self._status_writer = pod_status.ApiPodStatusWriter(api, clock)

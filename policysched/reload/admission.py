@@ -2,7 +2,7 @@
 
 A version that a scheduler would refuse is denied when it is applied, with the diagnostics of
 `check` and the errors of `lint`. A version that a scheduler would accept is admitted with its
-warnings. A review does not access the cluster, so dry runs are reviewed like other requests.
+warnings. A review does not access the cluster, so dry-run requests are reviewed like any others.
 Source: `k8s.io/api/admission/v1` (AdmissionReview).
 """
 
@@ -88,7 +88,7 @@ class ConfigMapFilter:
 
     @property
     def is_explicit(self) -> bool:
-        """Whether the operator selected the ConfigMaps, so that each must contain policies."""
+        """Whether the operator selected the ConfigMaps; if so, each must contain policies."""
         return bool(self.names or self.labels)
 
     def matches_config_map(self, name: str, labels: Mapping[str, str]) -> bool:
@@ -183,7 +183,7 @@ class PolicyReviewer:
         return old is not None and _extract_policy_texts(old) == texts
 
     def review_policies(self, question: AdmissionRequest) -> AdmissionResponse:
-        """Review the policies as a scheduler would; this can take a second, in any thread."""
+        """Review the policies as a scheduler would; can take a second, and run in any thread."""
         if question.problem:
             return AdmissionResponse(f"{question.name}: {question.problem}")
         if question.texts is None:
@@ -207,7 +207,7 @@ def encode_admission_response(question: AdmissionRequest, verdict: AdmissionResp
     if verdict.message:
         response["status"] = {
             "code": 400,
-            "reason": "BadRequest",  # kubectl changes the message of an `Invalid`
+            "reason": "BadRequest",  # kubectl rewrites the message of `Invalid`
             "message": verdict.message,
         }
     if verdict.warnings:

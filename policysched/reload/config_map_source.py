@@ -105,7 +105,8 @@ class ConfigMapSource:
         self, config_map: config_maps.ConfigMap, texts: tuple[source.SourceText, ...]
     ) -> str:
         binary = policy_sources.list_policy_keys(config_map.binary_data)
-        # kubectl stores keys that are not UTF-8 there; without them the version is incomplete.
+        # kubectl stores values that are not UTF-8 in `binaryData`; without them, the version would
+        # be incomplete.
         if binary:
             return f"the key `{binary[0]}` of {self.origin} is not UTF-8 text"
         return "" if texts else f"{self.origin} has no key that ends in `.policy`"

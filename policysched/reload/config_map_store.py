@@ -1,4 +1,4 @@
-"""The interface for ConfigMaps that reloads use; `ConfigMapClient` implements it."""
+"""The interface through which reloads access ConfigMaps; `ConfigMapClient` implements it."""
 
 from __future__ import annotations
 

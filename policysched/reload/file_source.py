@@ -16,7 +16,7 @@ from policysched.inputs import policy_sources
 from policysched.reload import versions
 
 SETTLE_SECONDS = 0.25
-"""Time without changes after which files count as settled, longer than pauses while writing."""
+"""Time without changes after which files count as settled; longer than pauses between writes."""
 
 
 class PolicyFileSource:

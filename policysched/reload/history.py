@@ -1,7 +1,7 @@
-"""Store former good versions of the policies in a ConfigMap.
+"""Store previous good versions of the policies in a ConfigMap.
 
-Each version has one key, `TIME-HASH.json.gz`, so that keys sort by time and name the version. If
-the ConfigMap is full, the oldest versions are dropped. To read a version:
+Each version has one key, `TIME-HASH.json.gz`, so that keys sort by time and identify the version.
+If the ConfigMap is full, the oldest versions are dropped. To read a version:
 
     kubectl get configmap NAME -o jsonpath='{.binaryData.KEY}' | base64 -d | gunzip
 """
@@ -25,7 +25,7 @@ from policysched.lang import source
 MAX_BYTES = config_maps.MAX_BYTES - 16 * 1024
 """Limit of the total size of all values; the rest is reserved for other content."""
 _MAX_TEXT_BYTES = 64 * 1024 * 1024
-"""Limit of one decompressed version, far more than a ConfigMap of policies can contain."""
+"""Size limit of one decompressed version, far more than a ConfigMap of policies can contain."""
 
 _KEY = re.compile(r"(?P<time>\d{8}T\d{6}\.\d{3}Z)-(?P<hash>[0-9a-f]+)\.json\.gz")
 _TIME = "%Y%m%dT%H%M%S.%f"
@@ -86,7 +86,7 @@ class FormerVersion(msgspec.Struct, frozen=True):
 
 
 def encode_version(version_hash: str, origin: str, texts: tuple[source.SourceText, ...]) -> bytes:
-    """Encode a version as the value of a key; equal versions have equal values."""
+    """Encode a version as the value of a key; identical versions have identical values."""
     kept = FormerVersion(version_hash, origin, tuple(_StoredText(t.name, t.text) for t in texts))
     return gzip.compress(msgspec.json.encode(kept), mtime=0)
 
@@ -125,9 +125,9 @@ def plan_history_changes(
         keep: maximum number of stored versions.
 
     Returns:
-        New values, keyed by the key; None for a key to drop. Empty if the version is already stored
-        and either it or a version that took effect later is the newest. None if the version is too
-        large.
+        New values, keyed by ConfigMap key; None for a key to drop. Empty if the version is already
+        stored and either it or a version that took effect later is the newest. None if the version
+        is too large.
     """
     if len(value) > MAX_BYTES:
         return None

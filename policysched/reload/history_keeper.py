@@ -1,4 +1,4 @@
-"""Write former good versions of the policies to a ConfigMap in the cluster."""
+"""Write previous good versions of the policies to a ConfigMap in the cluster."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _LOOK_SECONDS = 1.0
 
 
 class HistoryKeeper:
-    """Writes the ConfigMap of former versions while this process leads."""
+    """Writes the ConfigMap of previous versions while this process leads."""
 
     def __init__(
         self,

@@ -1,8 +1,8 @@
-"""Find the version with which a process starts: from the source, or a stored former version.
+"""Find the version with which a process starts: from the source, or a stored previous one.
 
-files, a good version        used; without a request to the API server
-a bad version, `refuse`      the process ends and prints the errors
-a bad version, `lastGood`    the stored version that was last in use, or else the newest good one
+good version in files        this version, without a request to the API server
+bad version, `refuse`        none: the process ends and prints the errors
+bad version, `lastGood`      the stored version that was last in use, or else the newest good one
 frozen                       the version that was last in use, if it is stored
 """
 
@@ -41,7 +41,7 @@ class PolicySource(Protocol):
     async def run(
         self, take: Callable[[versions.OfferedVersion], None], known: versions.OfferedVersion
     ) -> NoReturn:
-        """Call `take` with each version that differs from the previous, initially `known`."""
+        """Call `take` with each version that differs from the previous one (at first `known`)."""
         ...
 
 

@@ -1,4 +1,4 @@
-"""Manage the profiles of a running scheduler, and retry pods when time changes verdicts."""
+"""Manage the profiles of a running scheduler, and retry pods when verdicts change over time."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class LiveProfiles:
         self._served: frozenset[str] = frozenset()
 
     def use_version(self, policy_set: policies.PolicySet, profiles: policies.Profiles) -> None:
-        """Use `profiles`, made from `policy_set`, from the next pod on.
+        """Use `profiles`, made from `policy_set`, starting with the next pod.
 
         Raises:
             ConfigurationError: the profiles cannot be used now, or a metric has no source; in
@@ -90,7 +90,7 @@ class LiveProfiles:
         self._warn_of_removed_profiles()
 
     def _warn_of_removed_profiles(self) -> None:
-        """Warn of removed profiles, because no other message reports that their pods wait."""
+        """Warn about removed profiles, because no other message reports that their pods wait."""
         names = frozenset(self.current.by_name)
         waiting = self._scheduler.events.pods.unserved.count_by_scheduler_name()
         for name in sorted(self._served - names):
@@ -106,8 +106,8 @@ class LiveProfiles:
         """Pause scheduling until new metrics have been queried once, for a few seconds at most.
 
         Without values, rules would be ignored as in an outage, and waiting pods would be placed
-        without metrics. This applies to the start, and to a new version of the policies with other
-        queries. The event `news`, which signals another version, ends the wait.
+        without metrics. The pause is needed at startup, and for a new version of the policies with
+        other queries. The event `news`, which signals another version, ends the wait.
         """
         if self._metrics is not None:
             await metrics_source.pause_for_first_samples(self._metrics, self._scheduler, news)
@@ -121,7 +121,7 @@ class LiveProfiles:
         return self.current.metric_readers
 
     async def retry_at_rule_changes(self) -> NoReturn:
-        """Retry rejected pods whenever a rule becomes active or inactive by time."""
+        """Retry rejected pods whenever the time makes a rule active or inactive."""
         while True:
             self._changed.clear()
             now = self._clock.now()

@@ -26,7 +26,7 @@ from policysched.reload import versions
 _log = logging.getLogger("policysched")
 
 QUIET_SECONDS = 5.0
-"""Time after the last offer after which the memory of former versions is freed."""
+"""Time without new offers after which the memory of previous versions is freed."""
 RETRY_SECONDS = 60.0
 """Interval between attempts to use a good version that cannot be used at the moment."""
 
@@ -88,7 +88,7 @@ class Reloader(Generic[_Made]):
             recipe: checks and compiles versions.
             state: contains the version that `live` uses at the start.
             live: receives the versions to use.
-            make: creates the object that `live` uses from a version, or raises InputError.
+            make: creates from a version the object that `live` uses, or raises InputError.
             clock: provides load times; its monotonic time measures durations.
             known: the version of the source at the start.
         """

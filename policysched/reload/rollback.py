@@ -53,10 +53,10 @@ class RollbackResult:
 
 
 class Rollback:
-    """Writes a former version into the ConfigMap of the policies."""
+    """Writes a previous version into the ConfigMap of the policies."""
 
     def __init__(self, store: config_map_store.ConfigMapStore, policies: str, kept_in: str) -> None:
-        """Use the ConfigMaps `policies` and `kept_in` (former versions), as `NAMESPACE/NAME`."""
+        """Use the ConfigMaps `policies` and `kept_in` (previous versions), as `NAMESPACE/NAME`."""
         self._store = store
         self._policies = policies
         self._kept_in = kept_in
@@ -65,7 +65,7 @@ class Rollback:
         """Return the stored versions.
 
         Raises:
-            InputError: there is no ConfigMap of former versions.
+            InputError: there is no ConfigMap of previous versions.
             KubeError: the ConfigMap cannot be read.
         """
         stored = await self._read_config_map(self._kept_in)
@@ -102,7 +102,7 @@ class Rollback:
             try:
                 return await self._write_version(version, target, freeze=freeze)
             except kube_errors.ConflictError:
-                # A new status of a scheduler is harmless; a change of the policies is not.
+                # A new status of a scheduler is harmless; a change to the policies is not.
                 target = await self._read_target()
                 if (
                     _get_config_map_content(target) != _get_config_map_content(first)

@@ -28,7 +28,7 @@ HASH = "policysched.io/hash"
 STATUS = "policysched.io/status"
 """Outcome of the newest version: `ok`, `refused` or `frozen`."""
 ERRORS = "policysched.io/errors"
-"""Errors for which the newest version was refused, truncated to MAX_ERRORS_BYTES."""
+"""Errors that caused the refusal of the newest version, truncated to MAX_ERRORS_BYTES."""
 WARNINGS = "policysched.io/warnings"
 """Warnings about the version in use, one line each."""
 
@@ -80,7 +80,7 @@ class StatusAnnotationWriter:
         rng: random.Random,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
-        """Annotate the ConfigMap `followed` with `state`, at first and after each request."""
+        """Annotate the ConfigMap `followed` with `state`, initially and after each request."""
         self._state = state
         self._followed = followed
         self._store = store
@@ -92,7 +92,7 @@ class StatusAnnotationWriter:
         self._written: tuple[str, config_maps.Changes] | None = None  # with the uid of the object
 
     def request_write(self, _told: states.ReloadEvent) -> None:
-        """Request a write after a change of the state."""
+        """Request a write after a change to the state."""
         self._news.set()
 
     def request_rewrite(self) -> None:
@@ -145,7 +145,8 @@ class StatusAnnotationWriter:
     ) -> bool:
         """Return whether the server has these annotations; the watch may be behind our writes."""
         if self._written is not None and self._written[0] == target.metadata.uid:
-            # The watch may show a state from before our last write that happens to be equal to it.
+            # The watch may still show a state from before our last write, and this state may happen
+            # to equal `wished`.
             return self._written[1] == wished and not lacks_version_status(target)
         return _has_annotations(target.metadata.annotations, wished)
 

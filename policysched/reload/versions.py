@@ -20,7 +20,7 @@ _log = logging.getLogger(__name__)
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class OfferedVersion:
-    """All policy texts of a source at one moment.
+    """All policy texts of a source at a given moment.
 
     Attributes:
         texts: one complete version.
