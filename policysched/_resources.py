@@ -1,9 +1,9 @@
-"""The folders that ship beside the code: grammar/, schemas/ and policies/.
+"""The folders that ship with the code: grammar/, schemas/ and policies/.
 
-A wheel contains them as `policysched/_data/<folder>`, a checkout in its root. For an editable
-install, hatchling also copies them into site-packages, but Python imports the package from the
-checkout, which has no `_data`. The lookup therefore tries the packaged copy first and the checkout
-second, both relative to this file.
+A wheel contains them as `policysched/_data/<folder>`, and a checkout contains them in its root. For
+an editable install, hatchling also copies them into site-packages, but Python imports the package
+from the checkout, which has no `_data`. The lookup therefore tries the packaged copy first and the
+checkout second, both relative to this file.
 """
 
 from __future__ import annotations

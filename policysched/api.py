@@ -5,7 +5,7 @@ if possible, after a release that still accepts the old name. All other names ma
 notice. Importing this module imports NumPy and the plugins; importing `policysched` alone does not.
 
 A plugin implements the Protocols of its extension points, which define the parameters and results
-of each method; it needs no base class. Optional methods that only reduce the number of calls of a
+of each method; it needs no base class. Optional methods that only reduce the number of calls to a
 plugin are not part of this module.
 """
 

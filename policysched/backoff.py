@@ -12,7 +12,7 @@ _GROWTH = 2.0
 class Backoff:
     """Computes waits that double with each failure; jitter keeps clients from retrying together.
 
-    The n-th wait is uniformly distributed in (c/2, c], c = min(first_seconds * 2**(n-1),
+    The n-th wait is uniformly distributed in (c/2, c], where c = min(first_seconds * 2**(n-1),
     max_seconds).
     """
 

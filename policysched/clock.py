@@ -7,7 +7,7 @@ import time
 from typing import Protocol
 
 CORRECTION_SECONDS = 1.0
-"""Seconds. Smaller changes of the wall clock are routine corrections, larger ones are jumps."""
+"""Smaller changes to the wall clock are routine corrections; larger ones are jumps."""
 
 
 _YEARS = range(1970, 9999)
@@ -50,8 +50,8 @@ class SystemClock:
 class ClockJumpDetector:
     """Detects jumps of the wall clock by comparing it with the monotonic clock.
 
-    Sleep of the machine looks like a jump forward, because the monotonic clock stops during sleep.
-    No other event looks like a jump back.
+    A sleep of the machine looks like a jump forward, because the monotonic clock stops during
+    sleep. A jump back always means that the wall clock was set.
     """
 
     def __init__(self, clock: Clock) -> None:

@@ -32,7 +32,7 @@ def is_control_character(character: str) -> bool:
 def escape_keeping_lines(text: str) -> str:
     r"""Return a text of several lines with control characters escaped as `\u001b`.
 
-    Line ends and tabs stay. JSON uses the same notation, so a JSON text keeps its meaning.
+    Line ends and tabs are kept. JSON uses the same notation, so a JSON text keeps its meaning.
     """
     if text.isprintable():  # ten times as fast for a long JSON text on one line
         return text

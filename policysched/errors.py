@@ -62,7 +62,7 @@ class MissingResourceError(PolicySchedError):
 
 
 class PluginFailure(PolicySchedError):  # noqa: N818 - messages use this word
-    """A plugin of another package raised, or its answer is invalid for its extension point.
+    """An external plugin raised an exception, or its answer is invalid for its extension point.
 
     Attributes:
         plugin: name of the plugin.

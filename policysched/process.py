@@ -32,7 +32,7 @@ def stop_on_signals() -> asyncio.Event:
     heard = [each for each in _STOP_SIGNALS if each != signal.SIGHUP or not is_without_hangup]
 
     def ask(_number: int, _frame: types.FrameType | None) -> None:
-        # From now on, the next signal has its default effect and ends the process.
+        # The next signal then has its default effect and ends the process.
         for each in heard:
             signal.signal(each, signal.SIG_DFL)
         loop.call_soon_threadsafe(stopping.set)
@@ -102,10 +102,11 @@ def freeze_existing_objects() -> None:
 
 
 def collect_garbage_cycles() -> None:
-    """Free objects that only reference each other, such as replaced policies.
+    """Free objects that are referenced only by each other, such as replaced policies.
 
     Otherwise they would stay until the next full collection, which is rare. Objects that
-    `freeze_existing_objects` has frozen are skipped; all others cost 1.2 ms per thousand pods.
+    `freeze_existing_objects` has frozen are skipped; the other objects cost 1.2 ms per thousand
+    pods.
     """
     gc.collect()
 

@@ -87,7 +87,7 @@ def _read_decision_file(where: str) -> bytes:
 
 def _fetch_decision_page(where: str, pod: str | None, access: DecisionServerCredentials) -> bytes:
     """Fetch the page; the token is sent only to this server, never to a redirect target."""
-    import requests  # noqa: PLC0415 - files do without
+    import requests  # noqa: PLC0415 - not needed for files
 
     url = _complete_decisions_url(where)
     query = {"limit": "1000000"} | ({} if pod is None else {"pod": pod})

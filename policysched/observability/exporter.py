@@ -120,7 +120,7 @@ def collect_query_metrics(stats: Iterable[status.MetricStats]) -> Families:
 def collect_sample_metrics(
     readers: Iterable[readings.MetricReader], snap: snapshot.Snapshot
 ) -> Families:
-    """Yield the current sample metrics of each metric that rules read for nodes."""
+    """Yield gauges about the current samples of each metric that rules read for nodes."""
     own = _select_reader_per_metric(readers)
     yield from collect_sample_age_metrics(own, snap, "nodes")
     added = _make_gauge(

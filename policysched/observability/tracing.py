@@ -1,4 +1,4 @@
-"""Send spans of scheduling attempts by OTLP over HTTP; off without `tracing.endpoint`.
+"""Send spans of scheduling attempts with OTLP over HTTP; off without `tracing.endpoint`.
 
 scheduling attempt
 ├─ queue
@@ -85,7 +85,7 @@ class AttemptTracer:
         clock: clocks.Clock,
         rng: random.Random,
     ) -> None:
-        """Send spans of `rate_per_million` of a million attempts, drawn with `rng`."""
+        """Send spans of `rate_per_million` in a million attempts, sampled with `rng`."""
         from opentelemetry.sdk import resources  # noqa: PLC0415 - see above
         from opentelemetry.sdk import trace as sdk  # noqa: PLC0415 - as above
         from opentelemetry.sdk.trace import export as exports  # noqa: PLC0415 - as above
@@ -113,7 +113,7 @@ class AttemptTracer:
         raise AssertionError  # the event is never set
 
     def trace_ended_attempt(self, decision: decisions.SchedulingDecision) -> None:
-        """Make the spans of an ended attempt if it is drawn for the sample."""
+        """Make the spans of an ended attempt if it is selected for the sample."""
         if self._rng.random() * _MILLION < self._rate_per_million:
             self._make_attempt_spans(decision)
 

@@ -1,9 +1,9 @@
 """Report pods that no scheduler seems to serve.
 
-Beside kube-scheduler, pods with other scheduler names wait normally, either briefly or for
-resources. The gauge therefore counts all of them, and the log warns only about pods that no
-scheduler has handled for some time: probably their schedulerName is misspelt, or its scheduler was
-removed or is down.
+In a cluster that also runs kube-scheduler, it is normal that pods with other scheduler names wait,
+either briefly or for resources. The gauge therefore counts all of them, and the log warns only
+about pods that no scheduler has handled for some time: probably their schedulerName is misspelt, or
+its scheduler was removed or is down.
 """
 
 from __future__ import annotations

@@ -202,7 +202,7 @@ def _render_raw_score(
 ) -> Report:
     """Return the number behind the points of the cluster at index `place`, with its unit.
 
-    If the rule does not score a number with a unit, the raw score is the points.
+    For a rule that scores no number with a unit, the raw score is the rule's points.
     """
     rule = points.rule
     if not isinstance(rule, score.NumberScore) or rule.unit is None or seen is None:

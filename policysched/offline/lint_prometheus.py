@@ -20,7 +20,7 @@ from policysched.promapi import answers, connection, failures, inspection, setti
 from policysched.promql import query_labels, query_text, query_tree
 
 LOOKBACK_DAYS = 7
-"""Series of this age still count as known, so that the metric of a weekly job is not reported."""
+"""Series up to this age count as known, so that the metric of a weekly job is not reported."""
 MAX_QUERIES = 200
 MAX_SECONDS = 120.0
 """Limits of the survey; `PrometheusSurvey.left_out` counts the queries beyond them."""
@@ -189,7 +189,7 @@ class _PrometheusSurveyor:
     def _survey_selector(
         self, part: promql_parser.VectorSelector
     ) -> prometheus_facts.SeriesSelectorFacts:
-        """Return the facts about a selector; equal selectors are queried once."""
+        """Return the facts about a selector; identical selectors are queried once."""
         try:
             text = query_text.render_selector(part)
         except query_text.UnwritableQueryError:

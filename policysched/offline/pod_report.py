@@ -34,7 +34,7 @@ _MAX_NAMES_COMPARED = 2000
 def find_pod(cluster: offline_cluster.OfflineCluster, key: str) -> pod_shape.PodInfo:
     """Return the pod called `namespace/name` (or `name` in `default`) as a pending pod.
 
-    A placed pod is removed from its node in the cache, so that it can be decided again.
+    A placed pod is removed from its node in the cache, so that it can be scheduled again.
 
     Raises:
         InputError: the pod does not exist, has ended or is being deleted.

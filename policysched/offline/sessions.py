@@ -1,4 +1,4 @@
-"""Decides the pods of cluster files or of a running cluster, for `explain` and `simulate`."""
+"""Makes the decisions of `explain` and `simulate` about the pods of files or a running cluster."""
 
 from __future__ import annotations
 
@@ -157,14 +157,14 @@ def _read_clusters(
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class PodDecider:
-    """Decides the pods of one cluster.
+    """Makes decisions about the pods of one cluster.
 
     Attributes:
         cluster: the cluster, with its pending and placed pods.
         choice: chooses the profile of each pod.
         shadows: the shadow policies to evaluate.
         policy_set: the source of the profiles.
-        profiles: the profiles that decide its pods.
+        profiles: the profiles that make decisions about its pods.
         handle: the handle that their plugins received.
     """
 
@@ -201,7 +201,7 @@ class PodDecider:
         return simulating.simulate_placements(self.cluster, self.choice, self.shadows)
 
     def list_allocations(self) -> list[simulating.ResourceAllocation]:
-        """Return the present requests and capacity of each resource."""
+        """Return the current requests for each resource, and its capacity."""
         return simulating.list_allocations(self.cluster.cache)
 
     def report_pod(
@@ -210,7 +210,7 @@ class PodDecider:
         info: pod_shape.PodInfo,
         evidence_of: Collection[str] | None = (),
     ) -> dict[str, Any]:
-        """Return the report about one pod that `framework` decides."""
+        """Return the report about the decision of `framework` about one pod."""
         return self.report_explanation(
             framework, framework.explain_pod(info, self.cluster.cache.snapshot()), evidence_of
         )

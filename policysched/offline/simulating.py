@@ -1,8 +1,8 @@
 """Schedules all pending pods of a cluster one after another, for `simulate`.
 
-Every pod is assumed on its node before the next pod is decided, as in the scheduling cycle of
-`run`. Nothing is bound, so PreBind, Bind and PostBind plugins do not run. A Permit plugin that
-delays a pod counts as approving it.
+Every pod is assumed on its node before the next decision, as in the scheduling cycle of `run`.
+Nothing is bound, so PreBind, Bind and PostBind plugins do not run. A Permit plugin that delays a
+pod counts as approving it.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ class SchedulingSimulation:
     def _schedule_pod(
         self, framework: runtime.Framework, info: pod_shape.PodInfo, preferred: str | None
     ) -> SimulatedPlacement:
-        """Decide a pod and assume it on a node, after preemption if necessary."""
+        """Choose a node for a pod and assume the pod there, after preemption if necessary."""
         info = replace_nominated_node(
             info, self._cache.nominated.get_nominated_node(info.uid) or ""
         )
@@ -107,7 +107,7 @@ class SchedulingSimulation:
         )
         if result.node_name is None:
             made_room = self._run_preemption(framework, info, result)
-            # The victims are removed immediately, so the pod is decided again within the same
+            # The victims are removed immediately, so a node is chosen again within the same
             # attempt.
             if made_room is not None:
                 info = replace_nominated_node(info, made_room.nominated_node_name or "")
@@ -141,7 +141,7 @@ class SchedulingSimulation:
     ) -> interface.PostFilterResult | None:
         """Run PostFilter plugins and evict the victims; return None if that does not help.
 
-        In that case, the message of the filters remains, as in `explain`.
+        In that case, the message of the Filter plugins remains, as in `explain`.
         """
         diagnosis = result.diagnosis
         if diagnosis is None:
@@ -173,8 +173,8 @@ class SchedulingSimulation:
     ) -> int:
         """Return the number of feasible nodes, even if only the nominated node was tried.
 
-        The nominated node counts even if scoring the other nodes fails, because the decision needs
-        no scores.
+        The nominated node counts as feasible even if scoring the other nodes fails, because the
+        decision needs no scores.
         """
         if result.node_name != info.pod.status.nominated_node_name:
             return result.feasible_count

@@ -205,7 +205,7 @@ class SimulatedApiServer:
         *,
         equal_by: str | None = None,
     ) -> None:
-        """Append an event to `events`; equal events are not merged."""
+        """Append an event to `events`; identical events are not merged."""
         self.events.append(
             RecordedEvent(
                 self.now(), pod.key, event_type.value, reason, action, note, reporting_controller
@@ -274,7 +274,7 @@ def _make_condition(kind: str, said: ports.PodCondition, timestamp: str) -> obje
 def _replace_condition(status: objects.PodStatus, new: objects.Condition) -> objects.PodStatus:
     """Return the status with `new` in place of the condition of its type.
 
-    The transition time stays if the status of the condition is unchanged.
+    The transition time is kept if the status of the condition is unchanged.
     """
     old = next((c for c in status.conditions if c.type == new.type), None)
     if old is not None and old.status == new.status:

@@ -1,7 +1,7 @@
 """Store the objects of one kind like an API server: uid, resourceVersion and watch.
 
-A change is not delivered to watches at once, but by `SimulatedApiServer.deliver_changes`, in the
-order of the changes of all kinds. The scheduler therefore sees its own bindings late, as with a
+A change is not delivered to watches immediately, but by `SimulatedApiServer.deliver_changes`, in
+the order of the changes of all kinds. The scheduler therefore sees its own bindings late, as with a
 real API server.
 """
 

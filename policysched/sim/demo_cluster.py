@@ -38,7 +38,7 @@ def set_background_load(load: node_load.SimulatedNodeLoad) -> None:
 
 
 def make_cache_pod(number: int) -> objects.Pod:
-    """Return a cache pod for the default profile."""
+    """Return a pod of an in-memory cache, for the default profile."""
     return workload.make_pod(
         f"cache-{number}",
         namespace="prod",

@@ -11,7 +11,7 @@ class BindFaults:
     """Faults of bindings; by default, every binding succeeds immediately.
 
     Attributes:
-        fail_next: number of next bindings that the server rejects.
+        fail_next: number of upcoming bindings that the server rejects.
         fail_share: probability (0 to 1) that any other binding is rejected.
         delay_seconds: delay of each binding.
         lose_answer_share: probability (0 to 1) that a binding succeeds but its answer is lost, so
@@ -40,7 +40,7 @@ class EvictionFaults:
     """Faults of evictions; by default, every eviction succeeds immediately.
 
     Attributes:
-        fail_next: number of next evictions that fail.
+        fail_next: number of upcoming evictions that fail.
         fail_share: probability (0 to 1) that any other eviction fails.
         delay_seconds: delay of each eviction.
     """

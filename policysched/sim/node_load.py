@@ -1,8 +1,8 @@
 """Generate node load as Prometheus would measure it on the nodes of the simulated pods.
 
-Each pod uses a share of its requests, which is drawn once. A node adds the usage of the system and
-its background load. As with real metrics, values lag: like a rate over a few minutes, each sample
-moves only part of the way to the current load. Samples also have random noise.
+Each pod uses a constant random share of its requests. A node adds the usage of the system and its
+background load. As with real metrics, values lag: like a rate over a few minutes, each sample moves
+only part of the way to the current load. Samples also have random noise.
 """
 
 from __future__ import annotations

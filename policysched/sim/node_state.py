@@ -13,7 +13,7 @@ from policysched.sim import workload
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class NodeState:
-    """The state of one node at one time.
+    """The state of one node at a given time.
 
     Attributes:
         zone, instance_type: values of the labels, "" if absent.

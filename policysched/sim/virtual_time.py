@@ -50,6 +50,6 @@ class VirtualTime:
 
 
 async def run_ready_tasks(rounds: int = 10) -> None:
-    """Run all ready tasks for `rounds` rounds of the event loop; each round reaches an await."""
+    """Run `rounds` iterations of the event loop; in each, ready tasks run until they wait."""
     for _ in range(rounds):
         await asyncio.sleep(0)

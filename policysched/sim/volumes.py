@@ -33,8 +33,8 @@ class VolumeFaults:
     Attributes:
         bind_seconds: delay until a volume is bound to its claim.
         provision_seconds: delay of provisioning.
-        give_up_next: number of next volumes that the provisioner fails to create.
-        refuse_next: number of next writes by the scheduler that fail with a conflict.
+        give_up_next: number of upcoming volumes that the provisioner fails to create.
+        refuse_next: number of upcoming writes by the scheduler that fail with a conflict.
     """
 
     bind_seconds: float = 0.0

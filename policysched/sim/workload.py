@@ -23,11 +23,11 @@ GPU = "nvidia.com/gpu"
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class InstanceType:
-    """A machine type, as cloud providers offer.
+    """A machine type like those of cloud providers.
 
     Attributes:
         resources: resource name → allocatable amount.
-        labels: labels besides zone, host name and instance type.
+        labels: labels other than zone, host name and instance type.
         taints: taints of nodes of this type.
     """
 
