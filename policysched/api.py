@@ -1,8 +1,9 @@
 """The public API of policysched, for plugin authors and scripts.
 
-docs/plugins.md builds a plugin with these names. They change only with a note in CHANGELOG.md and,
-if possible, after a release that still accepts the old name. All other names may change without
-notice. Importing this module imports NumPy and the plugins; importing `policysched` alone does not.
+docs/plugins.md shows how to build a plugin with these names. They change only with a note in
+CHANGELOG.md and, if possible, after a release that still accepts the old name. All other names may
+change without notice. Importing this module imports NumPy and the plugins; importing `policysched`
+alone does not.
 
 A plugin implements the Protocols of its extension points, which define the parameters and results
 of each method; it needs no base class. Optional methods that only reduce the number of calls to a

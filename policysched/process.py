@@ -115,7 +115,7 @@ def collect_garbage_cycles() -> None:
 def pause_garbage_collection() -> Iterator[None]:
     """Suspend automatic cycle collection while the caller builds many long-lived objects.
 
-    A caller that builds several large structures one after another must collect between them.
+    A caller that builds several large structures in turn must run a collection between them.
     """
     was_enabled = gc.isenabled()
     gc.disable()

@@ -82,7 +82,7 @@ class KarmadaSchedulerProcess:
         how: algorithm.BindingAlgorithm,
         clock: clocks.Clock,
     ) -> None:
-        """Prepare to decide with the algorithm `how`; read policies that come from files.
+        """Prepare to schedule with the algorithm `how`; read policies that come from files.
 
         Raises:
             InputError: a policy or a metric value cannot be read or is invalid.

@@ -30,7 +30,7 @@ class _ManifestConfigMap:
         value: the ConfigMap.
         number: the 0-based index of its document in the text.
         path: the path of the ConfigMap in the document.
-        document: the parsed document, with the places of its values.
+        document: the parsed document, with the positions of its values.
     """
 
     value: Mapping[str, Any]
@@ -74,7 +74,7 @@ class _ManifestKey:
 
 
 def read_manifest_policies(text: str, where: str) -> list[source.SourceText]:
-    """Return the policies of all ConfigMaps in a manifest, with their places.
+    """Return the policies of all ConfigMaps in a manifest, with their positions in the text.
 
     Args:
         text: the manifest.
@@ -219,7 +219,7 @@ def _make_scalar_origin(
     line = bisect.bisect_right(line_starts, scalar.start)
     is_too_long = (
         len(value) > text_limits.MAX_TEXT_BYTES
-    )  # the manifest is refused, so its places do not matter
+    )  # the manifest is refused, so positions do not matter
     if is_too_long or value.startswith("\ufeff"):  # a byte order mark shifts columns by one
         return source.Origin(where, line, None)
     indent = _measure_literal_indent(scalar, value, text, line, line_starts)

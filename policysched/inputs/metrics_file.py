@@ -3,11 +3,10 @@
     cpu_busy:   {node-1: 91%, node-2: 0.4, node-3: _, node-4: stale}
     net_in:     {node-1: 10Mi}
 
-The file is YAML or JSON. It maps the name that each metric has in the policies to nodes and their
-values. The mapping can be under a key `metrics`, as in a policy test. A value is written as in a
-policy (`91%`, `10Mi`, `500m`, `1h`), or as the plain number that the query would return. `_` means
-that there is no sample, and `stale` that the sample is too old; an absent node has no sample
-either.
+The file is YAML or JSON. It maps metric names, as the policies use them, to nodes and their values.
+The mapping can be under a key `metrics`, as in a policy test. A value is written as in a policy
+(`91%`, `10Mi`, `500m`, `1h`), or as the plain number that the query would return. `_` means that
+there is no sample, and `stale` that the sample is too old; an absent node has no sample either.
 """
 
 from __future__ import annotations

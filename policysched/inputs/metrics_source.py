@@ -166,7 +166,7 @@ class MetricsFileSource:
             self._asked.set()
 
     async def _poll_for_changes(self, refresh: Refresh) -> None:
-        """Refresh the samples if the file has changed; log a file that is invalid."""
+        """Refresh the samples if the file has changed; log a warning if the file is invalid."""
         try:
             version = self._get_file_identity()
             if version == self._version:

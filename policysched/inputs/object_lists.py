@@ -88,7 +88,7 @@ class InputLists(Generic[_ListT]):
     """The lists that an option such as `--cluster` names.
 
     Attributes:
-        places: yields the place and the content of each list, reading one list at a time.
+        places: yields the name for errors and the content of each list; reads one list at a time.
         is_lines: whether the input is JSON lines; the command answers each line with one line.
     """
 
@@ -134,7 +134,7 @@ def read_input_lists(
     Args:
         path: the path of the file.
         form: the expected kinds.
-        collect: builds the result from the objects and the name of their place.
+        collect: builds the result from the objects and the name of the input, for errors.
 
     Raises:
         InputError: the input is empty; or, while `places` is read, a file or line is not a list.

@@ -93,7 +93,7 @@ def load_yaml_documents(
     Args:
         text: the YAML text.
         where: the name of the text in errors.
-        with_lines: whether to record the places of values.
+        with_lines: whether to record the positions of values.
         has_octals: whether `010` is the number 8, as in Kubernetes objects, instead of text.
         allows_nul: whether scalars can contain the character NUL, which is invalid in file paths.
 

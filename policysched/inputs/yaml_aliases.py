@@ -25,8 +25,8 @@ class AnchoredValue:
     Attributes:
         value: the value, which is complete after its last event.
         path: the path of the value in the document.
-        start: the index of its first place in `ValuePlaces`.
-        end: the index after its last place; None until its last event.
+        start: the index of its first position in `ValuePlaces`.
+        end: the index after its last position; None until its last event.
     """
 
     value: Any
@@ -36,7 +36,7 @@ class AnchoredValue:
 
 
 class ValuePlaces:
-    """The places of the values of a document.
+    """The source positions of the values in a document.
 
     Attributes:
         lines: path → the 1-based line of the value.
@@ -52,20 +52,20 @@ class ValuePlaces:
 
     @property
     def count(self) -> int:
-        """The number of recorded places."""
+        """The number of recorded positions."""
         return len(self._order)
 
     def add_value_place(
         self, path: Path, line: int, scalar: yaml_scalars.YamlScalar | None
     ) -> None:
-        """Add the place of a value; the caller adds the values inside it afterwards."""
+        """Add the position of a value; the caller adds the values inside it afterwards."""
         self.lines[path] = line
         self._order.append(path)
         if scalar is not None:
             self.scalars[path] = scalar
 
     def repeat_anchored_places(self, anchored: AnchoredValue, path: Path) -> None:
-        """Add the places of an anchored value a second time, under the path of its alias."""
+        """Add the positions of an anchored value a second time, under the path of its alias."""
         self.aliased |= {path, anchored.path}
         for inner in self._order[anchored.start : anchored.end]:
             repeated = path + inner[len(anchored.path) :]

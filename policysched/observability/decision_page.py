@@ -1,6 +1,6 @@
 """Serve /debug/decisions: the latest decisions with the verdicts of all rules, as JSON.
 
-schemas/decisions.schema.json is the schema. `policysched explain --decisions` reads the page.
+The schema is schemas/decisions.schema.json. `policysched explain --decisions` reads the page.
 """
 
 from __future__ import annotations

@@ -120,7 +120,7 @@ def survey_prometheus(
 
 
 class _PrometheusSurveyor:
-    """Sends one query after another; facts that the server does not offer stay unknown."""
+    """Sends one query after another; facts that the server does not provide stay unknown."""
 
     def __init__(
         self, inspector: inspection.PrometheusInspector, name: str, now_seconds: float

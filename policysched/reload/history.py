@@ -92,7 +92,7 @@ def encode_version(version_hash: str, origin: str, texts: tuple[source.SourceTex
 
 
 def decode_version(value: bytes) -> FormerVersion | None:
-    """Decode a value of `encode_version`; return None for other values."""
+    """Decode a value from `encode_version`; return None for other values."""
     unpacker = zlib.decompressobj(wbits=zlib.MAX_WBITS | 16)  # gzip format
     try:
         body = unpacker.decompress(value, _MAX_TEXT_BYTES)

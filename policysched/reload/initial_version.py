@@ -141,7 +141,7 @@ class InitialVersionFinder:
     async def find_remote_version(
         self, source: PolicySource, kept: config_map_store.ConfigMapStore
     ) -> InitialVersion:
-        """Return the source's version, or a stored version if the source's is bad or frozen.
+        """Return the source's version, or a stored one if the source's version is bad or frozen.
 
         Raises:
             InputError: there is no good version.

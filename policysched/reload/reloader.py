@@ -198,7 +198,7 @@ class Reloader(Generic[_Made]):
         self.state.record_refusal(refusal, self._clock.now())
 
     def _use_version(self, checked: versions.CheckedVersion) -> versions.VersionRefusal | None:
-        """Make and use the profiles of a version, or return its refusal; never during a cycle."""
+        """Make and use the profiles of a version between two cycles, or return its refusal."""
         try:
             made = self._make(checked)
         except errors.InputError as error:

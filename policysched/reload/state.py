@@ -19,7 +19,7 @@ _log = logging.getLogger(__name__)
 class OfferOutcome(enum.Enum):
     """The outcome of an offer.
 
-    KEPT: the offer is the version in use, after a refused offer or a freeze.
+    KEPT: the offer is the version in use again, after a refused offer or a freeze.
     """
 
     LOADED = "loaded"

@@ -152,7 +152,7 @@ class StatusAnnotationWriter:
 
 
 def are_reloads_frozen(annotations: Mapping[str, str]) -> bool:
-    """Return whether reloads are frozen, by any value of the annotation except `false`.
+    """Return whether the annotation freezes reloads: every value except `false` does.
 
     Values such as `yes` or `True`, written in an emergency, must not be ignored.
     """

@@ -129,7 +129,7 @@ class VersionChecker:
         return CheckedVersion((), made, None)
 
     def was_in_use(self, offer: OfferedVersion) -> bool:
-        """Return whether the offer was the version in use or is the target of a rollback."""
+        """Return whether the offer was last in use, or is the target of a rollback."""
         return (
             self.is_requested_by_rollback(offer) or self.compute_hash(offer.texts) == offer.in_use
         )

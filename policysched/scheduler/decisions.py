@@ -4,7 +4,7 @@ A record is made at the end of the scheduling cycle, from data that is valid onl
 completed when the pod is bound or the assumed pod is undone. Records do not refer to objects of the
 cluster, and hold at most 64 rejections and the scores of four nodes (`framework/standings.py`). A
 thousand records therefore need a few MiB in any cluster. Texts are truncated, because a pod that
-requests thousands of resources has thousands of reasons.
+requests thousands of resources can be rejected for thousands of reasons.
 """
 
 from __future__ import annotations

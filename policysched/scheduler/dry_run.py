@@ -36,7 +36,7 @@ One more pod on a node changes scores by about this much, and pods that the othe
 the same time appear in the watch one after the other.
 """
 _EXPLAIN_SECONDS = 1.0
-"""Minimum interval between explanations of differences; one costs more than a decision."""
+"""Minimum interval between explanations of differences, which cost more than decisions."""
 
 
 class ComparisonOutcome(enum.Enum):

@@ -67,8 +67,8 @@ class PodPreemption:
         victims: pods to evict from the node, most important first.
         plugin: PostFilter plugin that chose the victims.
         profile: profile of the preemptor.
-        turned_away: uids of victims that were not bound yet and returned to the queue instead of
-            being evicted.
+        turned_away: uids of victims that were not bound yet, and were returned to the queue instead
+            of being evicted.
     """
 
     preemptor: pod_shape.PodInfo

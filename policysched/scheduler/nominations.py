@@ -1,8 +1,8 @@
 """Wake pods when a nomination that blocked room for them changes or ends.
 
-Filters count a nominated pod as running on its node, for pods of equal or lower priority. When the
-pod is placed on another node or its nomination ends, the effect on those pods is the same as if the
-pod had been deleted (`pkg/scheduler/eventhandlers.go`, hasNominatedNodeNameChanged and
+For pods of equal or lower priority, Filters count a nominated pod as running on its node. When this
+pod is placed on another node or its nomination ends, the effect on those pods is the same as if it
+had been deleted (`pkg/scheduler/eventhandlers.go`, hasNominatedNodeNameChanged and
 deletePodFromSchedulingQueue). kube-scheduler wakes them when the API server shows the change. This
 is late, and never happens if a nomination was replaced before it was written. This module also
 wakes them for changes that only this process has seen.

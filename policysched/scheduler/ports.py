@@ -43,7 +43,7 @@ class PodStatusWriter(Protocol):
         ...
 
     def nominate(self, pod: pod_shape.PodInfo, node_name: str) -> None:
-        """Queue a patch of `nominatedNodeName` alone; "" withdraws the nomination."""
+        """Queue a patch of only `nominatedNodeName`; "" withdraws the nomination."""
         ...
 
 

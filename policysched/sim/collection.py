@@ -1,8 +1,8 @@
 """Store the objects of one kind like an API server: uid, resourceVersion and watch.
 
-A change is not delivered to watches immediately, but by `SimulatedApiServer.deliver_changes`, in
-the order of the changes of all kinds. The scheduler therefore sees its own bindings late, as with a
-real API server.
+A change is not delivered to watches immediately: `SimulatedApiServer.deliver_changes` delivers the
+changes to objects of all kinds in order. The scheduler therefore sees its own bindings late, as
+with a real API server.
 """
 
 from __future__ import annotations

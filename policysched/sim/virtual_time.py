@@ -13,7 +13,7 @@ class VirtualTime:
     """A manual clock and the coroutines that sleep on it."""
 
     def __init__(self, clock: clocks.ManualClock) -> None:
-        """Sleep on `clock`, which only `advance` can move from now on."""
+        """Sleep on `clock`, which only `advance` may move from now on."""
         self.clock = clock
         self._sleepers: list[tuple[float, int, asyncio.Future[None]]] = []
         self._order = itertools.count()
