@@ -1,4 +1,4 @@
-"""Bind assumed pods; asynchronous, many pods at a time.
+"""Bind assumed pods asynchronously, many at a time.
 
 prepare → wait for Permit → PreBind → Bind → PostBind
        └─────────┴────────────┴────────┴─ failed ▶ unreserve, forget, wake others, handle failure

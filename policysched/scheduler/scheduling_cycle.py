@@ -1,4 +1,4 @@
-"""Schedule one pod: from the queue to an assumed pod; synchronous, without I/O.
+"""Schedule one pod, from the queue to an assumed pod, synchronously and without I/O.
 
 skip? → schedule_pod ─┬─ fits ─────────▶ assume → reserve → permit → (binding cycle)
                       └─ does not fit ─▶ post_filter → handle failure
