@@ -122,7 +122,7 @@ kubernetes-e2e: components
 fresh: components
 	@seed=$(or $(SEED),$$($(BIN)/python -c 'import random; print(random.randrange(10**6))')); \
 		echo "seeds from $$seed: $(SEEDS)"; \
-		CONFORMANCE_SEED=$$seed CONFORMANCE_SEEDS=$(SEEDS) $(BIN)/pytest -m drawn -p no:randomly
+		CONFORMANCE_SEED=$$seed CONFORMANCE_SEEDS=$(SEEDS) $(PYTEST)=$(ALL_WORKERS) -m drawn
 
 fuzz: $(READY)
 	@for round in $$(seq $(ROUNDS)); do \
