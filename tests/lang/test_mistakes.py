@@ -66,7 +66,7 @@ MESSAGES = {
     ),
     "count of pods": ("reject when pods(app = web) > 3", "there is no function `pods`"),
     "statement": ("filter free(cpu) < 2", "`filter` is neither a clause nor a statement"),
-    "power": ("score free(cpu) ** 2", "there are no powers"),
+    "power": ("score free(cpu) ** 2", "there is no power operator"),
     "small amount": ("reject when free(memory) < 512", "is compared with 512"),
     "effect": ("tolerate :NoSchedule", "expected the key of a taint before `:NoSchedule`"),
     "unit": ("reject when free(memory) < 4GB", "has an unknown unit"),

@@ -19,7 +19,9 @@ from policysched.lint import fixing, settings
 from tests.lint import cases
 
 PACKAGE = pathlib.Path(diagnostics.__file__).parents[1]
-ACTION = re.compile(r"(Replace `.+` by `.+`|Insert `.+`|Remove `.+`|Format this text)\Z", re.DOTALL)
+ACTION = re.compile(
+    r"(Replace `.+` with `.+`|Insert `.+`|Remove `.+`|Format this text)\Z", re.DOTALL
+)
 METRIC = "metric m: ratio = `x` node n missing allow missing score 0\n"
 MAKERS = {"Fix", "replacement", "respelt", "_replacement", "_quotes", "_moved", "_translate_word"}
 """Functions that make a fix."""
@@ -33,95 +35,98 @@ def pods(rest: str) -> str:
 SAFE = {
     "an operator with a doubled letter": (
         "policy a {\n  for pods where app Inn (web)\n}\n",
-        "Replace `Inn` by `In`",
+        "Replace `Inn` with `In`",
     ),
-    "a long keyword": (pods("tolerat x"), "Replace `tolerat` by `tolerate`"),
+    "a long keyword": (pods("tolerat x"), "Replace `tolerat` with `tolerate`"),
     "a doubled letter": (
         pods("nodeAfinity required a Exists"),
-        "Replace `nodeAfinity` by `nodeAffinity`",
+        "Replace `nodeAfinity` with `nodeAffinity`",
     ),
-    "case": (pods("nodeaffinity required a Exists"), "Replace `nodeaffinity` by `nodeAffinity`"),
-    "a word of a few": (pods("mode enforced"), "Replace `enforced` by `enforce`"),
-    "a taint effect": (pods("tolerate x:NoSchedul"), "Replace `NoSchedul` by `NoSchedule`"),
-    "a list of one": (pods("nodeAffinity required a In b"), "Replace `In b` by `In (b)`"),
-    "and": (pods("nodeAffinity required a = b && c = d"), "Replace `&&` by `and`"),
-    "or": (pods("nodeAffinity required a = b || c = d"), "Replace `||` by `or`"),
-    "not": (pods("nodeAffinity required !(a = b)"), "Replace `!` by `not`"),
+    "case": (pods("nodeaffinity required a Exists"), "Replace `nodeaffinity` with `nodeAffinity`"),
+    "a word of a few": (pods("mode enforced"), "Replace `enforced` with `enforce`"),
+    "a taint effect": (pods("tolerate x:NoSchedul"), "Replace `NoSchedul` with `NoSchedule`"),
+    "a list of one": (pods("nodeAffinity required a In b"), "Replace `In b` with `In (b)`"),
+    "and": (pods("nodeAffinity required a = b && c = d"), "Replace `&&` with `and`"),
+    "or": (pods("nodeAffinity required a = b || c = d"), "Replace `||` with `or`"),
+    "not": (pods("nodeAffinity required !(a = b)"), "Replace `!` with `not`"),
     "not in parentheses": (
         pods("nodeAffinity required (!(a = b))"),
-        "Replace `!` by `not`",
+        "Replace `!` with `not`",
     ),
     "an end mark": (pods("tolerate x;"), "Remove `;`"),
     "a colon of YAML": (
         pods("nodeAffinity preferred a = b weight: 5"),
-        "Replace `weight:` by `weight`",
+        "Replace `weight:` with `weight`",
     ),
     "an image": (
         "policy a {\n  for pods where image = repo:5000/nginx:1.25\n}\n",
-        'Replace `repo:5000/nginx:1.25` by `"repo:5000/nginx:1.25"`',
+        'Replace `repo:5000/nginx:1.25` with `"repo:5000/nginx:1.25"`',
     ),
     "a resource": (
         pods("reject when free(nvidia.com/gpu) = 1"),
-        'Replace `nvidia.com/gpu` by `"nvidia.com/gpu"`',
+        'Replace `nvidia.com/gpu` with `"nvidia.com/gpu"`',
     ),
     "a resource among others": (
         pods("score LeastAllocated(cpu: 1, nvidia.com/gpu: 2) weight 5"),
-        'Replace `nvidia.com/gpu` by `"nvidia.com/gpu"`',
+        'Replace `nvidia.com/gpu` with `"nvidia.com/gpu"`',
     ),
     "a word of manifests": (
         pods("nodeAffinity requiredDuringSchedulingIgnoredDuringExecution: a = b"),
-        "Replace `requiredDuringSchedulingIgnoredDuringExecution:` by `required`",
+        "Replace `requiredDuringSchedulingIgnoredDuringExecution:` with `required`",
     ),
-    "a statement of manifests": (pods("tolerations x"), "Replace `tolerations` by `tolerate`"),
+    "a statement of manifests": (pods("tolerations x"), "Replace `tolerations` with `tolerate`"),
     "a selector of manifests": (
         pods("podAffinity required labelSelector app = web topologyKey zone"),
-        "Replace `labelSelector` by `pods where`",
+        "Replace `labelSelector` with `pods where`",
     ),
 }
 """Every kind of replacement of `check` that has one reading; all of them were read by a person."""
 
 UNSAFE = {
-    "Ge": (pods("nodeAffinity required cores Ge 5"), "Replace `Ge` by `>=`"),
-    "Le": (pods("nodeAffinity required cores Le 5"), "Replace `Le` by `<=`"),
-    "asc": (pods("score m asc"), "Replace `asc` by `prefer low`"),
-    "a short operator": (pods("nodeAffinity required a exist"), "Replace `exist` by `Exists`"),
+    "Ge": (pods("nodeAffinity required cores Ge 5"), "Replace `Ge` with `>=`"),
+    "Le": (pods("nodeAffinity required cores Le 5"), "Replace `Le` with `<=`"),
+    "asc": (pods("score m asc"), "Replace `asc` with `prefer low`"),
+    "a short operator": (pods("nodeAffinity required a exist"), "Replace `exist` with `Exists`"),
     "a word of another place": (
         pods("podAffinity required self namespace (x) topologyKey zone"),
-        "Replace `namespace` by `namespaces`",
+        "Replace `namespace` with `namespaces`",
     ),
-    "a short unit": ("metric m: ratios = `x` node n\n", "Replace `ratios` by `ratio`"),
-    "a comma": (pods("nodeAffinity required a = b, c = d"), "Replace `,` by `and`"),
+    "a short unit": ("metric m: ratios = `x` node n\n", "Replace `ratios` with `ratio`"),
+    "a comma": (pods("nodeAffinity required a = b, c = d"), "Replace `,` with `and`"),
     "a requirement on the next line": (
         pods("nodeAffinity required a = b\n  c = d"),
-        "Replace `c` by `and c`",
+        "Replace `c` with `and c`",
     ),
     "a label without a value": (
         "policy p {\n  for pods\n  nodeAffinity required a = null\n}\n",
-        "Replace `a = null` by `a DoesNotExist`",
+        "Replace `a = null` with `a DoesNotExist`",
     ),
     "a kind that controls no pod": (
         "policy p {\n  for pods where ownerKind = Deployment\n  reject when free(cpu) < 2\n}\n",
-        "Replace `Deployment` by `ReplicaSet`",
+        "Replace `Deployment` with `ReplicaSet`",
     ),
     "a date behind until": (
         "metric m: ratio = `x` node n\n"
         + pods('reject when m > 80% until "2099-01-01" missing allow'),
-        'Replace `until "2099-01-01"` by `expires "2099-01-01"`',
+        'Replace `until "2099-01-01"` with `expires "2099-01-01"`',
     ),
     "an open parenthesis": (pods("reject when (free(cpu) < 2"), "Insert `)`"),
     "a dangling comma": (pods("nodeAffinity required a = b,\n  tolerate x"), "Remove `,`"),
-    "several values": (pods("nodeAffinity required a In b, c"), "Replace `In b, c` by `In (b, c)`"),
+    "several values": (
+        pods("nodeAffinity required a In b, c"),
+        "Replace `In b, c` with `In (b, c)`",
+    ),
     "mixed connectives": (
         pods("nodeAffinity required a = b and c = d or e = f"),
-        "Replace `a = b and c = d` by `(a = b and c = d)`",
+        "Replace `a = b and c = d` with `(a = b and c = d)`",
     ),
     "not without parentheses": (
         pods("nodeAffinity required !disk Exists"),
-        "Replace `!` by `not`",
+        "Replace `!` with `not`",
     ),
     "a word that was to be required always": (
         pods("nodeAffinity requiredDuringSchedulingRequiredDuringExecution a = b"),
-        "Replace `requiredDuringSchedulingRequiredDuringExecution` by `required`",
+        "Replace `requiredDuringSchedulingRequiredDuringExecution` with `required`",
     ),
     "a label called as a word of manifests": (
         "policy a {\n  for pods where preference high\n}\n",
@@ -131,43 +136,43 @@ UNSAFE = {
         pods("nodeAffinity required matchFields: metadata.name In (b)"),
         "Remove `matchFields:`",
     ),
-    "a division": (pods("reject when min(a.b/c, 2) > 1"), 'Replace `a.b/c` by `"a.b/c"`'),
+    "a division": (pods("reject when min(a.b/c, 2) > 1"), 'Replace `a.b/c` with `"a.b/c"`'),
     "a key named like a field": (
         "policy a {\n  for pods\n  nodeAffinity required name = b\n}\n",
-        "Replace `name` by `nodeName`",
+        "Replace `name` with `nodeName`",
     ),
     "a statement of manifests with more to mend": (
         pods("nodeSelector { disk: ssd }"),
-        "Replace `nodeSelector` by `nodeAffinity required`",
+        "Replace `nodeSelector` with `nodeAffinity required`",
     ),
     "a clause with more to mend": (
         pods("score free(cpu) prefer high weight: 5,"),
-        "Replace `weight:` by `weight`",
+        "Replace `weight:` with `weight`",
     ),
     "a condition compared with a truth": (
         pods("reject when node(a = b) == false"),
-        "Replace `node(a = b) == false` by `not node(a = b)`",
+        "Replace `node(a = b) == false` with `not node(a = b)`",
     ),
     "an amount without parentheses": (
         pods("reject when freecpu < 2"),
-        "Replace `freecpu` by `free(cpu)`",
+        "Replace `freecpu` with `free(cpu)`",
     ),
     "a leading zero": (
         "policy a {\n  for pods\n  reject when free(cpu) < 010\n}\n",
-        "Replace `010` by `10`",
+        "Replace `010` with `10`",
     ),
     "a name that is no resource": (
         pods("reject when free(gpu.nvidia.com) < 1"),
-        'Replace `gpu.nvidia.com` by `"gpu.nvidia.com"`',
+        'Replace `gpu.nvidia.com` with `"gpu.nvidia.com"`',
     ),
-    "a comment": (pods("// all pods"), "Replace `//` by `#`"),
-    "a share": (pods("reject when m > 80"), "Replace `80` by `80%`"),
-    "a fraction": (pods("nodeAffinity required a Lt 7.5"), "Replace `7.5` by `8`"),
+    "a comment": (pods("// all pods"), "Replace `//` with `#`"),
+    "a share": (pods("reject when m > 80"), "Replace `80` with `80%`"),
+    "a fraction": (pods("nodeAffinity required a Lt 7.5"), "Replace `7.5` with `8`"),
     "a name": (
         "let hot = 5\npolicy a {\n  for pods\n  reject when free(cpu) > hat\n}\n",
-        "Replace `hat` by `hot`",
+        "Replace `hat` with `hot`",
     ),
-    "a unit": (pods("reject when free(memory) < 4GiB"), "Replace `4GiB` by `4Gi`"),
+    "a unit": (pods("reject when free(memory) < 4GiB"), "Replace `4GiB` with `4Gi`"),
     "a topology": (
         pods("podAntiAffinity required self"),
         "Insert `topologyKey kubernetes.io/hostname`",
@@ -177,12 +182,12 @@ UNSAFE = {
     "a query": ("metric m: ratio = `avg(x)` node n missing allow\n", "Insert `by (n)`"),
     "a block comment": (
         "policy a {\n  for pods /* all */\n  tolerate x\n}\n",
-        "Replace `/* all */` by `# all`",
+        "Replace `/* all */` with `# all`",
     ),
-    "a function": (pods("reject when available(cpu) < 2"), "Replace `available` by `free`"),
+    "a function": (pods("reject when available(cpu) < 2"), "Replace `available` with `free`"),
     "a function that is a selector": (
         pods("reject when has(disk)"),
-        "Replace `has(disk)` by `node(disk Exists)`",
+        "Replace `has(disk)` with `node(disk Exists)`",
     ),
     "a control character": (pods('tolerate x\n  owner "a\x07"'), "Remove U+0007 BELL"),
     "a bidirectional character": (
@@ -191,43 +196,43 @@ UNSAFE = {
     ),
     "a letter of another alphabet": (
         pods("nodeAffinity required disk = s\u043elid"),
-        "Replace U+043E CYRILLIC SMALL LETTER O by `solid`",
+        "Replace U+043E CYRILLIC SMALL LETTER O with `solid`",
     ),
     "a no-break space": (
         pods("reject when\u00a0free(cpu) < 2"),
-        "Replace U+00A0 NO-BREAK SPACE by a space",
+        "Replace U+00A0 NO-BREAK SPACE with a space",
     ),
-    "a label": (pods("reject when disk = hdd"), "Replace `disk = hdd` by `node(disk = hdd)`"),
+    "a label": (pods("reject when disk = hdd"), "Replace `disk = hdd` with `node(disk = hdd)`"),
     "a mark behind a name": (pods("reject when free(cpu) < 2 as web!"), "Remove `!`"),
     "a rate": (
         pods("reject when rate(m[5m]) > 1"),
-        "Replace `rate(m[5m])` by `m`",
+        "Replace `rate(m[5m])` with `m`",
     ),
     "a hyphen": (
         METRIC.replace(" m:", " cpu_busy:")
         + "policy a {\n  for pods\n  reject when cpu-busy > 80%\n}\n",
-        "Replace `cpu-busy` by `cpu_busy`",
+        "Replace `cpu-busy` with `cpu_busy`",
     ),
     "joined values": (
         pods("nodeAffinity required disk = ssd or nvme"),
-        "Replace `disk = ssd or nvme` by `disk In (ssd, nvme)`",
+        "Replace `disk = ssd or nvme` with `disk In (ssd, nvme)`",
     ),
     "a value of a taint": (
         pods("tolerate dedicated:web"),
-        "Replace `dedicated:web` by `dedicated=web`",
+        "Replace `dedicated:web` with `dedicated=web`",
     ),
     "a weight that is too high": (
         pods("nodeAffinity preferred a Exists weight 500"),
-        "Replace `500` by `100`",
+        "Replace `500` with `100`",
     ),
     "names in one value": (
         pods('nodeAffinity required nodeName = "a, b"'),
-        'Replace `nodeName = "a, b"` by `nodeName In (a, b)`',
+        'Replace `nodeName = "a, b"` with `nodeName In (a, b)`',
     ),
-    "a name of upper case": (pods("reject when free(cpu) < 2 as Web"), "Replace `Web` by `web`"),
+    "a name of upper case": (pods("reject when free(cpu) < 2 as Web"), "Replace `Web` with `web`"),
     "a variable of Grafana": (
         "metric m: ratio = `rate(x[$__rate_interval])` node n\n",
-        "Replace `$__rate_interval` by `5m`",
+        "Replace `$__rate_interval` with `5m`",
     ),
     "an open block": ("policy a {\n  for pods\n", "Insert `}`"),
 }

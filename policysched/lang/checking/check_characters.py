@@ -70,7 +70,7 @@ def _diagnose_bidirectional(char: str, holder: str, span: source.Span) -> diagno
         "PS807",
         f"the {holder} has the bidirectional control character {name}",
         span,
-        notes=("editors may show the text after it in another order",),
+        notes=("editors may show the text after it in a different order",),
         help="leave it out",
         fix=_make_removal_fix(char, span),
         severity=diagnostics.Severity.WARNING,

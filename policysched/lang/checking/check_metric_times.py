@@ -21,13 +21,13 @@ def check_max_age(
     if clause is None:
         return
     found = options.env.found
-    advice = "some refreshes, and more than the scrape interval: 5 refreshes without `maxAge`"
+    advice = "several refreshes, and longer than the scrape interval; the default is 5 refreshes"
     if max_age_seconds < refresh_seconds:
         found.add_error(
             _CODE,
             "`maxAge` is shorter than the time between two refreshes",
             clause.amount.span,
-            label="every sample is too old before the next one comes",
+            label="every sample becomes stale before the next one arrives",
             help=advice,
         )
     elif max_age_seconds < _FLICKERING_REFRESHES * refresh_seconds:

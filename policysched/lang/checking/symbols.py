@@ -224,7 +224,7 @@ def _select_valid_lets(
             "PS104",
             f"`{name}` is defined through itself",
             lets[name].name.span,
-            help="replace the name by its value",
+            help="replace the name with its value",
         )
     for name, rank in ranks.items():
         if rank > text_limits.MAX_LET_CHAIN:

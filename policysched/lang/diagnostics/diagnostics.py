@@ -94,7 +94,7 @@ CODES: dict[str, str] = {
     "PS004": "a text beyond the limits on size, nesting, number of statements or expansion",
     "PS101": "Gt or Lt (or their signs) with a value that is not a whole number",
     "PS102": "a value of the wrong unit or kind",
-    "PS103": "a suffix of two units, if both are possible",
+    "PS103": "a suffix that can mean two units",
     "PS104": "a name that is not defined, or defined twice, or in terms of itself",
     "PS105": "`and` and `or` mixed without parentheses",
     "PS107": "a label key, label value or name that Kubernetes would refuse",
@@ -105,8 +105,8 @@ CODES: dict[str, str] = {
     "PS112": "a PromQL text that cannot be used",
     "PS206": "a pod affinity or spread without topologyKey",
     "PS207": "a toleration that no policy can grant",
-    "PS301": "a weight outside 1 to 100, or on a statement that takes none",
-    "PS303": "a score that does not say whether low or high is better",
+    "PS301": "a weight outside 1 to 100, or on a statement that cannot have one",
+    "PS303": "a score that does not specify whether low or high is better",
     "PS304": "data that may be missing, without a `missing` clause",
     "PS305": "times of a metric that do not fit together",
     "PS309": "an `until` that does not fit its `when`",
@@ -116,7 +116,7 @@ CODES: dict[str, str] = {
     "PS804": "a rule that has expired",
     "PS806": "a policy that no profile uses",
     "PS807": "a character that changes the direction of text",
-    "PS808": "a key or value that reads like a field, an effect or no value",
+    "PS808": "a key or value that looks like a field, a taint effect or a missing value",
     "PS809": "a number with a leading zero",
 }
 """Code -> subject in one line. `docs/diagnostics.md` has a section for each code."""

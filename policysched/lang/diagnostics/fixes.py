@@ -84,7 +84,7 @@ def pad_replacement_with_blanks(text: str, start: int, end: int, replacement: st
 
 
 def make_fix_title(fix: diagnostics.Fix, texts: Mapping[str, source.SourceText]) -> str:
-    """Return the title of a fix as an action, such as "Replace `Inn` by `In`"."""
+    """Return the title of a fix as an action, such as "Replace `Inn` with `In`"."""
     if fix.title:
         return fix.title
     start = min(edit.span.start for edit in fix.edits)
@@ -97,7 +97,7 @@ def make_fix_title(fix: diagnostics.Fix, texts: Mapping[str, source.SourceText])
     if not old.strip():
         return f"Insert {_format_for_title(new)}"
     return (
-        f"Replace {_format_for_title(old)} by {_format_for_title(new)}"
+        f"Replace {_format_for_title(old)} with {_format_for_title(new)}"
         if new.strip()
         else f"Remove {_format_for_title(old)}"
     )

@@ -213,7 +213,7 @@ EXPRESSIONS = (
     _idiom(
         r"\*\*",
         None,
-        "there are no powers",
-        "multiply the number with itself: `a * a`",
+        "there is no power operator",
+        "multiply the number by itself: `a * a`",
     ),
 )

@@ -83,7 +83,7 @@ STATEMENTS = (
     _idiom(
         r"\bscore\s+if\s+(?P<condition>[^\n]+?)\s+then\s+(?P<then>\d+)(?:\s+else\s+(?P<else>\d+))?",
         _rewrite_conditional_score,
-        "a condition scores 100 if it is true, and else 0",
+        "a condition scores 100 if it is true, and 0 otherwise",
     ),
     _idiom(
         r"\bscore\s+(\d+)\s+(?:when|if)\s+((?:(?!\belse\b)[^\n{}])+?)(?=\s*(?:$|\}))",
@@ -98,7 +98,7 @@ STATEMENTS = (
         r"\bscore\s+if\b[^\n]*",
         None,
         "a score has no `if`",
-        "a condition scores 100 if it is true, and else 0: `score CONDITION weight 10`",
+        "a condition scores 100 if it is true, and 0 otherwise: `score CONDITION weight 10`",
     ),
     _idiom(
         rf"\breject\s+unless\s+([^\n{{}}]+?)(?=\s+(?:{_CLAUSES})\b|\s*$)",

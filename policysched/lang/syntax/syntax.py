@@ -31,7 +31,7 @@ class Meta(syntax_expr.SyntaxNode):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class NamespaceScope(syntax_expr.SyntaxNode):
-    """`in namespace (a, b)` or `in namespace where selector`: exactly one of the two is set."""
+    """`in namespace (a, b)` or `in namespace where …`: either `names` or `selector` is set."""
 
     names: tuple[syntax_expr.Value, ...]
     selector: syntax_expr.Selector | None

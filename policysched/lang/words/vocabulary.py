@@ -90,12 +90,12 @@ FUNCTIONS: dict[str, str] = {
     "limits": "limit of the pod; missing if it has none",
     "label": "a label of the node read as a number; missing if it is not one",
     "annotation": "an annotation of the node read as a number (not yet supported)",
-    "min": "the smallest of two or more numbers of one unit",
-    "max": "the largest of two or more numbers of one unit",
+    "min": "the smallest of two or more numbers in the same unit",
+    "max": "the largest of two or more numbers in the same unit",
     "abs": "the number without its sign",
-    "floor": "the next whole number at or below",
-    "ceil": "the next whole number at or above",
-    "mod": "the rest of a division; missing for divisor 0",
+    "floor": "the largest whole number not above it",
+    "ceil": "the smallest whole number not below it",
+    "mod": "the remainder of a division; missing for divisor 0",
     "number": "the number without its unit: bytes, cores, seconds become plain numbers",
 }
 EXPRESSION_FIELDS: dict[str, tuple[units.Unit, str]] = {

@@ -92,7 +92,7 @@ def _warn_of_until_direction(
             "PS309",
             f"a rejected node stays rejected if the value is very {where}",
             until.span,
-            label="false there",
+            label=f"false for very {where} values",
             secondary=(label,),
             help="check the operator: `when … > 90% until … < 80%`",
             severity=diagnostics.Severity.WARNING,

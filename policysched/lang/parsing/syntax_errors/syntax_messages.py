@@ -95,7 +95,7 @@ def _diagnose_foreign_character(place: fault_place.FaultPlace) -> diagnostics.Di
         plain = f"`{ours}`" if ours.strip() else "a space"
         advice = f"write {plain}"
         edits = (diagnostics.TextEdit(whole, ours),)
-        fix = diagnostics.Fix(edits, safe=False, title=f"Replace {described} by {plain}")
+        fix = diagnostics.Fix(edits, safe=False, title=f"Replace {described} with {plain}")
     return diagnostics.Diagnostic(
         "PS003",
         f"{described} is not a character of this language",
