@@ -85,7 +85,7 @@ class DryRunReport:
         for (profile, outcome), count in waiting.items():
             pending.add_metric((profile, outcome.value), count)
         seconds = core.CounterMetricFamily(
-            "policysched_dry_run_decision_seconds", "Duration of these decisions."
+            "policysched_dry_run_decision_seconds", "Time spent on dry-run decisions."
         )
         seconds.add_metric((), compared.seconds)
         yield from (pods, pending, seconds)

@@ -127,7 +127,7 @@ def collect_sample_metrics(
         "policysched_metric_added_load",
         ("Sum over all nodes of the load that just-placed pods add, in the unit of the metric."),
     )
-    pods = _make_gauge("policysched_metric_added_pods", "Just-placed pods that count.")
+    pods = _make_gauge("policysched_metric_added_pods", "Just-placed pods whose load is added.")
     alive = snap.view_rows(np.flatnonzero(snap.is_alive))
     for reader in own:
         found = reader.read(alive)

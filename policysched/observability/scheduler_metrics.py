@@ -41,7 +41,7 @@ def _collect_attempts(scheduler: schedulers.Scheduler) -> Families:
     yield attempts
     yield make_single_histogram(
         "scheduler_pod_scheduling_attempts",
-        "Attempts that bound a pod needed.",
+        "Attempts per bound pod.",
         scheduler.measurements.attempts_of_pods,
     )
 

@@ -96,7 +96,7 @@ class ShadowPolicyReport:
         )
         skipped = core.CounterMetricFamily(
             "policysched_shadow_decisions_skipped",
-            "Decisions that were not repeated, because pods waited.",
+            "Decisions that were not repeated, because pods were waiting.",
             labels=labels,
         )
         seconds = core.CounterMetricFamily(

@@ -34,12 +34,12 @@ def collect_reload_metrics(state: states.PolicyState) -> Iterable[core.Metric]:
     yield info
     yield core.GaugeMetricFamily(
         "policysched_reload_last_success_timestamp_seconds",
-        "Time since which the present version is in use.",
+        "Time at which the current version came into use.",
         value=state.current.loaded_at.timestamp(),
     )
     yield core.GaugeMetricFamily(
         "policysched_policy_refused",
-        "1 while the newest version is refused and a former one is in use.",
+        "1 while the newest version is refused and an earlier one is in use.",
         value=int(state.refused is not None),
     )
     yield core.GaugeMetricFamily(

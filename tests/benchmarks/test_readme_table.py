@@ -88,7 +88,7 @@ def test_the_start_is_measured() -> None:
 
 @pytest.mark.parametrize(
     "begin, policy",
-    [("100 rules about", "node-rules-100"), ("100 rules, also", "rules-100")],
+    [("100 rules about", "node-rules-100"), ("100 rules, including", "rules-100")],
 )
 def test_the_cost_of_rules_is_measured(begin: str, policy: str) -> None:
     """Ratios are to runs of policysched without rules."""
