@@ -64,7 +64,7 @@ DOCS: dict[str, str] = {
     "policies": "The policies of the profile.",
     "plugin": "A plugin of the profile, with its weight and arguments.",
     "builtin": "`builtin weight N` multiplies the weights of all built-in scores.",
-    "onOutage": "If no node has data of a metric: `skip` the rules that read it, or `hold` pods.",
+    "onOutage": "If no node has data for a metric: `skip` the rules that read it, or `hold` pods.",
     # strength, connectives
     "required": "Nodes that do not match are rejected.",
     "preferred": "Nodes that match get points; all others remain feasible.",

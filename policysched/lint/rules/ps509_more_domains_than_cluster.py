@@ -29,7 +29,7 @@ def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagno
                         "in each domain) all stay Pending"
                     ),
                 ),
-                help="lower `minDomains`, or label nodes of further domains",
+                help="lower `minDomains`, or label nodes in more domains",
             )
 
 

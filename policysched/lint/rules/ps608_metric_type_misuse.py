@@ -56,7 +56,7 @@ def _diagnose_rate_of_gauge(
         "PS608",
         f"`{function}` of `{selector.name}`, which is a gauge",
         each.locate_query_part(selector),
-        notes=("every fall of a gauge is treated as the restart of a counter",),
+        notes=("every drop in a gauge is treated as the restart of a counter",),
         help=f"write `{other}(…)`, or `avg_over_time(…)` for its level",
     )
 
