@@ -121,10 +121,10 @@ def _find_policy_faults(given: config.Config) -> _Problems:
     if policies.paths and policies.config_map:
         yield ("policies", "configMap"), "`policies` has `paths` or `configMap`, not both"
     if policies.on_bad_start == "lastGood" and not policies.history_config_map:
-        problem = "`policies.onBadStart: lastGood` needs `history`, which keeps former versions"
+        problem = "`policies.onBadStart: lastGood` needs `history`, which keeps earlier versions"
         yield ("policies", "onBadStart"), problem
     if policies.config_map and policies.history_config_map == policies.config_map:
-        problem = "`policies.history` must be another ConfigMap than `policies.configMap`"
+        problem = "`policies.history` must not be the same ConfigMap as `policies.configMap`"
         yield ("policies", "history"), problem
 
 
@@ -143,7 +143,7 @@ def _find_serving_faults(given: config.Config) -> _Problems:
         except errors.UsageError as error:
             yield ("serving", field), f"`serving.{field}`: {error}"
     if serving.secure_address and serving.secure_address == serving.metrics_address:
-        problem = "`serving.metricsAddress` must be another address than `serving.secureAddress`"
+        problem = "`serving.metricsAddress` must differ from `serving.secureAddress`"
         yield ("serving", "metricsAddress"), problem
 
 

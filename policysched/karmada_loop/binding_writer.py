@@ -59,7 +59,7 @@ class BindingWriter:
             self._decisions.abandon_attempt(attempt)
             raise
         except Exception:  # noqa: BLE001 - a bug must not stop other writes, or lose this binding
-            _log.exception("binding %s is not written", attempt.binding.key)
+            _log.exception("binding %s could not be written", attempt.binding.key)
             self._decisions.end_attempt(attempt, is_retried=True)
         else:
             self._decisions.end_attempt(attempt, is_retried=is_retried)
@@ -150,7 +150,7 @@ class BindingWriter:
             _log.warning("the answer to a write of %s is not understood: %s", binding.key, error)
             return None, None
         except errors.KubeError as error:
-            _log.warning("binding %s is not written: %s", binding.key, error)
+            _log.warning("binding %s could not be written: %s", binding.key, error)
             return None, _make_write_failure(error)
         self._decisions.note_written_binding(attempt, newest)
         return newest, None

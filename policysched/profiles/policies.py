@@ -341,7 +341,7 @@ def _make_shadow_candidates(
     found = plugin_sets.assemble_plugin_set(spec.layers, plugins, apart)
     if isinstance(found, list):
         # A plugin that allows only one instance is already in use by the real decisions.
-        _log.warning("shadow policies of profile %s are not tried: %s", spec.name, found[0])
+        _log.warning("shadow policies of profile %s are not evaluated: %s", spec.name, found[0])
         return ()
     return tuple(
         shadow.Candidate(
@@ -368,7 +368,7 @@ def _find_queue_order_conflicts(
     if len(set(sorting.values())) == 1:
         return []
     said = ", ".join(f"`{name}` by {plugin}" for name, plugin in sorting.items())
-    problem = f"all profiles share one queue, so they must order it alike: {said}"
+    problem = f"all profiles share one queue, so they must order it in the same way: {said}"
     return [plugin_sets.PluginSetFault("profiles", problem)]
 
 

@@ -72,7 +72,7 @@ class Rollback:
         if stored is None:
             raise errors.InputError(
                 f"configmap {self._kept_in}",
-                "does not exist, so there are no former versions",
+                "does not exist, so there are no earlier versions",
                 help="a scheduler creates it; give another one with `--history`",
             )
         target = await self._read_config_map(self._policies)

@@ -134,7 +134,7 @@ class DelegatedAccess:
                 return None
         except errors.RemoteError as error:
             self._warn_of_review_failure(error)
-            message = "the API server could not be asked for access to this page; try again later"
+            message = "the API server could not authorize this request; try again later"
             return _make_error_status_page(503, "ServiceUnavailable", message)
         verb = asker.method.lower()
         message = f'forbidden: User "{user.name}" cannot {verb} path "{asker.path}"'
@@ -146,7 +146,7 @@ class DelegatedAccess:
         if now_seconds >= self._warn_after_seconds:
             self._warn_after_seconds = now_seconds + _WARN_SECONDS
             _log.warning(
-                "denying requests that need a review: the API server cannot be asked: %s", error
+                "denying requests that need a review, because the review failed: %s", error
             )
 
     async def _find_user(

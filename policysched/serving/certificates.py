@@ -107,7 +107,10 @@ class CertificateReloader:
             raise errors.ConfigurationError(
                 f"`{error.filename or pair.name}`",
                 f"the certificate cannot be used: {_describe_certificate_problem(error)}",
-                help="both files must be PEM, the key its own and without a password",
+                help=(
+                    "both files must be PEM, and the key must belong to the certificate and have "
+                    "no password"
+                ),
             ) from error
 
     def get_tls_context(self) -> ssl.SSLContext:

@@ -227,7 +227,7 @@ class HttpServer:
         path = request.path
         make_page, take_post = self._pages.get(path), self._posts.by_path.get(path)
         if make_page is None and take_post is None:
-            return HttpPage(b"there is no such page\n", status=404)  # needs no access review
+            return HttpPage(b"page not found\n", status=404)  # needs no access review
         if self._guard is not None:
             refusal = await self._guard.find_denial_page(_make_page_request(request))
             if refusal is not None:
@@ -235,7 +235,7 @@ class HttpServer:
         if take_post is not None and request.method == "POST":
             return await self._handle_posted_body(request, take_post)
         if make_page is None or request.method not in _METHODS:
-            return HttpPage(b"this page cannot be asked for so\n", status=405)
+            return HttpPage(b"method not allowed\n", status=405)
         made = make_page(_parse_query(request))
         return await made if inspect.isawaitable(made) else made
 
@@ -255,8 +255,8 @@ class HttpServer:
         return await take_post(bytes(body))
 
 
-_TOO_LARGE = HttpPage(b"that is too much\n", status=413)
-_FAILED = HttpPage(b"the page could not be made; the log says why\n", status=500)
+_TOO_LARGE = HttpPage(b"the request body is too large\n", status=413)
+_FAILED = HttpPage(b"the page could not be created; see the log\n", status=500)
 
 
 @contextlib.contextmanager

@@ -270,13 +270,13 @@ def test_everything_that_can_be_said() -> None:
         ),
         pytest.param(
             HEAD + "policies:\n  paths: [a]\n  onBadStart: lastGood",
-            "c.yaml:5: `policies.onBadStart: lastGood` needs `history`, which keeps former "
+            "c.yaml:5: `policies.onBadStart: lastGood` needs `history`, which keeps earlier "
             "versions",
             id="no-history",
         ),
         pytest.param(
             HEAD + "policies:\n  configMap: n/a\n  history: n/a",
-            "c.yaml:5: `policies.history` must be another ConfigMap than `policies.configMap`",
+            "c.yaml:5: `policies.history` must not be the same ConfigMap as `policies.configMap`",
             id="history-in-place",
         ),
         pytest.param(
@@ -298,8 +298,7 @@ def test_everything_that_can_be_said() -> None:
         ),
         pytest.param(
             HEAD + "serving: {secureAddress: '0.0.0.0:1', metricsAddress: '0.0.0.0:1'}",
-            "c.yaml:3: `serving.metricsAddress` must be another address than "
-            "`serving.secureAddress`",
+            "c.yaml:3: `serving.metricsAddress` must differ from `serving.secureAddress`",
             id="one-port-for-two",
         ),
         pytest.param(

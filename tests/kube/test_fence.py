@@ -164,7 +164,7 @@ def closing(writes: fence.WriteFence, answer: Answer) -> Answer:
         pytest.param("n1", None, id="it was bound"),
         pytest.param(
             "",
-            handles.BindError("no write without the lease of the leader"),
+            handles.BindError("writes need the leader's lease"),
             id="it was not bound",
         ),
         pytest.param(

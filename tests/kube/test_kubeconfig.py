@@ -150,7 +150,9 @@ async def test_plain_http_has_no_trust(tmp_path: pathlib.Path) -> None:
     "content, problem",
     [
         pytest.param(
-            config(**{"current-context": ""}), "no context is current .*`test`", id="no context"
+            config(**{"current-context": ""}),
+            "there is no current context .*`test`",
+            id="no context",
         ),
         pytest.param(
             config(**{"current-context": "nope"}), "no context `nope` .*`test`", id="bad context"

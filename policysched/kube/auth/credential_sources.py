@@ -130,7 +130,7 @@ class KubeconfigLoader(kube_config.KubeConfigLoader):
             given = status.keys() if isinstance(status, dict) else set()
             if "token" in given or {"clientCertificateData", "clientKeyData"} <= given:
                 return dict(status)
-            problem = "gave neither a token nor a certificate with its key"
+            problem = "returned neither a token nor a certificate with its key"
         raise errors.CredentialError(f"{self._where}: the credential plugin `{command}` {problem}")
 
 

@@ -261,7 +261,8 @@ def _check_context_entries(where: str, content: Mapping[str, Any], name: str | N
     contexts = {entry["name"]: entry["context"] for entry in content["contexts"]}
     known = ", ".join(f"`{one}`" for one in sorted(contexts)) or "none"
     if not name:
-        raise errors.KubeconfigError(where, "no context is current", help=f"choose one of: {known}")
+        problem = "there is no current context"
+        raise errors.KubeconfigError(where, problem, help=f"choose one of: {known}")
     if name not in contexts:
         raise errors.KubeconfigError(
             where, f"there is no context `{name}`", help=f"there are: {known}"

@@ -49,5 +49,5 @@ class WriteFence:
         """
         now_seconds = self._clock.monotonic_seconds()
         if now_seconds >= self._begin_until_seconds:
-            raise errors.FencedWriteError("no write without the lease of the leader")
+            raise errors.FencedWriteError("writes need the leader's lease")
         return self._begin_until_seconds + self.last_writes_seconds - now_seconds
