@@ -34,7 +34,7 @@ _HELP = {
     "explain": "show for a pod why each node fits or not, and the scores of each node",
     "simulate": "schedule the pending pods of a cluster file",
     "plan": "show the effect of a policy change on the pods of a cluster",
-    "rollback": "restore a former version of the policies on a cluster",
+    "rollback": "restore an earlier version of the policies on a cluster",
     "webhook": "refuse ConfigMaps of broken policies when they are applied",
     "lsp": "serve an editor: findings, fixes, completion, names",
     "karmada": "place workloads across the clusters of a Karmada control plane",

@@ -284,7 +284,7 @@ class _BindingComparer:
         for name in lost:
             for refusal in attempt.refusals.get(name, ()):
                 return f"{name}: {refusal.reason}"
-        return f"{lost[0]} still accepts it, other clusters come first"
+        return f"{lost[0]} still accepts it, but other clusters come first"
 
     def _does_edit_concern(self, edit: profile_edits.ProfileEdit, binding: objects.Binding) -> bool:
         for each in (self._old.policies, self._new.policies):

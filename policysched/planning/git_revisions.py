@@ -77,7 +77,7 @@ def _read_git_content(blob: str, where: str) -> bytes:
     """Return the content of a blob; refuse blobs that exceed the size limit."""
     size = int(_run_git(["cat-file", "-s", blob], where))
     if size > _MAX_BYTES:
-        raise errors.InputError(where, f"has {size:,} bytes, more than the limit of policies")
+        raise errors.InputError(where, f"has {size:,} bytes, more than the limit for policies")
     return _run_git(["cat-file", "blob", blob], where)
 
 

@@ -86,7 +86,8 @@ class SuiteInputs:
                 found = []
             if not found:
                 line = self._suite.find_line("policies", number)
-                problem = f"`{pattern}` matches no file beside `{self._suite.path}`"
+                suite = self._suite.path
+                problem = f"`{pattern}` matches no file relative to the folder of `{suite}`"
                 raise suites.SuiteError(self._suite.path, [(line, problem)])
             yield from found
 

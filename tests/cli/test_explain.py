@@ -383,7 +383,10 @@ def test_a_bad_line_ends_it_after_the_answers_before(
         pytest.param(["--all"], 3, "--cluster is missing", id="no-cluster"),
         pytest.param(["--cluster", "{cluster}"], 3, "no pod is named; give --all", id="no-pods"),
         pytest.param(
-            ["--cluster", "{cluster}", "--all", "pod", "prod/a"], 3, "exclude each other", id="both"
+            ["--cluster", "{cluster}", "--all", "pod", "prod/a"],
+            3,
+            "are mutually exclusive",
+            id="both",
         ),
         pytest.param(
             ["--cluster", "none.json", "--all"],

@@ -231,8 +231,8 @@ def test_what_cannot_be_read_is_told(
 @pytest.mark.parametrize(
     "argv, problem",
     [
-        (["--decisions", "x", "--cluster", "y", "--all"], "--decisions and --cluster exclude"),
-        (["--decisions", "x", "pod", "a", "--node", "n"], "--decisions and --node exclude"),
+        (["--decisions", "x", "--cluster", "y", "--all"], "--decisions and --cluster are mutually"),
+        (["--decisions", "x", "pod", "a", "--node", "n"], "--decisions and --node are mutually"),
         (["--decisions", "", "--all"], "--decisions is empty"),
         (["--decisions", "x"], "no pod is named"),
     ],

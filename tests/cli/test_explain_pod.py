@@ -60,7 +60,7 @@ prod/a fits on 2 of 3 nodes
   TaintToleration                       3       0         100     300       0         100     300
   total                                                           463                         454
 
-  the smallest changes by which another node would win:
+  the smallest changes that would make another node win:
   - 1570m of cpu more requested on b: s
   - 2672Mi of memory more requested on b: s
 """
@@ -133,7 +133,7 @@ def test_the_word_pod_may_be_left_out(
             id="not found",
         ),
         pytest.param(
-            ["--all", "prod/a"], 3, "--all and `pod` exclude each other", id="all and one"
+            ["--all", "prod/a"], 3, "--all and `pod` are mutually exclusive", id="all and one"
         ),
         pytest.param(
             ["prod/a", "prod/b"],
@@ -159,9 +159,11 @@ def test_words_that_name_no_pod_clearly(
 @pytest.mark.parametrize(
     "argv, problem",
     [
-        pytest.param(["--cluster", "c"], "--node and --all-nodes exclude each other", id="both"),
         pytest.param(
-            ["--decisions", "d"], "--decisions and --node exclude each other", id="decisions"
+            ["--cluster", "c"], "--node and --all-nodes are mutually exclusive", id="both"
+        ),
+        pytest.param(
+            ["--decisions", "d"], "--decisions and --node are mutually exclusive", id="decisions"
         ),
     ],
 )
@@ -199,7 +201,7 @@ def test_edits_for_one_node_are_told(
     assert said.endswith(
         """
   it would fit on n2 by one of these edits alone:
-  - add a toleration of the taint dedicated=gpu:NoSchedule to the pod
+  - add a toleration for the taint dedicated=gpu:NoSchedule to the pod
   - remove the taint dedicated=gpu:NoSchedule of a node
 """
     )

@@ -56,7 +56,7 @@ def test_files_are_written_and_never_overwritten(
     capsys.readouterr()
     before = (folder / "imported.policy").stat().st_mtime_ns
     assert main.main(["import", str(file), "--out", str(folder)]) == errors.EXIT_WRONG_INPUT
-    assert "imported.policy: exists already" in capsys.readouterr().err
+    assert "imported.policy: already exists" in capsys.readouterr().err
     assert (folder / "imported.policy").stat().st_mtime_ns == before
 
 

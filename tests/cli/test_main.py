@@ -112,9 +112,9 @@ def test_a_usage_error_is_one_line_and_exit_3(
             id="configuration",
         ),
         pytest.param(
-            errors.UsageError("--all and --node exclude each other"),
+            errors.UsageError("--all and --node are mutually exclusive"),
             3,
-            "policysched: --all and --node exclude each other\n",
+            "policysched: --all and --node are mutually exclusive\n",
             id="usage",
         ),
         pytest.param(KeyboardInterrupt(), 130, "", id="interrupt"),

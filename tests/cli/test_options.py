@@ -18,7 +18,7 @@ def test_the_last_of_two_values_counts_for_a_server(capsys: pytest.CaptureFixtur
 @pytest.mark.parametrize(
     "argv, message",
     [
-        (["explain", "--all", "pod", "d/p"], "--all and `pod` exclude each other"),
+        (["explain", "--all", "pod", "d/p"], "--all and `pod` are mutually exclusive"),
         (["explain"], "no pod is named"),
         (["simulate"], "--cluster is missing"),
         (["simulate", "--cluster", ""], "--cluster is empty"),

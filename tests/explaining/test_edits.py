@@ -118,7 +118,7 @@ CASES = [
         [_node(spec={"taints": [TAINT]}), clusters.pod("p")],
         "",
         [
-            "add a toleration of the taint dedicated=gpu:NoSchedule to the pod",
+            "add a toleration for the taint dedicated=gpu:NoSchedule to the pod",
             "remove the taint dedicated=gpu:NoSchedule of a node",
         ],
         id="a taint",
@@ -240,8 +240,8 @@ CASES = [
         ],
         "",
         [
-            "add a toleration of all taints to the pod",
-            "add a toleration of all taints with the key dedicated to the pod",
+            "add a toleration for all taints to the pod",
+            "add a toleration for all taints with the key dedicated to the pod",
         ],
         id="two taints",
     ),
@@ -389,7 +389,7 @@ CASES = [
         ],
         "",
         [
-            "add a toleration of the taint dedicated=gpu:NoSchedule to the pod",
+            "add a toleration for the taint dedicated=gpu:NoSchedule to the pod",
             f"maxSkew of {SPREAD_0} from 1 to 2",
             f"nodeTaintsPolicy of {SPREAD_0} from Ignore to Honor",
             f"whenUnsatisfiable of {SPREAD_0} from DoNotSchedule to ScheduleAnyway",
@@ -406,7 +406,7 @@ CASES = [
         ],
         _policy("topologySpread self topologyKey zone maxSkew 1 nodeTaintsPolicy Ignore as even"),
         [
-            "add a toleration of the taint dedicated=gpu:NoSchedule to the pod",
+            "add a toleration for the taint dedicated=gpu:NoSchedule to the pod",
             "remove the taint dedicated=gpu:NoSchedule of a node",
             "rule w/even (line 5): maxSkew from 1 to 2",
             "rule w/even (line 5): nodeTaintsPolicy from Ignore to Honor",

@@ -491,6 +491,6 @@ def test_the_password_of_an_extender_is_not_told() -> None:
     text = _configuration() + yaml.safe_dump({"extenders": [{"urlPrefix": url}]})
     imported = deciding.convert(text)
     assert (
-        "the extender `https://(hidden)@extender:8888/scheduler` cannot be asked" in imported.text
+        "the extender `https://(hidden)@extender:8888/scheduler` cannot be called" in imported.text
     )
     assert not any("secret" in each for each in (imported.text, *deciding.told(imported)))

@@ -209,7 +209,7 @@ def test_people_read_the_same(desk: pathlib.Path, capsys: pytest.CaptureFixture[
         "far succeeds",
         "shop/errors × 3",
         "240 (1%)",
-        "9, in proportion to points, limited by room: m2 240, m3 120",
+        "9, in proportion to points, limited by capacity: m2 240, m3 120",
     ):
         assert part in said
 

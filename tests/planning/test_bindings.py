@@ -234,7 +234,7 @@ def test_pods_and_bindings_of_one_dump_are_both_told(folder: plans.Folder) -> No
     exit_code, out, err = folder.run(*argv)
     assert (exit_code, err) == (0, "")
     assert out.startswith(
-        f"none → {new}, 1 running pod and 0 pending: 1 pod would move; the present node of 1 pod "
+        f"none → {new}, 1 running pod and 0 pending: 1 pod would move; the current node of 1 pod "
         "no longer accepts it. 1 binding: 1 binding would move to other clusters\n"
     )
     assert "added  web/ssd  nodeAffinity required disktype = ssd as ssd" in out

@@ -35,7 +35,7 @@ def test_text_tells_pods_nodes_and_causes(folder: plans.Folder) -> None:
     assert (exit_code, out) == (
         0,
         f"""none → {new}, 2 running pods and 0 pending: 1 pod would move, 1 pod stays, with other \
-feasible nodes; the present node of 1 pod no longer accepts it
+feasible nodes; the current node of 1 pod no longer accepts it
 
 edits
   added  web/ssd  nodeAffinity required disktype = ssd as ssd

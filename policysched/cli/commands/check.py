@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 _MAX_SHOWN = 100
 _DESCRIPTION = """\
-Check policy texts and report all errors at once, each with its place, its code and a suggested
+Check policy texts and report all errors at once, each with its location, its code and a suggested
 edit. All named texts are checked together, like the keys of one ConfigMap.
 """
 _EPILOG = (

@@ -78,9 +78,9 @@ def run(args: argparse.Namespace) -> int:
     if args.form == "binding":
         return explain_binding.run(args)
     if args.form == "pod" and args.all:
-        raise errors.UsageError("--all and `pod` exclude each other")
+        raise errors.UsageError("--all and `pod` are mutually exclusive")
     if args.form == "pod" and args.node and args.all_nodes:
-        raise errors.UsageError("--node and --all-nodes exclude each other")
+        raise errors.UsageError("--node and --all-nodes are mutually exclusive")
     if args.form != "pod" and not args.all:
         raise errors.UsageError("no pod is named; give --all, or NAMESPACE/NAME")
     if args.decisions is not None:

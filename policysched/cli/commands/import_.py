@@ -113,7 +113,7 @@ def _write_files(imported: importer.ImportResult, where: str) -> None:
                 file.write(content)
             output.write_text(f"wrote {folder / name}")
     except FileExistsError as error:
-        problem = "exists already"
+        problem = "already exists"
         raise errors.InputError(str(error.filename), problem, help="give another folder") from error
     except OSError as error:
         problem = f"cannot be written: {error.strerror}"

@@ -7,7 +7,7 @@ import argparse
 from policysched.cli.policy_files import policy_texts, rewriting
 
 _DESCRIPTION = """\
-Rewrite policy files of a former version of the language to the current one, in place, and keep
+Rewrite policy files of an earlier version of the language to the current one, in place, and keep
 their layout and comments. The files then declare their version, `version 1`. A file that already
 declares it is left unchanged; a file of a newer version is refused.
 """

@@ -94,7 +94,7 @@ def _add_policy_side_options(parser: argparse.ArgumentParser) -> None:
         metavar="OLD",
         action="extend",
         nargs="+",
-        help="the present policies (repeatable)",
+        help="the current policies (repeatable)",
     )
     group.add_argument(
         "--to",

@@ -32,7 +32,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="HASH",
         help=(
             "hash of the version, or its beginning; default: the newest version other than the "
-            "present one"
+            "current one"
         ),
     )
     parser.add_argument(
@@ -45,7 +45,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--history",
         metavar="NAMESPACE/NAME",
         help=(
-            "ConfigMap of former versions (default: NAME-history in the namespace of the policies)"
+            "ConfigMap of earlier versions (default: NAME-history in the namespace of the policies)"
         ),
     )
     parser.add_argument("--list", action="store_true", help="list the versions and change nothing")

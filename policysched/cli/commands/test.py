@@ -120,7 +120,7 @@ def run(args: argparse.Namespace) -> int:
     if args.watch and args.format != _TEXT:
         raise errors.UsageError("--watch needs --format text")
     if args.watch and args.update:
-        raise errors.UsageError("--watch and --update exclude each other")
+        raise errors.UsageError("--watch and --update are mutually exclusive")
     if args.watch:
         rerun_on_changes(lambda: _run_tests_once(args)[1], args.paths)
     return _run_tests_once(args)[0]

@@ -168,7 +168,7 @@ def print_unmeasured_metrics_note(unmeasured: Sequence[str], what: str = "node")
     if unmeasured:
         names = ", ".join(f"`{name}`" for name in unmeasured)
         output.print_note_to_stderr(
-            f"no {what} has a sample of {names}: rules over them act as in an outage; "
+            f"no {what} has a sample of {names}: rules that read them act as in an outage; "
             f"--metrics FILE gives values"
         )
 

@@ -32,7 +32,7 @@ def add_output_option(parser: argparse.ArgumentParser, *, is_again: bool = False
         choices=(HUMAN, WIDE, JSON),
         default=argparse.SUPPRESS if is_again else None,
         help="human (the default), wide (tables are not folded to the width of the terminal), "
-        "or json; the answer to JSON lines is JSON lines",
+        "or json; JSON lines as input give JSON lines as output",
     )
 
 

@@ -29,7 +29,7 @@ def format_decision(decision: Decision) -> str:
     if decision["message"]:
         parts.append(_INDENT + decision["message"])
     if decision["nominatedNode"]:
-        victims = output.join_names_briefly(decision["victims"]) or "nobody"
+        victims = output.join_names_briefly(decision["victims"]) or "no pods"
         parts.append(f"{_INDENT}preemption makes room on {decision['nominatedNode']}: {victims}")
     parts += [_INDENT + seen for seen in decision["evidence"]]
     if decision["rejections"]:

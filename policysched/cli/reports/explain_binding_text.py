@@ -133,7 +133,7 @@ def _format_cluster_points(ranking: Sequence[Report]) -> str:
         rows.append((name, *(_format_rule_points(each["rules"][at]) for each in shown)))
     rows.append(("total, in whole points", *(f"{each['total']:,}" for each in shown)))
     rows.append(
-        ("room for replicas", *(_format_available_replicas(each["room"]) for each in shown))
+        ("capacity for replicas", *(_format_available_replicas(each["room"]) for each in shown))
     )
     if any(each["present"] for each in shown):
         rows.append(("replicas there now", *(f"{each['present']:,}" for each in shown)))

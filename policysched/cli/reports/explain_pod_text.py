@@ -148,7 +148,7 @@ def _format_winner_flips(report: Report) -> list[str]:
         f"{_ITEM}{flip['text']}: {output.join_names_briefly(flip['winners'])}"
         for flip in flips[:_MOST_FLIPS]
     ]
-    return ["", f"{_INDENT}the smallest changes by which another node would win:", *lines]
+    return ["", f"{_INDENT}the smallest changes that would make another node win:", *lines]
 
 
 def _choose_no_flip_phrase(report: Report) -> str:
@@ -194,7 +194,7 @@ def _format_suggested_edits(report: Report, where: str = "") -> list[str]:
         ]
     preemption = report.get("preemption")
     if preemption is not None:
-        victims = output.join_names_briefly(preemption["victims"]) or "nobody"
+        victims = output.join_names_briefly(preemption["victims"]) or "no pods"
         parts += ["", f"{_INDENT}preemption would make room on {preemption['node']}: {victims}"]
     return parts
 

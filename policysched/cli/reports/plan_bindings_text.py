@@ -34,7 +34,7 @@ def format_binding_changes(bindings: Report) -> list[str]:
             for each in bindings["edits"]
         ]
         table = output.format_table(("", "", ""), rows, "  ")
-        parts.append(f"edits of cluster policies\n{table}")
+        parts.append(f"edits to cluster policies\n{table}")
     for outcome, changed in group_bindings_by_outcome(bindings):
         shown = [_format_binding_row(each) for each in changed[: plan_words.SHOWN]]
         table = output.format_table(HEADER, shown, "  ")
@@ -53,7 +53,7 @@ def format_binding_counts(bindings: Report) -> str:
     said = [format_binding_outcome_count(each, counts[each]) for each in _HEADS if counts[each]]
     said = said or ["nothing changes for any binding"]
     moving = counts["movesNow"]
-    tail = f"; {moving:,} of them at the next attempt already" if moving else ""
+    tail = f"; {moving:,} of them as early as the next attempt" if moving else ""
     left = counts["unserved"]
     tail += f"; {output.format_count(left, 'binding')} of other schedulers left out" if left else ""
     return f"{output.format_count(counts['bindings'], 'binding')}: {', '.join(said)}{tail}"

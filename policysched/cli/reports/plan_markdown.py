@@ -67,7 +67,7 @@ def _format_binding_changes(bindings: Report) -> list[str]:
             for each in bindings["edits"][:_ROWS]
         ]
         table = _format_table(("", "what", "how", "bindings"), rows, len(bindings["edits"]))
-        blocks.append(f"### Edits of cluster policies\n\n{table}")
+        blocks.append(f"### Edits to cluster policies\n\n{table}")
     for outcome, changed in plan_bindings_text.group_bindings_by_outcome(bindings):
         listed = [_format_binding_change(each) for each in changed[:_ROWS]]
         head = plan_bindings_text.format_binding_outcome_count(outcome, len(changed))

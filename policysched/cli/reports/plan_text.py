@@ -83,7 +83,7 @@ def format_pod_counts(report: Report) -> str:
     said = said or ["nothing changes for any pod"]
     lost = counts["nodeLost"]
     tail = (
-        f"; the present node of {output.format_count(lost, 'pod')} no longer accepts "
+        f"; the current node of {output.format_count(lost, 'pod')} no longer accepts "
         f"{'it' if lost == 1 else 'them'}"
         if lost
         else ""

@@ -78,7 +78,7 @@ def _refuse_offline_options(args: argparse.Namespace) -> None:
     for name in (*_OFFLINE, *_OF_NODES):
         if getattr(args, name, None):
             raise errors.UsageError(
-                f"--decisions and --{name.replace('_', '-')} exclude each other"
+                f"--decisions and --{name.replace('_', '-')} are mutually exclusive"
             )
 
 

@@ -102,7 +102,7 @@ def _propose_tolerations(
             "spec.tolerations",
             None,
             str(taint),
-            f"add a toleration of the taint {taint} to the pod",
+            f"add a toleration for the taint {taint} to the pod",
             suggested_edit.ADJUSTS_POD,
         )
         more = (*pod.spec.tolerations, added)
@@ -118,7 +118,7 @@ def _propose_wide_tolerations(
     wide = [(key, "with the key ") for key in sorted(set[str]().union(*keys))[:_MOST_TAINTS]]
     for key, place in [*wide, ("", "")] if keys else []:
         written = f"{{key: {key}, operator: Exists}}" if key else "{operator: Exists}"
-        text = f"add a toleration of all taints {place}{key}".rstrip() + " to the pod"
+        text = f"add a toleration for all taints {place}{key}".rstrip() + " to the pod"
         said = suggested_edit.SuggestedEdit(
             "pod",
             "toleration",

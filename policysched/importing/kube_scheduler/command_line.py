@@ -106,7 +106,7 @@ def import_command_line(
     if has_files:
         for ignored in (provider, hard_weight):
             if ignored is not None:
-                problem = f"`--{ignored.name}` has no effect beside a file"
+                problem = f"`--{ignored.name}` has no effect when a file is given"
                 made.report.note(ignored.at, problem, "kube-scheduler uses the file")
         return
     version = "v1beta1" if provider or hard_weight else "v1"

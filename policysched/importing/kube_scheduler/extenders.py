@@ -35,7 +35,7 @@ def import_extenders(given: fields.StrictFields, report: findings.FindingCollect
         extender.read_all_values()  # the finding below covers all fields
         does = f" ({', '.join(verbs)})" if verbs else ""
         advice = _TAS_ADVICE if "tas-service" in url or "telemetry" in url else _ADVICE
-        report.warn(extender.place, f"the extender {url}{does} cannot be asked", advice)
+        report.warn(extender.place, f"the extender {url}{does} cannot be called", advice)
     return list(dict.fromkeys(ignored))
 
 

@@ -117,6 +117,6 @@ def _read_plugin_sets(plugins: fields.StrictFields, found: PluginPoints) -> dict
         group = plugins.read_object(point)
         if group is not None:
             group.report_unread_fields(
-                "is for groups of pods, which stay Pending here", "give them to others"
+                "is for groups of pods, which stay Pending here", "leave them to another scheduler"
             )
     return sets

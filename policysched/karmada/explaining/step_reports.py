@@ -80,7 +80,7 @@ def report_cluster_selection(
         if field in fields
     ]
     is_divided = placement.scheduling_type != objects.DUPLICATED
-    swaps = ", the worst replaced by clusters with more room until all replicas fit"
+    swaps = ", the worst replaced by clusters with more capacity until all replicas fit"
     more = swaps if is_divided and by == "cluster" else ""
     return ClusterSelectionReport(by, f"the best by {' and '.join(bounds)}{more}", names)
 
@@ -139,9 +139,9 @@ def _choose_divider_name(
 
 
 _BY = {
-    "room": "in proportion to the room of clusters",
-    "fewest": "among as few clusters as have room",
-    "score": "in proportion to points, limited by room",
+    "room": "in proportion to the capacity of clusters",
+    "fewest": "among as few clusters as have enough capacity",
+    "score": "in proportion to points, limited by capacity",
 }
 
 
@@ -157,7 +157,7 @@ def _report_least_moving_division(
     if placed == whole.replicas:
         return ReplicaDivisionReport(by, "all are placed and stay", 0, present, {})
     if placed > whole.replicas:
-        how = "scaled down in proportion to the present replicas"
+        how = "scaled down in proportion to the current replicas"
         return ReplicaDivisionReport(by, how, whole.replicas, {}, present)
     how = f"only the missing ones, {words}" if placed else words
     weights = _compute_division_votes(whole, by, with_present=False)
