@@ -101,7 +101,7 @@ def report_explanation(
         is_asked = evidence_of is None or node in evidence_of
         return evidence.on_node(answer, snap.nodes.row_of[node]) if is_asked else ()
 
-    told = as_json(found, snap.nodes, measured, on_node)
+    told = _make_explanation_report(found, snap.nodes, measured, on_node)
     if candidates:
         real = framework.schedule_pod(info, snap)
         verdicts = shadow.decide_all(candidates, info, snap, real)
@@ -119,13 +119,16 @@ def collect_rejection_evidence(
     return node_evidence.NodeEvidence(prof.plugins, info, snap, tolerations)
 
 
-def as_json(
+def _make_explanation_report(
     found: explanation.Explanation,
     nodes: columns.NodeColumns,
     measured: metric_evidence.PodMetricEvidence,
     evidence: OnNode,
 ) -> dict[str, object]:
-    """Return an explanation in the form of the schema; `nodes` contains the rows of its nodes."""
+    """Return the report of an explanation, from which both text and JSON output are made.
+
+    `nodes` contains the rows of its nodes. The form is schemas/explain.schema.json.
+    """
     report: dict[str, object] = {"pod": found.pod.key}
     if found.gate is not None:
         report["gated"] = _render_status(found.gate)

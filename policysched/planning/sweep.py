@@ -63,7 +63,10 @@ class SweepSimulation:
         where: str,
         settings: SweepSettings,
     ) -> None:
-        """Vary the new side of `basis`; `where` is the name of the cluster in errors."""
+        """Simulate the new side of `basis` on the cluster `found`, which errors call `where`.
+
+        `simulate_points` takes the points to vary.
+        """
         self._basis = basis
         self._found = found
         self._where = where

@@ -96,7 +96,7 @@ class Rollback:
             KubeError: the write failed, or its outcome is unknown.
         """
         first = await self._read_target()
-        version = _choose_version((await self.list_versions()).versions, first, wanted)
+        version = _choose_version_to_restore((await self.list_versions()).versions, first, wanted)
         target = first
         for attempt in range(1, _ATTEMPTS + 1):
             try:
@@ -150,9 +150,15 @@ class Rollback:
         return RollbackResult(version, is_written=is_written, is_frozen=is_frozen)
 
 
-def _choose_version(versions: list[Version], target: config_maps.ConfigMap, wanted: str) -> Version:
-    """Return the version that `wanted` selects, or raise InputError."""
-    if not wanted:
+def _choose_version_to_restore(
+    versions: list[Version], target: config_maps.ConfigMap, hash_prefix: str
+) -> Version:
+    """Return the stored version with a hash prefix; for "", the newest that differs from `target`.
+
+    Raises:
+        InputError: no version, or several, match.
+    """
+    if not hash_prefix:
         present = _select_policy_data(target)
         is_whole = not policy_sources.list_policy_keys(target.binary_data)
         others = [
@@ -163,12 +169,12 @@ def _choose_version(versions: list[Version], target: config_maps.ConfigMap, want
                 f"configmap {target.namespaced_name}", "its history contains no other version"
             )
         return others[0]
-    found = [each for each in versions if each[0].hash.startswith(wanted)]
+    found = [each for each in versions if each[0].hash.startswith(hash_prefix)]
     if len(found) == 1:
         return found[0]
     known = ", ".join(key.hash for key, _ in versions) or "none"
     problem = "matches several versions" if found else "is not a version in the history"
-    raise errors.InputError(f"`{wanted}`", problem, help=f"there are: {known}")
+    raise errors.InputError(f"`{hash_prefix}`", problem, help=f"there are: {known}")
 
 
 def _get_config_map_content(target: config_maps.ConfigMap) -> tuple[object, ...]:

@@ -29,7 +29,7 @@ class ClusterAffinityPlugin:
         self, request: interface.SchedulingRequest, clusters: snapshot.ControlPlaneSnapshot
     ) -> Sequence[str]:
         """Pass clusters that an affinity of this attempt selects; without affinities, pass all."""
-        affinities = _list_affinities(request)
+        affinities = _list_accepted_affinities(request)
         if not affinities:
             return [interface.PASSES] * len(clusters.clusters)
         return clusters.memoize(
@@ -43,10 +43,13 @@ class ClusterAffinityPlugin:
         )
 
 
-def _list_affinities(request: interface.SchedulingRequest) -> list[objects.ClusterAffinity]:
-    """Return the affinity, or the term of this attempt with its overflow affinities.
+def _list_accepted_affinities(
+    request: interface.SchedulingRequest,
+) -> list[objects.ClusterAffinity]:
+    """Return the affinities of which a cluster must match one to pass; empty if all pass.
 
-    A resource without pods needs no capacity, so it does not overflow.
+    They are the placement's affinity, or the term of this attempt and its overflow affinities. A
+    resource without pods needs no capacity, so it does not overflow.
     """
     if request.placement.cluster_affinity is not None:
         return [request.placement.cluster_affinity]

@@ -371,7 +371,10 @@ def _make_refusal_reason(rule: FilterRule) -> str:
 def _score_in_hundredths(
     rule: base.ScoreRule, pod: pod_shape.PodInfo, nodes: node_snapshots.NodeView
 ) -> columns.IntArray:
-    """Return a rule's points in hundredths for the f feasible clusters, int64 (f,)."""
+    """Return a rule's unweighted points in hundredths, int64 (f,).
+
+    Relative scores compare only the f feasible clusters.
+    """
     state = cycle_state.CycleState()
     raw = cast("node_interface.ScorePlugin", rule).score(state, pod, nodes)
     if isinstance(rule, score.RelativeScore):
