@@ -308,8 +308,9 @@ def test_it_leaves_the_last_picture_and_what_to_try_next(
         asyncio.run(story.play_demo_story(stage, view))
     assert isinstance(screen.file, io.StringIO)
     _, _, left = screen.file.getvalue().rpartition("\x1b[?1049l")
-    assert "prod/report fits nowhere" in re.sub("\x1b\\[[0-9;?]*[a-zA-Z]", "", left)
-    assert "policysched run --kubeconfig FILE" in left
+    left = re.sub("\x1b\\[[0-9;?]*[a-zA-Z]", "", left)
+    assert "prod/report fits nowhere" in left
+    assert "policysched run --kubeconfig ~/.kube/config" in left
 
 
 @pytest.mark.parametrize(

@@ -141,8 +141,8 @@ def _format_demo_summary(stage: embedded_cluster.DemoCluster) -> list[str]:
         "check the policies of this demo:",
         f"  {program} check policies",
         "explain the pods of your own cluster:",
-        "  kubectl get nodes,pods -A -o json > FILE",
-        f"  {program} explain --cluster FILE --all",
+        "  kubectl get nodes,pods -A -o json > cluster.json",
+        f"  {program} explain --cluster cluster.json --all",
         "schedule its pods:",
-        f"  {program} run --kubeconfig FILE",
+        f"  {program} run --kubeconfig ~/.kube/config",
     ]
