@@ -142,10 +142,10 @@ def _next_steps(folder: pathlib.Path, plane: control_plane.ControlPlane, node_co
     return "\n".join(
         (
             f"{plane.server} is up with {node_count} nodes and kube-scheduler",
-            "try next:",
+            "try next, or follow docs/tutorial.md:",
             f"  . {_shown(folder / 'env')}",
             f"  kubectl get nodes -L {manifests.ZONE},{manifests.INSTANCE_TYPE}",
-            "  policysched run",
+            "  policysched run 2> run.log &   # without policies; serves the pods that name it",
             f"  kubectl run web --image pause:3.10 --overrides '{spec}'",
             "`make cluster-down` stops it",
         )
