@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pathlib
+
 import pytest
 
 from policysched import errors
@@ -16,10 +18,33 @@ def test_the_last_of_two_values_counts_for_a_server(capsys: pytest.CaptureFixtur
 
 
 @pytest.mark.parametrize(
+    "command", [["simulate"], ["run"], ["karmada", "run"], ["karmada", "simulate"]]
+)
+def test_several_paths_follow_one_option(
+    command: list[str], tmp_path: pathlib.Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Each of them is read; only the one that does not exist is an error."""
+    (tmp_path / "a.policy").touch()
+    paths = [str(tmp_path / f"{name}.policy") for name in ("a", "missing")]
+    given = ["--cluster", "cluster.json"] if "simulate" in command else ["--kubeconfig", "none"]
+    assert main.main([*command, *given, "--policies", *paths, "--policies", paths[0]]) == 2
+    assert paths[1] in capsys.readouterr().err
+
+
+def test_several_paths_are_printed_in_order(capsys: pytest.CaptureFixture[str]) -> None:
+    """A repeated option adds to the paths before it."""
+    argv = ["run", "--print-config", "--policies", "b", "a", "--policies", "c"]
+    assert main.main(argv) == errors.EXIT_OK
+    assert "  paths:\n  - b\n  - a\n  - c\n" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
     "argv, message",
     [
         (["explain", "--all", "pod", "d/p"], "--all and `pod` are mutually exclusive"),
         (["explain"], "no pod is named"),
+        (["explain", "--policies", "a", "b.policy", "d/p"], "--policies before each file"),
+        (["explain", "--policies", "a", "x/b.policy", "d/p"], "--policies before each file"),
         (["simulate"], "--cluster is missing"),
         (["simulate", "--cluster", ""], "--cluster is empty"),
         (["simulate", "--context", ""], "--context is empty"),

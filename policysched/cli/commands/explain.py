@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options and the forms `pod`, `binding` and `rule`."""
-    offline_options.add_offline_options(parser)
+    offline_options.add_offline_options(parser, takes_several=False)
     explain_decisions.add_decision_options(parser)
     parser.add_argument("--all", action="store_true", help="explain every pending pod by itself")
     _add_node_options(parser)
@@ -42,10 +42,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
     pod = forms.add_parser("pod", help="one pod, as if it were pending")
     pod.add_argument("pod", metavar="NAMESPACE/NAME")
     _add_node_options(pod, is_again=True)
-    offline_options.add_offline_options(pod, is_again=True)
+    offline_options.add_offline_options(pod, is_again=True, takes_several=False)
     explain_decisions.add_decision_options(pod, is_again=True)
     binding = forms.add_parser("binding", help="one binding of a Karmada control plane")
-    offline_options.add_offline_options(binding, is_again=True)
+    offline_options.add_offline_options(binding, is_again=True, takes_several=False)
     explain_binding.configure(binding)
     rule = forms.add_parser("rule", help="the meaning of a diagnostic code")
     rule.add_argument("code", metavar="CODE", help="a code such as PS304")

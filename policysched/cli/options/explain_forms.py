@@ -15,6 +15,7 @@ else:
     _SubParsersAction = argparse._SubParsersAction  # noqa: SLF001 - as above
 
 _POD = "pod"
+_POLICY_FILE = ".policy"
 _KINDS = {"po": _POD, "pod": _POD, "pods": _POD, "binding": "binding", "rule": "rule"}
 """Maps a word before `/` that can be a kind, as in kubectl's TYPE/NAME, to its form."""
 
@@ -53,6 +54,11 @@ class ExplainFormAction(_SubParsersAction):
 def _require_unambiguous_pod_name(word: str, forms: Sequence[str]) -> None:
     """Raise UsageError unless the word is an unambiguous NAMESPACE/NAME."""
     kind, slash, name = word.partition("/")
+    if word.endswith(_POLICY_FILE):
+        raise errors.UsageError(
+            f"`{word}` is read as the pod; write --policies before each file, "
+            "or `explain pod NAMESPACE/NAME`"
+        )
     near = difflib.get_close_matches(word, forms, n=1)
     if near and not slash:
         raise errors.UsageError(f"`{word}` is not a form of explain; did you mean `{near[0]}`?")

@@ -7,7 +7,7 @@ import datetime
 import pathlib
 import re
 import sys
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from policysched import clock as clocks
 from policysched import errors, spelling
@@ -33,8 +33,16 @@ profile, called `policysched` or N: kube-scheduler's default plugins and all pol
 """
 
 
-def add_offline_options(parser: argparse.ArgumentParser, *, is_again: bool = False) -> None:
-    """Add the options; `is_again` is true for a form of a command that already has them."""
+def add_offline_options(
+    parser: argparse.ArgumentParser, *, is_again: bool = False, takes_several: bool = True
+) -> None:
+    """Add the options.
+
+    Args:
+        parser: the parser of a command or of one of its forms.
+        is_again: whether this is a form of a command that already has the options.
+        takes_several: as for `add_policy_options`.
+    """
     parser.epilog = _PROFILES
     group = parser.add_argument_group("cluster")
     default = argparse.SUPPRESS if is_again else None
@@ -45,7 +53,7 @@ def add_offline_options(parser: argparse.ArgumentParser, *, is_again: bool = Fal
         "line, from stdin",
         default,
     )
-    add_policy_options(group, default)
+    add_policy_options(group, default, takes_several=takes_several)
     group.add_argument(
         "--metrics",
         metavar="FILE",
@@ -62,14 +70,25 @@ def add_offline_options(parser: argparse.ArgumentParser, *, is_again: bool = Fal
 def add_policy_options(
     group: argparse._ActionsContainer,
     default: str | None = None,
+    *,
+    takes_several: bool = True,
 ) -> None:
-    """Add the options that select the policies."""
+    """Add the options that select the policies.
+
+    Args:
+        group: the parser, or a group of its options.
+        default: the value of an option that is not given.
+        takes_several: whether several paths may follow one `--policies`; not if an argument of the
+            command may follow them, because argparse would take it as a path.
+    """
+    several: dict[str, Any] = {"action": "extend", "nargs": "+"} if takes_several else {}
+    how = "several may follow; repeatable" if takes_several else "repeatable"
     group.add_argument(
         "--policies",
         metavar="PATH",
-        action="append",
-        help="a .policy file, a folder of such files, or a ConfigMap manifest (repeatable)",
+        help=f"a .policy file, a folder of such files, or a ConfigMap manifest ({how})",
         default=default,
+        **{"action": "append", **several},
     )
     group.add_argument(
         "--params",
