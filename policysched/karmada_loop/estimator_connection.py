@@ -83,7 +83,7 @@ class EstimatorConnection:
         self._left: set[client.Channel] = set()
 
     async def open_connection(self, limit_seconds: float) -> None:
-        """Connect now and not at the first call, to find out whether the server accepts connections.
+        """Connect now and not at the first call, to find out whether the server accepts it.
 
         Raises:
             EstimatorCallError: the connection failed, or took too long.

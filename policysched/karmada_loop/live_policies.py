@@ -158,18 +158,22 @@ class LiveClusterPolicies:
 
     async def retry_bindings(self) -> NoReturn:
         """Retry failed bindings when new samples or the passage of time permit more clusters."""
+        due = self._find_next_change()
         while True:
-            due = self._find_next_change()
             is_news = await self._wait_for_change(_LOOK_SECONDS)
             if not is_news and (due is None or self._clock.now() < due):
+                # A change that is due by now is no longer found, so an earlier one stays.
+                due = _find_earlier(due, self._find_next_change())
                 continue
             self._news.clear()
             started_seconds = self._clock.monotonic_seconds()
             if not is_news:
                 self.rows.expire_samples()
+            due = self._find_next_change()  # a change during the check needs another check
             await self._retry_held_bindings()
             spent_seconds = self._clock.monotonic_seconds() - started_seconds
             await asyncio.sleep(max(_LOOK_SECONDS, spent_seconds / _LOOK_SHARE))
+            due = _find_earlier(due, self._find_next_change())
 
     async def _wait_for_change(self, seconds: float) -> bool:
         with contextlib.suppress(TimeoutError):
@@ -268,3 +272,9 @@ class ClusterMetricTargets:
             cluster_rows.convert_cluster_to_node(each)
             for each in self._known.get_cluster_snapshot().clusters
         ]
+
+
+def _find_earlier(
+    one: datetime.datetime | None, other: datetime.datetime | None
+) -> datetime.datetime | None:
+    return min((each for each in (one, other) if each is not None), default=None)

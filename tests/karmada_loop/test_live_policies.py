@@ -218,6 +218,22 @@ async def test_samples_that_grow_old_open_clusters() -> None:
 
 
 @asynchronous
+async def test_samples_that_grow_old_during_a_pause_open_clusters() -> None:
+    """New samples cause a check, after which the loop pauses; it does not miss what falls due."""
+    scene = Scene()
+    scene.tell(m1=0.95, m2=0.95)
+    scene.world.binding("a", DIVIDED, replicas=10)
+    assert "rejected" in scene.results()["a"]
+    async with scene.looking():
+        scene.tell(m1=0.95, m2=0.95)
+        while scene.live._news.is_set():  # noqa: ASYNC110 - nothing tells that the check began
+            await asyncio.sleep(0)
+        await asyncio.sleep(0)  # the check is over
+        scene.world.clock.advance(61)
+        assert await scene.tried_again() == {"a": "m1:5 m2:5"}
+
+
+@asynchronous
 async def test_bindings_that_are_held_come_with_the_first_sample() -> None:
     """Those that were never placed say that they wait; placed ones that may stay say nothing."""
     scene = Scene(METRIC + POLICY.replace("Divided Weighted by score", "Duplicated") + HOLD)
