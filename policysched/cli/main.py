@@ -157,8 +157,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _replace_closed_streams() -> None:
     """Replace streams that the caller closed; stdin and stdout raise errors, stderr discards text.
 
-    Python sets closed streams to None, and the next file to be opened would get their file
-    descriptors.
+    Python sets closed streams to None, and the next files that are opened would get their
+    file descriptors.
     """
     if sys.stdin is None:
         sys.stdin = os.fdopen(os.open(os.devnull, os.O_WRONLY), "r", encoding="utf-8")

@@ -112,7 +112,7 @@ def _find_election_faults(given: config.Config) -> _Problems:
 def _find_connection_faults(given: config.Config) -> _Problems:
     connection = given.client_connection
     if connection.burst is not None and connection.qps is None:
-        yield ("clientConnection", "burst"), "`clientConnection.burst` has no meaning without `qps`"
+        yield ("clientConnection", "burst"), "`clientConnection.burst` has no effect without `qps`"
 
 
 def _find_policy_faults(given: config.Config) -> _Problems:

@@ -156,7 +156,7 @@ def _render_import_result(
     found = made.report.findings
     header = [f"Imported by policysched from {title}."]
     if found:
-        header += ["", "Parts of the input that are missing here, or expressed in another way:"]
+        header += ["", "Parts of the input that are missing here, or expressed differently:"]
         header += [f"  line {each.line}: {each.description}" for each in found]
     config = config_fields.format_configuration_yaml(made.config) if made.config else None
     policy = policy_text.render_policy_text(header, items)

@@ -113,7 +113,7 @@ def _convert_dontschedule(
     logic = strategy.read_text("logicalOperator", "anyOf")
     strategy.skip_fields("policyName")
     if logic not in ("anyOf", "allOf"):
-        problem = f"`logicalOperator: {logic}` is neither anyOf nor allOf; anyOf is written"
+        problem = f"`logicalOperator: {logic}` is neither anyOf nor allOf; anyOf is used"
         made.report.warn(strategy.locate_field("logicalOperator"), problem, "write one of them")
     if logic == "allOf" and len(conditions) > 1:
         both = syntax_expr.ExprAnd(policy_text.SPAN, tuple(each for each, _ in conditions))
@@ -201,7 +201,7 @@ def _declare_metric(
     if known not in made.metrics:
         declared = _make_metric_declaration(known, name)
         made.metrics[known] = policy_text.CommentedMetric(declared, at.origin_comment, at)
-        problem = f"`{name}` is assumed to be a series of Prometheus with the label `instance`"
+        problem = f"`{name}` is assumed to be a Prometheus series with the label `instance`"
         advice = "compare the query with the rule of the custom metrics adapter"
         made.report.note(at, problem, advice)
     return syntax_expr.Ref(policy_text.SPAN, policy_text.make_keyword(known))

@@ -128,7 +128,7 @@ def _make_no_cluster_error(skipped: Collection[str], where: str) -> errors.Input
     """Return the error for a file without cluster objects; it may contain Karmada's objects."""
     problem = f"has no Node and no Pod, only {', '.join(sorted(skipped))}"
     if any(kind.partition(".")[2].startswith(_KARMADA_GROUPS) for kind in skipped):
-        advice = "for bindings of Karmada write `policysched explain binding`, "
+        advice = "for Karmada bindings, run `policysched explain binding` "
         advice += "or `policysched karmada simulate`"
         return errors.InputError(where, problem, help=advice)
     return FORM.make_list_error(where, problem)

@@ -177,7 +177,7 @@ def _read_texts_at_path(place: str) -> list[source.SourceText]:
         if not object_lists.path_exists(pathlib.Path(place)) and git_revisions.is_git_revision(
             place
         ):
-            advice = f"for the revision write `git:{place}:PATH`"
+            advice = f"to read this revision, write `git:{place}:PATH`"
             raise errors.InputError(error.where, error.problem, help=advice) from error
         raise
 

@@ -1,8 +1,8 @@
 """Simulate an API server in memory, within the process of the scheduler.
 
-It replaces both sides of a real API server: `watch_objects` of a collection feeds handlers with
-objects; `bind`, `evict`, `set_condition`, `nominate` and `record` are the ports of
-`scheduler.ports`. Bindings follow the rules of the pods/binding subresource (kubernetes
+It replaces the API server in both directions: the `watch_objects` methods of its collections feed
+objects to handlers; `bind`, `evict`, `set_condition`, `nominate` and `record` implement the ports
+in `scheduler.ports`. Bindings follow the rules of the pods/binding subresource (kubernetes
 `pkg/registry/core/pod/storage/storage.go`, assignPod).
 """
 

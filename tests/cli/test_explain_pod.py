@@ -216,7 +216,7 @@ def test_edits_that_are_never_tried_are_owned_up_to(
     cluster = clusters.write(tmp_path, clusters.node("n1"), placed, pod)
     assert _run(capsys, "--cluster", cluster, "prod/a").endswith(
         """
-  no single edit of pod, nodes or policies lets it fit; volumes and device claims are not edited
+  no single edit to the pod, nodes or policies lets it fit; volumes and device claims are not edited
   the fewest obstacles are on n1:
   - VolumeRestrictions: node(s) had no available disk: prod/b on n1
 """

@@ -260,7 +260,7 @@ def test_everything_that_can_be_said() -> None:
         ),
         pytest.param(
             HEAD + "clientConnection:\n  burst: 5\n",
-            "c.yaml:4: `clientConnection.burst` has no meaning without `qps`",
+            "c.yaml:4: `clientConnection.burst` has no effect without `qps`",
             id="burst-alone",
         ),
         pytest.param(
@@ -377,7 +377,7 @@ def test_everything_that_can_be_said() -> None:
         pytest.param(
             HEAD + "decisions: {kept: 0}\nclientConnection:\n  burst: 5\n",
             "c.yaml:3: `decisions.kept` must be at least 1\n"
-            "c.yaml:5: `clientConnection.burst` has no meaning without `qps`",
+            "c.yaml:5: `clientConnection.burst` has no effect without `qps`",
             id="of-both-kinds-at-once",
         ),
         pytest.param(

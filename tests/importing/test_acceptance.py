@@ -53,7 +53,7 @@ def test_a_pod_with_an_invalid_label_does_not_keep_the_others_out(
     bad, half = err.splitlines()
     assert bad == (
         f"{file}:12: warning: `metadata.labels.app` of the Pod prod/bad: the label value "
-        f"`not valid!` {_VALUE} (the policy is left out, since it would select other pods)"
+        f"`not valid!` {_VALUE} (the policy is left out because it would select other pods)"
     )
     assert half == (
         f"{file}:20: warning: `spec.nodeSelector.disk` of the Pod prod/half: the label value "
@@ -103,7 +103,7 @@ _CASES: dict[str, tuple[dict[str, Any], str, str]] = {
         _pod({"tolerations": [{"key": "k", "value": "a b", "effect": "NoSchedule"}]}),
         "value:", "the taint value `a b`",
     ),
-    "a weight of 0": (_preferring(0), "weight:", "the weight 0 is not from 1 to 100; 1 is taken"),
+    "a weight of 0": (_preferring(0), "weight:", "the weight 0 is not from 1 to 100; 1 is used"),
     "a weight over 100": (_preferring(101), "weight:", "the weight 101 is not from 1 to 100"),
     "a namespace": (
         {

@@ -32,7 +32,7 @@ PACKED = [
             ["--algorithm-provider=Mine"],
             [PACKED[0], PACKED[1], PACKED[3]],
             [
-                "warning 1: there is no algorithm provider `Mine`; the default one is written",
+                "warning 1: there is no algorithm provider `Mine`; the default one is used",
             ],
             id="unknown-provider",
         ),
@@ -61,7 +61,7 @@ PACKED = [
             [
                 "note 1: `--v` is left out",
                 "note 1: `--profiling` is left out",
-                "note 1: `--lock-object-name=x` is left out: policysched has a lease of its own",
+                "note 1: `--lock-object-name=x` is left out: policysched uses its own lease",
             ],
             id="operations",
         ),
@@ -301,12 +301,12 @@ def test_what_is_no_boolean_is_an_error_at_its_place(words: list[str], problem: 
     [
         ("--kube-api-qps=abc", "a number (write a number such as 50)"),
         ("--kube-api-qps=1e99", "a number"),
-        ("--kube-api-burst=1e3", "a whole number (write digits without"),
+        ("--kube-api-burst=1e3", "a whole number (write only digits"),
         ("--v=loud", "a whole number"),
         ("--secure-port=99999", "a port (write a number from 0 to 65535)"),
         ("--port=-1", "a port"),
         ("--bind-address=scheduler.local", "an IP address (write an address such as"),
-        ("--logging-format=xml", "a format of logs (write text or json)"),
+        ("--logging-format=xml", "a log format (write text or json)"),
         ("--leader-elect-lease-duration=15", "a duration (write each number with its unit"),
         ("--pod-max-in-unschedulable-pods-duration=", "a duration"),
         ("--authorization-webhook-cache-authorized-ttl=1d", "a duration"),

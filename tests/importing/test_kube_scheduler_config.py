@@ -136,14 +136,14 @@ def test_the_default_configuration_decides_as_the_default_profile(
             "{filter: {disabled: [{name: TaintToleration}]}}",
             "v1",
             [],
-            ["5: `TaintToleration` is on without filter; here it is on as a whole"],
+            ["5: `TaintToleration` is enabled without filter; here it is enabled as a whole"],
             id="a-filter-off-but-its-score-on",
         ),
         pytest.param(
             "{preFilter: {disabled: [{name: NodePorts}]}}",
             "v1",
             [],
-            ["5: `NodePorts` filters without its preFilter, at which kube-scheduler fails pods"],
+            ["5: `NodePorts` filters without its preFilter; kube-scheduler then fails pods"],
             id="a-filter-without-its-preparation",
         ),
         pytest.param(
@@ -176,7 +176,7 @@ def test_the_default_configuration_decides_as_the_default_profile(
             "{score: {enabled: [{name: NodeResourcesFit, weight: 501}]}}",
             "v1",
             ["plugin NodeResourcesFit weight 100"],
-            ["5: the weight 501 is too large; 100 is written"],
+            ["5: the weight 501 is too large; 100 is used"],
             id="a-weight-beyond-the-language",
         ),
         pytest.param(

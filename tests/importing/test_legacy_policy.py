@@ -233,7 +233,7 @@ def test_the_classic_example_decides_as_its_predicates_and_priorities_say(
                 "disable scores TaintToleration",
             ],
             [
-                "1: `Svc` keeps the pods of a service on equal zone",
+                "1: `Svc` keeps the pods of a service on nodes with equal zone",
                 "1: the predicate `PodFitsResource` is not known",
                 "1: `Apart` spreads the pods of a service by `zone`",
                 (
@@ -322,7 +322,7 @@ def test_a_weight_that_is_too_great_is_reported_at_its_line() -> None:
     imported = deciding.convert(_HEAVY)
     deciding.require_accepted(imported)
     too_heavy = [
-        f"warning {line}: the weight {weight} is too large; 100 is written"
+        f"warning {line}: the weight {weight} is too large; 100 is used"
         for line, weight in ((8, 101), (10, 250), (14, 500))
     ]
     assert [each for each in deciding.told(imported) if "weight" in each] == too_heavy

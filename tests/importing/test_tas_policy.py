@@ -190,7 +190,7 @@ def test_the_text_says_where_everything_comes_from() -> None:
         ),
         pytest.param(
             {"dontschedule": {"rules": [LOAD], "logicalOperator": "xor"}},
-            ["13: `logicalOperator: xor` is neither anyOf nor allOf; anyOf is written"],
+            ["13: `logicalOperator: xor` is neither anyOf nor allOf; anyOf is used"],
             id="logical-operator",
         ),
         pytest.param(

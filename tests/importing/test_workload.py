@@ -17,7 +17,7 @@ LABELS = {"matchLabels": {"app": "web"}}
 HOST = "kubernetes.io/hostname"
 SCORES_ONLY = (
     (
-        "`ScheduleAnyway` gives other points than in a pod, in the same order "
+        "`ScheduleAnyway` gives different points than in a pod, in the same order "
         "except for nodes without the topologyKey"
     ),
     "several preferred terms weigh more in a policy",

@@ -175,8 +175,8 @@ def test_a_namespace_left_out_is_default() -> None:
         ),
         pytest.param(
             b'{"kind": "Cluster", "apiVersion": "cluster.karmada.io/v1alpha1"}',
-            "f: has no Node and no Pod, only Cluster.cluster.karmada.io/v1alpha1 (for bindings of "
-            "Karmada write `policysched explain binding`, or `policysched karmada simulate`)",
+            "f: has no Node and no Pod, only Cluster.cluster.karmada.io/v1alpha1 (for Karmada "
+            "bindings, run `policysched explain binding` or `policysched karmada simulate`)",
             id="karmada",
         ),
         pytest.param(

@@ -20,7 +20,7 @@ def _warnings(rule: str) -> list[diagnostics.Diagnostic]:
 @pytest.mark.parametrize(
     "rule, help_start",
     [
-        ("nodeAffinity required name = n1", "write `nodeName`; for the label write `"),
+        ("nodeAffinity required name = n1", "write `nodeName`; for the label, write `"),
         ("reject when node(name = n1)", "write `nodeName`; "),
         ("reject when pod(namespace = prod)", "choose pods by `for pods in namespace (a, b)`; "),
         ("reject when pod(metadata.namespace = prod)", "choose pods by "),

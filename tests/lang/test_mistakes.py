@@ -51,7 +51,7 @@ MESSAGES = {
     "cyrillic": ("nodeAffinity required disk = s\u043elid", "U+043E CYRILLIC SMALL LETTER O"),
     "equals": ("topologySpread topologyKey zone maxSkew=1", "takes its value without `=`"),
     "colon": ("score free(cpu) prefer: high", "takes its value without `:`"),
-    "helm": ("nodeAffinity required a = {{ .Values.a }}", "template of Helm"),
+    "helm": ("nodeAffinity required a = {{ .Values.a }}", "Helm template"),
     "wildcard": ("nodeAffinity required disk = ssd*", "`ssd*` has a wildcard"),
     "part of a value": ("nodeAffinity required disk startswith ssd", "labels are compared whole"),
     "one character": ("nodeAffinity required nodeName = web-?", "`web-?` has a wildcard"),

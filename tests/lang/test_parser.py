@@ -169,7 +169,7 @@ def test_the_number_of_words_is_limited(texts: int) -> None:
         for number in range(texts)
     ]
     found = checker.check(whole).diagnostics
-    assert [each.code for each in found if "words and signs" in each.message] == ["PS004"]
+    assert [each.code for each in found if "words and symbols" in each.message] == ["PS004"]
 
 
 def test_the_number_of_texts_is_limited() -> None:

@@ -111,7 +111,7 @@ _CASES = [
             "score free(cpu) prefer high as b",
             head=_METRIC,
         ),
-        [(6, "this score has 99% of the weight: other scores hardly count")],
+        [(6, "this score has 99% of the total weight: other scores hardly count")],
         _policy(
             _SCORED, "score errors prefer low weight 3", "score free(cpu) prefer high", head=_METRIC
         ),
@@ -171,7 +171,7 @@ _CASES = [
     (
         "PS315",
         _policy(_SCORED, "score free(cpu) prefer high as a", "score free(cpu) prefer high as b"),
-        [(5, "`web/a` scores the same for the same resources: its total weight is 2")],
+        [(5, "`web/a` is the same score for the same resources: the total weight is 2")],
         _policy(_SCORED, "score free(cpu) prefer high", "score free(memory) prefer high"),
     ),
     (
@@ -267,7 +267,7 @@ _CASES = [
     (
         "PS805",
         _policy('reject when free(cpu) < 1 during "00:00-24:00"'),
-        [(3, "`during` is true at any time of the week")],
+        [(3, "`during` covers the whole week")],
         _policy('reject when free(cpu) < 1 during "08:00-18:00"'),
     ),
 ]

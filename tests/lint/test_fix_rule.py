@@ -230,7 +230,7 @@ UNSAFE = {
         'Replace `nodeName = "a, b"` with `nodeName In (a, b)`',
     ),
     "a name of upper case": (pods("reject when free(cpu) < 2 as Web"), "Replace `Web` with `web`"),
-    "a variable of Grafana": (
+    "a Grafana variable": (
         "metric m: ratio = `rate(x[$__rate_interval])` node n\n",
         "Replace `$__rate_interval` with `5m`",
     ),

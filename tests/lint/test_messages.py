@@ -26,4 +26,4 @@ def test_ps302_tells_values_in_the_unit_of_the_metric(
     )
     chosen = settings.RuleSettings(select=("PS302",))
     (finding,) = linter.lint_program(cases.checked(text), chosen).findings
-    assert finding.help == f"its values are {values}; choose a threshold among them"
+    assert finding.help == f"its values are {values}; choose a threshold in this range"

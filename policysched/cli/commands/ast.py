@@ -156,8 +156,8 @@ def _read_texts_from_trees(path: str) -> Iterator[str]:
     """Yield the policy texts in a file of trees.
 
     Raises:
-        InputError: the file has another form, or a tree has no policy text; the error contains the
-            JSON path.
+        InputError: the file does not have the format of `ast` output, or a tree has no policy text;
+            the error contains the JSON path.
     """
     from policysched.lang.interchange import tree_json, tree_text  # noqa: PLC0415 - `--help` does not need Lark
 

@@ -150,7 +150,7 @@ def _read_options(args: argparse.Namespace) -> _LintOptions:
         )
     if "-" in args.paths and _does_write_fixes(args) and form not in finding_formats.FOR_PEOPLE:
         raise errors.UsageError(
-            f"fixed policies of stdin are printed to stdout; leave out --format {form}"
+            f"fixed policies from stdin are printed to stdout; leave out --format {form}"
         )
     chosen, level = _choose_lint_settings(args)
     params = offline_options.parse_param_values(args.params or ())

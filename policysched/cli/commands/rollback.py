@@ -50,7 +50,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--list", action="store_true", help="list the versions and change nothing")
     parser.add_argument(
-        "--freeze", action="store_true", help="from then on hold back all other versions"
+        "--freeze", action="store_true", help="hold back all other versions from now on"
     )
     parser.add_argument(
         "--kubeconfig",

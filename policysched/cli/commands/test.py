@@ -75,10 +75,8 @@ def _add_coverage_options(parser: argparse.ArgumentParser) -> None:
         type=_parse_percent,
         help="exit with 1 if less than N percent of the branches of rules were taken",
     )
-    parser.add_argument("--lcov", metavar="FILE", help="write the coverage as a tracefile of lcov")
-    parser.add_argument(
-        "--cobertura", metavar="FILE", help="write the coverage as XML of Cobertura"
-    )
+    parser.add_argument("--lcov", metavar="FILE", help="write the coverage as an lcov tracefile")
+    parser.add_argument("--cobertura", metavar="FILE", help="write the coverage as Cobertura XML")
 
 
 def _parse_regex(text: str) -> re.Pattern[str]:

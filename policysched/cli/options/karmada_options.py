@@ -39,9 +39,9 @@ def add_karmada_options(parser: argparse.ArgumentParser) -> None:
         "--feature-gates",
         metavar="GATE=true,…",
         default="",
-        help="feature gates of Karmada, AllAlpha and AllBeta; effective here are "
-        "WorkloadAffinity, PriorityBasedScheduling, MultiplePodTemplatesScheduling and "
-        "CustomizedClusterResourceModeling",
+        help="feature gates of Karmada, AllAlpha and AllBeta; only WorkloadAffinity, "
+        "PriorityBasedScheduling, MultiplePodTemplatesScheduling and "
+        "CustomizedClusterResourceModeling have an effect here",
     )
 
 

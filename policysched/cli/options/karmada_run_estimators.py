@@ -29,7 +29,7 @@ def add_estimator_options(parser: argparse.ArgumentParser) -> None:
     ):
         group.add_argument(f"--{name}", default=False, help=text, **run_flags.SWITCH)
     for name, metavar, default, text in (
-        ("timeout", "DURATION", "3s", "time limit of all answers about one binding together"),
+        ("timeout", "DURATION", "3s", "time limit for all answers about one binding together"),
         ("service-namespace", "NAMESPACE", "karmada-system", "namespace of their Services"),
         (
             "service-prefix",
@@ -42,7 +42,7 @@ def add_estimator_options(parser: argparse.ArgumentParser) -> None:
             "ca-file",
             "FILE",
             "",
-            "certificate authority of estimators; without one there is no encryption",
+            "certificate authority of estimators; without one, connections are not encrypted",
         ),
         ("cert-file", "FILE", "", "client certificate for estimators"),
         ("key-file", "FILE", "", "key of the client certificate"),

@@ -26,7 +26,7 @@ _PARAMS = re.compile(r",(?=[A-Za-z_]\w*=)")
 _MUCH_YAML_MEGABYTES = 20
 _PROFILES = """\
 The profile that a pod names in its schedulerName decides it. If no profile has that name, the only
-profile decides, or the one called `policysched`. With several profiles of other names no profile
+profile decides, or the one called `policysched`. With several profiles of other names, no profile
 decides the pod: it is left out, as `run` would leave it to another scheduler. --scheduler-name N
 decides all pods by profile N. Without policies, and for policies without a profile, there is one
 profile, called `policysched` or N: kube-scheduler's default plugins and all policies.

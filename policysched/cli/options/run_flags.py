@@ -83,7 +83,7 @@ OPTIONS: dict[str, list[ConfigurationOption]] = {
         _make_configuration_option(
             "on-bad-start",
             "policies.onBadStart",
-            "if the policies are invalid at the start: refuse to start, or use the last good "
+            "if the policies are invalid at startup: refuse to start, or use the last good "
             "version in the history (lastGood); default: refuse",
             choices=("refuse", "lastGood"),
         ),
@@ -106,7 +106,7 @@ OPTIONS: dict[str, list[ConfigurationOption]] = {
         _make_configuration_option(
             "cert-file tls-cert-file",
             "serving.certFile",
-            "PEM certificate; default: a self-signed one, made at the start",
+            "PEM certificate; default: a self-signed one, generated at startup",
             metavar="FILE",
         ),
         _make_configuration_option(
@@ -157,7 +157,7 @@ OPTIONS: dict[str, list[ConfigurationOption]] = {
                 (
                     *("resource-namespace", "resourceNamespace", "NAMESPACE"),
                     (
-                        "namespace of the Lease; default: that of the pod, outside a cluster "
+                        "namespace of the Lease; default: that of the pod; outside a cluster, "
                         "kube-system"
                     ),
                 ),

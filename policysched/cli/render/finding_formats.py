@@ -19,7 +19,7 @@ JSON = "json"
 FORMATS = (FULL, CONCISE, JSON, "github", "gitlab", "sarif", "junit", "rdjson")
 FOR_PEOPLE = (FULL, CONCISE)
 _HELP = (
-    "format of findings: full (the default), concise, json, github (annotations of GitHub "
+    "format of findings: full (the default), concise, json, github (annotations for GitHub "
     "Actions), gitlab (code quality), sarif (code scanning), junit or rdjson (reviewdog)"
 )
 

@@ -19,7 +19,7 @@ def count_text_columns(text: str) -> int:
 
 
 def wrap_text(text: str, room: int) -> str:
-    """Fold a text to lines of at most `room` columns; continuation lines are indented."""
+    """Wrap a text into lines of at most `room` columns; continuation lines are indented."""
     return "\n".join(line for long in text.split("\n") for line in _wrap_line(long, room))
 
 

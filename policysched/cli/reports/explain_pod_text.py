@@ -140,7 +140,7 @@ def _format_winner_flips(report: Report) -> list[str]:
         return [
             "",
             (
-                f"{_INDENT}no single change of a weight, a metric or requests "
+                f"{_INDENT}no single change to a weight, a metric or requests "
                 f"{_choose_no_flip_phrase(report)}"
             ),
         ]
@@ -178,7 +178,7 @@ def _format_suggested_edits(report: Report, where: str = "") -> list[str]:
         parts += [
             "",
             (
-                f"{_INDENT}no single edit of pod, nodes or policies "
+                f"{_INDENT}no single edit to the pod, nodes or policies "
                 f"{_choose_no_edit_phrase(report)}{place}"
             ),
         ]

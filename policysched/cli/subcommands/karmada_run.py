@@ -318,7 +318,7 @@ def find_ignored_option_warnings(args: argparse.Namespace) -> list[str]:
         if name in given
     ]
     said += [
-        f"--{name} is ignored: it configures the profiler of Go" for name in _OF_GO if name in given
+        f"--{name} is ignored: it configures Go's profiler" for name in _OF_GO if name in given
     ]
     said += karmada_options.find_plugin_name_warnings(args)
     said += karmada_run_estimators.find_estimator_warnings(args)

@@ -42,7 +42,7 @@ def add_sweep_options(parser: argparse.ArgumentParser) -> None:
         "--hot",
         type=_parse_share_of_nodes,
         metavar="SHARE",
-        help="share of a resource from which a node counts as hot (default: 80%%)",
+        help="share of a resource at or above which a node counts as hot (default: 80%%)",
     )
     group.add_argument(
         "--plot",

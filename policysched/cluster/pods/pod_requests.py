@@ -102,8 +102,8 @@ def compute_pod_limits(pod: objects.Pod) -> Amounts:
 
     CPU, memory and ephemeral storage have a limit only if every container, including init
     containers, has a limit above 0, or if the pod level has one. Every other resource always has a
-    limit, because a container without a limit gets none of it. The result omits limits that are
-    unset; `get_resource_limit` returns 0 for those of other resources.
+    limit, because a container without a limit gets none of it. Unset limits are omitted from
+    the result. For an omitted resource other than these three, `get_resource_limit` returns 0.
 
     Sources: `resource/helpers.go` (PodLimits, AggregateContainerLimits) for the sum; kubelet
     `cm/helpers_linux.go` (ResourceConfigForPod) for the cases in which the sum limits the pod.

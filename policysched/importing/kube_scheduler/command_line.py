@@ -135,7 +135,7 @@ def _apply_algorithm_provider(
         return
     strategy = _PROVIDERS.get(provider.value)
     if strategy is None:
-        problem = f"there is no algorithm provider `{provider.value}`; the default one is written"
+        problem = f"there is no algorithm provider `{provider.value}`; the default one is used"
         made.report.warn(provider.at, problem, f"there are {', '.join(_PROVIDERS)}")
         return
     if strategy != "LeastAllocated":

@@ -51,7 +51,8 @@ def _parse_config_version(given: fields.StrictFields) -> str:
         where = f"{given.place.where}:{given.locate_field('apiVersion').line}"
         known = ", ".join(plugin_facts.VERSIONS)
         problem = f"`{api_version}` is not a supported version"
-        raise errors.InputError(where, problem, help=f"there are {known} of {GROUP[:-1]}")
+        advice = f"the supported versions of {GROUP[:-1]} are {known}"
+        raise errors.InputError(where, problem, help=advice)
     return version
 
 
@@ -121,11 +122,11 @@ def _set_plugin_choice(
         _report_partial_plugin(plan, name, points, made)
     prepares = "preFilter" in plugin_facts.POINTS[name] and name in _NEED_PRE_FILTER
     if prepares and "filter" in enabled and "preFilter" not in enabled:
-        problem = f"`{name}` filters without its preFilter, at which kube-scheduler fails pods"
+        problem = f"`{name}` filters without its preFilter; kube-scheduler then fails pods"
         made.report.warn(
             points.get_location(name, plan.at),
             problem,
-            "here the whole plugin is on; disable it if it is unwanted",
+            "here the whole plugin is enabled; disable it if it is unwanted",
         )
 
 
@@ -156,8 +157,8 @@ def _report_partial_plugin(
 ) -> None:
     """Warn that the source enables a plugin at only some of its deciding extension points."""
     missing = sorted(plugin_facts.DECIDES[name] - points.find_points(name) - {"score"})
-    problem = f"`{name}` is on without {' and '.join(missing)}; here it is on as a whole"
-    advice = f"write `disable {name}` if its filter is not wanted, either"
+    problem = f"`{name}` is enabled without {' and '.join(missing)}; here it is enabled as a whole"
+    advice = f"write `disable {name}` if its filter is not wanted either"
     made.report.warn(points.get_location(name, plan.at), problem, advice)
 
 
@@ -287,7 +288,7 @@ def report_lease_not_taken_over(
     what: str, at: findings.ValueLocation, report: findings.FindingCollector
 ) -> None:
     """Report that the lease of kube-scheduler is not used."""
-    problem = f"`{what}` is left out: policysched has a lease of its own"
+    problem = f"`{what}` is left out: policysched uses its own lease"
     report.note(at, problem, "schedulers that share a lease take turns, and pods stay Pending")
 
 

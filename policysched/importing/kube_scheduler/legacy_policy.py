@@ -123,7 +123,7 @@ def _import_custom_predicate(
     affinity = argument.read_object("serviceAffinity")
     if affinity is not None:
         labels = affinity.read_texts("labels")
-        problem = f"`{name}` keeps the pods of a service on equal {', '.join(labels)}"
+        problem = f"`{name}` keeps the pods of a service on nodes with equal {', '.join(labels)}"
         reading.made.report.warn(affinity.place, problem, plugin_facts.GONE["ServiceAffinity"])
 
 

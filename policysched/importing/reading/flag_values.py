@@ -82,7 +82,7 @@ _AMOUNT = FlagType(
 _COUNT = FlagType(
     "a whole number",
     _make_range_check(-_MAX_INT32 - 1, _MAX_INT32),
-    "write digits without a decimal point or exponent, such as 100",
+    "write only digits, such as 100, without a decimal point or exponent",
 )
 _PORT = FlagType("a port", _make_range_check(0, _MAX_PORT), f"write a number from 0 to {_MAX_PORT}")
 _DURATION_TYPE = FlagType(
@@ -91,7 +91,7 @@ _DURATION_TYPE = FlagType(
     "write each number with its unit, such as 15s or 1m30s",
 )
 _ADDRESS = FlagType("an IP address", _is_address, "write an address such as 0.0.0.0 or ::")
-_FORMAT = FlagType("a format of logs", _FORMATS.__contains__, f"write {' or '.join(_FORMATS)}")
+_FORMAT = FlagType("a log format", _FORMATS.__contains__, f"write {' or '.join(_FORMATS)}")
 _HARD_WEIGHT = FlagType("a weight", _make_range_check(0, 100), "write a number from 0 to 100")
 
 TYPES: Final[Mapping[str, FlagType]] = {

@@ -23,7 +23,7 @@ from policysched.lang.syntax import syntax
 from policysched.profiles import plugin_sets, policies
 
 POLICY_NAME = "imported.policy"
-_NO_SCOPE = "the policy is left out, since it would select other pods"
+_NO_SCOPE = "the policy is left out because it would select other pods"
 _LEFT_OUT = "it is left out"
 _UNREADABLE = "the language cannot express this"
 

@@ -224,7 +224,7 @@ def render_policy_text(
     if result.text is None or parsed.file.items[1:] != tuple(
         _build_expected_tree(item) for item in items
     ):
-        raise ValueError(f"the imported policy has another meaning than intended:\n{text.text}")
+        raise ValueError(f"the imported policy does not have the intended meaning:\n{text.text}")
     return result.text
 
 

@@ -136,7 +136,7 @@ class ProfilePlan:
             if common > 1:
                 each.comment = f"{each.comment or 'default'}; all weights divided by {common}"
             if each.weight > clauses.MAX_WEIGHT:
-                problem = f"the weight {each.weight * common} is too large; 100 is written"
+                problem = f"the weight {each.weight * common} is too large; 100 is used"
                 at = each.at.locate_child("weight") if each.at else self.at
                 report.warn(at, problem, _TOO_HEAVY)
                 each.weight = clauses.MAX_WEIGHT

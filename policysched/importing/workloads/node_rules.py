@@ -79,7 +79,7 @@ def read_term_weight(term: fields.StrictFields) -> int:
     given = term.read_integer("weight")
     weight = 1 if given is None else min(max(given, 1), _MAX_WEIGHT)
     if given not in (None, weight):
-        problem = f"the weight {given} is not from 1 to {_MAX_WEIGHT}; {weight} is taken"
+        problem = f"the weight {given} is not from 1 to {_MAX_WEIGHT}; {weight} is used"
         term.report.warn(
             term.locate_field("weight"), problem, "give the term a weight in this range"
         )

@@ -154,7 +154,7 @@ def _convert_spread_clauses(given: fields.StrictFields) -> tuple[syntax_clause.C
         clauses.append(policy_text.make_list_clause("matchLabelKeys", keys))
     if when == "ScheduleAnyway":
         problem = (
-            "`ScheduleAnyway` gives other points than in a pod, in the same order "
+            "`ScheduleAnyway` gives different points than in a pod, in the same order "
             "except for nodes without the topologyKey"
         )
         given.report.warn(given.locate_field("whenUnsatisfiable"), problem, _SPREAD_HELP)

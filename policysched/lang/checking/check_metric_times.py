@@ -45,7 +45,7 @@ def warn_of_short_window(
         found,
         span,
         f"{prefix}the window is shorter than two refreshes",
-        "it holds one sample or two",
+        "it contains only one or two samples",
         "make it longer, or leave it out",
     )
 
@@ -64,8 +64,8 @@ def check_placed_duration(
                 _CODE,
                 "just-placed pods count for less than the time between two refreshes",
                 option.duration.span,
-                label="they cease to count before a sample can show them",
-                help="write scrape interval + range of the rate + `refresh`",
+                label="they stop counting before a sample can include them",
+                help="use the sum of the scrape interval, the range of the rate and `refresh`",
             )
 
 

@@ -118,7 +118,7 @@ class _ProgramChecker:
                     "PS104",
                     f"there are two texts named `{text.name}`",
                     text.span(0, 0),
-                    help="give each policy text a key of its own",
+                    help="give each policy text its own key",
                 )
             seen.add(text.name)
 

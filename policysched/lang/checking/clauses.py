@@ -92,7 +92,7 @@ class ClauseSet:
             self.env.found.add_error(
                 "PS111",
                 (
-                    f"a message has at most {MAX_MESSAGE} characters, this one has "
+                    f"a message can have at most {MAX_MESSAGE} characters, this one has "
                     f"{len(clause.text.text)}"
                 ),
                 clause.text.span,

@@ -24,7 +24,7 @@ def _shorten_endless_words(text: str) -> str:
 
 def _format_allowed_words_help(allowed: list[str], meant: str) -> str:
     choice = spelling.join_alternatives(f"`{each}`" for each in allowed)
-    return f"write `{meant}`; possible are {choice}" if meant else f"write {choice}"
+    return f"write `{meant}`; allowed are {choice}" if meant else f"write {choice}"
 
 
 class DiagnosticCollector:

@@ -158,7 +158,7 @@ def _check_import_key(
             "PS107",
             f"`{key.text}` is a path",
             key.span,
-            help="imports name a text of the same folder or ConfigMap, as in `metrics.policy`",
+            help="an import names a text in the same folder or ConfigMap, as in `metrics.policy`",
         )
     elif key.text not in keys:
         found.report_undefined_name(

@@ -134,7 +134,7 @@ EXPRESSIONS = (
     _idiom(
         r"\b(?:on|ignoring)\s*\([^()\n]*\)\s*(?:group_(?:left|right)\s*(?:\([^()\n]*\))?)?",
         "",
-        "metrics of a rule are those of one node",
+        "metrics in a rule are those of one node",
     ),
     _idiom(rf"\bcast\s*\(\s*({_OPERAND})\s+as\s+\w+\s*\)", r"\1", "amounts have no types"),
     _idiom(
@@ -171,7 +171,7 @@ EXPRESSIONS = (
         r"(?<![\w.])\d[\w.]*%?\s+\d[\w.]*%?",
         None,
         r"`\g<0>` is two numbers",
-        "leave one of them out, or write a sign between them",
+        "leave one of them out, or write an operator between them",
     ),
     _idiom(r"(?<=\d)\s+(?:cores?|cpus?)\b", "", "cores are plain numbers"),
     _idiom(
@@ -184,7 +184,7 @@ EXPRESSIONS = (
         lambda match: re.sub("[_,]", "", match[0]),
         "digits are not grouped",
     ),
-    _idiom(r"(?<![\w.])(\d+),(\d+)(?![\d,])", r"\1.\2", "the decimal sign is `.`"),
+    _idiom(r"(?<![\w.])(\d+),(\d+)(?![\d,])", r"\1.\2", "the decimal separator is `.`"),
     _idiom(rf"\btainted\s+({_TAINT})", r"node(tainted(\1))", "a taint is tested in `node(…)`"),
     _idiom(r"\s*\b((?:and|or)(?:\s+not)?)(?=\s*$)", "", r"nothing follows `\1`"),
     _idiom(r"(?<![\w)])\.(\d\w*%?)", r"0.\1", "a number begins with a digit"),

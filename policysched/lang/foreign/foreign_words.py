@@ -211,8 +211,8 @@ LITERALS: dict[str, str] = {
     **dict.fromkeys(("true", "false"), "conditions are comparisons or selectors: leave it out"),
     **dict.fromkeys(
         ("null", "none", "nil"),
-        "a label without value is `DoesNotExist`, a metric without value is decided by "
-        "`missing reject`, a priority that is not set is `0`",
+        "for an absent label, write `DoesNotExist`; for a metric without a value, "
+        "`missing reject`; a priority that is not set is `0`",
     ),
 }
 """Foreign literal, in lower case -> advice."""

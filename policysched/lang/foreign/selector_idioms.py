@@ -12,7 +12,7 @@ _VALUE = idiom_patterns.VALUE
 _QUOTED = r"""(?:"[^"\n]*"|'[^'"\n]*')"""
 _LIST = idiom_patterns.LIST
 _TAINT = idiom_patterns.TAINT
-_NO_SIGN = "`!` is not a sign of this language"
+_NO_SIGN = "`!` is not a symbol of this language"
 _NAME = idiom_patterns.NAME
 _OPERAND = idiom_patterns.OPERAND
 _EQUALITY = idiom_patterns.EQUALITY
@@ -67,7 +67,7 @@ SELECTORS = (
     _idiom(
         rf"\bnot\s+in\s+namespaces?\s*\(?\s*({_LIST})\s*\)?",
         r"in namespace where kubernetes.io/metadata.name NotIn (\1)",
-        "namespaces are left out by their labels",
+        "namespaces are excluded by their labels",
     ),
     _idiom(
         rf"({_KEY})\s*=\s*\*(?=\s*(?:$|[)}}]|and\b|or\b))",

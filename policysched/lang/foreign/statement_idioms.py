@@ -36,7 +36,7 @@ STATEMENTS = (
         r"for pods nodeAffinity required \1",
         "`for pods` chooses pods, not nodes",
     ),
-    _idiom(r"\bfor\s+\*", "for pods", "`for pods` is about all pods"),
+    _idiom(r"\bfor\s+\*", "for pods", "`for pods` means all pods"),
     _idiom(
         r"\bpolicies\s+\*\s*",
         None,
@@ -73,7 +73,7 @@ STATEMENTS = (
     _idiom(
         r"\btolerate\s+([^\n{}]*?)\s+for\s+\d\w*",
         r"tolerate \1",
-        "a toleration of a policy has no time",
+        "a toleration in a policy has no time limit",
     ),
     _idiom(
         rf"\bscore\s+(?:prefer\s+)?(high|low)(?:est|er)?\s+([^\n{{}}]+?)(?=\s+(?:{_CLAUSES})\b|\s*$)",

@@ -116,7 +116,7 @@ TEXTS = (
     _idiom(
         r"\{\{[^{}\n]*\}\}",
         None,
-        "`{{ … }}` is a template of Helm, not of this language",
+        "`{{ … }}` is a Helm template, not part of this language",
         "render the template first, and check its output",
     ),
 )
@@ -124,7 +124,7 @@ NAMES = (
     _idiom(
         r"\b(?:metric|param|let)\s+(?P<name>\w+(?:[-.]\w+)+)(?=\s*[:=])",
         _make_word_joiner("_"),
-        r"names have letters, digits and `_` only, `\1` has others",
+        r"names contain only letters, digits and `_`: `\1` contains others",
     ),
     _idiom(r"\b(as)\s+(\w+)\s+(\w+)\s*$", r"\1 \2-\3", "a name is one word"),
     _idiom(r"\b(policy|profile)\s*=?\s*\"([^\"\n]*)\"(?=\s*\{)", r"\1 \2"),

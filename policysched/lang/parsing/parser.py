@@ -74,7 +74,7 @@ def parse_policy_text(
             text, message, help="split it into several texts and `import` them"
         )
     if scanner.count_words(text.text, max_words + 1) > max_words:
-        message = f"all texts together have more than {text_limits.MAX_WORDS} words and signs"
+        message = f"all texts together have more than {text_limits.MAX_WORDS} words and symbols"
         return _make_unread_result(
             text, message, help="split the policies among several schedulers"
         )

@@ -119,7 +119,7 @@ def _count_matches(
 def describe_policy_matches(program: programs.PolicyProgram, name: str) -> list[str]:
     """Return the numbers of pods in the scope of a policy and of nodes that its affinities permit.
 
-    For a clusterPolicy, the numbers are of bindings and clusters. Without a known cluster, the list
+    For a clusterPolicy, it counts bindings and clusters instead. Without a known cluster, the list
     is empty.
     """
     cluster, known = program.known.cluster, program.check_result.program

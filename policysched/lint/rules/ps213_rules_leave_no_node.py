@@ -65,7 +65,7 @@ def _make_joint_finding(
     policy: checked.CheckedPolicy, asked: Sequence[node_constraints.NodeConstraint]
 ) -> diagnostics.Diagnostic:
     """Return the finding for rules that together leave no node, although any two leave some."""
-    # Drop rules that the exclusion does not need, so that the message names few rules.
+    # Drop rules that are not needed to exclude every node, so that the message names few rules.
     needed = list(asked)
     for each in asked:
         rest: list[checked_selector.Selector] = [

@@ -67,7 +67,7 @@ def _make_finding(
         f"this comparison of `{metric.name}` is {says} for every possible value",
         bound.span,
         secondary=(diagnostics.SpanLabel(compare.left.span, "this metric"),),
-        help=f"its values are {_format_metric_range(metric)}; choose a threshold among them",
+        help=f"its values are {_format_metric_range(metric)}; choose a threshold in this range",
     )
 
 
@@ -76,8 +76,8 @@ def _format_metric_range(metric: checked.CheckedMetric) -> str:
     found = ranges.find_metric_range(metric)
     low, high = (amounts.format_amount(end, metric.unit) for end in (found.low, found.high))
     if math.isinf(found.low):
-        return f"{high} and less"
-    return f"{low} and more" if math.isinf(found.high) else f"from {low} to {high}"
+        return f"at most {high}"
+    return f"at least {low}" if math.isinf(found.high) else f"from {low} to {high}"
 
 
 RULE = rule.LintRule("PS302", diagnostics.Severity.WARNING, _find_violations)

@@ -56,9 +56,10 @@ def _check_weights(policy: checked.CheckedPolicy, total: int) -> Iterator[diagno
             continue
         share = weight / total
         if share > _MOST:
-            yield _make_finding(each, f"has {share:.0%} of the weight: other scores hardly count")
+            what = f"has {share:.0%} of the total weight: other scores hardly count"
+            yield _make_finding(each, what)
         elif share < _LEAST:
-            yield _make_finding(each, f"has {share:.1%} of the weight: it hardly counts")
+            yield _make_finding(each, f"has {share:.1%} of the total weight: it hardly counts")
 
 
 def _make_finding(each: checked.Rule, what: str) -> diagnostics.Diagnostic:
@@ -66,7 +67,9 @@ def _make_finding(each: checked.Rule, what: str) -> diagnostics.Diagnostic:
         "PS307",
         f"this score {what}",
         each.head.span,
-        notes=("weights of the scores of all policies of these pods and of built-in ones",),
+        notes=(
+            "the total includes the scores of all policies for these pods and the built-in scores",
+        ),
         help="bring the weights closer together",
     )
 

@@ -68,7 +68,7 @@ def _make_finding(each: checked.Rule, other: checked.Rule) -> diagnostics.Diagno
     total = node_constraints.get_rule_weight(each) + node_constraints.get_rule_weight(other)
     return diagnostics.Diagnostic(
         "PS315",
-        f"`{other.head.name}` scores the same for the same pods: its total weight is {total}",
+        f"`{other.head.name}` is the same score for the same pods: the total weight is {total}",
         each.head.span,
         secondary=(diagnostics.SpanLabel(other.head.span, "the same score"),),
         help="keep one of them, with the intended weight",

@@ -32,7 +32,7 @@ def _make_finding(
     name, adding = call.func.name, inner.op
     return diagnostics.Diagnostic(
         "PS405",
-        f"`{name}` of a `{adding}` treats the restart of one counter as a drop in the sum",
+        f"`{name}` of a `{adding}` treats the restart of one counter as a reset of the whole sum",
         each.locate_query_part(call),
         notes=("the reset of a counter is only visible in its own series",),
         help=f"apply {name} first: `{adding} by (…) ({name}(…))`",

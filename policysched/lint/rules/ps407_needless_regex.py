@@ -54,7 +54,7 @@ def _diagnose_needless_anchors(
     edit = diagnostics.TextEdit(span, f"{value.text[0]}{bare}{value.text[-1]}")
     return diagnostics.Diagnostic(
         "PS407",
-        f"the anchors in `{value.text}` have no effect: patterns of matchers match whole values",
+        f"the anchors in `{value.text}` have no effect: matchers always compare whole values",
         span,
         help=f"write `{edit.replacement}`" if is_simple else "leave them out",
         fix=diagnostics.Fix((edit,), safe=True) if is_simple else None,

@@ -38,7 +38,7 @@ def _make_finding(each: queries.MetricQuery, part: promql_parser.Expr) -> diagno
         f"the `{what}` in `{each.metric.name}` leaves out nodes, so the score reads missing values",
         each.locate_query_part(part),
         notes=("the nodes that are left out change from sample to sample, and so do their points",),
-        help="query all nodes; limits belong into `reject when` or `normalize linear(…)`",
+        help="query all nodes; limits belong in `reject when` or `normalize linear(…)`",
     )
 
 

@@ -34,7 +34,7 @@ def _make_finding(
     unseen = 1 - seconds / each.metric.refresh_seconds
     return diagnostics.Diagnostic(
         "PS411",
-        f"`{call.func.name}` reads {seconds:g} s, and the query runs every "
+        f"`{call.func.name}` reads only {seconds:g} s, but the query runs every "
         f"{each.metric.refresh_seconds:g} s",
         each.locate_query_part(call),
         notes=(f"changes in the other {unseen:.0%} of the time are never seen",),

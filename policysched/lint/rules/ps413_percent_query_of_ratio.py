@@ -25,9 +25,9 @@ def _make_finding(each: queries.MetricQuery) -> diagnostics.Diagnostic:
     )
     return diagnostics.Diagnostic(
         "PS413",
-        f"the query is in percent, and `{each.metric.name}` is a ratio, from 0 to 1",
+        f"the query is in percent, but `{each.metric.name}` is a ratio, from 0 to 1",
         span,
-        notes=("80 is read as 8000%: every comparison with a share is true",),
+        notes=("80 is read as 8000%, above every threshold from 0% to 100%",),
         help="leave out the factor 100, or divide by it",
         fix=diagnostics.Fix(edits, safe=False),
     )

@@ -34,7 +34,7 @@ def _make_finding(each: queries.MetricQuery, found: units.Unit) -> diagnostics.D
     named = "plain numbers" if found.is_dimensionless else str(found)
     return diagnostics.Diagnostic(
         "PS414",
-        f"the names in the query indicate {named}, and `{each.metric.name}` is declared as "
+        f"the names in the query indicate {named}, but `{each.metric.name}` is declared as "
         f"{each.metric.unit}",
         each.span,
         notes=("thresholds and other numbers are read in the declared unit",),

@@ -27,8 +27,13 @@ def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagno
                 f"`{policy.name}` also matches pods of DaemonSets: `{pods[0]}`{others}",
                 policy.span,
                 secondary=(diagnostics.SpanLabel(required.head.span, "keeps them off nodes"),),
-                notes=("each pod of a DaemonSet is bound for one node and waits for it",),
-                help="leave them out: `where ownerKind != DaemonSet`",
+                notes=(
+                    (
+                        "each pod of a DaemonSet is meant for one node, and stays Pending if it "
+                        "cannot run there"
+                    ),
+                ),
+                help="exclude them: `where ownerKind != DaemonSet`",
             )
 
 

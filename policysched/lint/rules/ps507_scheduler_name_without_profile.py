@@ -24,9 +24,10 @@ def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagno
             yield diagnostics.Diagnostic(
                 "PS507",
                 f"{count} pod{'' if count == 1 else 's'} of {cluster.name} "
-                f"name{'s' if count == 1 else ''} `{name}`, and no profile has this name",
+                f"name{'s' if count == 1 else ''} the scheduler `{name}`, "
+                "but no profile has this name",
                 places[0],
-                notes=("unless another scheduler has that name, such pods stay Pending",),
+                notes=("unless another scheduler has that name, these pods stay Pending",),
                 help=f"add `profile {name} {{ … }}`, or correct schedulerName",
             )
 

@@ -20,8 +20,8 @@ def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagno
             most = len(domains) * each.max_skew
             yield diagnostics.Diagnostic(
                 "PS509",
-                f"`minDomains {wanted}` of `{each.topology_key}`, and {cluster.name} has "
-                f"{len(domains)} for these pods",
+                f"`minDomains {wanted}` for `{each.topology_key}`, but {cluster.name} has "
+                f"only {len(domains)} for these pods",
                 each.head.span,
                 notes=(
                     (

@@ -50,10 +50,10 @@ def _check_affinity(
     if without:
         yield diagnostics.Diagnostic(
             "PS511",
-            f"{cluster.name} has no pod that `{each.head.name}` asks for, "
+            f"{cluster.name} has no pod that `{each.head.name}` requires, "
             f"as seen from namespace `{without[0]}`",
             each.head.span,
-            notes=("pods are looked for in the pod's own namespace unless `namespaces` says more",),
+            notes=("only pods in the pod's own namespace count unless the rule names others",),
             help=_suggest_namespace(cluster, each.pods)
             or "correct the labels, or add `namespaces (…)`",
         )

@@ -51,7 +51,7 @@ def _check_preferences(
                 f"match{'' if matching else 'es'} `{about.format_selector(selector)}`",
                 each.head.span,
                 notes=("all of them get the same points: the preference has no effect",),
-                help="prefer what nodes differ in, or leave it out",
+                help="prefer something in which nodes differ, or leave it out",
             )
 
 

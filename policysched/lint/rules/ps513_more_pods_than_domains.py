@@ -55,8 +55,8 @@ def _check_anti_affinity(
         if count > domains:
             yield diagnostics.Diagnostic(
                 "PS513",
-                f"{count} pods of `{namespace}` must not share a `{each.topology_key}`, and "
-                f"{cluster.name} has {domains} for them",
+                f"{count} pods of `{namespace}` must not share a `{each.topology_key}`, but "
+                f"{cluster.name} has only {domains} for them",
                 each.head.span,
                 notes=(f"{count - domains} of them cannot be placed",),
                 help="make it `preferred`, or use topologySpread with a `maxSkew`",

@@ -44,7 +44,7 @@ def _find_pod_too_large_for_allowed_nodes(
                 f"`{pod.key}` is too large for all {len(nodes)} nodes that the rules leave it",
                 own.rule.head.span,
                 notes=(f"other nodes of {cluster.name} are large enough",),
-                help="let larger nodes in, or lower the requests",
+                help="permit larger nodes, or lower the requests",
             )
             return
 

@@ -22,7 +22,7 @@ def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagno
                 f"{facts.name} has had no series `{selector.name}` in the last "
                 f"{facts.lookback_days} days",
                 each.locate_query_part(selector),
-                notes=(f"every node is missing in `{each.metric.name}`",),
+                notes=(f"`{each.metric.name}` has no value for any node",),
                 help=spelling.suggest_names(selector.name, known.known),
             )
 

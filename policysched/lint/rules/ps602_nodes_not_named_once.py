@@ -79,7 +79,7 @@ def _describe_nodes_without_series(
     value = min(texts)
     return (
         f"`{each.metric.label}` of `{each.metric.name}` names none of the nodes of "
-        f"{cluster.name}: it is `{value}`, and they are {shown}"
+        f"{cluster.name}: its value is `{value}`, but the names are {shown}"
     )
 
 

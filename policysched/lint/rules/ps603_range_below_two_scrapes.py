@@ -23,8 +23,8 @@ def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagno
                 "PS603",
                 each,
                 call,
-                f"`{call.func.name}` needs two samples, and {seconds:g} s hold fewer than two "
-                f"scrapes, one every {interval:g} s",
+                f"`{call.func.name}` needs two samples, but {seconds:g} s contain fewer than two "
+                f"scrapes (one every {interval:g} s)",
                 4 * interval,
             )
 

@@ -43,7 +43,7 @@ def _describe_absence(
         return f"no series `{name}` of {facts.name} has the label `{label}`", label
     if known.was_there:
         return (
-            f"the requested series `{name}` existed within the last {days} days and are gone",
+            f"the requested series `{name}` existed within the last {days} days, but have ended",
             "",
         )
     return f"no series `{name}` of {facts.name} matches the whole selector", ""

@@ -24,7 +24,7 @@ def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagno
             seen.add(each.metric.key)
             yield diagnostics.Diagnostic(
                 "PS609",
-                f"samples of `{each.metric.name}` become {oldest:g} s old and count for "
+                f"samples of `{each.metric.name}` get up to {oldest:g} s old, but count only for "
                 f"{each.metric.max_age_seconds:g} s (maxAge)",
                 each.metric.span,
                 notes=(

@@ -20,8 +20,8 @@ def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagno
                 "PS610",
                 each,
                 call,
-                f"{seconds:g} s hold {seconds / interval:.2g} scrapes, one every {interval:g} s: "
-                f"fewer than {wanted:g}",
+                f"{seconds:g} s contain {seconds / interval:.2g} scrapes "
+                f"(one every {interval:g} s), fewer than {wanted:g}",
                 wanted * interval,
             )
 

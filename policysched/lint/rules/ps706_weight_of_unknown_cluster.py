@@ -37,7 +37,7 @@ def _check_division(
         f"{where} has no cluster {shown}",
         division.span,
         notes=(
-            "no cluster has a weight, so all that pass get equal shares"
+            "no cluster has a weight, so all clusters that pass get equal shares"
             if are_all
             else "its share goes to the other clusters",
         ),

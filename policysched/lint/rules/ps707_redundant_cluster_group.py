@@ -40,7 +40,7 @@ def _make_finding(
         f"all clusters of `{group.name}` are in `{wide.name}`, which is tried first",
         group.span,
         secondary=(diagnostics.SpanLabel(wide.span, "contains them"),),
-        notes=("groups are tried in order; each is tried if all earlier ones have failed",),
+        notes=("groups are tried in order, each only if all earlier ones have failed",),
         help="put the narrow group first, or remove it",
     )
 

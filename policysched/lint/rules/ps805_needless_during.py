@@ -26,7 +26,7 @@ def _check_windows(
     if len(frozenset().union(*covered)) == weekly_activity.MINUTES:
         yield diagnostics.Diagnostic(
             "PS805",
-            "`during` is true at any time of the week",
+            "`during` covers the whole week",
             each.head.span,
             help="leave `during` out, or correct the times",
         )

@@ -150,7 +150,10 @@ def _choose_representative_values(
 
 
 def _get_compared_numbers(atom: checked_expr.Compare) -> tuple[Typed, Typed]:
-    """Return the two numbers of a comparison in a fixed order, equal for `a < b` and `b > a`."""
+    """Return the two operands of a comparison in a canonical order.
+
+    The order is the same for `a < b` and `b > a`.
+    """
     first, second = sorted((atom.left, atom.right), key=repr)
     return first, second
 

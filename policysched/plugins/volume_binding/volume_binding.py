@@ -93,7 +93,8 @@ class VolumeBinding:
             msg = f"`bindTimeoutSeconds` is {given.bind_timeout_seconds}, but must not be negative"
             raise arguments.ArgumentError(msg)
         if given.shape is not None:
-            msg = "`shape` scores storage capacity, which is off in kube-scheduler 1.36 by default"
+            msg = "`shape` is only for scoring by storage capacity, "
+            msg += "which kube-scheduler 1.36 disables by default"
             raise arguments.ArgumentError(msg)
         return cls(handle, given.bind_timeout_seconds)
 

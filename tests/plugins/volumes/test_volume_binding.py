@@ -585,7 +585,8 @@ def test_reasons_are_told_together() -> None:
         ),
         pytest.param(
             {"shape": [{"utilization": 0, "score": 0}]},
-            "`shape` scores storage capacity, which is off in kube-scheduler 1.36 by default",
+            "`shape` is only for scoring by storage capacity, which kube-scheduler 1.36 disables "
+            "by default",
             id="shape",
         ),
     ],

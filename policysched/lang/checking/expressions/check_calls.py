@@ -138,7 +138,7 @@ def _check_resource_call(checker: NumberChecker, call: syntax_expr.Call) -> Type
         if checker.env.target == "cluster":
             checker.found.add_error(
                 "PS108",
-                "a binding has requests of its replicas, but no limits",
+                "a binding has the requests of its replicas, but not their limits",
                 call.span,
                 help=f"write `requests({word.text if word else resource})`",
             )

@@ -113,7 +113,7 @@ class ExprChecker:
                 "PS004",
                 "this expression is too large after its lets are expanded",
                 span,
-                help=f"the limit is {text_limits.MAX_EXPANDED_NODES} parts, "
+                help=f"the limits are {text_limits.MAX_EXPANDED_NODES} parts and "
                 f"{text_limits.MAX_EXPANDED_DEPTH} levels deep",
             )
 
@@ -281,7 +281,7 @@ class ExprChecker:
             name,
             self.env.names | vocabulary.EXPRESSION_FIELDS.keys(),
             instead=foreign_words.LITERALS.get(name.text.lower())
-            or f"for a label write `{self.env.target or 'node'}({name.text} Exists)` or "
+            or f"for a label, write `{self.env.target or 'node'}({name.text} Exists)` or "
             f"`label({name.text})`",
         )
 

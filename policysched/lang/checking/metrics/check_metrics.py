@@ -140,7 +140,7 @@ def _check_metric_target(
     if not _LABEL_NAME.match(option.word.text):
         found.add_error(
             "PS107",
-            f"`{option.word.text}` is not a label name of Prometheus",
+            f"`{option.word.text}` is not a Prometheus label name",
             option.word.span,
             help="letters, digits and `_`; the query can give another name: `label_replace(…)`",
         )

@@ -58,7 +58,7 @@ class _PromqlChecker:
     def check_query(self) -> None:
         """Report the first problem of the query, in the order: size, syntax, depth, type, label."""
         if len(self._tokens) > text_limits.MAX_QUERY_WORDS:
-            problem = f"the query has more than {text_limits.MAX_QUERY_WORDS:,} words and signs"
+            problem = f"the query has more than {text_limits.MAX_QUERY_WORDS:,} words and symbols"
             self._found.add_error(
                 "PS004", problem, self._whole_query_span, help="use a recording rule"
             )

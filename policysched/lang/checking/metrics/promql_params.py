@@ -176,7 +176,7 @@ def _get_param_text(
         if name.startswith("__"):
             found.add_error(
                 "PS104",
-                f"`${name}` is a variable of Grafana",
+                f"`${name}` is a Grafana variable",
                 span,
                 help="write a duration: `[5m]`, or a param of the type `duration`",
                 fix=fixes.make_replacement_fix(span, "5m"),

@@ -95,7 +95,7 @@ def report_priority_class_name(
         f"there is no param or let `{name}`",
         value.span,
         notes=("priorities are numbers",),
-        help=f"for pods of a class write `{test.format(name)}`",
+        help=f"for pods of a class, write `{test.format(name)}`",
     )
     return True
 
@@ -117,9 +117,9 @@ def warn_of_field_like_key(
     found.add_diagnostic(
         diagnostics.Diagnostic(
             "PS808",
-            f"`{key.text}` is the key of a label here, not a field of the {domain}",
+            f"`{key.text}` is a label key here, not a field of the {domain}",
             key.span,
-            help=f'{advice}; for the label write `"{key.text}"`'.removeprefix("; "),
+            help=f'{advice}; for the label, write `"{key.text}"`'.removeprefix("; "),
             fix=fix,
             severity=diagnostics.Severity.WARNING,
         )
@@ -143,7 +143,7 @@ def warn_of_null_value(
             "PS808",
             f"`{value.text}` is text here, not the absence of a label",
             value.span,
-            help=f'write `{meant}`; for the text write `"{value.text}"`',
+            help=f'write `{meant}`; for the text, write `"{value.text}"`',
             fix=fixes.make_replacement_fix(requirement.span, meant),
             severity=diagnostics.Severity.WARNING,
         )
@@ -162,9 +162,9 @@ def warn_of_effect_as_taint_key(
     found.add_diagnostic(
         diagnostics.Diagnostic(
             "PS808",
-            f"`{key.text}` is the key of a taint here",
+            f"`{key.text}` is a taint key here",
             key.span,
-            help=f'name the taint, as in `{example}`; for a key of that name write `"{key.text}"`',
+            help=f'name the taint, as in `{example}`; for a key of that name, write `"{key.text}"`',
             severity=diagnostics.Severity.WARNING,
         )
     )

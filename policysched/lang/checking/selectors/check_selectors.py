@@ -84,7 +84,7 @@ class SelectorChecker:
                 "PS004",
                 "this selector is too large after its lets are expanded",
                 span,
-                help=f"the limit is {text_limits.MAX_EXPANDED_NODES} parts, "
+                help=f"the limits are {text_limits.MAX_EXPANDED_NODES} parts and "
                 f"{text_limits.MAX_EXPANDED_DEPTH} levels deep",
             )
 
@@ -151,7 +151,7 @@ class SelectorChecker:
                 "PS102",
                 f"`{name.text}` is a number, not a selector",
                 name.span,
-                help=f"for a label of that name write `{name.text} Exists`",
+                help=f"for a label of that name, write `{name.text} Exists`",
             )
         elif name.text not in self._env.silent_names:
             if ref in self._joined_values:
@@ -164,7 +164,7 @@ class SelectorChecker:
                 name,
                 selectors,
                 instead=foreign_words.LITERALS.get(name.text.lower())
-                or f"for a label write `{name.text} Exists` or `{name.text} = value`",
+                or f"for a label, write `{name.text} Exists` or `{name.text} = value`",
             )
         return None
 
@@ -177,7 +177,7 @@ class SelectorChecker:
                 "PS108",
                 f"a {self._domain} has no taints",
                 tainted.span,
-                help="test taints in nodeAffinity or `node(…)`, in a clusterPolicy in "
+                help="test taints in nodeAffinity or `node(…)`; in a clusterPolicy, in "
                 "clusterAffinity or `cluster(…)`",
             )
             return None

@@ -257,8 +257,8 @@ def _check_toleration(
             "PS207",
             f"a policy cannot make a {subject} tolerate `NoExecute`",
             pattern.effect.span,
-            notes=(f"{readers} the {holder}'s own tolerations only",),
-            help=f"write the toleration into the {holder}, or tolerate `NoSchedule` here",
+            notes=(f"{readers} only the {holder}'s own tolerations",),
+            help=f"add the toleration to the {holder}, or tolerate `NoSchedule` here",
         )
         return None
     if is_cluster and pattern.operator in ("Gt", "Lt"):
@@ -266,7 +266,7 @@ def _check_toleration(
             "PS704",
             f"a toleration of clusters cannot use `{pattern.operator}`",
             pattern.span,
-            notes=("Karmada compares taints of clusters by equality alone",),
+            notes=("Karmada compares taints of clusters only by equality and presence",),
             help=f"name the value: `{pattern.key.text}=value:NoSchedule`",
         )
         return None
@@ -310,7 +310,7 @@ def _check_until_condition(
     for part in (condition, until):
         problem = ""
         if not checked_expr.list_read_metrics(part):
-            problem = "hysteresis needs a metric, and this rule reads none"
+            problem = "hysteresis needs a metric, but this rule reads none"
         elif checked_expr.reads_pod(part):
             problem = "hysteresis is a state of the node for all pods, so it cannot read the pod"
         if problem:

@@ -277,7 +277,7 @@ def check_window_has_metric(own: clauses.ClauseSet, value: checked_expr.TypedExp
     over = own.get_clause("over", syntax_clause.OverClause)
     if checked_expr.list_read_metrics(value) or over is None:
         return True
-    own.env.found.add_error("PS108", "`over` needs a metric, and this score reads none", over.span)
+    own.env.found.add_error("PS108", "`over` needs a metric, but this score reads none", over.span)
     return False
 
 

@@ -10,7 +10,7 @@ from policysched.lang.words import vocabulary
 
 
 def diagnose_foreign_sign(place: fault_place.FaultPlace) -> diagnostics.Diagnostic | None:
-    """Return the diagnostic for a quote or sign of another language, such as `&&`."""
+    """Return the diagnostic for a quote or symbol of another language, such as `&&`."""
     found = place.found_lexeme
     if found is None or found.kind != "sign":
         return None
@@ -23,7 +23,7 @@ def diagnose_foreign_sign(place: fault_place.FaultPlace) -> diagnostics.Diagnost
     if found.text == ";" and _is_between_values(place, found):
         return diagnostics.Diagnostic(
             "PS003",
-            "`;` is not a sign of this language",
+            "`;` is not a symbol of this language",
             place.span,
             help="values have `,` between them, statements have no end mark",
         )
@@ -32,7 +32,7 @@ def diagnose_foreign_sign(place: fault_place.FaultPlace) -> diagnostics.Diagnost
     blank = " " if found.text == "!" and after is not None and after.start == found.end else ""
     return diagnostics.Diagnostic(
         "PS003",
-        f"`{found.text}` is not a sign of this language",
+        f"`{found.text}` is not a symbol of this language",
         place.span,
         help=f"write `{ours}`" if ours else "leave it out: statements need no end mark",
         fix=diagnostics.Fix(

@@ -100,7 +100,7 @@ def _diagnose_foreign_character(place: fault_place.FaultPlace) -> diagnostics.Di
         "PS003",
         f"{described} is not a character of this language",
         span,
-        notes=("names, words and signs are ASCII; strings and comments hold any text",),
+        notes=("names, words and symbols are ASCII; strings and comments can contain any text",),
         help=advice,
         fix=fix,
     )
@@ -237,7 +237,7 @@ def _diagnose_name_without_quotes(place: fault_place.FaultPlace) -> diagnostics.
         f"`{found.text}` needs quotes in an expression",
         place.span,
         notes=("names in expressions consist of letters, digits and `_`",),
-        help=f"write `{call}`" if is_argument else f'for a label write `label("{found.text}")`',
+        help=f"write `{call}`" if is_argument else f'for a label, write `label("{found.text}")`',
         fix=_make_quotes_fix(place, found) if is_argument else None,
     )
 
@@ -464,7 +464,7 @@ def _list_accepted_words(place: fault_place.FaultPlace) -> list[str]:
         (set(syntax_words.METRIC_OPTIONS), "an option of the metric"),
         (set(syntax_words.ITEMS), "another item"),
         (set(syntax_words.LABEL_OPERATORS), "a label operator"),
-        ({"PLUS", "MINUS", "STAR", "SLASH"}, "an arithmetic sign"),
+        ({"PLUS", "MINUS", "STAR", "SLASH"}, "an arithmetic operator"),
     )
     found = []
     for members, name in groups:
