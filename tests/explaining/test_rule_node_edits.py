@@ -6,7 +6,7 @@ import copy
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from tests import examples
@@ -172,6 +172,7 @@ RULES = [
     rule=st.sampled_from(RULES),
     low=st.integers(-4, 9),
 )
+@example(ranks=[None], rule="reject when label(rank) = LOW missing reject", low=-2)
 def test_a_label_that_lets_the_pod_fit_is_offered(ranks: Any, rule: str, low: int) -> None:
     """If a whole number as the label of a node lets the pod fit, an edit of the label does."""
     nodes = [

@@ -90,7 +90,7 @@ def test_what_is_right_is_not_reported(server: prometheus.Prometheus) -> None:
             "`busy_seconds_total`",
             id="name",
         ),
-        pytest.param("max by (instance) (gone)", "PS607", "are gone", id="gone"),
+        pytest.param("max by (instance) (gone)", "PS607", "have ended", id="gone"),
         pytest.param(
             'max by (instance) (rate(busy_seconds_total{node="n1"}[2m]))',
             "PS607",

@@ -1,4 +1,4 @@
-"""Series to nodes, one after the other: what `promapi.joining` does for all moments at once."""
+"""Series to nodes, one by one, as `promapi.series_node_join` does for all moments at once."""
 
 from __future__ import annotations
 

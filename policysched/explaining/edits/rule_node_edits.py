@@ -59,7 +59,8 @@ def _try_label_numbers(
     before = label_numbers.parse_decimal(present) or 0.0
     nearest = sorted(turns, key=lambda turn: abs(turn - before))[:_MOST_TURNS]
     wholes = {n for turn in nearest for n in (math.floor(turn), math.ceil(turn))}
-    values = {n + more for n in wholes for more in (-1, 0, 1)}
+    # The value of a label cannot begin with a sign.
+    values = {max(n + more, 0) for n in wholes for more in (-1, 0, 1)}
     for value in sorted(values, key=lambda value: (abs(value - before), value)):
         found = list(node_edits.try_label_change(tried, nodes, key, str(value)))
         if found:
