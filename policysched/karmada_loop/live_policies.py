@@ -158,12 +158,12 @@ class LiveClusterPolicies:
 
     async def retry_bindings(self) -> NoReturn:
         """Retry failed bindings when new samples or the passage of time permit more clusters."""
-        due = self._find_next_change()
+        due: datetime.datetime | None = None
         while True:
+            # A change that has fallen due is no longer found, so one that was found earlier stays.
+            due = _find_earlier(due, self._find_next_change())
             is_news = await self._wait_for_change(_LOOK_SECONDS)
             if not is_news and (due is None or self._clock.now() < due):
-                # A change that is due by now is no longer found, so an earlier one stays.
-                due = _find_earlier(due, self._find_next_change())
                 continue
             self._news.clear()
             started_seconds = self._clock.monotonic_seconds()
@@ -173,7 +173,6 @@ class LiveClusterPolicies:
             await self._retry_held_bindings()
             spent_seconds = self._clock.monotonic_seconds() - started_seconds
             await asyncio.sleep(max(_LOOK_SECONDS, spent_seconds / _LOOK_SHARE))
-            due = _find_earlier(due, self._find_next_change())
 
     async def _wait_for_change(self, seconds: float) -> bool:
         with contextlib.suppress(TimeoutError):
@@ -184,11 +183,10 @@ class LiveClusterPolicies:
     def _find_next_change(self) -> datetime.datetime | None:
         if self.current is None:
             return None
-        changes = (
+        return _find_earlier(
             self.current.find_next_rule_change(self._clock.now()),
             self.current.find_next_staleness(self._store.get_cluster_snapshot()),
         )
-        return min((change for change in changes if change is not None), default=None)
 
     async def _retry_held_bindings(self) -> None:
         keys = list(self._refused)

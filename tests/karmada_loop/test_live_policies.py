@@ -203,13 +203,19 @@ async def test_samples_that_open_a_cluster_let_bindings_be_tried_again() -> None
     assert scene.world.handlers.incoming["MetricsRefreshed"] == 1
 
 
-@asynchronous
-async def test_samples_that_grow_old_open_clusters() -> None:
-    """What is missing is allowed, so a cluster whose last sample was bad comes back by time."""
+def _make_scene_with_rejected_binding() -> Scene:
+    """Return a scene in which both clusters are too busy for the binding."""
     scene = Scene()
     scene.tell(m1=0.95, m2=0.95)
     scene.world.binding("a", DIVIDED, replicas=10)
     assert "rejected" in scene.results()["a"]
+    return scene
+
+
+@asynchronous
+async def test_samples_that_grow_old_open_clusters() -> None:
+    """What is missing is allowed, so a cluster whose last sample was bad comes back by time."""
+    scene = _make_scene_with_rejected_binding()
     async with scene.looking():
         await asyncio.sleep(0.01)
         assert scene.results() == {}
@@ -220,10 +226,7 @@ async def test_samples_that_grow_old_open_clusters() -> None:
 @asynchronous
 async def test_samples_that_grow_old_during_a_pause_open_clusters() -> None:
     """New samples cause a check, after which the loop pauses; it does not miss what falls due."""
-    scene = Scene()
-    scene.tell(m1=0.95, m2=0.95)
-    scene.world.binding("a", DIVIDED, replicas=10)
-    assert "rejected" in scene.results()["a"]
+    scene = _make_scene_with_rejected_binding()
     async with scene.looking():
         scene.tell(m1=0.95, m2=0.95)
         while scene.live._news.is_set():  # noqa: ASYNC110 - nothing tells that the check began
