@@ -14,6 +14,7 @@ import venv
 import pytest
 
 import policysched
+from tests.deploy import shell_commands
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 TEXT = (ROOT / "Dockerfile").read_text(encoding="utf-8")
@@ -105,15 +106,7 @@ def test_its_commands_make_something_that_works(
     environment |= {name: os.environ[name] for name in os.environ if name.startswith("PIP_")}
     for command in _all("RUN"):
         here = command.replace(_TARGET, str(target)).replace(_WHEEL, str(tmp_path / "wheel"))
-        done = subprocess.run(
-            ["/bin/sh", "-ec", here],
-            cwd=context,
-            env=environment,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        assert done.returncode == 0, done.stdout + done.stderr
+        shell_commands.run_commands(here, context, environment)
     program = str(target / "bin" / "policysched")
     policies = str(ROOT / "policies")
     done = subprocess.run(

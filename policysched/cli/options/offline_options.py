@@ -7,7 +7,7 @@ import datetime
 import pathlib
 import re
 import sys
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from policysched import clock as clocks
 from policysched import errors, spelling
@@ -81,14 +81,14 @@ def add_policy_options(
         takes_several: whether several paths may follow one `--policies`; not if an argument of the
             command may follow them, because argparse would take it as a path.
     """
-    several: dict[str, Any] = {"action": "extend", "nargs": "+"} if takes_several else {}
     how = "several may follow; repeatable" if takes_several else "repeatable"
     group.add_argument(
         "--policies",
         metavar="PATH",
         help=f"a .policy file, a folder of such files, or a ConfigMap manifest ({how})",
         default=default,
-        **{"action": "append", **several},
+        action="extend" if takes_several else "append",
+        nargs="+" if takes_several else None,
     )
     group.add_argument(
         "--params",
