@@ -83,7 +83,7 @@ class _RunningPodComparer:
         if None in (pair.old, pair.new):
             return self._find_profile_change(pair, node, info)
         old = self._comparing.decide_old(pair, info, (node,))
-        new = self._comparing.decide_new(pair, info, (node, old.node))
+        new = self._comparing.decide_new(pair, info, (old.node, node))
         fates = decision_comparing.make_pod_fate(old), decision_comparing.make_pod_fate(new)
         compared = self._comparing.compare_decisions(pair, info, (old, new), len(infos))
         outcome = compared.classify_fates(fates)

@@ -105,6 +105,13 @@ _CASES: dict[str, dict[str, Any]] = {
         "changed": {"p": ("moved", "b", "a")},
         "causes": {"p": ("edit", ["web"])},
     },
+    "another equally good node moves no pod": {
+        "old": plans.policy(_SSD),
+        "new": plans.policy(),
+        "items": (_A, _B, clusters.pod("p", on="b")),
+        "changed": {"p": ("nodes", "a", "a")},
+        "causes": {},
+    },
     "a shadow policy that is enforced": {
         "old": plans.policy("mode shadow", _SSD),
         "new": plans.policy("mode enforce", _SSD),
