@@ -1,11 +1,12 @@
 """`python -m tests.proof [PART ...]`: run the parts, and print one table at the end.
 
-A part that passed on the same checkout does not run again, unless `--fresh` is given.
+A part that passed on the same files does not run again, unless `--fresh` is given.
 """
 
 from __future__ import annotations
 
 import argparse
+import functools
 import pathlib
 import subprocess
 import sys
@@ -14,31 +15,29 @@ from collections.abc import Callable, Iterator, Sequence
 from policysched import clock as clocks
 from tests.proof import parts, results
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-FOLDER = ROOT / ".proof"
-"""Results, and the output of each part."""
-
+_EXIT_ERROR = 2
 _EXIT_INTERRUPTED = 130
 
-Command = Callable[[parts.Part, pathlib.Path], int]
-"""Runs a part, writes its output into a file and returns its exit code."""
+Command = Callable[[parts.Part], int]
+"""Runs a part and returns its exit code."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the chosen parts; return 0 if all of them passed, else 1."""
+    """Run the chosen parts; return 0 if all of them passed, 1 if not, 2 for errors."""
     args = _parse(arguments)
     chosen = [part for part in parts.PARTS if not args.parts or part.name in args.parts]
-    kept = results.ResultFile(FOLDER / "results.json")
-    version = results.read_version(ROOT)
-    if args.fresh:
-        kept.forget(part.name for part in chosen)
+    folder = args.checkout / ".proof"
     try:
-        run_parts(chosen, kept, version, run_make)
+        with results.hold_lock(folder / "lock"):
+            kept = results.ResultFile(folder / "results.json")
+            if args.fresh:
+                kept.forget(part.name for part in chosen)
+            return _run(chosen, kept, args.checkout)
+    except (results.ProofError, OSError) as error:
+        print(f"make proof: {error}", file=sys.stderr)
+        return _EXIT_ERROR
     except KeyboardInterrupt:
         return _EXIT_INTERRUPTED
-    finally:
-        print("\n".join(format_table(chosen, kept, version)))
-    return 0 if all(kept.is_passed(part.name, version) for part in chosen) else 1
 
 
 def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
@@ -46,36 +45,62 @@ def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     names = [part.name for part in parts.PARTS]
     parser.add_argument("parts", nargs="*", metavar="PART", help=f"default: {' '.join(names)}")
     parser.add_argument("--fresh", action="store_true", help="run what passed, too")
+    parser.add_argument(
+        "--checkout",
+        type=pathlib.Path,
+        default=pathlib.Path(__file__).resolve().parents[2],
+        help="default: this one; its folder .proof gets the results and the output of each part",
+    )
     args = parser.parse_args(arguments)
     if unknown := [name for name in args.parts if name not in names]:
         parser.error(f"no part is called `{unknown[0]}`; the parts are {', '.join(names)}")
     return args
 
 
+def _run(chosen: Sequence[parts.Part], kept: results.ResultFile, checkout: pathlib.Path) -> int:
+    read_version = functools.partial(results.read_version, checkout)
+
+    def run_part(part: parts.Part) -> int:
+        log = pathlib.Path(".proof", f"{part.name}.log")
+        print(f"{part.name}: make {' '.join(part.goals)} > {log}", flush=True)
+        with (checkout / log).open("wb") as file:
+            words = ("make", "--no-print-directory", *part.goals)
+            return subprocess.run(
+                words, cwd=checkout, check=False, stdout=file, stderr=subprocess.STDOUT
+            ).returncode
+
+    try:
+        run_parts(chosen, kept, read_version, run_part)
+    finally:
+        version = read_version()
+        print("\n".join(format_table(chosen, kept, version)))
+    return 0 if all(kept.is_passed(part.name, version) for part in chosen) else 1
+
+
 def run_parts(
-    chosen: Sequence[parts.Part], kept: results.ResultFile, version: str, command: Command
+    chosen: Sequence[parts.Part],
+    kept: results.ResultFile,
+    read_version: Callable[[], str],
+    command: Command,
 ) -> None:
-    """Run each part that has not passed on this version, and keep its result at once."""
+    """Run each part that has not passed on the version of its start, and keep its result at once.
+
+    The result of a part belongs to no version if the version is another one at its end.
+    """
     clock = clocks.SystemClock()
     for part in chosen:
+        version = read_version()
         if kept.is_passed(part.name, version):
             continue
-        log = FOLDER / f"{part.name}.log"
-        print(f"{part.name}: make {' '.join(part.goals)} > {log.relative_to(ROOT)}", flush=True)
         start_seconds = clock.monotonic_seconds()
-        exit_code = command(part, log)
+        exit_code = command(part)
         duration_seconds = round(clock.monotonic_seconds() - start_seconds, 1)
-        kept.add(part.name, results.Result(version, exit_code, duration_seconds))
-
-
-def run_make(part: parts.Part, log: pathlib.Path) -> int:
-    """Run a part as its goals of the Makefile."""
-    log.parent.mkdir(exist_ok=True)
-    with log.open("wb") as file:
-        words = ("make", "--no-print-directory", *part.goals)
-        return subprocess.run(
-            words, cwd=ROOT, check=False, stdout=file, stderr=subprocess.STDOUT
-        ).returncode
+        if read_version() == version:
+            kept.add(part.name, results.Result(version, exit_code, duration_seconds))
+        else:
+            print(
+                f"{part.name}: files changed while it ran, so its result does not count", flush=True
+            )
 
 
 def format_table(

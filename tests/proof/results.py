@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
-import hashlib
+import fcntl
 import json
+import os
 import subprocess
+import tempfile
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import pathlib
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator, Mapping
+
+
+class ProofError(Exception):
+    """The parts cannot run; the text says why, and what to do."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -18,7 +25,7 @@ class Result:
     """How one part ended.
 
     Attributes:
-        version: the checkout that it ran on.
+        version: the files that it ran on, as `read_version` names them.
         exit_code: 0 if the part passed.
         duration_seconds: from its start to its end.
     """
@@ -32,12 +39,15 @@ class ResultFile:
     """Results by the name of the part, as JSON."""
 
     def __init__(self, path: pathlib.Path) -> None:
-        """Read the results that `path` has; there may be no such file yet."""
+        """Read the results that `path` has; there may be no such file yet.
+
+        Raises:
+            ProofError: the file has something else.
+        """
         self._path = path
         self._results: dict[str, Result] = {}
-        if path.exists():
-            parsed = json.loads(path.read_text("utf-8"))
-            self._results = {name: Result(**fields) for name, fields in parsed.items()}
+        with contextlib.suppress(FileNotFoundError):
+            self._results = _parse(path)
 
     def find(self, name: str, version: str) -> Result | None:
         """Return how a part ended on this version; None if it has not run there."""
@@ -53,27 +63,80 @@ class ResultFile:
         """Drop the results of some parts."""
         for name in names:
             self._results.pop(name, None)
+        self._write()
 
     def add(self, name: str, result: Result) -> None:
         """Keep how a part ended, in place of how it ended before."""
         self._results[name] = result
+        self._write()
+
+    def _write(self) -> None:
+        """Replace the file at once: an interruption leaves the old one or the new one."""
         fields = {part: dataclasses.asdict(one) for part, one in self._results.items()}
         self._path.parent.mkdir(exist_ok=True, parents=True)
-        self._path.write_text(json.dumps(fields, indent=2) + "\n", "utf-8")
+        new = self._path.with_suffix(".new")
+        new.write_text(json.dumps(fields, indent=2) + "\n", "utf-8")
+        new.replace(self._path)
+
+
+def _parse(path: pathlib.Path) -> dict[str, Result]:
+    try:
+        return {
+            name: Result(
+                str(fields["version"]),
+                int(fields["exit_code"]),
+                float(fields["duration_seconds"]),
+            )
+            for name, fields in json.loads(path.read_bytes()).items()
+        }
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        raise ProofError(f"`{path}` is damaged; delete it, and every part runs again") from error
+
+
+@contextlib.contextmanager
+def hold_lock(path: pathlib.Path) -> Iterator[None]:
+    """Hold the only permission to write results.
+
+    Raises:
+        ProofError: another process holds it.
+    """
+    path.parent.mkdir(exist_ok=True, parents=True)
+    with path.open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise ProofError(
+                "another `make proof` runs in this checkout; wait for its end, or end it"
+            ) from error
+        yield
 
 
 def read_version(root: pathlib.Path) -> str:
-    """Return the commit of a checkout, and a digest of the changes that are not committed.
+    """Return the git tree of the files of a checkout, committed or not, that git does not ignore.
 
-    Files that git does not follow do not count.
+    It is made beside git's own index and objects, which stay as they are.
 
     Raises:
-        subprocess.CalledProcessError: `root` is no checkout.
+        ProofError: `root` is no checkout, or there is no git.
     """
-    commit = _run_git(root, "rev-parse", "--short=12", "HEAD").decode().strip()
-    changes = _run_git(root, "diff", "HEAD")
-    return f"{commit}+{hashlib.sha256(changes).hexdigest()[:8]}" if changes else commit
+    with tempfile.TemporaryDirectory() as folder:
+        environment = os.environ | {
+            "GIT_CEILING_DIRECTORIES": str(root.resolve().parent),
+            "GIT_INDEX_FILE": f"{folder}/index",
+            "GIT_OBJECT_DIRECTORY": folder,
+        }
+        _run_git(root, environment, "add", "--all")
+        return _run_git(root, environment, "write-tree").strip()
 
 
-def _run_git(root: pathlib.Path, *words: str) -> bytes:
-    return subprocess.run(("git", *words), cwd=root, check=True, capture_output=True).stdout
+def _run_git(root: pathlib.Path, environment: Mapping[str, str], *words: str) -> str:
+    try:
+        return subprocess.run(
+            ("git", *words), cwd=root, env=environment, check=True, capture_output=True, text=True
+        ).stdout
+    except FileNotFoundError as error:
+        raise ProofError("git is missing; install it: results belong to its files") from error
+    except subprocess.CalledProcessError as error:
+        raise ProofError(
+            f"git cannot read `{root}`, to whose files results belong: {error.stderr.strip()}"
+        ) from error
