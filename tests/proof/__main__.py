@@ -8,12 +8,11 @@ from __future__ import annotations
 import argparse
 import functools
 import pathlib
-import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
 
 from policysched import clock as clocks
-from tests.proof import parts, results
+from tests.proof import goals, parts, results
 
 _EXIT_ERROR = 2
 _EXIT_INTERRUPTED = 130
@@ -63,11 +62,7 @@ def _run(chosen: Sequence[parts.Part], kept: results.ResultFile, checkout: pathl
     def run_part(part: parts.Part) -> int:
         log = pathlib.Path(".proof", f"{part.name}.log")
         print(f"{part.name}: make {' '.join(part.goals)} > {log}", flush=True)
-        with (checkout / log).open("wb") as file:
-            words = ("make", "--no-print-directory", *part.goals)
-            return subprocess.run(
-                words, cwd=checkout, check=False, stdout=file, stderr=subprocess.STDOUT
-            ).returncode
+        return goals.run_part(part, checkout, checkout / log)
 
     try:
         run_parts(chosen, kept, read_version, run_part)
@@ -119,4 +114,5 @@ def format_table(
 
 
 if __name__ == "__main__":
+    goals.end_on_signals()
     sys.exit(main())

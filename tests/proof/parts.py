@@ -41,7 +41,15 @@ PARTS: Final = (
         "Kubernetes' own e2e tests that pass with kube-scheduler pass",
     ),
     Part("fuzz", ("fuzz", "ROUNDS=5"), "property tests with fresh examples"),
-    Part("commands", ("fuzz-commands",), "damaged input ends every command with one clear error"),
-    Part("chaos", ("chaos", "ROUNDS=20"), "no pod is lost or placed twice when things break"),
-    Part("soak", ("soak",), "memory does not grow"),
+    Part(
+        "commands",
+        ("fuzz-commands", "INPUTS=100000", "PROCESSES=1000"),
+        "damaged input ends every command with one clear error",
+    ),
+    Part(
+        "chaos",
+        ("chaos", "ROUNDS=20", "EDITS=1000", "TROUBLES=16"),
+        "no pod is lost or placed twice when things break",
+    ),
+    Part("soak", ("soak", "MINUTES=30"), "memory does not grow"),
 )

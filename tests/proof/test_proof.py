@@ -2,23 +2,42 @@
 
 from __future__ import annotations
 
+import os
 import pathlib
+import re
+import signal
 import subprocess
+import sys
 
 import pytest
 
 from tests.proof import __main__ as proof
-from tests.proof import parts, results
+from tests.proof import goals, parts, results
+from tests.realcluster import process
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 ONE = parts.Part("one", ("one",), "the first")
 TWO = parts.Part("two", ("two",), "the second")
 
-MAKEFILE = """\
+MAKEFILE = f"""\
+env:
+\t@env
 soak:
 \t@echo ran
 fuzz:
 \t@touch new
+chaos:
+\t@{sys.executable} wait.py || exit 1
+"""
+
+WAITING = """\
+import pathlib, threading
+try:
+    print("waiting", flush=True)
+    threading.Event().wait()
+finally:
+    threading.Event().wait(1)  # longer than a run that does not wait for it
+    pathlib.Path("ended").touch()
 """
 
 
@@ -58,6 +77,7 @@ def checkout(tmp_path: pathlib.Path) -> pathlib.Path:
     folder = tmp_path / "checkout"
     folder.mkdir()
     (folder / "Makefile").write_text(MAKEFILE)
+    (folder / "wait.py").write_text(WAITING)
     (folder / ".gitignore").write_text(".proof/\n")
     run_git(folder, "init", "--quiet")
     return folder
@@ -130,7 +150,7 @@ def test_a_part_passes_in_a_checkout(
     for _ in range(2):
         assert proof.main(["--checkout", str(checkout), "soak"]) == 0
     output = capsys.readouterr().out
-    assert output.count("soak: make soak > .proof/soak.log\n") == 1
+    assert output.count("soak: make soak MINUTES=30 > .proof/soak.log\n") == 1
     assert output.count("soak            passed") == 2
     assert (checkout / ".proof" / "soak.log").read_text() == "ran\n"
 
@@ -145,6 +165,62 @@ def test_a_part_during_which_files_change_has_not_passed(
     )
     (checkout / "new").unlink()
     assert proof.main(["--checkout", str(checkout), "fuzz"]) == 1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP], ids=lambda number: number.name
+)
+def test_an_interruption_ends_the_part_and_keeps_results(
+    number: signal.Signals, checkout: pathlib.Path, tmp_path: pathlib.Path
+) -> None:
+    """The part ends what it started before the run ends, though a shell of make ends at once."""
+    (checkout / ".gitignore").write_text(".proof/\nended\n")
+    running = process.ServerProcess(
+        [sys.executable, "-m", "tests.proof", "--checkout", str(checkout), "chaos", "soak"],
+        log=tmp_path / "log",
+        environment={**os.environ, "PYTHONPATH": str(ROOT)},
+    )
+    assert proof.main(["--checkout", str(checkout), "soak"]) == 0
+    log = checkout / ".proof" / "chaos.log"
+    running.start()
+    try:
+        running.wait_until(lambda: log.exists() and log.read_text() != "", time_limit_seconds=60)
+        running.signal(number)
+        assert running.wait(60) == 130
+    finally:
+        running.kill()
+    assert (checkout / "ended").exists()
+    verdicts = [line.split()[:2] for line in running.log.read_text().splitlines()[-2:]]
+    assert verdicts == [["chaos", "not"], ["soak", "passed"]]
+    assert "Traceback" not in running.log.read_text()
+
+
+def test_a_part_does_not_see_settings_of_its_caller(
+    checkout: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Variables that change its numbers, make itself or the tests are dropped; the PATH stays."""
+    dropped = {
+        "INPUTS": "1",
+        "SEED": "7",
+        "FAMILIES": "spread",
+        "MAKEFLAGS": "i -- MINUTES=1",
+        "MAKEFILES": "other.mk",
+        "CONFORMANCE_SEEDS": "0",
+        "KARMADA_CASES": "0",
+        "PYTEST_ADDOPTS": "--collect-only",
+        "PYTHONOPTIMIZE": "1",
+    }
+    kept = {"HTTPS_PROXY": "proxy.example", "POLICYSCHED_CACHE": "/cache", "LC_ALL": "C.UTF-8"}
+    for name, value in {**dropped, **kept}.items():
+        monkeypatch.setenv(name, value)
+    log = checkout / "log"
+    assert goals.run_part(parts.Part("one", ("env",), "the first"), checkout, log) == 0
+    seen = dict(line.split("=", 1) for line in log.read_text().splitlines())
+    assert {name: seen.get(name) for name in kept} == kept
+    assert seen["PATH"] == os.environ["PATH"]
+    assert "MINUTES" not in seen.pop("MAKEFLAGS")
+    assert not seen.keys() & dropped.keys()
 
 
 def test_two_runs_do_not_write_the_same_results(
@@ -212,6 +288,17 @@ def test_make_knows_the_goals_of_each_part(part: parts.Part) -> None:
     done = subprocess.run(words, cwd=ROOT, check=False, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert done.stdout.strip()
+
+
+@pytest.mark.parametrize("part", parts.PARTS, ids=lambda part: part.name)
+def test_each_part_states_its_numbers(part: parts.Part) -> None:
+    """None of them comes from a default of the Makefile, which is for people."""
+    makefile = (ROOT / "Makefile").read_text("utf-8")
+    goal, *numbers = part.goals
+    [recipe] = re.findall(rf"^{goal}:.*\n((?:\t.*\n)+)", makefile, re.MULTILINE)
+    defaults = re.findall(r"^(\w+) \?= \d+$", makefile, re.MULTILINE)
+    used = {name for name in defaults if f"$({name})" in recipe}
+    assert used <= {number.partition("=")[0] for number in numbers}
 
 
 def test_an_unknown_part_is_named(capsys: pytest.CaptureFixture[str]) -> None:
