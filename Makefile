@@ -125,8 +125,7 @@ fresh: components
 		CONFORMANCE_SEED=$$seed CONFORMANCE_SEEDS=$(SEEDS) $(PYTEST)=$(ALL_WORKERS) -m drawn
 
 fuzz: $(READY)
-	@for round in $$(seq $(ROUNDS)); do \
-		$(BIN)/pytest -q -m hypothesis --hypothesis-profile fuzz || exit 1; done
+	@$(BIN)/python -m tests.property_rounds --rounds $(ROUNDS)
 
 fuzz-commands: $(READY)
 	@$(BIN)/python -m tests.fuzzing --inputs $(INPUTS) --processes $(PROCESSES) \

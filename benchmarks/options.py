@@ -8,6 +8,8 @@ import sys
 from collections.abc import Callable
 from typing import Any, NoReturn
 
+from tests import whole_numbers
+
 EXIT_WRONG_INPUT, EXIT_USAGE = 2, 3
 MOST = 1_000_000
 """The upper limit of every number; no machine has room for more objects."""
@@ -82,12 +84,7 @@ def add_profile(parser: argparse.ArgumentParser) -> None:
 
 
 def _parse_number(text: str, least: int, most: int = MOST) -> int:
-    try:
-        number = int(text)
-    except ValueError:
-        number = least - 1
-    if number < least:
-        raise argparse.ArgumentTypeError(f"`{text}` is not a whole number from {least} on")
+    number = whole_numbers.at_least(least)(text)
     if number > most:
         raise argparse.ArgumentTypeError(f"`{text}` is more than {most:,}")
     return number

@@ -8,7 +8,7 @@ from typing import Any
 
 import hypothesis
 
-pytest_plugins = ["tests.cpu_time", "tests.realcluster.fixtures"]
+pytest_plugins = ["tests.cpu_time", "tests.realcluster.fixtures", "tests.seeds"]
 
 # Commands under test see no settings of the developer: no wishes about colours and widths, no
 # cluster, and no proxy between them and a server of a test.

@@ -20,6 +20,7 @@ import sys
 import tempfile
 from typing import TYPE_CHECKING
 
+from tests import whole_numbers
 from tests.e2e.scenes import failover_scene
 from tests.realcluster import control_plane as control_planes
 
@@ -126,8 +127,8 @@ def _report(pauses: Mapping[str, Sequence[float]]) -> None:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="tests.chaos.leader_failover")
-    parser.add_argument("--rounds", type=int, default=50)
-    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--rounds", type=whole_numbers.at_least(1), default=50)
+    parser.add_argument("--seed", type=whole_numbers.at_least(0), default=1)
     parser.add_argument(
         "--lease",
         nargs=3,

@@ -22,6 +22,7 @@ import threading
 import time
 from typing import TYPE_CHECKING
 
+from tests import whole_numbers
 from tests.chaos import patient_client, troubles
 from tests.e2e.scenes import failover_scene, jumping_clock, scheduler_process
 from tests.realcluster import control_plane as control_planes
@@ -169,8 +170,8 @@ def _report(outcomes: Mapping[str, Sequence[Outcome]]) -> None:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="tests.chaos.outages")
-    parser.add_argument("--rounds", type=int, default=len(troubles.TROUBLES))
-    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--rounds", type=whole_numbers.at_least(1), default=len(troubles.TROUBLES))
+    parser.add_argument("--seed", type=whole_numbers.at_least(0), default=1)
     parser.add_argument("--seconds", type=float, default=30.0, help="how long each trouble lasts")
     parser.add_argument("--only", nargs="*", choices=troubles.TROUBLES, metavar="TROUBLE")
     return parser

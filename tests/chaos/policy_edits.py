@@ -15,6 +15,7 @@ import sys
 import tempfile
 from typing import TYPE_CHECKING
 
+from tests import whole_numbers
 from tests.e2e.scenes import failover_scene, policy_edits, scheduler_process
 from tests.realcluster import control_plane as control_planes
 
@@ -60,8 +61,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="tests.chaos.policy_edits")
-    parser.add_argument("--edits", type=int, default=1000)
-    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--edits", type=whole_numbers.at_least(1), default=1000)
+    parser.add_argument("--seed", type=whole_numbers.at_least(0), default=1)
     return parser
 
 

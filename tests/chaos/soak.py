@@ -21,6 +21,7 @@ import time
 import urllib.request
 from typing import TYPE_CHECKING
 
+from tests import whole_numbers
 from tests.chaos import patient_client, soak_churn
 from tests.e2e.scenes import failover_scene, scheduler_process
 from tests.realcluster import control_plane as control_planes
@@ -164,9 +165,9 @@ def _mib(kibibytes: str) -> float:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="tests.chaos.soak")
-    parser.add_argument("--minutes", type=int, default=30)
-    parser.add_argument("--pods-per-second", type=int, default=10)
-    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--minutes", type=whole_numbers.at_least(FIRST_MINUTES + 1), default=30)
+    parser.add_argument("--pods-per-second", type=whole_numbers.at_least(1), default=10)
+    parser.add_argument("--seed", type=whole_numbers.at_least(0), default=1)
     parser.add_argument("--counts", action="store_true", help="print own metrics each minute")
     return parser
 

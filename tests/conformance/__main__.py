@@ -18,6 +18,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import NoReturn
 
+from tests import whole_numbers
 from tests.conformance import oracle_process, product, run
 from tests.conformance.generate import families
 
@@ -54,12 +55,6 @@ class _Parser(argparse.ArgumentParser):
         self.exit(3, f"{self.prog}: {message}\n")
 
 
-def _positive(text: str) -> int:
-    if not text.isdecimal() or int(text) == 0:
-        raise argparse.ArgumentTypeError(f"`{text}` is not a whole number above 0")
-    return int(text)
-
-
 def _families(text: str) -> list[str]:
     known = [*families.FAMILIES, families.SEQUENCES.name]
     names = [name.strip() for name in text.split(",") if name.strip()]
@@ -75,13 +70,17 @@ def _families(text: str) -> list[str]:
 
 def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = _Parser(prog="python -m tests.conformance")
-    parser.add_argument("--cases", type=_positive, default=2000, help="how many clusters")
+    positive = whole_numbers.at_least(1)
+    parser.add_argument("--cases", type=positive, default=2000, help="how many clusters")
     parser.add_argument(
-        "--seed", type=int, default=random.SystemRandom().randrange(10**6), help="default: any"
+        "--seed",
+        type=whole_numbers.at_least(0),
+        default=random.SystemRandom().randrange(10**6),
+        help="default: any",
     )
     parser.add_argument("--families", type=_families, help="separated by commas; default: all")
     parser.add_argument("--keep-going", action="store_true", help="do not stop at the first few")
-    parser.add_argument("--jobs", type=_positive, default=os.cpu_count() or 1, help="processes")
+    parser.add_argument("--jobs", type=positive, default=os.cpu_count() or 1, help="processes")
     parser.add_argument("--replay", type=pathlib.Path, help="compare one case from a file")
     parser.add_argument("--shrink", action="store_true", help="with --replay: make it smaller")
     return parser.parse_args(arguments)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import pathlib
 
 import pytest
@@ -14,7 +13,6 @@ from tests.conformance.generate import families
 
 pytestmark = pytest.mark.e2e
 
-CASES = int(os.environ.get("CONFORMANCE_CASES", "3000"))
 SEQUENCES = 20
 
 REGRESSIONS = sorted((pathlib.Path(__file__).parent / "data" / "regressions").glob("*.json"))
@@ -24,7 +22,7 @@ REGRESSIONS = sorted((pathlib.Path(__file__).parent / "data" / "regressions").gl
 @pytest.mark.parametrize("family", families.FAMILIES)
 def test_decisions_equal_those_of_kube_scheduler(family: str, seed: int) -> None:
     """Verdicts, reasons, scores, messages, placements and victims agree on every cluster."""
-    count = dict(run.shares(list(families.FAMILIES), CASES))[family]
+    count = dict(run.shares(list(families.FAMILIES), seeds.CONFORMANCE_CASES))[family]
     _compare(family, seed, count)
 
 

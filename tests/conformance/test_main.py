@@ -14,7 +14,7 @@ from tests.conformance import __main__ as command
     [
         pytest.param(["--families", "bogus"], "there is no family `bogus`", id="family"),
         pytest.param(["--families", ","], "name a family", id="no-family"),
-        pytest.param(["--cases", "0"], "`0` is not a whole number above 0", id="no-cases"),
+        pytest.param(["--cases", "0"], "`0` is not a whole number from 1 on", id="no-cases"),
         pytest.param(["--cases", "many"], "`many` is not a whole number", id="cases"),
         pytest.param(["--jobs", "-1"], "`-1` is not a whole number", id="jobs"),
         pytest.param(["--nonsense"], "--nonsense", id="unknown"),

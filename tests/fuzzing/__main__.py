@@ -16,6 +16,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 
+from tests import whole_numbers
 from tests.fuzzing import cases, pieces, running, shrinking
 
 FAILURES = pathlib.Path(__file__).parent / "failures"
@@ -39,15 +40,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tests.fuzzing")
-    parser.add_argument("--inputs", type=int, default=1000, help="how many, in this process")
-    parser.add_argument("--processes", type=int, default=0, help="how many as processes, too")
+    positive, not_negative = whole_numbers.at_least(1), whole_numbers.at_least(0)
+    parser.add_argument("--inputs", type=positive, default=1000, help="how many, in this process")
+    parser.add_argument(
+        "--processes", type=not_negative, default=0, help="how many as processes, too"
+    )
     parser.add_argument(
         "--jobs",
-        type=int,
+        type=positive,
         default=os.cpu_count() or 1,
         help="processes that run them (default: one for each core)",
     )
-    parser.add_argument("--seed", type=int, default=None, help="default: another every time")
+    parser.add_argument("--seed", type=not_negative, help="default: another every time")
     parser.add_argument("--replay", type=pathlib.Path, help="run one kept case")
     args = parser.parse_args(arguments)
     if args.seed is None:

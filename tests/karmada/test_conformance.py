@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 from typing import Any
 
@@ -14,7 +13,7 @@ from tests.karmada import cases, oracle_process, product
 
 pytestmark = pytest.mark.e2e
 
-CASES = int(os.environ.get("KARMADA_CASES", "250"))
+CASES = seeds.KARMADA_CASES
 """Control planes; each has 8 bindings."""
 
 FILTERS = ("APIEnablement", "TaintToleration", "ClusterAffinity", "SpreadConstraint")

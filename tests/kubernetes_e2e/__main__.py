@@ -20,6 +20,7 @@ import sys
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from tests import whole_numbers
 from tests.kubernetes_e2e import clusters, comparison, e2e_sets, reports, runs, table
 from tests.realcluster import api_client, components, process
 
@@ -81,12 +82,16 @@ def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
         default=clusters.SCHEDULERS,
         help="separated by commas; default: both",
     )
-    parser.add_argument("--nodes", type=int, default=5, help="default: 5")
+    positive = whole_numbers.at_least(1)
+    parser.add_argument("--nodes", type=positive, default=5, help="default: 5")
     parser.add_argument(
-        "--clusters", type=int, default=2, help="at the same time; default: 2, for two cores"
+        "--clusters", type=positive, default=2, help="at the same time; default: 2, for two cores"
     )
     parser.add_argument(
-        "--repeats", type=int, default=3, help="of what fails with policysched alone; default: 3"
+        "--repeats",
+        type=positive,
+        default=3,
+        help="of what fails with policysched alone; default: 3",
     )
     return parser.parse_args(arguments)
 

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 
 import orjson
 
+from tests import whole_numbers
 from tests.realcluster import (
     api_client,
     components,
@@ -165,7 +166,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.realcluster.cluster")
     parser.add_argument("command", choices=["up", "down"])
     parser.add_argument("--folder", type=pathlib.Path, default=pathlib.Path(".cluster"))
-    parser.add_argument("--nodes", type=int, default=20)
+    parser.add_argument("--nodes", type=whole_numbers.at_least(0), default=20)
     args = parser.parse_args()
     try:
         return up(args.folder, node_count=args.nodes) if args.command == "up" else down(args.folder)
