@@ -35,7 +35,8 @@ ALL_WORKERS = $(if $(filter auto,$(WORKERS)),$$(( $$(nproc) + 1 )),$(WORKERS))
 CHECKS := check-format check-lint check-types check-imports check-spelling
 
 .PHONY: help demo quick test proof check $(CHECKS) format components conformance fresh \
-	kubernetes-e2e fuzz fuzz-commands cluster cluster-down chaos soak bench plot update-locks clean
+	kubernetes-e2e fuzz fuzz-commands cluster cluster-down chaos soak bench plot same-python \
+	update-locks clean
 
 help:
 	@echo "make demo          watch policies place pods on an embedded cluster"
@@ -147,7 +148,15 @@ plot: $(READY)
 	@$(BIN)/python -m benchmarks --plan plot $(if $(FRESH),--fresh)
 	@$(BIN)/python -m benchmarks plot --results .bench/plot.jsonl --out docs/throughput.svg
 
-$(READY): requirements/dev.txt pyproject.toml
+# The environment keeps the Python that it was made with.
+same-python:
+ifneq ($(origin PYTHON),file)
+	@[ ! -e $(BIN)/python ] || [ "$$($(BIN)/python --version)" = "$$($(PYTHON) --version)" ] || { \
+		echo "the Python of .venv is not \`$(PYTHON)\`, but $$($(BIN)/python --version);" \
+			"run \`make clean\` first, or leave out PYTHON" >&2; exit 1; }
+endif
+
+$(READY): requirements/dev.txt pyproject.toml | same-python
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
 		echo "policysched needs Python 3.11 or newer, \`$(PYTHON)\` is not;" \
 			"name another with \`make PYTHON=python3.12 ...\`" >&2; exit 1; }

@@ -1,0 +1,56 @@
+"""The Makefile uses the Python that it is given, or says that it does not."""
+
+from __future__ import annotations
+
+import os
+import pathlib
+import shutil
+import subprocess
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+
+
+@pytest.fixture
+def folder(tmp_path: pathlib.Path) -> pathlib.Path:
+    """A folder with the Makefile, an environment of Python 3.11.7 and another Python."""
+    shutil.copy(ROOT / "Makefile", tmp_path)
+    (tmp_path / "requirements").mkdir()
+    (tmp_path / "requirements" / "dev.txt").touch()
+    (tmp_path / "pyproject.toml").touch()
+    (tmp_path / ".venv" / "bin").mkdir(parents=True)
+    for path, version in ((".venv/bin/python", "3.11.7"), ("same", "3.11.7"), ("other", "3.12.1")):
+        (tmp_path / path).write_text(f"#!/bin/sh\necho Python {version}\n")
+        (tmp_path / path).chmod(0o755)
+    (tmp_path / ".venv" / "ready").touch()
+    return tmp_path
+
+
+def run_make(folder: pathlib.Path, *words: str) -> subprocess.CompletedProcess[str]:
+    """Ask for the environment."""
+    return subprocess.run(
+        ("make", *words, ".venv/ready"),
+        cwd=folder,
+        env={"PATH": os.environ["PATH"]},
+        check=False,
+        capture_output=True,
+        text=True,
+    )
+
+
+def test_another_python_than_that_of_the_environment_is_an_error(folder: pathlib.Path) -> None:
+    """The environment stays, and the error says what to do."""
+    done = run_make(folder, "PYTHON=./other")
+    assert done.returncode == 2
+    assert done.stderr.splitlines()[0] == (
+        "the Python of .venv is not `./other`, but Python 3.11.7; "
+        "run `make clean` first, or leave out PYTHON"
+    )
+
+
+@pytest.mark.parametrize("words", [("PYTHON=./same",), ()], ids=["the same", "none"])
+def test_the_environment_keeps_its_python(folder: pathlib.Path, words: tuple[str, ...]) -> None:
+    """Without PYTHON, the environment is used, whichever version `python3` has."""
+    done = run_make(folder, *words)
+    assert (done.returncode, done.stderr) == (0, "")
