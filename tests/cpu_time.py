@@ -33,9 +33,10 @@ def pytest_runtest_setup(item: pytest.Item) -> Generator[None]:
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Put the time of a test into its report, which comes from a worker."""
+    """Put the time of a test without a mark into its report, which comes from a worker."""
     report = yield
-    if call.when == "call":
+    # The keywords of a report do not tell marks from names of folders, such as tests/e2e.
+    if call.when == "call" and not any(item.get_closest_marker(mark) for mark in _MARKS):
         used_seconds = _read_cpu_seconds() - item.stash[_START_SECONDS]
         report.user_properties.append((_PROPERTY, used_seconds))
     return report
@@ -45,7 +46,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """Print the long tests that have no mark, the longest first."""
     seconds_by_test: dict[str, float] = {}
     for report in itertools.chain(*terminalreporter.stats.values()):
-        if isinstance(report, pytest.TestReport) and not any(m in report.keywords for m in _MARKS):
+        if isinstance(report, pytest.TestReport):
             used_seconds = float(str(dict(report.user_properties).get(_PROPERTY, 0)))
             if used_seconds > _LONG_SECONDS:
                 seconds_by_test[report.nodeid] = used_seconds

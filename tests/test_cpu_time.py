@@ -34,8 +34,13 @@ def test_short():
 @pytest.mark.slow
 @pytest.mark.parametrize("processes", [0, 2], ids=["alone", "shared by workers"])
 def test_only_long_tests_without_a_mark_are_named(tmp_path: pathlib.Path, processes: int) -> None:
-    """A test of over two seconds of CPU is named, one that is marked or short is not."""
-    (tmp_path / "test_times.py").write_text(TESTS)
+    """A test of over two seconds of CPU is named, one that is marked or short is not.
+
+    A folder with the name of a mark marks nothing.
+    """
+    folder = tmp_path / "slow"
+    folder.mkdir()
+    (folder / "test_times.py").write_text(TESTS)
     (tmp_path / "pytest.ini").write_text("[pytest]\nmarkers = slow: long\n")
     words = ("-m", "pytest", "-p", "tests.cpu_time", "-n", str(processes), tmp_path)
     done = subprocess.run(
@@ -49,5 +54,5 @@ def test_only_long_tests_without_a_mark_are_named(tmp_path: pathlib.Path, proces
     assert "3 passed" in done.stdout
     _, _, report = done.stdout.partition("over 2 s of CPU and not marked `slow`")
     assert [line.split()[-1] for line in report.splitlines() if "::" in line] == [
-        "test_times.py::test_long"
+        "slow/test_times.py::test_long"
     ]
