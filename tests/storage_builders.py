@@ -15,7 +15,7 @@ def make_volume(
     capacity: str = "1Gi",
     class_name: str = "",
     modes: Iterable[str] = ("ReadWriteOnce",),
-    claim: storage_objects.ObjectReference | None = None,
+    claim: storage_objects.ClaimReference | None = None,
     phase: str = "Available",
     terms: Iterable[objects.NodeSelectorTerm] = (),
     csi: tuple[str, str] | None = None,

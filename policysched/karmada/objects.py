@@ -155,8 +155,8 @@ class ReplicaScheduling(WireStruct, frozen=True):
     weight_preference: WeightPreference | None = None
 
 
-class Toleration(objects.Toleration, frozen=True):
-    """`clusterTolerations[]`."""
+class TimedToleration(objects.Toleration, frozen=True):
+    """`clusterTolerations[]`, or a pod's toleration as estimators read it."""
 
     toleration_seconds: wire.Int64 | None = None
 
@@ -182,7 +182,7 @@ class Placement(WireStruct, frozen=True):
 
     cluster_affinity: ClusterAffinity | None = None
     cluster_affinities: tuple[ClusterAffinityTerm, ...] = ()
-    cluster_tolerations: tuple[Toleration, ...] = ()
+    cluster_tolerations: tuple[TimedToleration, ...] = ()
     spread_constraints: tuple[SpreadConstraint, ...] = ()
     replica_scheduling: ReplicaScheduling | None = None
     workload_affinity: WorkloadAffinity | None = None
@@ -212,7 +212,7 @@ class NodeClaim(WireStruct, frozen=True):
 
     hard_node_affinity: objects.NodeSelector | None = None
     node_selector: dict[str, str] = {}
-    tolerations: tuple[Toleration, ...] = ()
+    tolerations: tuple[TimedToleration, ...] = ()
 
 
 class ReplicaRequirements(WireStruct, frozen=True):
@@ -286,7 +286,7 @@ class BindingSpec(WireStruct, frozen=True):
         return self.replicas > 0 or self.replica_requirements is not None or bool(self.components)
 
 
-class Condition(WireStruct, frozen=True):
+class BindingCondition(WireStruct, frozen=True):
     """`status.conditions[]`, with all API fields, because a patch writes all conditions."""
 
     type: str
@@ -303,7 +303,7 @@ class BindingStatus(WireStruct, frozen=True):
     scheduler_observed_generation: wire.Int64 = 0
     scheduler_observing_affinity_name: str = ""
     last_scheduled_time: str | None = None
-    conditions: tuple[Condition, ...] = ()
+    conditions: tuple[BindingCondition, ...] = ()
 
 
 class Binding(WireStruct, frozen=True):

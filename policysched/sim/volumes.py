@@ -194,7 +194,7 @@ def _make_volume_for_claim(
 ) -> storage_objects.PersistentVolume:
     """Return a volume of the requested size; only `node` can access it, or every node if None."""
     meta = claim.metadata
-    reference = storage_objects.ObjectReference(
+    reference = storage_objects.ClaimReference(
         api_version="v1",
         kind="PersistentVolumeClaim",
         namespace=meta.namespace,

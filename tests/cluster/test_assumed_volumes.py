@@ -9,7 +9,7 @@ from policysched.cluster.objects import storage_objects
 from policysched.cluster.storage import assumed_volumes, storage
 from tests import storage_builders
 
-OWNER = storage_objects.ObjectReference(namespace="default", name="c")
+OWNER = storage_objects.ClaimReference(namespace="default", name="c")
 
 
 def volume(version: str, *, uid: str = "uid-v", is_taken: bool = False) -> object:

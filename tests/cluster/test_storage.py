@@ -175,7 +175,7 @@ class TestObjects:
             "portworxVolume": {"volumeID": "px"}}, "status": {"phase": "Bound"}}"""
         volume = msgspec.json.decode(text, type=storage_objects.PersistentVolume)
         spec = volume.spec
-        assert spec.claim_ref == storage_objects.ObjectReference(namespace="ns", name="c", uid="u")
+        assert spec.claim_ref == storage_objects.ClaimReference(namespace="ns", name="c", uid="u")
         assert spec.csi == storage_objects.CSIVolumeSource(driver="d", volume_handle="h")
         assert (spec.volume_mode, spec.volume_attributes_class_name) == ("Block", "gold")
         assert spec.node_affinity == storage_objects.VolumeNodeAffinity(

@@ -14,7 +14,7 @@ from tests import storage_builders
 from tests.kube.asynchronous import asynchronous
 from tests.kube.fake_server import Answer, FakeServer, drop, json_body, status
 
-REFERENCE = storage_objects.ObjectReference(
+REFERENCE = storage_objects.ClaimReference(
     api_version="v1",
     kind="PersistentVolumeClaim",
     namespace="default",

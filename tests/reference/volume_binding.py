@@ -279,7 +279,7 @@ def is_free(volume: Volume, claim: Claim) -> bool:
     return all(mode in volume.spec.access_modes for mode in claim.spec.access_modes)
 
 
-def is_for(reference: storage_objects.ObjectReference, claim: Claim) -> bool:
+def is_for(reference: storage_objects.ClaimReference, claim: Claim) -> bool:
     """Return whether a claimRef is about a claim."""
     meta = claim.metadata
     names_match = (reference.namespace, reference.name) == (meta.namespace, meta.name)

@@ -172,7 +172,7 @@ def test_a_local_volume_draws_the_pod_to_its_node() -> None:
     assert volume is not None
     assert volume.metadata.name == "disk"
     assert volume.metadata.annotations == {storage_objects.BOUND_BY_CONTROLLER: "yes"}
-    assert volume.spec.claim_ref == storage_objects.ObjectReference(
+    assert volume.spec.claim_ref == storage_objects.ClaimReference(
         api_version="v1",
         kind="PersistentVolumeClaim",
         namespace="default",

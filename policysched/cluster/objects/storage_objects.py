@@ -45,7 +45,7 @@ class VolumeNodeAffinity(wire.WireStruct, frozen=True):
     required: objects.NodeSelector | None = None
 
 
-class ObjectReference(wire.WireStruct, frozen=True):
+class ClaimReference(wire.WireStruct, frozen=True):
     """`spec.claimRef`."""
 
     api_version: str = ""
@@ -61,7 +61,7 @@ class PersistentVolumeSpec(wire.WireStruct, frozen=True):
 
     capacity: wire.ResourceList = {}
     access_modes: tuple[str, ...] = ()
-    claim_ref: ObjectReference | None = None
+    claim_ref: ClaimReference | None = None
     storage_class_name: str = ""
     volume_mode: str | None = None
     volume_attributes_class_name: str | None = None

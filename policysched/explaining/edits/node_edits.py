@@ -116,7 +116,7 @@ def _try_removing_taint(
 ) -> Iterator[suggested_edit.SuggestedEdit]:
     """Yield the removal of a taint with the nodes on which the pod fits without it."""
 
-    def without(name: str) -> AbstractContextManager[None]:
+    def suppose_untainted(name: str) -> AbstractContextManager[None]:
         node = tried.get_node(name)
         taints = tuple(each for each in node.spec.taints if each != taint)
         spec = structs.replace(node.spec, taints=taints)
@@ -126,7 +126,7 @@ def _try_removing_taint(
     said = _make_node_edit(
         "taint", "spec.taints", written, None, f"remove the taint {written} of a node"
     )
-    yield from try_node_edit(tried, said, nodes, without)
+    yield from try_node_edit(tried, said, nodes, suppose_untainted)
 
 
 def _try_adding_labels(

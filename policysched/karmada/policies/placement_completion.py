@@ -95,9 +95,9 @@ def _make_toleration_key(toleration: node_objects.Toleration) -> tuple[str, str,
     return toleration.key, toleration.operator, toleration.value, toleration.effect
 
 
-def _convert_toleration(granted: node_objects.Toleration) -> objects.Toleration:
+def _convert_toleration(granted: node_objects.Toleration) -> objects.TimedToleration:
     key, operator, value, effect = _make_toleration_key(granted)
-    return objects.Toleration(key=key, operator=operator, value=value, effect=effect)
+    return objects.TimedToleration(key=key, operator=operator, value=value, effect=effect)
 
 
 def _make_affinity_terms(policy: checked.CheckedPolicy) -> tuple[objects.ClusterAffinityTerm, ...]:

@@ -49,7 +49,7 @@ class AttemptOutcome:
         is_retried: whether the attempt is retried without waiting for an event.
     """
 
-    condition: objects.Condition
+    condition: objects.BindingCondition
     error: str
     is_retried: bool
 
@@ -73,7 +73,7 @@ def derive_attempt_outcome(
     text = _aggregate_errors(texts)
     quota = next((failure for failure in failures if failure.is_quota), None)
     reason, message = (_SCHEDULER_ERROR, text) if quota is None else (QUOTA_EXCEEDED, quota.text)
-    condition = objects.Condition(
+    condition = objects.BindingCondition(
         type=patches.SCHEDULED, status="False", reason=reason, message=message
     )
     return AttemptOutcome(_truncate_condition_message(condition), text, is_retried=True)
@@ -85,8 +85,8 @@ def _aggregate_errors(texts: Sequence[str]) -> str:
     return unique[0] if len(unique) == 1 else f"[{', '.join(unique)}]"
 
 
-def _truncate_condition_message(condition: objects.Condition) -> objects.Condition:
-    return objects.Condition(
+def _truncate_condition_message(condition: objects.BindingCondition) -> objects.BindingCondition:
+    return objects.BindingCondition(
         type=condition.type,
         status=condition.status,
         reason=condition.reason,

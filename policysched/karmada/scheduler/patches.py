@@ -59,19 +59,21 @@ def merge_status_patches(*of_status: Patch) -> Patch:
     return {"status": fields} if fields else {}
 
 
-def make_scheduled_condition(result: algorithm.Result) -> objects.Condition:
+def make_scheduled_condition(result: algorithm.Result) -> objects.BindingCondition:
     """Return the condition that reports the result of an attempt."""
     if isinstance(result, errors.PlacementFailure):
         reason = _REASONS[result.kind]
-        return objects.Condition(type=SCHEDULED, status="False", reason=reason, message=result.text)
-    return objects.Condition(
+        return objects.BindingCondition(
+            type=SCHEDULED, status="False", reason=reason, message=result.text
+        )
+    return objects.BindingCondition(
         type=SCHEDULED, status="True", reason="Success", message=SUCCESS_MESSAGE
     )
 
 
 def make_condition_patch(
     binding: objects.Binding,
-    said: objects.Condition,
+    said: objects.BindingCondition,
     now: str,
     newest: objects.Binding | None = None,
     *,
@@ -116,8 +118,8 @@ def differs_only_by_our_write(newest: objects.Binding, binding: objects.Binding)
 
 
 def _replace_condition(
-    before: tuple[objects.Condition, ...], said: objects.Condition, now: str
-) -> tuple[objects.Condition, ...]:
+    before: tuple[objects.BindingCondition, ...], said: objects.BindingCondition, now: str
+) -> tuple[objects.BindingCondition, ...]:
     """Return the conditions with `said` set; its transition time changes only with its status."""
     old = next((each for each in before if each.type == said.type), None)
     if old is None:
@@ -127,7 +129,7 @@ def _replace_condition(
     return tuple(new if each is old else each for each in before)
 
 
-def _encode_condition(each: objects.Condition) -> Patch:
+def _encode_condition(each: objects.BindingCondition) -> Patch:
     """Return a condition with the fields that the API requires even if they are empty."""
     fields: Patch = msgspec.to_builtins(each)
     return {"reason": "", "message": "", "lastTransitionTime": None} | fields

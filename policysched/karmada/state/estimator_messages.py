@@ -135,7 +135,7 @@ def _encode_node_requirement(asked: core.SelectorRequirement) -> bytes:
     return _encode_text_field(1, asked.key) + _encode_text_field(2, asked.operator) + values
 
 
-def _encode_toleration(toleration: objects.Toleration) -> bytes:
+def _encode_toleration(toleration: objects.TimedToleration) -> bytes:
     """Encode a toleration; its seconds are a varint."""
     texts = (toleration.key, toleration.operator, toleration.value, toleration.effect)
     message = b"".join(

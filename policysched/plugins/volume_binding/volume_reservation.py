@@ -89,7 +89,7 @@ def _promise_volume(volume: Volume, claim: Claim) -> Volume:
     wanted = (meta.namespace, meta.name, meta.uid)
     is_given = reference is not None
     if reference is None or (reference.namespace, reference.name, reference.uid) != wanted:
-        reference = storage_objects.ObjectReference(
+        reference = storage_objects.ClaimReference(
             api_version="v1",
             kind="PersistentVolumeClaim",
             namespace=meta.namespace,

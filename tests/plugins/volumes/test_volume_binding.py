@@ -70,9 +70,9 @@ def on(*values: str, key: str = HOSTNAME) -> objects.NodeSelectorTerm:
     return node_term(expression(key, "In", *values))
 
 
-def reference(name: str, uid: str = "") -> storage_objects.ObjectReference:
+def reference(name: str, uid: str = "") -> storage_objects.ClaimReference:
     """Return a claimRef."""
-    return storage_objects.ObjectReference(namespace="default", name=name, uid=uid)
+    return storage_objects.ClaimReference(namespace="default", name=name, uid=uid)
 
 
 # --- before any node -----------------------------------------------------------------------------

@@ -208,7 +208,7 @@ def test_bound_claims_need_nothing() -> None:
     [
         pytest.param([volume()], True, id="free"),
         pytest.param(
-            [volume(claim=storage_objects.ObjectReference(namespace="default", name="c"))],
+            [volume(claim=storage_objects.ClaimReference(namespace="default", name="c"))],
             False,
             id="promised by a user, by name alone",
         ),
@@ -220,7 +220,7 @@ def test_a_volume_is_promised(stored: list[Any], is_annotated: bool) -> None:
     storage = found.server.cluster.cache.storage
     promised = storage.assumed.volumes.get("v")
     assert promised is not None
-    assert promised.spec.claim_ref == storage_objects.ObjectReference(
+    assert promised.spec.claim_ref == storage_objects.ClaimReference(
         api_version="v1",
         kind="PersistentVolumeClaim",
         namespace="default",
@@ -310,7 +310,7 @@ def told(item: Any, version: str = "11", **changes: Any) -> Any:
     return versioned(msgspec.structs.replace(item, **changes), version)
 
 
-PROMISED = storage_objects.ObjectReference(namespace="default", name="c", uid="uid-default-c")
+PROMISED = storage_objects.ClaimReference(namespace="default", name="c", uid="uid-default-c")
 BOUND_CLAIM = told(claim(volume="v", is_bound=True))
 NODE = {storage_objects.SELECTED_NODE: "n1"}
 PV, PVC = storage_objects.PersistentVolume, storage_objects.PersistentVolumeClaim
@@ -330,7 +330,7 @@ STATIC = [
     ),
     pytest.param([[told(volume())]], 'ClaimRef got reset for pv "v"', id="the promise is broken"),
     pytest.param(
-        [[told(volume(claim=storage_objects.ObjectReference(namespace="default", name="c")))]],
+        [[told(volume(claim=storage_objects.ClaimReference(namespace="default", name="c")))]],
         'ClaimRef got reset for pv "v"',
         id="the promise is broken by half",
     ),

@@ -61,7 +61,7 @@ def test_each_node_has_its_own_order() -> None:
 def test_what_is_long_gone_is_forgotten(is_promised: bool) -> None:
     """Volumes that come and go with their nodes leave nothing behind."""
     pool = Pool("n1").pool
-    owner = storage_objects.ObjectReference(namespace="default", name="c")
+    owner = storage_objects.ClaimReference(namespace="default", name="c")
     for number in range(5000):
         volume = make_volume(
             f"v{number}",

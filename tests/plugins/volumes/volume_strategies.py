@@ -57,13 +57,13 @@ def terms(draw: st.DrawFn) -> objects.NodeSelectorTerm:
 
 
 @st.composite
-def references(draw: st.DrawFn) -> storage_objects.ObjectReference | None:
+def references(draw: st.DrawFn) -> storage_objects.ClaimReference | None:
     """Return a claimRef, or none."""
     if draw(st.integers(0, 2)):
         return None
     name = draw(st.sampled_from(CLAIMS))
     uid = draw(st.sampled_from(("", f"uid-default-{name}", f"uid-default-{name}", "another")))
-    return storage_objects.ObjectReference(namespace="default", name=name, uid=uid)
+    return storage_objects.ClaimReference(namespace="default", name=name, uid=uid)
 
 
 @st.composite

@@ -1,0 +1,65 @@
+"""Public classes and functions have names that a reader cannot mistake."""
+
+from __future__ import annotations
+
+import ast
+import collections
+import pathlib
+import re
+from collections.abc import Iterator
+
+PACKAGE = pathlib.Path(__file__).resolve().parents[1] / "policysched"
+
+# They name compiled and cached forms after the objects and the rules of which they are forms.
+_INNER = ("compiler/", "framework/", "plugins/kernels/")
+
+_SYNTAX_NODE = "schemas/ast.schema.json has the name of the syntax node; the other is {}"
+SHARED_CLASS_NAMES = {
+    "ClusterAffinity": _SYNTAX_NODE.format("Karmada's API object"),
+    "NodeAffinity": _SYNTAX_NODE.format("Kubernetes' API object, and kube-scheduler's plugin"),
+    "PodAffinity": _SYNTAX_NODE.format("Kubernetes' API object"),
+    "Requirement": _SYNTAX_NODE.format("the one of apimachinery's pkg/labels"),
+    "SpreadConstraint": _SYNTAX_NODE.format("Karmada's API object"),
+    "Toleration": _SYNTAX_NODE.format("Kubernetes' API object"),
+}
+
+_GRAMMAR_RULE = "Lark calls the method that has the name of the rule, a word of the language"
+PREPOSITIONS_AS_NAMES = {
+    "lang/parsing/build_clause.py between": _GRAMMAR_RULE,
+    "lang/parsing/build_clause.py over": _GRAMMAR_RULE,
+    "lang/parsing/build_clause.py until": _GRAMMAR_RULE,
+}
+_PREPOSITION = re.compile(
+    "_*(about|above|across|after|against|along|among|around|at|before|behind|below|beside|between"
+    "|beyond|by|during|for|from|in|inside|into|near|of|off|on|onto|outside|over|past|per|since"
+    "|through|to|toward|towards|under|until|up|upon|via|with|within|without)_*"
+)
+
+
+def _list_nodes() -> Iterator[tuple[str, ast.AST]]:
+    """Yield the nodes of all modules whose names any reader meets, with the module."""
+    for path in sorted(PACKAGE.rglob("*.py")):
+        module = path.relative_to(PACKAGE).as_posix()
+        if not module.startswith(_INNER):
+            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+                yield module, node
+
+
+def test_a_class_name_means_one_thing() -> None:
+    """A name in a message or a search leads to one class, except for those with a reason."""
+    modules = collections.defaultdict(set)
+    for module, node in _list_nodes():
+        if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+            modules[node.name].add(module)
+    assert {name for name, found in modules.items() if len(found) > 1} == set(SHARED_CLASS_NAMES)
+
+
+def test_no_function_is_named_by_a_preposition_alone() -> None:
+    """The name says the action or the result, except where a grammar gives the name."""
+    found = {
+        f"{module} {node.name}"
+        for module, node in _list_nodes()
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        and _PREPOSITION.fullmatch(node.name)
+    }
+    assert found == set(PREPOSITIONS_AS_NAMES)
