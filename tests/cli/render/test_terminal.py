@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 
 from policysched.cli import main
 from policysched.cli.render import finding_wrapping, styles, tables, wrapping
-from tests.cli import clusters, terminals, test_explain_decisions
+from tests.cli import clusters, terminals
+from tests.cli.commands import test_explain_decisions
 from tests.karmada import cases
 from tests.policytests import files
 

@@ -13,7 +13,7 @@ from policysched import errors
 from policysched.cli import main
 from tests import report_schemas
 
-CLUSTER = pathlib.Path(__file__).parents[1] / "lint" / "cluster.yaml"
+CLUSTER = pathlib.Path(__file__).parents[2] / "lint" / "cluster.yaml"
 GOOD = """policy web {
   description "web"
   owner "team"
