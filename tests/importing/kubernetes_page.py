@@ -17,8 +17,9 @@ from typing import NamedTuple
 
 import yaml
 
-from tests import doc_pages, page_examples
+from tests import page_examples
 from tests.importing import page_clusters
+from tests.repository import doc_pages
 
 PAGE = page_examples.DOCS / "from-kubernetes.md"
 TEXT = PAGE.read_text(encoding="utf-8")

@@ -20,7 +20,7 @@ from policysched.karmada_loop import live_policies
 from policysched.lang import source
 from policysched.profiles import cluster_policy_loading as cluster_texts
 from policysched.profiles import policies as policy_sets
-from tests.karmada import test_scheduling
+from tests.karmada.scheduler import test_scheduling
 from tests.kube.asynchronous import asynchronous
 
 if TYPE_CHECKING:

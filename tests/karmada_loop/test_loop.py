@@ -12,7 +12,7 @@ from policysched.app import karmada_health_checks
 from policysched.karmada_loop import loop
 from policysched.leadership import runner
 from policysched.serving import http_server
-from tests.karmada import test_scheduling
+from tests.karmada.scheduler import test_scheduling
 from tests.kube import asynchronous
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from policysched.karmada_loop import acknowledgements, binding_writer
-from tests.karmada import test_scheduling
+from tests.karmada.scheduler import test_scheduling
 from tests.kube import asynchronous
 
 if TYPE_CHECKING:

@@ -11,7 +11,8 @@ import pytest
 from policysched.lang import source
 from policysched.lang.checking import checker
 from policysched.lang.diagnostics import diagnostics
-from tests.lang import mutation, test_check_promql
+from tests.lang import mutation
+from tests.lang.checking import test_check_promql
 from tests.realcluster import prometheus
 
 if TYPE_CHECKING:

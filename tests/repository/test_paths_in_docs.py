@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from tests import doc_pages
+from tests.repository import doc_pages
 
 CHECKOUT = doc_pages.CHECKOUT
 _MODULE = re.compile(r"`((?:[a-z_][a-z0-9_]*/)+[a-z_][a-z0-9_]*\.py)(?:::\w+)?`")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pathlib
 
-from tests import prose
+from tests.repository import prose
 
-ROOT = pathlib.Path(__file__).resolve().parents[1]
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 LIMIT_PER_THOUSAND = 4.0
 
 UNREVISED = ("policysched/framework/", "policysched/compiler/", "policysched/plugins/kernels/")

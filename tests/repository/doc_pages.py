@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 
 from tests import page_examples
 
-CHECKOUT: Final = pathlib.Path(__file__).resolve().parents[1]
+CHECKOUT: Final = pathlib.Path(__file__).resolve().parents[2]
 MAIN_PAGES: Final = (
     *(CHECKOUT / name for name in ("README.md", "CONTRIBUTING.md", "deploy/README.md")),
     CHECKOUT / "docs" / "decisions" / "README.md",

@@ -18,8 +18,8 @@ from policysched.kube.election import leader_election, lease
 from policysched.kube.http import fence
 from policysched.sim import virtual_time
 from tests import builders, examples
-from tests.kube import leases
 from tests.kube.asynchronous import asynchronous
+from tests.kube.election import leases
 
 TIMES = leader_election.LeaseTimings()
 OTHERS = lease.LeaderElectionRecord("other", 15, "then", "then", 4)

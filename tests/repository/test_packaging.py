@@ -12,7 +12,7 @@ import pytest
 
 from policysched import _resources, errors
 
-ROOT = pathlib.Path(__file__).resolve().parents[1]
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 FOLDERS = ("grammar", "policies", "schemas")
 
 _PRINT_GRAMMAR_FOLDER = (

@@ -6,7 +6,7 @@ import ast
 import pathlib
 import statistics
 
-PACKAGE = pathlib.Path(__file__).resolve().parents[1] / "policysched"
+PACKAGE = pathlib.Path(__file__).resolve().parents[2] / "policysched"
 
 MODULE_LINES = 500
 FUNCTION_LINES = 60

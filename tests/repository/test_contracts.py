@@ -8,7 +8,7 @@ import tomllib
 from policysched.framework import handles
 from policysched.plugins import registry
 
-PYPROJECT = pathlib.Path(__file__).parents[1] / "pyproject.toml"
+PYPROJECT = pathlib.Path(__file__).parents[2] / "pyproject.toml"
 
 
 def test_every_plugin_module_is_held_to_know_no_other() -> None:

@@ -13,7 +13,7 @@ import pytest
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-ROOT = pathlib.Path(__file__).resolve().parents[1]
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 FOLDERS = ("tests", "benchmarks")
 
 CHANCE = {
@@ -26,7 +26,7 @@ CHANCE = {
 
 ANY_PORT = {
     "tests/serving/test_http_server.py": "the product's own port 0, and addresses of clients",
-    "tests/kube/test_client.py": "a socket that is neither bound nor connected",
+    "tests/kube/http/test_client.py": "a socket that is neither bound nor connected",
 }
 """Where the kernel may choose a port, and why. Servers take `process.free_port()`."""
 

@@ -6,7 +6,7 @@ import pathlib
 
 import pytest
 
-from tests import doc_pages
+from tests.repository import doc_pages
 
 LONGEST_WITHOUT_CONTENTS = 200
 FIRST_PARAGRAPH_LINES = 2

@@ -9,7 +9,8 @@ import pytest
 from policysched.karmada import errors, objects
 from policysched.karmada.scheduler import binding_scheduler
 from policysched.karmada.state import estimates
-from tests.karmada import test_scheduling, twins
+from tests.karmada import twins
+from tests.karmada.scheduler import test_scheduling
 
 NONE = estimates.EstimateRequest(objects.BindingSpec(), ())
 PLACES = {"m1": 0, "m3": 2}

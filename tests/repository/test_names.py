@@ -8,7 +8,7 @@ import pathlib
 import re
 from collections.abc import Iterator
 
-PACKAGE = pathlib.Path(__file__).resolve().parents[1] / "policysched"
+PACKAGE = pathlib.Path(__file__).resolve().parents[2] / "policysched"
 
 # They name compiled and cached forms after the objects and the rules of which they are forms.
 _INNER = ("compiler/", "framework/", "plugins/kernels/")

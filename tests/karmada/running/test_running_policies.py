@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from policysched.cli import main
-from tests.karmada import metrics_scene, twins
+from tests.karmada import twins
+from tests.karmada.running import metrics_scene
 from tests.realcluster import karmada
 
 if TYPE_CHECKING:

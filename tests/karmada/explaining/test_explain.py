@@ -19,7 +19,7 @@ from policysched.offline import binding_explaining
 from tests import report_schemas
 from tests.conformance.generate import draw
 from tests.karmada import cases, policy_texts
-from tests.karmada import test_cluster_policies as building
+from tests.karmada.policies import test_cluster_policies as building
 
 _NOW = datetime.datetime(2026, 3, 2, 10, tzinfo=datetime.UTC)
 
