@@ -11,21 +11,25 @@ import importlib
 import os
 import sys
 
-from benchmarks import compare, options
+from benchmarks import options
+from benchmarks.comparison import compare
 
 COMMANDS = {
-    "algorithm": ("algorithm", "the scheduling cycle alone, without a server"),
-    "calls": ("calls", "CPU time of a call to the API server, for both HTTP clients"),
-    "explain": ("explaining", "duration of `explain pod` on a dump"),
-    "karmada": ("karmada", "bindings per second, compared with karmada-scheduler"),
-    "lint": ("linting", "duration of `lint` from a cold start"),
-    "metrics": ("metrics", "queries to Prometheus, and the cost of metric scores"),
-    "plan": ("planning", "duration of `plan` on a dump"),
-    "plot": ("plot", "plot of a results file, as SVG"),
-    "policies": ("policy_costs", "CPU time of a cycle with 10 and 100 rules, and with metrics"),
-    "reloads": ("reloads", "duration of policy reloads, and their stalls"),
-    "shadow": ("shadow", "CPU time of a shadow policy in a cycle"),
-    "stalls": ("stalls", "stalls of the event loop caused by large Prometheus answers"),
+    "algorithm": ("cycle.algorithm", "the scheduling cycle alone, without a server"),
+    "calls": ("running.calls", "CPU time of a call to the API server, for both HTTP clients"),
+    "explain": ("commands.explaining", "duration of `explain pod` on a dump"),
+    "karmada": ("karmada.throughput", "bindings per second, compared with karmada-scheduler"),
+    "lint": ("commands.linting", "duration of `lint` from a cold start"),
+    "metrics": ("running.metrics", "queries to Prometheus, and the cost of metric scores"),
+    "plan": ("commands.planning", "duration of `plan` on a dump"),
+    "plot": ("records.plot", "plot of a results file, as SVG"),
+    "policies": (
+        "cycle.policy_costs",
+        "CPU time of a cycle with 10 and 100 rules, and with metrics",
+    ),
+    "reloads": ("running.reloads", "duration of policy reloads, and their stalls"),
+    "shadow": ("cycle.shadow", "CPU time of a shadow policy in a cycle"),
+    "stalls": ("running.stalls", "stalls of the event loop caused by large Prometheus answers"),
 }
 """Module and help text, by the first word of the command line."""
 

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from benchmarks import machine, measurements, results
+from benchmarks.process import machine
+from benchmarks.records import measurements, results
 
 if TYPE_CHECKING:
     import pathlib

@@ -15,8 +15,11 @@ from typing import TYPE_CHECKING
 import pytest
 
 from benchmarks import __main__ as commands
-from benchmarks import algorithm, in_process, profiles, reloads, schedulers
-from benchmarks import results as results_files
+from benchmarks.comparison import schedulers
+from benchmarks.cycle import algorithm, in_process
+from benchmarks.process import profiles
+from benchmarks.records import results as results_files
+from benchmarks.running import reloads
 from tests.realcluster import process
 
 if TYPE_CHECKING:
@@ -195,7 +198,7 @@ def _wait_for_servers(running: subprocess.Popen[bytes]) -> list[int]:
         assert running.poll() is None
         return [int(word) for word in children.read_text(encoding="utf-8").split()]
 
-    _wait_until(lambda: len(pids()) >= 3)  # benchmarks.orphans, etcd, kube-apiserver
+    _wait_until(lambda: len(pids()) >= 3)  # benchmarks.process.orphans, etcd, kube-apiserver
     return pids()
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from benchmarks import calls
+from benchmarks.running import calls
 
 
 def test_both_clients_are_measured(capsys: pytest.CaptureFixture[str]) -> None:

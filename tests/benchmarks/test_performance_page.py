@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from benchmarks import documents, goals, measurements, ratios, results, schedulers
+from benchmarks.comparison import schedulers
+from benchmarks.records import documents, goals, measurements, ratios, results
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 import msgspec
 import pytest
 
-from benchmarks import compare, comparison, measurements, plans, schedulers, workload_files
+from benchmarks import workload_files
+from benchmarks.comparison import compare, comparison, plans, schedulers
+from benchmarks.records import measurements
 
 if TYPE_CHECKING:
     import pathlib

@@ -9,7 +9,8 @@ import sys
 import msgspec
 import pytest
 
-from benchmarks import plot, process_usage, report
+from benchmarks.process import process_usage
+from benchmarks.records import plot, report
 from tests.benchmarks import runs
 
 BEGIN = process_usage.Usage(

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from benchmarks import quality
+from benchmarks.comparison import quality
 from tests.e2e.checker import cluster_state
 from tests.realcluster import manifests
 

@@ -8,20 +8,8 @@ from xml.etree import ElementTree
 import msgspec
 import pytest
 
-from benchmarks import (
-    compare,
-    comparison,
-    documents,
-    estimates,
-    goals,
-    measurements,
-    plans,
-    plot,
-    ratios,
-    report,
-    results,
-    schedulers,
-)
+from benchmarks.comparison import compare, comparison, estimates, plans, schedulers
+from benchmarks.records import documents, goals, measurements, plot, ratios, report, results
 from tests.benchmarks import runs
 
 if TYPE_CHECKING:

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 import msgspec
 import pytest
 
-from benchmarks import compare, measurements, origins, results, schedulers, workload_files
+from benchmarks import workload_files
+from benchmarks.comparison import compare, schedulers
+from benchmarks.records import measurements, origins, results
 from tests.benchmarks import runs
 
 if TYPE_CHECKING:

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
-from benchmarks import arrivals, churn, measurements, plans, turns, workload_files
+from benchmarks import workload_files
+from benchmarks.comparison import arrivals, churn, plans, turns
+from benchmarks.records import measurements
 from policysched.kube.events import event_recorder
 from tests.realcluster import api_client, manifests
 

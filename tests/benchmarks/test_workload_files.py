@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import msgspec
 import pytest
 
-from benchmarks import churn, workload_files
+from benchmarks import workload_files
+from benchmarks.comparison import churn
 
 if TYPE_CHECKING:
     import pathlib

@@ -20,7 +20,7 @@ CHANCE = {
     ("tests/conformance/__main__.py", "random.SystemRandom"): "make conformance prints its seed",
     ("tests/fuzzing/__main__.py", "secrets.randbelow"): "make fuzz-commands prints its seed",
     ("tests/realcluster/control_plane.py", "secrets.token_urlsafe"): "a token is compared only",
-    ("benchmarks/orphans.py", "secrets.token_hex"): "a mark that no other process may have",
+    ("benchmarks/process/orphans.py", "secrets.token_hex"): "a mark that no other process may have",
 }
 """What may differ between runs, and why no result depends on it."""
 

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import msgspec
 
-from benchmarks import schedulers
+from benchmarks.comparison import schedulers
 
 _AboveZero = Annotated[float, msgspec.Meta(ge=1e-6, le=1e9)]
 
@@ -50,7 +50,7 @@ class Case(msgspec.Struct, frozen=True):
 
 
 class Quality(msgspec.Struct, frozen=True):
-    """The quality of placements (see `benchmarks.quality`).
+    """The quality of placements (see `benchmarks.comparison.quality`).
 
     Attributes:
         cpu_std, cpu_max: standard deviation and maximum of the nodes' requested cpu shares.
@@ -127,7 +127,7 @@ class Measurement(msgspec.Struct, frozen=True):
         latency: the waits until pods were bound.
         quality: the quality of their placements.
         origin: the inputs of the run; None in lines of older benchmarks.
-        machine: cores and Python (see `benchmarks.machine`).
+        machine: cores and Python (see `benchmarks.process.machine`).
         churn_turns: cycles of churn in the same time as `cpu_seconds`.
     """
 

@@ -7,21 +7,10 @@ import pathlib
 import sys
 from collections.abc import Sequence
 
-from benchmarks import (
-    comparison,
-    documents,
-    estimates,
-    goals,
-    options,
-    origins,
-    orphans,
-    plans,
-    ratios,
-    report,
-    results,
-    schedulers,
-    workload_files,
-)
+from benchmarks import options, workload_files
+from benchmarks.comparison import comparison, estimates, plans, schedulers
+from benchmarks.process import orphans
+from benchmarks.records import documents, goals, origins, ratios, report, results
 from tests.realcluster import components
 
 RESULTS = pathlib.Path(".bench")

@@ -14,7 +14,7 @@ from typing import BinaryIO, TypeAlias
 
 import msgspec
 
-from benchmarks import measurements
+from benchmarks.records import measurements
 
 Judge: TypeAlias = Callable[[measurements.Measurement], str]
 """Returns the reason for which a run is excluded; "" if it counts."""

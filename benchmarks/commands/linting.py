@@ -15,7 +15,8 @@ import subprocess
 import sys
 import time
 
-from benchmarks import options, orphans
+from benchmarks import options
+from benchmarks.process import orphans
 
 _HEADER = """\
 version 1

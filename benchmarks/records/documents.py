@@ -8,7 +8,8 @@ import statistics
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TypeAlias
 
-from benchmarks import goals, measurements, ratios, report, schedulers
+from benchmarks.comparison import schedulers
+from benchmarks.records import goals, measurements, ratios, report
 
 
 @dataclasses.dataclass(frozen=True)

@@ -1,6 +1,6 @@
 """Runs a command of policysched and samples its stack.
 
-python -m benchmarks.profiled_run FILE WORDS…
+python -m benchmarks.process.profiled_run FILE WORDS…
 
 The kernel sends SIGPROF every millisecond of CPU time, and the handler records the stack. Waiting
 therefore does not count, frequent calls do not slow a function down, and system calls and C

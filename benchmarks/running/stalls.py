@@ -20,7 +20,9 @@ from collections.abc import Callable, Mapping, Sequence
 
 import msgspec
 
-from benchmarks import metric_server, options, orphans
+from benchmarks import options
+from benchmarks.process import orphans
+from benchmarks.running import metric_server
 from policysched import clock as clocks
 from policysched import process
 from policysched.cluster import cache as caches

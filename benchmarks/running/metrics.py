@@ -26,7 +26,8 @@ from typing import Any
 
 import msgspec
 
-from benchmarks import options, orphans
+from benchmarks import options
+from benchmarks.process import orphans
 from policysched import clock as clocks
 from policysched import process
 from policysched.cluster import cache as caches

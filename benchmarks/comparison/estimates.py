@@ -6,7 +6,8 @@ import collections
 import statistics
 from collections.abc import Sequence
 
-from benchmarks import measurements, workload_files
+from benchmarks import workload_files
+from benchmarks.records import measurements
 
 _START_SECONDS = 8.0
 """To start a control plane."""

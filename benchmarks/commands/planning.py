@@ -19,7 +19,9 @@ import sys
 import time
 from typing import Any
 
-from benchmarks import explaining, options, orphans
+from benchmarks import options
+from benchmarks.commands import explaining
+from benchmarks.process import orphans
 from tests.realcluster import manifests
 
 _METRIC = "version 1\nmetric cpu_busy: ratio = `cpu` node instance\n"

@@ -16,7 +16,8 @@ import sys
 import time
 from typing import Any
 
-from benchmarks import options, orphans
+from benchmarks import options
+from benchmarks.process import orphans
 from tests.realcluster import manifests
 
 _POLICY = """

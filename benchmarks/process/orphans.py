@@ -4,7 +4,7 @@ A second process waits until the benchmark ends, which closes a pipe even after 
 kills the processes that the benchmark has started. It recognises them by a mark in their
 environment, so it kills no other process.
 
-python -m benchmarks.orphans MARK FOLDER     the command of the second process
+python -m benchmarks.process.orphans MARK FOLDER     the command of the second process
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ def folder_without_orphans() -> Iterator[pathlib.Path]:
     with (
         tempfile.TemporaryDirectory(prefix="policysched-bench-") as folder,
         subprocess.Popen(
-            [sys.executable, "-m", "benchmarks.orphans", mark, folder],
+            [sys.executable, "-m", "benchmarks.process.orphans", mark, folder],
             stdin=subprocess.PIPE,
-            cwd=pathlib.Path(__file__).resolve().parent.parent,
+            cwd=pathlib.Path(__file__).resolve().parents[2],
             start_new_session=True,
         ) as waiting,
     ):

@@ -6,7 +6,10 @@ import functools
 import hashlib
 import pathlib
 
-from benchmarks import machine, measurements, results, schedulers, workload_files
+from benchmarks import workload_files
+from benchmarks.comparison import schedulers
+from benchmarks.process import machine
+from benchmarks.records import measurements, results
 from tests.realcluster import components
 
 _NO_OPTIONS = schedulers.Options()

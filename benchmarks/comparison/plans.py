@@ -10,9 +10,11 @@ from typing import Annotated, TypeAlias
 
 import msgspec
 
-from benchmarks import churn, measurements, schedulers, workload_files
+from benchmarks import workload_files
+from benchmarks.comparison import churn, schedulers
+from benchmarks.records import measurements
 
-FOLDER = pathlib.Path(__file__).resolve().parent / "plans"
+FOLDER = pathlib.Path(__file__).resolve().parents[1] / "plans"
 _SECONDS_OF_ARRIVALS = 20
 _Repeats: TypeAlias = Annotated[int, msgspec.Meta(ge=1, le=100)]
 _Rate: TypeAlias = Annotated[float, msgspec.Meta(ge=0.1, le=100_000)]

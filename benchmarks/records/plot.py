@@ -19,7 +19,9 @@ import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from xml.sax import saxutils
 
-from benchmarks import measurements, options, origins, results, schedulers
+from benchmarks import options
+from benchmarks.comparison import schedulers
+from benchmarks.records import measurements, origins, results
 
 _WIDTH, _HEIGHT = 760, 448
 _LEFT, _RIGHT, _TOP, _BOTTOM = 64, 190, 44, 80

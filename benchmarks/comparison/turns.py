@@ -13,17 +13,10 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from benchmarks import (
-    arrivals,
-    churn,
-    machine,
-    measurements,
-    origins,
-    process_usage,
-    quality,
-    schedulers,
-)
 from benchmarks import workload_files as workloads
+from benchmarks.comparison import arrivals, churn, quality, schedulers
+from benchmarks.process import machine, process_usage
+from benchmarks.records import measurements, origins
 from tests.e2e.checker import cluster_state
 from tests.realcluster import api_client, control_plane, manifests, process, watching
 

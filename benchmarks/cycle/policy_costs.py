@@ -33,7 +33,7 @@ from policysched.framework import handles, runtime
 from policysched.profiles import policies
 from tests.realcluster import manifests
 
-FOLDER = pathlib.Path(__file__).resolve().parent / "policies"
+FOLDER = pathlib.Path(__file__).resolve().parents[1] / "policies"
 EMPTY = "none"
 EQUAL, DIFFERENT = "equal", "different"
 _PODS_PER_TURN = 50

@@ -9,9 +9,11 @@ from collections.abc import Sequence
 
 import msgspec
 
-from benchmarks import measurements, ratios, schedulers, workload_files
+from benchmarks import workload_files
+from benchmarks.comparison import schedulers
+from benchmarks.records import measurements, ratios
 
-FILE = pathlib.Path(__file__).resolve().parent / "goals.yaml"
+FILE = pathlib.Path(__file__).resolve().parents[1] / "goals.yaml"
 RUNS = 3
 """Number of runs whose median decides whether a goal is met."""
 

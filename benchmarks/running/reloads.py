@@ -26,7 +26,10 @@ from typing import Protocol
 
 import msgspec
 
-from benchmarks import goals, options, policy_costs, stalls
+from benchmarks import options
+from benchmarks.cycle import policy_costs
+from benchmarks.records import goals
+from benchmarks.running import stalls
 from policysched import process
 from policysched.cluster.objects import objects
 from policysched.cluster.pods import pod_shape

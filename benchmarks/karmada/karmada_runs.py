@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from benchmarks import process_usage
+from benchmarks.process import process_usage
 from tests.karmada import twins
 from tests.realcluster import api_client, control_plane, karmada
 

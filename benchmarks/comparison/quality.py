@@ -20,7 +20,7 @@ import statistics
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
-from benchmarks import measurements
+from benchmarks.records import measurements
 from tests.e2e.checker import cluster_state, matching, placement_checker, pod_requests
 
 Object: TypeAlias = Mapping[str, Any]

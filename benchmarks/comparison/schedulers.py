@@ -7,18 +7,19 @@ import pathlib
 import sys
 from collections.abc import Sequence
 
-from benchmarks import profiles, workload_files
+from benchmarks import workload_files
+from benchmarks.process import profiles
 from tests.realcluster import control_plane, kube_scheduler, process
 
 KUBE_SCHEDULER, POLICYSCHED = "kube-scheduler", "policysched"
 BASE = f"{POLICYSCHED}@base"
 """policysched of a second checkout, for example of the commit before a change."""
-CHECKOUT = pathlib.Path(__file__).resolve().parents[1]
+CHECKOUT = pathlib.Path(__file__).resolve().parents[2]
 """The folder of this checkout."""
 PROFILE = "policysched.profile"
 SCHEDULER_NAME = "default-scheduler"
 """The scheduler name of the pods; policysched replaces kube-scheduler under the same name."""
-POLICIES = pathlib.Path(__file__).resolve().parent / "policies"
+POLICIES = pathlib.Path(__file__).resolve().parents[1] / "policies"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -27,7 +28,7 @@ class Options:
 
     Attributes:
         flags: further flags.
-        is_profiled: whether it runs under the sampler of `benchmarks.profiled_run`.
+        is_profiled: whether it runs under the sampler of `benchmarks.process.profiled_run`.
         prometheus: the URL of the server that answers queries, for policies with metrics.
         base: the folder of the second checkout, which runs as BASE in its own environment.
     """

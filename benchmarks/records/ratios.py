@@ -7,7 +7,8 @@ import statistics
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TypeAlias
 
-from benchmarks import measurements, schedulers
+from benchmarks.comparison import schedulers
+from benchmarks.records import measurements
 
 Value: TypeAlias = Callable[[measurements.Measurement], float]
 Runs: TypeAlias = Sequence[measurements.Measurement]

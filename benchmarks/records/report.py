@@ -6,7 +6,8 @@ import dataclasses
 import statistics
 from collections.abc import Iterator, Mapping
 
-from benchmarks import estimates, goals, measurements, ratios
+from benchmarks.comparison import estimates
+from benchmarks.records import goals, measurements, ratios
 
 _ARRIVES_IN_TIME = 0.95
 _DISTURBED_SHARE = 0.05
@@ -37,8 +38,8 @@ p50, p99   ms until pods were bound: from the due time of an arriving pod, or fr
 start s    from the start of the process to the first binding; only CPU with start and the waits of
            a backlog include it
 cpu, mem   requested shares of the nodes: standard deviation and maximum
-points     quality of a placement, 0 to 100 (benchmarks/quality.py); broken: rules that the final
-           state violates
+points     quality of a placement, 0 to 100 (benchmarks/comparison/quality.py); broken: rules
+           that the final state violates
 others     share of the machine's CPU time that other processes used meanwhile
 stolen     share that a hypervisor gave to other virtual machines, if the hypervisor reports it
 goals      for medians of three runs; if there are fewer, their number is added\

@@ -33,7 +33,7 @@ _FUNCTIONS_SHOWN = 25
 
 def command(file: pathlib.Path, words: Sequence[str]) -> list[str]:
     """Return the command that runs policysched and writes samples of its stacks to `file`."""
-    return [sys.executable, "-m", "benchmarks.profiled_run", str(file), *words]
+    return [sys.executable, "-m", "benchmarks.process.profiled_run", str(file), *words]
 
 
 def tables(file: pathlib.Path, pods: int, cpu_seconds: float) -> str:

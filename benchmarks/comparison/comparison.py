@@ -8,17 +8,11 @@ import pathlib
 import shutil
 from collections.abc import Callable, Iterator, Sequence
 
-from benchmarks import (
-    estimates,
-    measurements,
-    metric_server,
-    plans,
-    profiles,
-    results,
-    schedulers,
-    turns,
-    workload_files,
-)
+from benchmarks import workload_files
+from benchmarks.comparison import estimates, plans, schedulers, turns
+from benchmarks.process import profiles
+from benchmarks.records import measurements, results
+from benchmarks.running import metric_server
 from tests.realcluster import api_client, components, control_plane, process, watching
 
 _PRIORITY_CLASSES = "/apis/scheduling.k8s.io/v1/priorityclasses"

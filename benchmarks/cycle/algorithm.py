@@ -14,7 +14,9 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TypeAlias
 
-from benchmarks import goals, in_process, options, real_framework, workload_files
+from benchmarks import options, workload_files
+from benchmarks.cycle import in_process, real_framework
+from benchmarks.records import goals
 from policysched import errors
 from policysched.profiles import policies
 from tests.realcluster import components

@@ -14,7 +14,9 @@ import statistics
 import sys
 from typing import TYPE_CHECKING
 
-from benchmarks import karmada_runs, options, orphans
+from benchmarks import options
+from benchmarks.karmada import karmada_runs
+from benchmarks.process import orphans
 from tests.karmada import twins
 
 if TYPE_CHECKING:
