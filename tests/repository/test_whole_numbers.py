@@ -12,7 +12,7 @@ import pytest
 
 from tests import whole_numbers
 
-ROOT = pathlib.Path(__file__).resolve().parents[1]
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 MAKE = ("make", "--no-print-directory", "--old-file=components", "--old-file=.venv/ready")
 
 
@@ -80,7 +80,13 @@ def test_a_later_command_of_make_chaos_ends_with_one_error(module: str, option: 
 )
 def test_pytest_ends_with_one_error(name: str, value: str, least: int) -> None:
     """It reads the variables of the environment before it collects tests."""
-    words = (sys.executable, "-m", "pytest", "--numprocesses=1", "tests/test_whole_numbers.py")
+    words = (
+        sys.executable,
+        "-m",
+        "pytest",
+        "--numprocesses=1",
+        "tests/repository/test_whole_numbers.py",
+    )
     done = _run(words, {name: value})
     assert done.returncode == pytest.ExitCode.USAGE_ERROR
     error = f"ERROR: variable {name}: `{value}` is not a whole number from {least} on"
