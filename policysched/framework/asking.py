@@ -8,6 +8,7 @@ looked at in `scoring`.
 from __future__ import annotations
 
 import functools
+import inspect
 from collections.abc import Callable, Coroutine
 from typing import Any, ParamSpec, TypeVar
 
@@ -18,7 +19,14 @@ from policysched import errors
 from policysched.cluster import snapshot
 from policysched.cluster.columns import columns
 from policysched.cluster.pods import pod_shape
-from policysched.framework import cycle_state, interface, plugin_watch, status
+from policysched.framework import (
+    answer_checks,
+    cycle_state,
+    interface,
+    plugin_watch,
+    queued_pod,
+    status,
+)
 
 ParamsT = ParamSpec("ParamsT")
 AnswerT = TypeVar("AnswerT")
@@ -59,17 +67,34 @@ def ask(
     """Return what `method` of `plugin` answers at an extension point.
 
     Raises:
-        PluginFailure: a third-party plugin raised; that is the cause.
+        PluginFailure: a third-party plugin raised, which is the cause, or its answer is invalid.
     """
-    try:
-        watch = plugin_watch.CURRENT.get()
-        if watch is not None:
-            return watch.timed(plugin, point, lambda: method(*args, **kwargs))
-        return method(*args, **kwargs)
-    except Exception as error:
-        if not is_third_party(plugin):
-            raise
-        raise _failure(plugin, point, error) from error
+    watch = plugin_watch.CURRENT.get()
+    if _is_foreign(type(plugin)):
+        find_problem = answer_checks.PROBLEM_FINDERS.get(point, _has_no_problem)
+        method = _checked(plugin, point, method, find_problem)
+    if watch is not None:
+        return watch.timed(plugin, point, lambda: method(*args, **kwargs))
+    return method(*args, **kwargs)
+
+
+def _checked(
+    plugin: interface.Plugin,
+    point: str,
+    method: Callable[ParamsT, AnswerT],
+    find_problem: answer_checks.ProblemFinder,
+) -> Callable[ParamsT, AnswerT]:
+    """Return `method` of a third-party plugin, with every fault as a PluginFailure."""
+
+    def answer(*args: ParamsT.args, **kwargs: ParamsT.kwargs) -> AnswerT:
+        try:
+            answered = method(*args, **kwargs)
+        except Exception as error:
+            raise _failure(plugin, point, error) from error
+        _refuse(plugin, point, find_problem(answered))
+        return answered
+
+    return answer
 
 
 async def ask_async(
@@ -82,18 +107,53 @@ async def ask_async(
     """Do the same where the answer is to be awaited.
 
     Raises:
-        PluginFailure: a third-party plugin raised; that is the cause.
+        PluginFailure: as above.
     """
-    try:
+    if not _is_foreign(type(plugin)):
         return await method(*args, **kwargs)
+    waiting = _checked(plugin, point, method, _find_coroutine_problem)(*args, **kwargs)
+    try:
+        answer = await waiting
     except Exception as error:
-        if not is_third_party(plugin):
-            raise
         raise _failure(plugin, point, error) from error
+    _refuse(plugin, point, answer_checks.PROBLEM_FINDERS[point](answer))
+    return answer
+
+
+def ask_sort_key(
+    plugin: interface.QueueSortPlugin, queued: queued_pod.QueuedPodInfo
+) -> tuple[object, ...]:
+    """Return the activeQ key of a pod.
+
+    A key of a third-party plugin begins with the kinds of its parts, so that any two of them can be
+    compared, also those in which a text and a number are at the same position.
+
+    Raises:
+        PluginFailure: a third-party plugin raised, or answered something else.
+    """
+    key = ask(plugin, "QueueSort", plugin.sort_key, queued)
+    if not is_third_party(plugin):
+        return key
+    return ("".join("t" if isinstance(part, str) else "n" for part in key), *key)
+
+
+def _find_coroutine_problem(answer: object) -> str:
+    return "" if inspect.isawaitable(answer) else "its method must be an `async def`"
+
+
+def _has_no_problem(answer: object) -> str:
+    """Accept an answer that the caller checks, because it must have as many items as nodes."""
+    del answer
+    return ""
 
 
 def _failure(plugin: interface.Plugin, point: str, error: Exception) -> errors.PluginFailure:
     return errors.PluginFailure(plugin.name, point, f"{type(error).__name__}: {error}")
+
+
+def _refuse(plugin: interface.Plugin, point: str, problem: str) -> None:
+    if problem:
+        raise errors.PluginFailure(plugin.name, point, problem)
 
 
 def ask_filter(
@@ -109,9 +169,8 @@ def ask_filter(
     """
     answers = ask(plugin, "Filter", plugin.filter, state, pod, nodes)
     if is_third_party(plugin):
-        problem = _filter_problem(answers, len(nodes))
-        if problem:
-            raise errors.PluginFailure(plugin.name, "Filter", problem)
+        problem = answer_checks.find_node_statuses_problem(answers, len(nodes))
+        _refuse(plugin, "Filter", problem)
     return answers
 
 
@@ -121,57 +180,32 @@ def ask_score(
     pod: pod_shape.PodInfo,
     nodes: snapshot.NodeView,
 ) -> interface.RawScores:
-    """Return (n,) raw scores.
+    """Return (n,) raw scores; those of a third-party plugin are a copy, which can be updated.
 
     Raises:
         PluginFailure: a third-party plugin raised, or answered something else.
     """
     raw = ask(plugin, "Score", plugin.score, state, pod, nodes)
-    if is_third_party(plugin):
-        problem = _array_problem(raw, len(nodes), "if")
-        if problem:
-            raise errors.PluginFailure(plugin.name, "Score", problem)
-    return raw
+    if not is_third_party(plugin):
+        return raw
+    _refuse(plugin, "Score", answer_checks.find_array_problem(raw, len(nodes), "if"))
+    return np.array(raw, np.int64 if raw.dtype.kind == "i" else np.float64)
 
 
-def check_final_scores(
+def checked_final_scores(
     plugin: interface.ScorePlugin, scores: columns.IntArray, count: int, units_per_point: int
-) -> None:
-    """Check what goes into the total of the `count` feasible nodes.
+) -> columns.IntArray:
+    """Return the scores of a third-party plugin for the `count` feasible nodes, as int64 (f,).
 
     Source: runtime/framework.go, RunScorePlugins.
 
     Raises:
-        PluginFailure: a third-party plugin gave something else than whole points of 0 to 100.
+        PluginFailure: they are something else than whole points of 0 to 100.
     """
-    if not is_third_party(plugin):
-        return
     point = "NormalizeScore" if hasattr(plugin, "normalize_score") else "Score"
-    problem = _array_problem(scores, count, "i") or _range_problem(scores, units_per_point)
-    if problem:
-        raise errors.PluginFailure(plugin.name, point, problem)
-
-
-def _filter_problem(answers: Any, count: int) -> str:  # noqa: ANN401 - whatever a plugin returns
-    if not isinstance(answers, status.NodeStatuses):
-        return f"it must answer NodeStatuses, not {type(answers).__name__}"
-    problem = _array_problem(answers.ids, count, "i")
-    if problem:
-        return problem
-    if count and not (answers.ids.min() >= 0 and answers.ids.max() < len(answers.statuses)):
-        return f"its ids must be in the range of its {len(answers.statuses)} statuses"
-    return ""
-
-
-def _array_problem(array: Any, count: int, kinds: str) -> str:  # noqa: ANN401 - whatever a plugin returns
-    if not isinstance(array, np.ndarray):
-        return f"it must answer an array, not {type(array).__name__}"
-    if array.shape != (count,):
-        return f"it must answer an array of shape ({count},), not {array.shape}"
-    if array.dtype.kind not in kinds:
-        words = " or ".join({"i": "int64", "f": "float64"}[kind] for kind in kinds)
-        return f"its array must be of {words}, not {array.dtype}"
-    return ""
+    _refuse(plugin, point, answer_checks.find_array_problem(scores, count, "i"))
+    _refuse(plugin, point, _range_problem(scores, units_per_point))
+    return scores.astype(np.int64, copy=False)
 
 
 def _range_problem(scores: npt.NDArray[np.int64], units_per_point: int) -> str:

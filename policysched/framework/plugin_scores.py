@@ -101,7 +101,7 @@ def detail(
     final = normalized(scorer, cycle, raw)
     if scorer.is_third_party:
         units = scorer.units_per_point
-        asking.check_final_scores(scorer.plugin, final, len(feasible), units)
+        final = asking.checked_final_scores(scorer.plugin, final, len(feasible), units)
     else:
         checked(scorer, final)
     return score_table.Detail(raw, final, scorer.units_per_point)

@@ -161,8 +161,7 @@ class Framework:
             LookupError: the profile has none, which `app` refuses at start.
         """
         for _, plugin in self._at("sort_key"):
-            sorting = cast("interface.QueueSortPlugin", plugin)
-            return asking.ask(sorting, "QueueSort", sorting.sort_key, queued)
+            return asking.ask_sort_key(cast("interface.QueueSortPlugin", plugin), queued)
         msg = f"profile {self.profile.scheduler_name} has no QueueSort plugin"
         raise LookupError(msg)
 

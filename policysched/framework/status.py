@@ -65,6 +65,11 @@ class Status:
         return ", ".join(self.reasons)
 
     @property
+    def problem(self) -> str:
+        """All reasons as one text, or that an answer that needs some has none."""
+        return self.message or f"it answered {self.code.value} without a reason"
+
+    @property
     def is_rejection(self) -> bool:
         """Whether the pod does not fit (now or at all)."""
         return self.code in (
@@ -90,7 +95,7 @@ def unresolvable(plugin: str, *reasons: str, rule: RuleRef | None = None) -> Sta
 
 def error(plugin: str, doing: str, cause: Status) -> Status:
     """Return the error that `cause` is, with what was being done when it came."""
-    return Status(Code.ERROR, (f"{doing}: {cause.message}",), plugin)
+    return Status(Code.ERROR, (f"{doing}: {cause.problem}",), plugin)
 
 
 @dataclasses.dataclass(slots=True)

@@ -133,10 +133,18 @@ def _does_any_hint_help(
 def _does_hint_help(
     hint: events.QueueingHintFn, pod: pod_shape.PodInfo, happened: active_queue.ObservedClusterEvent
 ) -> bool:
-    """Return whether a queueing hint requeues the pod; an exception counts as yes."""
+    """Return whether a queueing hint requeues the pod; a failure of the hint counts as yes."""
     try:
-        return hint(pod, happened.old, happened.new) is events.QueueingHint.QUEUE
+        answer = hint(pod, happened.old, happened.new)
     except Exception:  # noqa: BLE001 - plugins are third-party code
         # A broken hint could hold a pod back forever; one additional attempt is harmless.
         _log.exception("queueing hint failed for pod %s on %s", pod.key, happened.event.label)
         return True
+    if answer is events.QueueingHint.SKIP:
+        return False
+    if answer is not events.QueueingHint.QUEUE:
+        _log.error(
+            "queueing hint failed for pod %s on %s: it must answer api.QueueingHint, not %r",
+            *(pod.key, happened.event.label, answer),
+        )
+    return True

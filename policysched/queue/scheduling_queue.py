@@ -15,7 +15,8 @@ Every pod is in exactly one place. Differences from kube-scheduler 1.36
 (`backend/queue/scheduling_queue.go`):
 
 - The flush of old unschedulable pods does not affect pods in flight.
-- A pod whose PreEnqueue plugin raises an exception is retried after backoff.
+- A pod whose PreEnqueue plugin fails is retried after backoff.
+- A pod whose QueueSort plugin fails is scheduled after all others.
 - A nomination takes effect immediately, even before the API server shows it.
 """
 
@@ -27,6 +28,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from policysched import clock as clocks
+from policysched import errors
 from policysched.cluster.pods import nominated_pods, pod_shape
 from policysched.framework import events, queued_pod
 from policysched.queue import (
@@ -51,6 +53,9 @@ PROFILES_CHANGED = "ProfilesChanged"
 
 ACTIVE, BACKOFF, UNSCHEDULABLE, GATED = "active", "backoff", "unschedulable", "gated"
 """Names of the queues in metrics, as in kube-scheduler."""
+
+_AFTER_ALL_OTHERS = "~"
+"""First part of a key that is greater than all keys of third-party plugins (`ask_sort_key`)."""
 
 PreCheck = Callable[[pod_shape.PodInfo], bool]
 
@@ -118,7 +123,11 @@ class SchedulingQueue:
 
     def _sort_key(self, queued: queued_pod.QueuedPodInfo) -> heap.SortKey:
         profile = next(iter(self._profiles.values()))
-        return (*profile.sort_key(queued), queued.sequence)
+        try:
+            return (*profile.sort_key(queued), queued.sequence)
+        except errors.PluginFailure:
+            _log.exception("pod %s is scheduled after all others", queued.info.key)
+            return (_AFTER_ALL_OTHERS, queued.sequence)
 
     # --- new, changed and deleted pods ------------------------------------------------------------
 

@@ -77,8 +77,8 @@ def make_reserve_or_permit_failure(point: str, answer: status.Status) -> Attempt
 
 def make_plugin_failure(point: str, answer: status.Status) -> AttemptFailure:
     """Return the failure of a pod for which a plugin returned an error at `point`."""
-    reasons = ", ".join(answer.reasons)
-    message = f'running {point} plugin "{answer.plugin}": {reasons}' if answer.plugin else reasons
+    problem = answer.problem
+    message = f'running {point} plugin "{answer.plugin}": {problem}' if answer.plugin else problem
     return AttemptFailure(message, is_rejection=answer.is_rejection)
 
 

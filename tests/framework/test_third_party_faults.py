@@ -82,7 +82,7 @@ _SHORT = status.NodeStatuses(np.zeros(2, np.int16), [status.SUCCESS])
     "kind, answer, told",
     [
         (FilterSays, ValueError("boom"), "Filter: ValueError: boom"),
-        (FilterSays, None, "Filter: it must answer NodeStatuses, not NoneType"),
+        (FilterSays, None, "Filter: it must answer NodeStatuses, not None"),
         (FilterSays, _SHORT, "Filter: it must answer an array of shape (3,), not (2,)"),
         (FilterSays, _NOT_IDS, "Filter: its ids must be in the range of its 1 statuses"),
         (ScoreSays, KeyError("x"), "Score: KeyError: 'x'"),

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
+from policysched import errors
 from policysched.cluster.pods import pod_shape
-from policysched.framework import events
+from policysched.framework import events, queued_pod
 from policysched.queue import scheduling_queue
 from tests import builders
 from tests.queue import fakes
@@ -239,11 +242,14 @@ class TestEvents:
         bench.move(fakes.NODE_ADD)
         assert (bench.where("a"), bench.where("b")) == ("unschedulable", "backoff")
 
-    def test_a_hint_that_breaks_means_yes(self) -> None:
-        """A pod must not be stuck because a plugin cannot answer."""
+    @pytest.mark.parametrize("answer", [None, False, "QueueSkip", RuntimeError()], ids=repr)
+    def test_a_hint_that_breaks_means_yes(self, answer: object) -> None:
+        """A pod must not be stuck because a plugin cannot answer, or answers something else."""
 
-        def broken(*_: object) -> events.QueueingHint:
-            raise RuntimeError
+        def broken(*_: object) -> Any:
+            if isinstance(answer, Exception):
+                raise answer
+            return answer
 
         bench = fakes.Bench(
             fakes.FakeProfile({"Fit": fakes.waits_for(fakes.NODE_ADD, hint=broken)})
@@ -691,3 +697,21 @@ class TestChanges:
             ("unschedulable", "ScheduleAttemptFailure"): 1,
             ("backoff", "NodeAdd"): 1,
         }
+
+
+class Alphabet(fakes.FakeProfile):
+    """Orders by name with a QueueSort plugin of others, which fails for some pods."""
+
+    def sort_key(self, queued: queued_pod.QueuedPodInfo) -> tuple[object, ...]:
+        """Return a key as a framework does, or fail."""
+        name = queued.info.pod.metadata.name
+        if name.startswith("bad"):
+            raise errors.PluginFailure("Alphabet", "QueueSort", "it must answer a tuple")
+        return ("t", name)
+
+
+def test_pods_whose_order_is_not_known_come_last() -> None:
+    """They are not lost, and come in the order of their arrival."""
+    bench = fakes.Bench(Alphabet())
+    bench.add("c", "bad-2", "a", "bad-1", "b")
+    assert bench.pop_all() == ["a", "b", "c", "bad-2", "bad-1"]

@@ -162,6 +162,48 @@ class Scripted:
         self._answer("post_bind", status.SUCCESS)
 
 
+class Odd:
+    """Answers with anything at a single extension point, until it has recovered."""
+
+    name = "Odd"
+    reads: ClassVar[interface.Reads] = interface.Reads.ANYTHING
+
+    def __init__(self, method: str, answer: object) -> None:
+        self._method = method
+        self._has_recovered = False
+
+        def ask(*_: object) -> object:
+            return self._answer_as_it_should() if self._has_recovered else answer
+
+        vars(self)[method] = ask
+        if method == "pre_bind_pre_flight":
+            vars(self)["pre_bind"] = ask  # only plugins with PreBind are asked
+
+    def recover(self) -> None:
+        """Do nothing from now on."""
+        self._has_recovered = True
+
+    def _answer_as_it_should(self) -> object:
+        async def later(answer: status.Status) -> status.Status:
+            return answer
+
+        match self._method:
+            case "pre_filter":
+                return interface.ALL_NODES
+            case "filter":
+                return status.NodeStatuses.passing(1)
+            case "permit":
+                return status.SUCCESS, 0
+            case "pre_bind":
+                return later(status.SUCCESS)
+            case "bind":
+                return later(status.SKIP)
+            case "pre_bind_pre_flight":
+                return status.SKIP
+            case _:
+                return status.SUCCESS
+
+
 @dataclasses.dataclass
 class Preempts:
     """Makes room by a script, and gates pods like DefaultPreemption.

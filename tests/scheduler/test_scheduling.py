@@ -323,6 +323,59 @@ class TestUndo:
 
         fakes.play(scenario())
 
+    @pytest.mark.parametrize(
+        "method, answer, message",
+        [
+            ("pre_filter", status.SKIP, "failed at PreFilter: it must answer PreFilterResult"),
+            ("filter", None, "failed at Filter: it must answer NodeStatuses"),
+            ("reserve", None, "failed at Reserve: it must answer Status"),
+            ("reserve", status.SKIP, 'running Reserve plugin "Odd": it answered Skip'),
+            ("permit", status.SUCCESS, "failed at Permit: it must answer (Status, seconds)"),
+            ("pre_bind_pre_flight", None, "failed at PreBindPreFlight: it must answer Status"),
+            ("pre_bind", status.SUCCESS, "failed at PreBind: its method must be an `async def`"),
+            ("bind", None, "failed at Bind: its method must be an `async def`"),
+        ],
+    )
+    def test_a_wrong_answer_costs_one_attempt(
+        self, method: str, answer: object, message: str
+    ) -> None:
+        """The pod is tried again after backoff, nothing stays claimed, and others are scheduled."""
+
+        async def scenario() -> None:
+            plugin = fakes.Odd(method, answer)
+            world = fakes.World(plugin)
+            world.add_node("n1")
+            world.add_pod("a")
+            await world.settle()
+            assert world.where("a") == "backoff"
+            assert (world.cache.pod_count, world.queue.in_flight_count) == (0, 0)
+            (note,) = world.recorder.notes
+            assert message in note
+            plugin.recover()
+            world.clock.advance(2)
+            await world.settle()
+            assert world.bind.bound == [("a", "n1")]
+
+        fakes.play(scenario())
+
+    @pytest.mark.parametrize("answer", [None, True, (status.SUCCESS, 0)], ids=repr)
+    def test_a_wrong_answer_before_the_queue_costs_a_backoff(self, answer: object) -> None:
+        """PreEnqueue is asked again."""
+
+        async def scenario() -> None:
+            plugin = fakes.Odd("pre_enqueue", answer)
+            world = fakes.World(plugin)
+            world.add_node("n1")
+            world.add_pod("a")
+            await world.settle()
+            assert world.where("a") == "backoff"
+            plugin.recover()
+            world.clock.advance(4)
+            await world.settle()
+            assert world.bind.bound == [("a", "n1")]
+
+        fakes.play(scenario())
+
     def test_a_refused_binding_is_tried_again(self) -> None:
         """After its backoff the pod is bound; others were told of the free place."""
 
