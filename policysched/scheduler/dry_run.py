@@ -153,7 +153,7 @@ class DryRunComparer:
             if (
                 framework is None
                 or not self._has_other_scheduler_given_up(info)
-                or not _is_schedulable_now(framework, info)
+                or not self._is_schedulable_now(framework, info)
             ):
                 self.waiting.pop(info.uid, None)
                 continue
@@ -177,6 +177,14 @@ class DryRunComparer:
             > PATIENCE_SECONDS
         )
 
+    def _is_schedulable_now(self, framework: runtime.Framework, info: pod_shape.PodInfo) -> bool:
+        """Return whether the queue would hand out a pod; not if a PreEnqueue plugin fails."""
+        try:
+            return not info.is_terminating and framework.pre_enqueue(info).is_success
+        except Exception:  # noqa: BLE001 - plugins are third parties' code
+            self._log_first_failure(info)
+            return False
+
     # --- one pod ----------------------------------------------------------------------------------
 
     def _compare_pod(
@@ -187,22 +195,19 @@ class DryRunComparer:
         snap = self._cache.snapshot()
         try:
             result = framework.schedule_pod(info, snap)
-        except Exception as error:  # noqa: BLE001 - plugins are third parties' code
-            # The calling watch handler must continue; only the first failure is logged.
-            if not self._has_told_failure:
-                _log.exception("deciding %s failed", info.key)
-                self._has_told_failure = True
-            outcome, our_node, why = (
-                ComparisonOutcome.FAILED,
-                None,
-                f"{type(error).__name__}: {error}",
-            )
-        else:
             outcome, our_node = _classify_outcome(result, their_node, snap), result.node_name
             why = (
                 ""
                 if outcome in AGREEMENT
                 else self._explain_difference(framework, info, result, their_node)
+            )
+        except Exception as error:  # noqa: BLE001 - plugins are third parties' code
+            # The calling watch handler must continue.
+            self._log_first_failure(info)
+            outcome, our_node, why = (
+                ComparisonOutcome.FAILED,
+                None,
+                f"{type(error).__name__}: {error}",
             )
         self.seconds += self._clock.monotonic_seconds() - started_seconds
         return SchedulerComparison(
@@ -215,6 +220,12 @@ class DryRunComparer:
             our_node,
             why,
         )
+
+    def _log_first_failure(self, info: pod_shape.PodInfo) -> None:
+        """Log the current exception, unless a plugin has failed before."""
+        if not self._has_told_failure:
+            _log.exception("deciding %s failed", info.key)
+            self._has_told_failure = True
 
     def _explain_difference(
         self,
@@ -317,7 +328,3 @@ def _drop_own_nomination(info: pod_shape.PodInfo) -> pod_shape.PodInfo:
 
 def _is_marked_unschedulable(pod: objects.Pod) -> bool:
     return any(c.type == "PodScheduled" and c.status == "False" for c in pod.status.conditions)
-
-
-def _is_schedulable_now(framework: runtime.Framework, info: pod_shape.PodInfo) -> bool:
-    return not info.is_terminating and framework.pre_enqueue(info).is_success

@@ -203,6 +203,18 @@ def test_a_plugin_that_breaks_does_not_stop_the_watch() -> None:
     assert beside.world.scheduler.cache.get_node_of_pod("uid-default-a") == "n1"
 
 
+def test_a_gate_that_breaks_does_not_stop_the_comparison() -> None:
+    """Its pods are left out until it answers again."""
+    beside = Beside("", n1=A)
+    gate = fakes.Odd("pre_enqueue", None)
+    framework = fakes.World.framework((fakes.Sort(), gate))
+    beside.world.fake.pods.upsert(_refused(scenes.web("a")).build())
+    beside.world.scheduler.set_profiles({NAME: framework})
+    assert beside.look() == {}
+    gate.recover()
+    assert beside.look() == {"default/a": Outcome.WOULD_PLACE}
+
+
 def test_only_so_many_differences_are_kept() -> None:
     """The latest ones, whatever the cluster."""
     beside = Beside("nodeAffinity required disk = tape", n1=A)
