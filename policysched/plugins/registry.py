@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable, Mapping
 from importlib import metadata
 from typing import TypeAlias
 
-from policysched.framework import handles, interface
+from policysched.framework import asking, declaration_checks, handles, interface
 from policysched.plugins import (
     arguments,
     default_binder,
@@ -89,11 +89,10 @@ class PluginRegistry:
             )
         try:
             plugin = factory(args or {}, handle)
+            problem = _find_problem(name, plugin)
         except Exception as error:  # noqa: BLE001 - see the docstring
             return PluginCreationError(name, _format_load_error(name, error))
-        if getattr(plugin, "name", None) != name:
-            return PluginCreationError(name, f"`{name}` does not create a plugin of that name")
-        return plugin
+        return PluginCreationError(name, problem) if problem else plugin
 
 
 def create_built_in_registry() -> PluginRegistry:
@@ -120,6 +119,14 @@ def _make_entry_point_factory(entry_point: metadata.EntryPoint) -> PluginFactory
         return factory(args, handle)
 
     return make
+
+
+def _find_problem(name: str, plugin: interface.Plugin) -> str:
+    """Return the first problem of a plugin that its factory made, "" for none."""
+    if getattr(plugin, "name", None) != name:
+        return f"`{name}` does not create a plugin of that name"
+    is_checked = asking.is_third_party(plugin)
+    return declaration_checks.find_declaration_problem(plugin) if is_checked else ""
 
 
 def _format_load_error(name: str, error: Exception) -> str:

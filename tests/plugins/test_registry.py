@@ -396,16 +396,27 @@ class Impostor:
         """Take anything."""
 
 
+class Confused:
+    """A plugin that declares something else than what its answers depend on."""
+
+    name = "Confused"
+    reads = "NODE"
+
+    def __init__(self, *given: object) -> None:
+        """Take anything."""
+
+
 @pytest.fixture
 def third_party(monkeypatch: pytest.MonkeyPatch) -> list[metadata.EntryPoint]:
     """Entry points of an installed package, one of which does not import."""
     module = types.ModuleType("acme_plugins")
-    vars(module).update(Budget=Budget, Impostor=Impostor)
+    vars(module).update(Budget=Budget, Impostor=Impostor, Confused=Confused)
     monkeypatch.setitem(sys.modules, "acme_plugins", module)
     values = {
         "Budget": "acme_plugins:Budget.from_args",
         "Broken": "acme_missing:Plugin",
         "Other": "acme_plugins:Impostor",
+        "Confused": "acme_plugins:Confused",
         names.NODE_PORTS: "acme_plugins:Impostor",
     }
     return [
@@ -437,6 +448,12 @@ def test_third_party_plugins_take_arguments(third_party: list[metadata.EntryPoin
             id="does not import",
         ),
         pytest.param("Other", {}, "`Other` does not create a plugin of that name", id="name"),
+        pytest.param(
+            "Confused",
+            {},
+            "`reads` must be api.Reads, such as api.Reads.NODE, not str",
+            id="declaration",
+        ),
     ],
 )
 def test_third_party_plugins_that_fail(
