@@ -37,6 +37,10 @@ class CycleState:
         """Keep `value` under `key`, replacing what was there."""
         self._values[key] = value
 
+    def copy_values(self, other: CycleState) -> None:
+        """Keep what `other` has, replacing what was there."""
+        self._values.update(other._values)
+
     def read(self, key: str, kind: type[ValueT]) -> ValueT:
         """Return what was written under `key`.
 

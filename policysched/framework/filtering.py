@@ -238,6 +238,8 @@ class FilterRunner:
         result = asking.ask(plugin, "PreFilter", plugin.pre_filter, state, cycle.pod, cycle.snap)
         if number in self._prepared_numbers:
             answers.pre_filters[number] = result
+        elif state is answers.state:
+            cycle.state.copy_values(state)  # which Reserve and all that follows are given
         return result
 
     def _settle_pre_filters(

@@ -36,6 +36,8 @@ def pre_score_skips(
     plugin = cast("interface.PreScorePlugin", scorer.plugin)
     state = cycle.answers.state if scorer.keeps else cycle.state
     answer = asking.ask(plugin, "PreScore", plugin.pre_score, state, cycle.pod, nodes)
+    if scorer.keeps and not scorer.is_prepared:
+        cycle.state.copy_values(state)  # which Reserve and all that follows are given
     return skips(scorer, answer)
 
 
