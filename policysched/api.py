@@ -12,7 +12,7 @@ plugin are not part of this module.
 
 from __future__ import annotations
 
-from policysched.cluster.objects.selectors import Requirement
+from policysched.cluster.objects.selectors import LabelOperator, Requirement
 from policysched.cluster.pods.pod_shape import PodInfo
 from policysched.cluster.snapshot import NodeView, Snapshot
 from policysched.framework.cycle_state import CycleState
@@ -62,6 +62,7 @@ from policysched.framework.status import (
     unresolvable,
     unschedulable,
 )
+from policysched.framework.waiting_pods import WaitingPod, WaitingPods
 from policysched.lang.checking.checker import CheckResult, check
 from policysched.lang.diagnostics.diagnostics import Diagnostic, Severity
 from policysched.lang.formatting.formatter import FormatResult, format_text
@@ -91,6 +92,7 @@ __all__ = [
     "FilterPlugin",
     "FormatResult",
     "Handle",
+    "LabelOperator",
     "NodeEvidencePlugin",
     "NodeStatuses",
     "NodeView",
@@ -119,6 +121,8 @@ __all__ = [
     "Snapshot",
     "SourceText",
     "Status",
+    "WaitingPod",
+    "WaitingPods",
     "check",
     "decode_arguments",
     "format_text",

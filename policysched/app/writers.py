@@ -54,6 +54,7 @@ class ApiWriters:
             cache.budgets,
             volume_writer=self._volume_writer,
             rng=rng,
+            waiting_pods=scheduler.waiting_pods,
         )
 
     def list_background_writers(self) -> list[Coroutine[None, None, None]]:

@@ -148,6 +148,30 @@ class NodeView:
         """Int64 (n,): allocatable amount of `pods`."""
         return self._nodes.allowed_pods[self.rows]
 
+    def allocatable_of(self, resource: str) -> columns.IntArray:
+        """Return int64 (n,): the amount of a resource or of `pods`; 0 for unknown resources."""
+        if resource == "pods":
+            return self.allowed_pods
+        return self._column_of(self._nodes.allocatable, resource)
+
+    def requested_of(self, resource: str) -> columns.IntArray:
+        """Return int64 (n,): requests of placed pods for a resource, or the number of `pods`."""
+        if resource == "pods":
+            return self.pod_count
+        return self._column_of(self._nodes.requested, resource)
+
+    def _column_of(self, amounts: columns.IntArray, resource: str) -> columns.IntArray:
+        column = self._nodes.resources.find(resource)
+        if column is None:
+            return np.zeros(len(self), np.int64)
+        return amounts[self.rows, column]
+
+    def label_values(self, key: str) -> npt.NDArray[np.object_]:
+        """Return object (n,): the value of a label as a text, None if absent."""
+        column = self._nodes.get_label_column(key)
+        values = np.array([*column.values.values, None], np.object_)
+        return values[column.ids[self.rows]]
+
     def label_ids(self, key: str) -> columns.Int32Array:
         """Return int32 (n,): label value ids, -1 if absent; these are also topology domains."""
         return self._nodes.get_label_column(key).ids[self.rows]

@@ -8,10 +8,12 @@ import random
 from collections.abc import Awaitable, Callable
 from typing import Protocol
 
+from policysched import clock as clocks
 from policysched.cluster.objects import disruption_budgets, storage_objects
 from policysched.cluster.pods import owner_selectors, pod_shape
 from policysched.cluster.storage import storage as storages
 from policysched.framework import preemptions
+from policysched.framework import waiting_pods as waiting
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -89,7 +91,8 @@ class Handle:
     spread constraints are not wanted. `preemptions` are the scheduler's, or none where nobody is
     evicted. `storage` and `budgets` are the cache's, for what happens outside a scheduling cycle
     too: hints, PreBind. `volume_writer` and `sleep` serve PreBind. `rng` is for choices that are
-    left to chance; without it the same is chosen every time.
+    left to chance; without it the same is chosen every time. `waiting_pods` are those that Permit
+    plugins delay: the scheduler's, or none where nothing is bound.
     """
 
     binder: Binder = dataclasses.field(default_factory=NoBinder)
@@ -106,3 +109,6 @@ class Handle:
     volume_writer: VolumeWriter = dataclasses.field(default_factory=NoVolumeWriter)
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
     rng: random.Random | None = None
+    waiting_pods: waiting.WaitingPods = dataclasses.field(
+        default_factory=lambda: waiting.WaitingPods(clocks.SystemClock())
+    )

@@ -59,7 +59,8 @@ class Reads(enum.Flag):
     METRICS = enum.auto()
     """Metric samples: every refresh asks again about all nodes."""
     PODS = enum.auto()
-    """Pods on other nodes, of which the plugin itself tells what changes mean (`comparing`)."""
+    """Pods on other nodes. Only rules of policies can declare this, because the plugin itself tells
+    what changes mean (`comparing`); others that read them declare ANYTHING."""
     ANYTHING = enum.auto()
     """Anything else, such as pods on other nodes: the answer is never kept."""
 
@@ -157,7 +158,7 @@ class QueueSortPlugin(Plugin, Protocol):
     """Orders activeQ; exactly one per process."""
 
     def sort_key(self, pod: queued_pod.QueuedPodInfo) -> tuple[object, ...]:
-        """Return a tuple; smaller ones are scheduled first."""
+        """Return a tuple of numbers and texts; smaller ones are scheduled first."""
         ...
 
 

@@ -16,6 +16,7 @@ from policysched.cluster.pods import pod_shape
 from policysched.framework import (
     cycle_state,
     events,
+    handles,
     interface,
     preemptions,
     profile,
@@ -24,6 +25,7 @@ from policysched.framework import (
     status,
     waiting_pods,
 )
+from policysched.plugins import registry
 from policysched.scheduler import object_changes, ports, scheduler
 from tests import builders
 
@@ -370,8 +372,12 @@ class World:
         policies: tuple[str, ...] = (),
         settings: scheduler.SchedulerSettings | None = None,
         sleep: Callable[[float], Coroutine[None, None, None]] = asyncio.sleep,
+        factory: registry.PluginFactory | None = None,
     ) -> None:
-        """Make a scheduler with one profile of the plugins above, with `extra` before Bind."""
+        """Make a scheduler with one profile of the plugins above, with `extra` before Bind.
+
+        The plugin that `factory` makes comes after them, and knows the pods that wait at Permit.
+        """
         self.clock = clocks.ManualClock(builders.EPOCH)
         self.bind = Bind()
         self.recorder = Recorder()
@@ -379,6 +385,8 @@ class World:
         self.waiting = waiting_pods.WaitingPods(self.clock)
         self.preempts = Preempts(lambda: self.cache, lambda: self.scheduler.preemptions)
         own = (Sort(), Gates(), Room(), self.preempts)
+        if factory is not None:
+            extra = (*extra, factory({}, handles.Handle(waiting_pods=self.waiting)))
         self.plugins: tuple[interface.Plugin, ...] = (*own, *extra, self.bind)
         framework = self.framework(self.plugins, policies)
         self.scheduler = scheduler.Scheduler(
