@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from policysched.framework import events, interface
 
-_PROTOCOLS: Final = (
+PROTOCOLS: Final = (
     interface.PreEnqueuePlugin,
     interface.QueueSortPlugin,
     interface.PreFilterPlugin,
@@ -30,9 +30,10 @@ _PROTOCOLS: Final = (
     interface.EvidencePlugin,
     interface.NodeEvidencePlugin,
 )
+"""The protocols that third-party plugins can implement."""
 _METHODS: Final = {
     name: method
-    for protocol in _PROTOCOLS
+    for protocol in PROTOCOLS
     for name, method in vars(protocol).items()
     if inspect.isfunction(method) and not name.startswith("_")
 }

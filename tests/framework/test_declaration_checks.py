@@ -69,3 +69,9 @@ NOT_EVENTS = "`events_to_register` must return a list of api.ClusterEventWithHin
 def test_declarations(attributes: dict[str, Any], problem: str) -> None:
     """Only what could not work is a problem."""
     assert declaration_checks.find_declaration_problem(Plugin(**attributes)) == problem
+
+
+def test_every_public_protocol_is_checked() -> None:
+    """A new extension point is checked too."""
+    public = {name for name in api.__all__ if name.endswith("Plugin")} - {"Plugin"}
+    assert {protocol.__name__ for protocol in declaration_checks.PROTOCOLS} == public
