@@ -30,7 +30,7 @@ Object: TypeAlias = dict[str, Any]
 Count: TypeAlias = Annotated[int, msgspec.Meta(ge=1, le=options.MOST)]
 """A number of objects, at least one."""
 PodCount: TypeAlias = Annotated[int, msgspec.Meta(ge=2, le=options.MOST)]
-"""A number of measured pods; a time needs at least two bindings."""
+"""A number of measured pods; a duration needs at least two bindings."""
 _Names: TypeAlias = Annotated[list[str], msgspec.Meta(min_length=1)]
 
 
@@ -187,7 +187,7 @@ def load(name: str) -> Workload:
         FileError: the file does not exist, or is not a workload.
     """
     if name not in names():
-        raise FileError(f"unknown workload `{name}`; known are {', '.join(names())}")
+        raise FileError(f"unknown workload `{name}`; known workloads are {', '.join(names())}")
     return msgspec.structs.replace(read(FOLDER / f"{name}.yaml", Workload), name=name)
 
 

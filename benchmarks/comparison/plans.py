@@ -87,7 +87,9 @@ def load(name: str) -> Plan:
         return workload_files.read(FOLDER / f"{name}.yaml", Plan)
     if not pathlib.Path(name).is_file():
         shipped = ", ".join(names())
-        raise workload_files.FileError(f"unknown plan `{name}`; known are {shipped}, or a file")
+        raise workload_files.FileError(
+            f"unknown plan `{name}`; known plans are {shipped}, or a file"
+        )
     return workload_files.read(pathlib.Path(name), Plan)
 
 
@@ -115,7 +117,9 @@ def comparisons(
     for name in only:
         if name not in known:
             known_names = ", ".join(known)
-            raise workload_files.FileError(f"unknown scheduler `{name}`; known are {known_names}")
+            raise workload_files.FileError(
+                f"unknown scheduler `{name}`; known schedulers are {known_names}"
+            )
     by_case: dict[measurements.Case, Comparison] = {}
     for entry in plan.cases:
         names = _list_schedulers(entry, has_base=has_base)

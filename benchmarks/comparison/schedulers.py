@@ -88,7 +88,7 @@ def policy_file(name: str) -> pathlib.Path:
     names = sorted(file.stem for file in POLICIES.glob("*.policy"))
     if name not in names:
         known = ", ".join(names)
-        raise workload_files.FileError(f"unknown policy `{name}`; known are {known}")
+        raise workload_files.FileError(f"unknown policy `{name}`; known policies are {known}")
     return POLICIES / f"{name}.policy"
 
 

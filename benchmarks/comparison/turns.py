@@ -192,12 +192,14 @@ class Turn:
         cluster = cluster_state.Cluster.read(self._client)
         bound_at = self._read_bound_times(name, cluster)
         if len(bound_at) < 2:
-            raise BenchmarkError(f"{name} bound {len(bound_at)} pods; a time needs at least two")
+            raise BenchmarkError(
+                f"{name} bound {len(bound_at)} pods; a duration needs at least two"
+            )
         times, (begin, end) = self._times, self._times.usage
         first, last = min(bound_at.values()), max(bound_at.values())
         seconds = last - min(first, times.began)
         if seconds <= 0:
-            raise BenchmarkError(f"{name} bound all pods at once; a time needs more pods")
+            raise BenchmarkError(f"{name} bound all pods at once; a duration needs more pods")
         return measurements.Measurement(
             case=self._scene.case,
             scheduler=name,

@@ -189,7 +189,7 @@ def make_rest_row(title: str, answer: Answer, trace: Trace) -> list[str]:
         f"{sum(gpu_milli.values()) / 1000:.0f}",
         f"{without_cores / 1000:.0f}",
         f"{sum(free % 1000 for free in gpu_milli.values()) / 1000:.0f}",
-        ", ".join(f"{count} want {gpus}" for gpus, count in pending_by_gpus.most_common()),
+        ", ".join(f"{count} request {gpus}" for gpus, count in pending_by_gpus.most_common()),
     ]
 
 

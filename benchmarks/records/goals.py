@@ -42,7 +42,7 @@ class Goal(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         """Reject unknown figures, and goals without exactly one bound."""
         if self.figure not in ratios.FIGURES:
             known = ", ".join(ratios.FIGURES)
-            raise ValueError(f"unknown figure `{self.figure}`; known are {known}")
+            raise ValueError(f"unknown figure `{self.figure}`; known figures are {known}")
         if (self.at_least is None) == (self.at_most is None):
             raise ValueError("a goal needs one bound, `at_least` or `at_most`")
 

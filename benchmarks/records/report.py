@@ -97,7 +97,7 @@ def format_excluded(excluded: Mapping[str, int]) -> Iterator[str]:
     for reason, count in excluded.items():
         yield f"excluded: {count} {'run' if count == 1 else 'runs'} {reason}"
     if excluded:
-        yield "          `--report --all-versions` shows them, too"
+        yield "          `--report --all-versions` also shows them"
 
 
 def _format_case(case: measurements.Case, runs: ratios.Runs) -> Iterator[str]:

@@ -31,7 +31,7 @@ _HELP = {
     "migrate": "rewrite policy files to the current version of the language",
     "ast": "print the syntax tree of policy files, or the policies of a tree",
     "test": "run policy tests: small clusters with the expected effect of policies",
-    "explain": "show for a pod why each node fits or not, and the scores of each node",
+    "explain": "explain why a pod fits on each node or not, and show the scores of nodes",
     "simulate": "schedule the pending pods of a cluster file",
     "plan": "show the effect of a policy change on the pods of a cluster",
     "rollback": "restore an earlier version of the policies on a cluster",

@@ -110,7 +110,7 @@ def _add_source(
 def _add_manifest(
     given: fields.StrictFields, kind: str, made: import_draft.ImportDraft
 ) -> findings.MalformedFieldError | None:
-    """Add one manifest; if it is malformed, leave it out and keep the others."""
+    """Add one manifest; if it is malformed, omit it and keep the others."""
     try:
         if kind == source_detection.TAS:
             tas_policy.import_tas_policy(given, made)

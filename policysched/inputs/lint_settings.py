@@ -177,8 +177,8 @@ def _parse_settings(
     """Return the rule settings and the severity at which `lint` fails; refuse unknown keys."""
     for key in table:
         if key not in _KEYS:
-            advice = spelling.suggest_names(key, _KEYS) or f"it has {', '.join(_KEYS)}"
-            raise errors.InputError(key, f"`{key}` is not a setting of lint", help=advice)
+            advice = spelling.suggest_names(key, _KEYS) or f"settings are {', '.join(_KEYS)}"
+            raise errors.InputError(key, f"`{key}` is not a lint setting", help=advice)
     per_path = _get_settings_table(table, "per-path")
     levels = _get_settings_table(table, "levels")
     fail = table.get("fail-level")
@@ -216,7 +216,7 @@ def _parse_thresholds(table: Mapping[str, Any]) -> thresholds.Thresholds:
     for key, value in table.items():
         where = f"thresholds.{key}"
         if key not in known:
-            advice = spelling.suggest_names(key, known) or f"there are {', '.join(known)}"
+            advice = spelling.suggest_names(key, known) or f"thresholds are {', '.join(known)}"
             raise errors.InputError(where, f"`{key}` is not a threshold", help=advice)
         is_number = isinstance(value, int | float) and not isinstance(value, bool)
         if not is_number or not 0 < value < math.inf:

@@ -325,5 +325,5 @@ def _require_only_changes(
     except errors.InputError:
         got = []
     if got != expected:
-        problem = "the edited policies would be read differently from this manifest"
+        problem = "the edited manifest would not contain exactly the edited policies"
         raise errors.InputError(where, problem, help="edit the manifest by hand")

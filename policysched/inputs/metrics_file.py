@@ -180,9 +180,9 @@ def _refuse_unknown_metric(
 ) -> list[checked.CheckedMetric]:
     """Raise the error for a metric that no policy declares."""
     advice = spelling.suggest_names(name, declared) or (
-        f"they declare {spelling.join_alternatives(f'`{d}`' for d in declared)}"
+        f"the policies declare {spelling.join_alternatives(f'`{d}`' for d in declared)}"
         if declared
-        else "they declare none"
+        else "the policies declare no metric"
     )
     raise errors.InputError(place, f"no policy declares a metric `{name}`", help=advice)
 

@@ -28,7 +28,7 @@ class ObjectFault:
 
     Attributes:
         path: the path of the field in the object.
-        problem: what is wrong with the value.
+        problem: the problem with the value.
         help: the action to take.
     """
 

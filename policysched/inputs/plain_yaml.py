@@ -177,7 +177,9 @@ class _YamlDocumentBuilder:
         if isinstance(event, yaml.ScalarEvent):
             self._refuse_yaml_extensions(event)
             if "\0" in event.value and not self._allows_nul:
-                raise self._make_yaml_error(event, "the text has a NUL character", "leave it out")
+                raise self._make_yaml_error(
+                    event, "the text has a NUL character", "remove the character"
+                )
             if self._wants_key():
                 self._set_key(event)
             else:
@@ -208,7 +210,7 @@ class _YamlDocumentBuilder:
             )
         if event.anchor is not None:
             raise self._make_yaml_error(
-                event, "an anchor of a key is not supported here", "leave it out"
+                event, "an anchor of a key is not supported here", "remove the anchor"
             )
         if event.value in self._open[-1]:
             raise self._make_yaml_error(event, f"the key `{event.value}` appears twice")
@@ -301,7 +303,7 @@ class _YamlDocumentBuilder:
     def _refuse_yaml_extensions(self, event: yaml.ScalarEvent | yaml.CollectionStartEvent) -> None:
         if event.tag not in (None, "!"):
             raise self._make_yaml_error(
-                event, f"the tag `{event.tag}` is not supported here", "leave it out"
+                event, f"the tag `{event.tag}` is not supported here", "remove the tag"
             )
 
     def _make_yaml_error(

@@ -80,7 +80,8 @@ def parse_karmada_feature_gates(text: str) -> KarmadaFeatureGates:
         if on[name]:
             by = "" if name in said else f"{_ALL_ALPHA} turns on "
             raise errors.UsageError(
-                f"{OPTION}: {by}`{name}`, which policysched does not have; write `{name}=false`"
+                f"{OPTION}: {by}`{name}`, which policysched does not implement; write "
+                f"`{name}=false`"
             )
     return KarmadaFeatureGates(
         resource_models=on["CustomizedClusterResourceModeling"],
@@ -97,7 +98,9 @@ def _parse_gate_switches(text: str) -> dict[str, bool]:
         name, _, value = (part.strip() for part in word.partition("="))
         if name not in (*_ALPHA, *_BETA, _ALL_ALPHA, _ALL_BETA):
             known = spelling.join_alternatives(f"`{each}`" for each in KNOWN)
-            raise errors.UsageError(f"{OPTION}: `{name}` is not a gate of Karmada, as {known} are")
+            raise errors.UsageError(
+                f"{OPTION}: `{name}` is not a feature gate of Karmada; gates are {known}"
+            )
         switch = booleans.parse_boolean(value)
         if switch is None:
             raise errors.UsageError(f"{OPTION}: write `{name}=true` or `{name}=false`")

@@ -35,7 +35,7 @@ _TABLE = re.compile(r"\S {2,}\S")
 _WORDS = (
     (re.compile(r"(?<![\w./-])node(s?)(?![\w/-]|\.\w)"), r"cluster\1"),
     (re.compile(r"(?<![\w./-])pod(s?)(?![\w/-]|\.\w)"), r"resource\1"),
-    (re.compile(r"\bstay Pending\b"), "are placed nowhere"),
+    (re.compile(r"\bstay Pending\b"), "stay unscheduled"),
 )
 
 

@@ -136,6 +136,6 @@ def _diagnose_useless_codes(
         "PS803",
         f"this comment ignores {named}, which is not reported here",
         each.span,
-        help="leave it out",
+        help="remove it",
         fix=diagnostics.Fix((edit,), safe=is_stale),
     )

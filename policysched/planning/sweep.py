@@ -23,7 +23,7 @@ _DAEMON_SET = "DaemonSet"
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class SweepSettings:
-    """What a sweep places and measures.
+    """The pods that a sweep places, and its limit for hot nodes.
 
     Attributes:
         places_all: whether running pods are placed again in addition to pending pods.

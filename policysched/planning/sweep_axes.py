@@ -59,7 +59,7 @@ def parse_sweep_axes(texts: Iterable[str]) -> list[SweepAxis]:
     for axis in found:
         number *= len(axis.values)
     if number > MAX_POINTS:
-        raise errors.UsageError(f"--sweep has {number:,} points; {MAX_POINTS} are allowed")
+        raise errors.UsageError(f"--sweep has {number:,} points; at most {MAX_POINTS} are allowed")
     return found
 
 
@@ -84,7 +84,7 @@ def _refuse_empty_axis(axis: SweepAxis) -> None:
         is_whole = value.isascii() and value.isdigit() and len(value) <= len(str(_MAX_WEIGHT))
         if not is_whole or int(value) > _MAX_WEIGHT:
             raise errors.UsageError(
-                f"`{value}` is not a weight: write 1 to {_MAX_WEIGHT}, or 0 to leave the rule out"
+                f"`{value}` is not a weight: write 1 to {_MAX_WEIGHT}, or 0 to omit the rule"
             )
 
 

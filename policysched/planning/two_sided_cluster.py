@@ -314,7 +314,7 @@ NO_PROFILE: Final = checked.CheckedProfile(
 def _get_programs(basis: PlanInputs) -> tuple[checked.CheckedProgram, checked.CheckedProgram]:
     old, new = basis.old.policies.program, basis.new.policies.program
     if old is None or new is None:
-        raise AssertionError("a side was made without a text")
+        raise AssertionError("a side without policy texts was compared")
     return old, new
 
 

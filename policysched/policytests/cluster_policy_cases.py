@@ -248,7 +248,7 @@ def _make_binding(case: suites.PolicyTestCase) -> objects.Binding:
         return msgspec.convert(made, objects.Binding, strict=False)
     except msgspec.ValidationError as error:
         line = case.find_line("resource")
-        raise suites.SuiteError(case.suite.path, [(line, f"makes no sense: {error}")]) from error
+        raise suites.SuiteError(case.suite.path, [(line, f"is not valid: {error}")]) from error
 
 
 def _make_case_samples(

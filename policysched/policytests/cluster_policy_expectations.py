@@ -131,7 +131,7 @@ def _compare_rejected_clusters(
         if refusing and wanted <= set(refusing):
             continue
         short = [name.removeprefix(f"{policy}/") for name in refusing]
-        actual = expectations.format_yaml_on_one_line(short) if short else "takes the resource"
+        actual = expectations.format_yaml_on_one_line(short) if short else "accepts the resource"
         corrected = short[0] if len(short) == 1 else short
         yield expectations.ExpectationMismatch(
             ("rejected", cluster),

@@ -119,7 +119,7 @@ class ExpectationComparer:
                 actual = (
                     format_yaml_on_one_line(self._shorten_names(rejecting))
                     if rejecting
-                    else "takes the pod"
+                    else "accepts the pod"
                 )
                 corrected = self._format_rejection(rejecting) if rejecting else REMOVE
                 yield ExpectationMismatch(path, format_yaml_on_one_line(said), actual, corrected)

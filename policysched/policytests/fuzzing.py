@@ -108,7 +108,9 @@ def find_round_trip_problem(text: source.SourceText) -> str:
     """Return how formatting or the JSON syntax tree changes the meaning of a text, or ""."""
     formatted = formatter.format_text(text)
     if formatted.text is None:
-        return f"fmt refuses it: {formatted.problem or formatted.diagnostics[0].message}"
+        return (
+            f"fmt cannot format the text: {formatted.problem or formatted.diagnostics[0].message}"
+        )
     canonical = source.SourceText(text.name, formatted.text)
     if formatter.format_text(canonical).text != formatted.text:
         return "fmt changes its own output"
@@ -117,8 +119,8 @@ def find_round_trip_problem(text: source.SourceText) -> str:
     try:
         again = tree_text.decode_policy_text(tree_text.encode_policy_text(text).document).text
     except tree_json.InvalidSyntaxTreeError as error:
-        return f"its syntax tree is refused at {error.path}: {error}"
-    return "" if again == formatted.text else "its syntax tree has another meaning"
+        return f"the JSON syntax tree is refused at {error.path}: {error}"
+    return "" if again == formatted.text else "the JSON syntax tree has a different meaning"
 
 
 # ---------------------------------------------------------------------------- what must hold

@@ -102,7 +102,7 @@ def find_source_problem(source: PrometheusSource) -> str:
         return "`bearerToken` has characters that are not allowed in a header"
     own = sorted(_OWN_PARAMETERS.intersection(source.query_params))
     if own:
-        return f"`queryParams` sets `{own[0]}`, which policysched sets; leave it out"
+        return f"`queryParams` sets `{own[0]}`, which policysched sets; remove it"
     return find_url_problem(source.url)
 
 

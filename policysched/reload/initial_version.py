@@ -149,11 +149,11 @@ class InitialVersionFinder:
         """
         offer = await source.read_first()
         if offer.is_frozen and not self._recipe.was_in_use(offer):
-            wanted = f"version {offer.in_use}" if offer.in_use else "the version used last"
+            wanted = f"version {offer.in_use}" if offer.in_use else "the last version in use"
             _log.warning("reloads are frozen: looking for %s in the history", wanted)
             frozen = await self._find_stored_version(kept, offer.in_use)
             if frozen is not None:
-                what = "" if frozen.hash == offer.in_use else " (its texts with the present params)"
+                what = "" if frozen.hash == offer.in_use else " (its texts with the current params)"
                 _log.warning("reloads are frozen: starting with version %s%s", frozen.hash, what)
                 return InitialVersion(frozen, offer)
             _log.warning("reloads are frozen, but %s is not in the history", wanted)

@@ -216,4 +216,4 @@ class Reloader(Generic[_Made]):
 
 
 def _format_version(version_hash: str) -> str:
-    return f"version {version_hash}" if version_hash else "the present content of the source"
+    return f"version {version_hash}" if version_hash else "the current content of the source"

@@ -117,7 +117,7 @@ class PolicyEventRecorder:
                 held = f", {told.hash} is held back" if told.hash not in ("", current) else ""
                 return "Normal", "PoliciesFrozen", f"version {current} stays in use{held}"
             case states.OfferOutcome.REFUSED:
-                what = f"version {told.hash}" if told.hash else "the present content"
+                what = f"version {told.hash}" if told.hash else "the current content"
                 note = f"{what} is refused, {current} stays in use: {told.summary}"
                 return "Warning", "PoliciesRefused", note
 

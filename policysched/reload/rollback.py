@@ -174,7 +174,7 @@ def _choose_version_to_restore(
         return found[0]
     known = ", ".join(key.hash for key, _ in versions) or "none"
     problem = "matches several versions" if found else "is not a version in the history"
-    raise errors.InputError(f"`{hash_prefix}`", problem, help=f"there are: {known}")
+    raise errors.InputError(f"`{hash_prefix}`", problem, help=f"stored versions: {known}")
 
 
 def _get_config_map_content(target: config_maps.ConfigMap) -> tuple[object, ...]:

@@ -40,7 +40,7 @@ class OfferedVersion:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class VersionRefusal:
-    """Why a version cannot be used.
+    """The reason why a version cannot be used.
 
     Attributes:
         hash: the hash of the version, or "" without texts.

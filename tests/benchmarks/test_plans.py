@@ -70,15 +70,15 @@ def test_an_entry_has_each_workload_at_each_size() -> None:
 @pytest.mark.parametrize(
     "words, expected",
     [
-        (["--plan", "none"], "unknown plan `none`; known are full, plot, quick"),
-        (["--plan", ""], "unknown plan ``; known are full, plot, quick"),
+        (["--plan", "none"], "unknown plan `none`; known plans are full, plot, quick"),
+        (["--plan", ""], "unknown plan ``; known plans are full, plot, quick"),
         (["--shapes", "none"], "unknown workload `none`"),
         (["--shapes", "../plans/full"], "unknown workload `../plans/full`"),
         (["--shapes", "plain", "--policies", "../rules"], "unknown policy `../rules`; known"),
-        (["--shapes", "plain", "--policies", "none"], "unknown policy `none`; known are"),
+        (["--shapes", "plain", "--policies", "none"], "unknown policy `none`; known policies are"),
         (
             ["--schedulers", "other"],
-            "unknown scheduler `other`; known are kube-scheduler, policysched",
+            "unknown scheduler `other`; known schedulers are kube-scheduler, policysched",
         ),
     ],
     ids=["plan", "no name", "workload", "path", "path of a policy", "policy", "scheduler"],

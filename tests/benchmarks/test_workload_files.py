@@ -143,7 +143,7 @@ def test_a_wrong_file_gets_one_error(
 def test_an_unknown_workload() -> None:
     """The error lists the known workloads."""
     with pytest.raises(
-        workload_files.FileError, match=r"unknown workload `simple`; known are .*plain"
+        workload_files.FileError, match=r"unknown workload `simple`; known workloads are .*plain"
     ):
         workload_files.load("simple")
 

@@ -145,7 +145,7 @@ def test_a_text_with_errors_is_left_alone() -> None:
 @pytest.mark.parametrize(
     "method, problem",
     [
-        pytest.param("run", "would have another meaning", id="meaning"),
+        pytest.param("run", "would have a different meaning", id="meaning"),
         pytest.param("_take_comments_before", "would lose or reorder comments", id="comments"),
     ],
 )

@@ -39,7 +39,9 @@ spec:
   tolerations:
   - {key: x, operator: Exists, effect: NoSchedule}
 """
-_VALUE = "must be letters, digits, `-`, `_` and `.`, with a letter or digit at both ends"
+_VALUE = (
+    "must consist of letters, digits, `-`, `_` and `.`, and begin and end with a letter or digit"
+)
 
 
 def test_a_pod_with_an_invalid_label_does_not_keep_the_others_out(

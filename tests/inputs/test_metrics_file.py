@@ -204,7 +204,9 @@ def test_what_cannot_be_a_sample_is_one_clear_error(
 
 def test_without_policies_no_metric_is_known() -> None:
     """Values that nothing can read are not ignored in silence."""
-    with pytest.raises(errors.InputError, match=r"no policy declares a metric `x` \(they declare"):
+    with pytest.raises(
+        errors.InputError, match=r"no policy declares a metric `x` \(the policies declare"
+    ):
         metrics_file.parse_metrics_text("x: {n1: 1}", "m.yaml", (), NOW)
 
 

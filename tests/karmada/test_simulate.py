@@ -83,7 +83,7 @@ _BINDING = {"apiVersion": "work.karmada.io/v1alpha2", "kind": "ResourceBinding"}
         ),
         (
             [_BINDING | {"metadata": {"name": "b"}, "spec": {"replicas": 2**31}}],
-            "items[0] (ResourceBinding default/b): `2147483648` replicas are more than the API",
+            "items[0] (ResourceBinding default/b): `2147483648` replicas are outside the int32",
         ),
         (
             [_BINDING | {"metadata": {"name": "b"}, "apiVersion": "work.karmada.io/v1alpha1"}],

@@ -198,7 +198,7 @@ REFUSED = [
     pytest.param(
         _changed([*AFFINITY, "selector", "operands"], []),
         "$.items[1].statements[1].selector.operands",
-        "has 0 items, and needs at least 2",
+        "has 0 items, but needs at least 2",
         id="too-few",
     ),
     pytest.param(

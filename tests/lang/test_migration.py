@@ -86,7 +86,7 @@ def test_a_later_version_is_one_error(number: str) -> None:
         assert finding.code == "PS110"
         assert finding.span.line == 2
         assert "needs a newer policysched" in finding.message
-        assert finding.help == "this one knows version 1: use a newer policysched"
+        assert finding.help == "this program supports version 1: use a newer policysched"
 
 
 def test_names_of_a_later_version_are_not_missed_elsewhere() -> None:
@@ -103,7 +103,7 @@ def test_what_was_never_a_version_is_not_supported(number: str) -> None:
     assert result.program is None
     (finding,) = result.diagnostics
     assert finding.message == f"version {number} of the language is not supported"
-    assert finding.help == "this program knows version 1"
+    assert finding.help == "this program supports version 1"
     assert migration.migrate_policy_text(_text(f"version {number}\n{POLICY}")).text is None
 
 
@@ -159,7 +159,7 @@ def test_a_text_begins_at_its_own_version() -> None:
 def test_a_version_after_the_last_step_is_unknown() -> None:
     """Nothing goes back."""
     (finding,) = migration.migrate_policy_text(_text("version 4\nx\n"), THREE).diagnostics
-    assert finding.help == "this one knows version 3: use a newer policysched"
+    assert finding.help == "this program supports version 3: use a newer policysched"
 
 
 def test_a_step_that_loses_a_comment_is_refused() -> None:

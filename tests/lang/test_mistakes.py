@@ -52,14 +52,17 @@ MESSAGES = {
     "equals": ("topologySpread topologyKey zone maxSkew=1", "takes its value without `=`"),
     "colon": ("score free(cpu) prefer: high", "takes its value without `:`"),
     "helm": ("nodeAffinity required a = {{ .Values.a }}", "Helm template"),
-    "wildcard": ("nodeAffinity required disk = ssd*", "`ssd*` has a wildcard"),
-    "part of a value": ("nodeAffinity required disk startswith ssd", "labels are compared whole"),
-    "one character": ("nodeAffinity required nodeName = web-?", "`web-?` has a wildcard"),
+    "wildcard": ("nodeAffinity required disk = ssd*", "`ssd*` contains a wildcard"),
+    "part of a value": (
+        "nodeAffinity required disk startswith ssd",
+        "labels cannot be matched in part",
+    ),
+    "one character": ("nodeAffinity required nodeName = web-?", "`web-?` contains a wildcard"),
     "clause of a text": ("import metrics", "`import` does not belong in a policy"),
     "let in a policy": ("let x = 5", "names are defined outside policies"),
     "clause without statement": ('during "Mon 08:00-18:00"', "`during` is a clause"),
     "toleration of a manifest": ("tolerate key: a", "`a` is not a taint effect"),
-    "operator of labels": ("tolerate a NotIn (b)", "`NotIn` does not compare taints"),
+    "operator of labels": ("tolerate a NotIn (b)", "`NotIn` is not an operator for taints"),
     "metric in a policy": (
         "metric x: ratio = `x` node node",
         "`metric` does not belong in a policy",
@@ -108,6 +111,6 @@ def test_a_let_in_a_policy_ends_no_policy() -> None:
     """A policy whose braces are balanced is closed; without its brace the item begins a new one."""
     text = "policy a {\n  for pods\n  let x = 5\n}\n"
     (finding,) = checker.check([source.SourceText("x.policy", text)]).diagnostics
-    assert finding.help == "move it before the policy, as `let NAME = VALUE`"
+    assert finding.help == "move the definition before the policy: `let NAME = VALUE`"
     (finding,) = checker.check([source.SourceText("x.policy", text[:-2])]).diagnostics
     assert finding.message == "`policy a` is never closed"

@@ -77,8 +77,8 @@ MENDED_BY_WHAT_FOLLOWS = re.compile(
     r"but (is|grows)"  # a factor of another unit
     r"|is a number, not a condition"  # what it is compared with
     r"|there is no selector"  # the operator of a requirement
-    r"|nothing follows"  # what `and` and `or` join
-    r"|low or high better|has no topologyKey|clause covers it"  # a clause
+    r"|no condition follows"  # what `and` and `or` join
+    r"|low or high is better|has no topologyKey|clause covers it"  # a clause
 )
 """What a user is about to write makes these right."""
 

@@ -74,7 +74,7 @@ _CASES = [
     (
         "PS214",
         _policy("tolerate dedicated", "clusterAffinity required not tainted(dedicated) as plain"),
-        [(3, "`dedicated` is tolerated, but `web/plain` refuses clusters with that taint")],
+        [(3, "`dedicated` is tolerated, but `web/plain` rejects clusters with this taint")],
         _policy("tolerate dedicated", "clusterAffinity required not tainted(maintenance)"),
     ),
     (
@@ -150,7 +150,7 @@ _CASES = [
                 4,
                 (
                     "every cluster gets the same points from this score: "
-                    "it does not read the cluster"
+                    "it does not depend on the cluster"
                 ),
             )
         ],
@@ -162,7 +162,7 @@ _CASES = [
             "clusterAffinity required region = eu as eu",
             "clusterAffinity preferred region In (eu, us) weight 5",
         ),
-        [(4, "every cluster that required rules leave matches `region In (eu, us)`")],
+        [(4, "every cluster that the required rules permit matches `region In (eu, us)`")],
         _policy(
             "clusterAffinity required region In (eu, us)",
             "clusterAffinity preferred region = eu weight 5",
@@ -183,7 +183,7 @@ _CASES = [
     (
         "PS408",
         _policy(_SCORED, "score busy prefer low", head=_busy("topk(3, worst)")),
-        [(1, "the `topk` in `busy` leaves out clusters, so the score reads missing values")],
+        [(1, "the `topk` in `busy` omits clusters, so the score reads missing values")],
         _policy(_SCORED, "score busy prefer low", head=_busy("worst")),
     ),
     (
@@ -241,7 +241,7 @@ _CASES = [
     (
         "PS514",
         _policy("clusterAffinity required region = us as small"),
-        [(3, "`default/web` is too large for all 1 clusters that the rules leave it")],
+        [(3, "`default/web` is too large for all 1 clusters that the rules permit")],
         _policy("clusterAffinity required region = eu"),
     ),
     (

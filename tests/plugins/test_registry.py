@@ -144,8 +144,8 @@ BAD = [
     pytest.param(
         names.NODE_AFFINITY,
         required({"key": "a b", "operator": "Exists"}),
-        f"{REQUIRED}[0].matchExpressions[0].key: `a b` must be letters, digits, `-`, `_` and `.`, "
-        "with a letter or digit at both ends",
+        f"{REQUIRED}[0].matchExpressions[0].key: `a b` must consist of letters, digits, `-`, "
+        "`_` and `.`, and begin and end with a letter or digit",
         id="key",
     ),
     pytest.param(
@@ -260,8 +260,8 @@ BAD = [
     pytest.param(
         names.NODE_RESOURCES_FIT,
         {"ignoredResourceGroups": ["a b"]},
-        "`ignoredResourceGroups` has `a b`, which must be letters, digits, `-`, `_` and `.`, with "
-        "a letter or digit at both ends",
+        "`ignoredResourceGroups` has `a b`, which must consist of letters, digits, `-`, `_` and "
+        "`.`, and begin and end with a letter or digit",
         id="ignored group",
     ),
     pytest.param(
@@ -273,8 +273,8 @@ BAD = [
     pytest.param(
         names.POD_TOPOLOGY_SPREAD,
         {"defaultingType": "List", "defaultConstraints": [{**ZONE, "topologyKey": "a b"}]},
-        "`defaultConstraints` for `a b` has a topologyKey that must be letters, digits, `-`, `_` "
-        "and `.`, with a letter or digit at both ends",
+        "`defaultConstraints` for `a b` has a topologyKey that must consist of letters, digits, "
+        "`-`, `_` and `.`, and begin and end with a letter or digit",
         id="key of a constraint",
     ),
     pytest.param(

@@ -1,4 +1,4 @@
-"""Tests of cluster policies: what they expect, and what makes no sense in them."""
+"""Tests of cluster policies: what they expect, and what is not valid in them."""
 
 from __future__ import annotations
 
@@ -146,14 +146,14 @@ def test_names_of_nothing_are_errors(tmp_path: pathlib.Path, case: str, problem:
     "case, problem",
     [
         ("resource: {requests: {cpu: many}}", "many"),
-        ("resource: {placement: {clusterAffinity: 5}}", "makes no sense"),
+        ("resource: {placement: {clusterAffinity: 5}}", "is not valid"),
         ("metrics: {errors: {m1: 5Gi}}", "`5Gi` is not a value of `errors`"),
     ],
 )
 def test_what_cannot_be_decided_is_an_error(
     tmp_path: pathlib.Path, case: str, problem: str
 ) -> None:
-    """The test says what makes no sense; others run."""
+    """The test says what is not valid; others run."""
     done = _run(tmp_path, f"clusterPolicy: web, {case}, expect: {{error: ''}}")
     (result,) = done.results
     assert result.status == "error"
@@ -170,7 +170,7 @@ def test_rejections_and_points_are_compared(tmp_path: pathlib.Path) -> None:
     (result,) = _run(tmp_path, case).results
     assert [(m.path, m.expected, m.actual) for m in result.mismatches] == [
         (("rejected", "m1"), "near", "[faulty]"),
-        (("rejected", "m2"), "any", "takes the resource"),
+        (("rejected", "m2"), "any", "accepts the resource"),
         (("feasible",), "[m1]", "[m2]"),
         (("scores", "m2"), "60", "50"),
         (("scores", "m1"), "1", "is refused"),

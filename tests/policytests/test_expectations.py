@@ -43,7 +43,7 @@ NOT_MET = [
     ("node: n2", "pod: web, metrics: outage", "node", "n2", "[n1, n2, n4] (equal points)"),
     ("feasible: [n2]", "pod: web", "feasible", "[n2]", "[n2, n4]"),
     ("rejected: {n1: fast-disk}", "pod: web", "rejected.n1", "fast-disk", "[too-hot]"),
-    ("rejected: {n2: any}", "pod: web", "rejected.n2", "any", "takes the pod"),
+    ("rejected: {n2: any}", "pod: web", "rejected.n2", "any", "accepts the pod"),
     (
         "rejected: {n1: too-hot}, exact: true",
         "pod: web",

@@ -80,7 +80,7 @@ def test_update_writes_the_findings(
 
 
 def test_run_chooses_it_by_name(tmp_path: pathlib.Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """`--run lint` runs it alone, others leave it out."""
+    """`--run lint` runs it alone, other runs omit it."""
     _run(tmp_path, "")
     path = str(tmp_path / "web_test.yaml")
     assert main.main(["test", path, "--run", "^it$"]) == 0

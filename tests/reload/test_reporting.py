@@ -115,7 +115,7 @@ def test_the_page_has_the_texts_and_the_errors() -> None:
         pytest.param(
             states.ReloadEvent(states.OfferOutcome.REFUSED, "", "gone", "gone"),
             *("Warning", "PoliciesRefused"),
-            "the present content is refused, 900d stays in use: gone",
+            "the current content is refused, 900d stays in use: gone",
             id="gone",
         ),
     ],

@@ -127,7 +127,7 @@ async def test_what_is_there_already_is_left_alone() -> None:
     [
         pytest.param(
             "fff",
-            "`fff`: is not a version in the history (there are: aab222, aaa111)",
+            "`fff`: is not a version in the history (stored versions: aab222, aaa111)",
             id="unknown",
         ),
         pytest.param("aa", "matches several versions", id="ambiguous"),

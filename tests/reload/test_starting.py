@@ -231,7 +231,7 @@ async def test_frozen_policies_stay_though_params_are_others_by_now(
     start = await _starting().find_remote_version(Source(GOOD, is_frozen=True, in_use=old), store)
     assert start.checked.hash == _hash(OLDER)
     assert (
-        f"starting with version {_hash(OLDER)} (its texts with the present params)" in caplog.text
+        f"starting with version {_hash(OLDER)} (its texts with the current params)" in caplog.text
     )
 
 

@@ -203,7 +203,7 @@ def _extract_encoded_texts(document: object) -> list[object]:
     version = document.get("version")
     if type(version) is not int or version != _VERSION:
         raise tree_json.InvalidSyntaxTreeError(
-            "$.version", f"is not {_VERSION}, the only known version"
+            "$.version", f"is not {_VERSION}, the only supported version"
         )
     unknown = [name for name in document if name not in ("version", "texts")]
     if unknown:

@@ -30,7 +30,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options and the forms `pod`, `binding` and `rule`."""
     offline_options.add_offline_options(parser, takes_several=False)
     explain_decisions.add_decision_options(parser)
-    parser.add_argument("--all", action="store_true", help="explain every pending pod by itself")
+    parser.add_argument("--all", action="store_true", help="explain each pending pod separately")
     _add_node_options(parser)
     forms = parser.add_subparsers(
         title="forms",

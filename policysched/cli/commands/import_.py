@@ -83,7 +83,7 @@ def _read_import_sources(
     words: list[str] = args.input
     if len(words) > 1 or words[0].startswith("--"):
         if args.kind not in (None, source_detection.COMMAND):
-            raise errors.UsageError(f"a command line is not a {args.kind}; leave out --from")
+            raise errors.UsageError(f"a command line is not a {args.kind}; remove --from")
         if not any(word.startswith("-") for word in words):
             raise errors.UsageError(
                 "import takes one FILE; put objects that belong together into one file"

@@ -67,7 +67,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="lowest severity of findings that cause exit code 1 (default: warning)",
     )
     parser.add_argument(
-        "--config", metavar="FILE", help="file of settings, instead of the nearest one"
+        "--config", metavar="FILE", help="settings file, instead of the nearest one"
     )
     finding_formats.add_format_option(parser)
     parser.add_argument("--fix", action="store_true", help="apply safe fixes to the files")
@@ -150,7 +150,7 @@ def _read_options(args: argparse.Namespace) -> _LintOptions:
         )
     if "-" in args.paths and _does_write_fixes(args) and form not in finding_formats.FOR_PEOPLE:
         raise errors.UsageError(
-            f"fixed policies from stdin are printed to stdout; leave out --format {form}"
+            f"fixed policies from stdin are printed to stdout; remove --format {form}"
         )
     chosen, level = _choose_lint_settings(args)
     params = offline_options.parse_param_values(args.params or ())

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 _DESCRIPTION = """\
 Serve one editor on standard input and output with the Language Server Protocol: findings of check
 and lint, fixes, completion, hover, names and formatting, in policy files and in ConfigMap
-manifests. Editors start it; docs/editors.md describes the setup.
+manifests. Editors start this command; docs/editors.md describes the setup.
 """
 _EPILOG = (
     "exit codes: 0 shut down by the editor, 1 the editor disappeared, 2 not installed, 3 "

@@ -9,7 +9,7 @@ from policysched.cli.policy_files import policy_texts, rewriting
 _DESCRIPTION = """\
 Rewrite policy files of an earlier version of the language to the current one, in place, and keep
 their layout and comments. The files then declare their version, `version 1`. A file that already
-declares it is left unchanged; a file of a newer version is refused.
+declares the current version is left unchanged; a file of a newer version is refused.
 """
 _EPILOG = (
     "exit codes: 0 success, 1 --check or --diff found a file to migrate, 2 errors or "

@@ -54,12 +54,12 @@ _GRAVITY_OF_BINDINGS = {
     ),
 }
 _EPILOG = """\
-For a dump of a Karmada control plane (Clusters and bindings in FILE), it shows the effect on
+If FILE contains Clusters and bindings of a Karmada control plane, the plan shows the effect on
 bindings.
 
 OLD and NEW are a .policy file, a folder of such files, or a ConfigMap manifest; `none` for no
-policy; or `git:REVISION:PATH` for the same at a revision of this git repository. `:PATH` may be
-left out if the other side names it. Exit code 1 if the outcome that --fail-on names occurs, else 0.
+policy; or `git:REVISION:PATH` for a path at a revision of this git repository. `:PATH` is optional
+if the other side names a path. Exit code 1 if the outcome that --fail-on names occurs, else 0.
 """
 
 
@@ -126,7 +126,7 @@ def _add_cluster_options(parser: argparse.ArgumentParser) -> None:
     )
     group.add_argument("--metrics", metavar="FILE", help="values of metrics, as for `simulate`")
     offline_options.add_now_option(group)
-    group.add_argument("--scheduler-name", metavar="N", help="decide all pods by this profile")
+    group.add_argument("--scheduler-name", metavar="N", help="use this profile for all pods")
 
 
 def run(args: argparse.Namespace) -> int:

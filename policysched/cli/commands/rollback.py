@@ -71,7 +71,7 @@ def run(args: argparse.Namespace) -> int:
             written = option.replace("_", "-")
             raise errors.UsageError(f"--{written} must be NAMESPACE/NAME, not `{name}`")
     if args.list and (args.hash or args.freeze):
-        raise errors.UsageError("--list changes nothing; leave out HASH and --freeze")
+        raise errors.UsageError("--list changes nothing; remove HASH and --freeze")
     asyncio.run(_run_rollback(args))
     return errors.EXIT_OK
 

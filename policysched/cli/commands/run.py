@@ -13,7 +13,7 @@ from policysched.observability import logs
 _SUBDOMAIN = re.compile(r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?")
 _MAX_NAME_CHARACTERS = 253
 _EPILOG = """\
-Without configuration and policies it decides as kube-scheduler does by default, for pods whose
+Without configuration and policies, it decides as kube-scheduler does by default, for pods whose
 schedulerName is `policysched`, or N. With `--scheduler-name default-scheduler` it replaces
 kube-scheduler. Profiles that policies declare serve the pods that name them.
 """

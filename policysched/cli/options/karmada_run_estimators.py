@@ -20,16 +20,19 @@ def add_estimator_options(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
     group = parser.add_argument_group("estimators of member clusters")
     for name, text in (
-        ("enable-scheduler-estimator", "ask estimators how many replicas fit (default: false)"),
+        (
+            "enable-scheduler-estimator",
+            "query estimators for the number of replicas that fit (default: false)",
+        ),
         (
             "disable-scheduler-estimator-in-pull-mode",
-            "do not ask estimators of clusters in pull mode",
+            "do not query estimators of clusters in pull mode",
         ),
         ("insecure-skip-estimator-verify", "encrypt, but accept any certificate"),
     ):
         group.add_argument(f"--{name}", default=False, help=text, **run_flags.SWITCH)
     for name, metavar, default, text in (
-        ("timeout", "DURATION", "3s", "time limit for all answers about one binding together"),
+        ("timeout", "DURATION", "3s", "total time limit for all answers about one binding"),
         ("service-namespace", "NAMESPACE", "karmada-system", "namespace of their Services"),
         (
             "service-prefix",

@@ -25,11 +25,11 @@ _ClusterT = TypeVar("_ClusterT")
 _PARAMS = re.compile(r",(?=[A-Za-z_]\w*=)")
 _MUCH_YAML_MEGABYTES = 20
 _PROFILES = """\
-The profile that a pod names in its schedulerName decides it. If no profile has that name, the only
-profile decides, or the one called `policysched`. With several profiles of other names, no profile
-decides the pod: it is left out, as `run` would leave it to another scheduler. --scheduler-name N
-decides all pods by profile N. Without policies, and for policies without a profile, there is one
-profile, called `policysched` or N: kube-scheduler's default plugins and all policies.
+The schedulerName of a pod selects its profile. If no profile has this name, the pod uses the only
+profile, or the one called `policysched`. With several profiles of other names, the pod is left out,
+as `run` would leave it to another scheduler. --scheduler-name N selects profile N for all pods.
+Without policies, and for policies without a profile, there is one profile, called `policysched` or
+N: kube-scheduler's default plugins and all policies.
 """
 
 
@@ -62,7 +62,7 @@ def add_offline_options(
     )
     add_now_option(group, default)
     group.add_argument(
-        "--scheduler-name", metavar="N", help="decide all pods by this profile", default=default
+        "--scheduler-name", metavar="N", help="use this profile for all pods", default=default
     )
     output.add_output_option(parser, is_again=is_again)
 
@@ -188,7 +188,7 @@ def print_unmeasured_metrics_note(unmeasured: Sequence[str], what: str = "node")
         names = ", ".join(f"`{name}`" for name in unmeasured)
         output.print_note_to_stderr(
             f"no {what} has a sample of {names}: rules that read them act as in an outage; "
-            f"--metrics FILE gives values"
+            f"--metrics FILE supplies values"
         )
 
 

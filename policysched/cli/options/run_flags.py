@@ -136,17 +136,17 @@ OPTIONS: dict[str, list[ConfigurationOption]] = {
             for name, field, metavar, text in (
                 (
                     *("lease-duration", "leaseDuration", "15s"),
-                    "how long after the leader's last renewal another process takes over",
+                    "time after the leader's last renewal after which another process takes over",
                 ),
                 (
                     *("renew-deadline", "renewDeadline", "10s"),
-                    "how long a leader retries renewal before it stops scheduling",
+                    "time for which a leader retries renewal before it stops scheduling",
                 ),
                 (
                     "retry-period",
                     "retryPeriod",
                     "2s",
-                    "how often the leader renews the lease and others try to acquire it",
+                    "interval at which the leader renews the lease, and others try to acquire it",
                 ),
                 (
                     "resource-name",
@@ -175,7 +175,7 @@ OPTIONS: dict[str, list[ConfigurationOption]] = {
         _make_configuration_option(
             "kube-api-burst",
             "clientConnection.burst",
-            "how many requests may be sent at once; default: twice the limit",
+            "maximum number of requests at once; default: twice the limit",
             metavar="N",
             type=int,
         ),

@@ -138,7 +138,7 @@ def _format_cluster_points(ranking: Sequence[Report]) -> str:
     if any(each["present"] for each in shown):
         rows.append(("replicas there now", *(f"{each['present']:,}" for each in shown)))
     if any(each["tier"] for each in shown):
-        rows.append(("tier of overflow", *(f"{each['tier']:,}" for each in shown)))
+        rows.append(("overflow tier", *(f"{each['tier']:,}" for each in shown)))
     header = ("POINTS", *(each["cluster"] for each in shown))
     table = output.format_table(header, rows, _INDENT)
     rest = len(ranking) - len(shown)

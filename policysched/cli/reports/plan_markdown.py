@@ -88,7 +88,7 @@ def _limit_comment_length(blocks: list[str]) -> str:
     for block in blocks:
         if length + len(block) > MAX_CHARACTERS:
             left_out = len(blocks) - len(shown)
-            shown.append(f"*{left_out} more parts are left out; `-o json` lists all.*")
+            shown.append(f"*{left_out} more parts are omitted; `-o json` lists all.*")
             break
         shown.append(block)
         length += len(block) + 2

@@ -39,7 +39,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="without a namespace: a ClusterResourceBinding, or one in `default`",
     )
     parser.add_argument(
-        "--all", dest="all_bindings", action="store_true", help="explain every binding by itself"
+        "--all", dest="all_bindings", action="store_true", help="explain each binding separately"
     )
     karmada_options.add_karmada_options(parser)
 

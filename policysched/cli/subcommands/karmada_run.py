@@ -108,19 +108,19 @@ def _add_election_options(parser: argparse.ArgumentParser) -> None:
             "lease-duration",
             "15s",
             "15s",
-            "how long after the leader's last renewal another process takes over",
+            "time after the leader's last renewal after which another process takes over",
         ),
         (
             "renew-deadline",
             "10s",
             "10s",
-            "how long a leader retries renewal before it stops scheduling",
+            "time for which a leader retries renewal before it stops scheduling",
         ),
         (
             "retry-period",
             "2s",
             "2s",
-            "how often the leader renews the lease and others try to acquire it",
+            "interval at which the leader renews the lease, and others try to acquire it",
         ),
     ):
         group.add_argument(
@@ -136,9 +136,9 @@ def _add_rate_limit_options(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("limits")
     for name, kind, default, text in (
         ("kube-api-qps", float, 40.0, "requests per second; -1 for no limit"),
-        ("kube-api-burst", int, 60, "how many requests may be sent at once"),
+        ("kube-api-burst", int, 60, "maximum number of requests at once"),
         ("rate-limiter-qps", int, 10, "failed bindings that are retried per second"),
-        ("rate-limiter-bucket-size", int, 100, "how many may be retried at once"),
+        ("rate-limiter-bucket-size", int, 100, "maximum number of retries at once"),
     ):
         group.add_argument(
             f"--{name}", metavar="N", type=kind, default=default, help=f"{text} ({default:g})"
@@ -158,7 +158,7 @@ def _add_rate_limit_options(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         type=int,
         default=64,
-        help="how many bindings may be written at once (default: 64)",
+        help="maximum number of bindings written at once (default: 64)",
     )
 
 

@@ -22,7 +22,7 @@ def run(args: argparse.Namespace) -> int:
     from policysched.policytests import fuzzing, suite  # noqa: PLC0415 - `--help` does not need NumPy
 
     if args.format != "text":
-        raise errors.UsageError("--fuzz prints counterexamples as text only; leave out --format")
+        raise errors.UsageError("--fuzz prints counterexamples as text only; remove --format")
     if any(getattr(args, each) for each in _OF_TESTS) or args.threshold is not None:
         raise errors.UsageError("--fuzz runs no tests; only --seed can be combined with it")
     seed = seeds.draw_random_seed() if args.seed is None else args.seed

@@ -41,7 +41,7 @@ def find_policy_edits(
                 rule.head.name,
                 rule.head.text,
                 None,
-                f"leave out rule {written}",
+                f"remove rule {written}",
                 suggested_edit.DROPS_RULE,
             )
             yield said.add_nodes(nodes)

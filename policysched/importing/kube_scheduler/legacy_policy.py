@@ -142,7 +142,7 @@ def _import_priorities(given: fields.StrictFields, reading: _LegacyPolicyReading
         comment = f"{priority.place.origin_comment} {name}"
         if weight <= 0:
             problem = f"`{name}` has the weight {weight}, which kube-scheduler refuses"
-            reading.made.report.warn(priority.place, problem, "leave it out or give it a weight")
+            reading.made.report.warn(priority.place, problem, "remove it or give it a weight")
             if argument is not None:
                 argument.read_all_values()
         elif argument is not None:

@@ -27,7 +27,7 @@ _KNOWN: dict[str, tuple[str, ...]] = {
     "VolumeBinding": ("bindTimeoutSeconds",),
 }
 _NOT_HERE = "does not exist in policysched"
-_ADVICE = "leave it out, or express its purpose as a policy"
+_ADVICE = "remove it, or express its purpose as a policy"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

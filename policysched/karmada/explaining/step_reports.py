@@ -64,7 +64,7 @@ def report_cluster_selection(
     placement = request.placement
     if not placement.spread_constraints:
         return ClusterSelectionReport(
-            "all", "no spread constraint: all clusters that pass, the best first", names
+            "all", "no spread constraint, so all clusters that pass, the best first", names
         )
     fields = {each.spread_by_field for each in placement.spread_constraints}
     by: Chooser = "region" if "region" in fields else "cluster"
@@ -101,7 +101,7 @@ def report_replica_division(
     spec, strategy = request.spec, request.placement.replica_scheduling
     if not assignment.has_replicas_to_divide(spec):
         return ReplicaDivisionReport(
-            "none", "nothing to divide: every chosen cluster gets it", 0, {}, {}
+            "none", "no replicas to divide: every chosen cluster gets the resource", 0, {}, {}
         )
     if strategy is None or strategy.replica_scheduling_type == objects.DUPLICATED:
         return ReplicaDivisionReport(
@@ -155,11 +155,11 @@ def _report_least_moving_division(
         weights = _compute_division_votes(whole, by, with_present=True)
         return ReplicaDivisionReport(by, f"from the start, {words}", whole.replicas, {}, weights)
     if placed == whole.replicas:
-        return ReplicaDivisionReport(by, "all are placed and stay", 0, present, {})
+        return ReplicaDivisionReport(by, "all replicas are placed and stay", 0, present, {})
     if placed > whole.replicas:
         how = "scaled down in proportion to the current replicas"
         return ReplicaDivisionReport(by, how, whole.replicas, {}, present)
-    how = f"only the missing ones, {words}" if placed else words
+    how = f"only the missing replicas, {words}" if placed else words
     weights = _compute_division_votes(whole, by, with_present=False)
     return ReplicaDivisionReport(by, how, whole.replicas - placed, present, weights)
 

@@ -124,7 +124,7 @@ def _make_spread_constraints(
 def _complete_replica_scheduling(
     own: objects.ReplicaScheduling | None, policy: checked.CheckedPolicy | None
 ) -> objects.ReplicaScheduling | None:
-    """Return the placement's replica scheduling; the policy sets what the placement leaves open."""
+    """Return the placement's replica scheduling, with empty fields set by the policy."""
     said = policy.clusters.division if policy and policy.clusters else None
     if said is None:
         return own

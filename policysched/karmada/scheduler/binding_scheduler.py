@@ -275,7 +275,7 @@ class BindingScheduler:
         return policies.complete_placement(binding, self._store.make_snapshot_for_binding(binding))
 
     def _begin_attempt(self, binding: objects.Binding) -> BindingAttempt:
-        """Validate a binding, find its trigger, and decide or ask estimators."""
+        """Validate a binding, find its trigger, and decide or query estimators."""
         started_seconds = self._clock.monotonic_seconds()
         problem = object_validation.find_object_problem(binding)
         if problem:

@@ -1,7 +1,7 @@
 """Use the available replicas that the estimators of member clusters report for a binding.
 
-A decision has no I/O: if it needs an estimator that has not been asked, it ends with a question,
-and is made again with the answers.
+A decision has no I/O: if a decision needs an estimator that has not been queried, the decision
+ends with a question, and is made again with the answers.
 
 Source: Karmada v1.18.2 `pkg/estimator/client/accurate.go`, `pkg/scheduler/core/util.go`.
 """
@@ -29,7 +29,7 @@ class EstimateRequest:
 
     Attributes:
         spec: the spec of the binding.
-        clusters: names of the clusters whose estimators have not been asked yet.
+        clusters: names of the clusters whose estimators have not been queried yet.
         counts_sets: whether to count whole sets of the binding's components.
     """
 
@@ -39,14 +39,14 @@ class EstimateRequest:
 
 
 class EstimatesMissing(Exception):  # noqa: N818 - not an error: the decision waits
-    """A decision needs answers of estimators that have not been asked.
+    """A decision needs answers of estimators that have not been queried.
 
     Attributes:
         question: the question to ask.
     """
 
     def __init__(self, question: EstimateRequest) -> None:
-        super().__init__(f"{len(question.clusters)} estimators have not been asked")
+        super().__init__(f"{len(question.clusters)} estimators have not been queried")
         self.question = question
 
 
@@ -64,10 +64,10 @@ def cap_available_replicas(
         rooms: the available replicas from the status of clusters.
         asked: indices in `rooms` of the feasible clusters, keyed by cluster.
         answers: the answers so far.
-        about: the question to the estimators that have not been asked.
+        about: the question to the estimators that have not been queried.
 
     Raises:
-        EstimatesMissing: some estimators have not been asked.
+        EstimatesMissing: some estimators have not been queried.
     """
     if any(answers.get(name, NO_OPINION) is None for name in asked):
         return rooms

@@ -195,7 +195,7 @@ def _iterate_message_fields(message: bytes) -> Iterator[tuple[int, int, int]]:
             case _:
                 raise EstimatorMessageError(f"a field has the unknown type {kind}")
         if at > len(message) or tag >> 3 == 0:
-            raise EstimatorMessageError("a field is cut short or has no number")
+            raise EstimatorMessageError("a field is truncated or has no number")
         yield tag >> 3, kind, value
 
 
@@ -206,4 +206,4 @@ def _read_varint(message: bytes, at: int) -> tuple[int, int]:
         value |= (byte & _LOW_BITS) << (7 * place)
         if byte < _MORE:
             return value, at + place + 1
-    raise EstimatorMessageError("a number is cut short")
+    raise EstimatorMessageError("a number is truncated")

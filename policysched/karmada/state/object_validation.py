@@ -32,7 +32,7 @@ def find_object_problem(found: objects.Cluster | objects.Binding) -> str:
 def _find_invalid_replica_count(replicas: Iterable[int]) -> str:
     for number in replicas:
         if number != objects.wrap_int32(number):
-            return f"`{number}` replicas are more than the API takes, which is int32"
+            return f"`{number}` replicas are outside the int32 range of the API"
     return ""
 
 

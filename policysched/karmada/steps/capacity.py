@@ -55,7 +55,7 @@ def count_available_replicas(
             CustomizedClusterResourceModeling).
 
     Raises:
-        EstimatesMissing: estimators must be asked first.
+        EstimatesMissing: estimators must be queried first.
     """
     if spec.replicas == 0 and not spec.components:
         return [MAX_INT32] * len(clusters.clusters)
@@ -83,7 +83,7 @@ def limit_by_estimators(
     """Return the available replicas `rooms`, limited by the estimators of the clusters.
 
     Raises:
-        EstimatesMissing: estimators must be asked first.
+        EstimatesMissing: estimators must be queried first.
     """
     if clusters.estimated is not None:
         by_name = {clusters.clusters[i].metadata.name: i for i in feasible}

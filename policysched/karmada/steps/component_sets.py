@@ -51,7 +51,7 @@ def count_available_sets(
     For a binding that is not placed as whole sets, return the number of replicas that fit.
 
     Raises:
-        EstimatesMissing: estimators must be asked first.
+        EstimatesMissing: estimators must be queried first.
     """
     if not is_placed_in_one_cluster(spec):
         return capacity.count_available_replicas(spec, clusters, feasible, with_models=with_models)

@@ -12,9 +12,12 @@ def find_window_problem(window: checked_expr.MetricWindow, refresh_seconds: floa
     """Return why a window is invalid for a metric with this refresh interval, or ""."""
     refreshes = window.seconds / refresh_seconds
     if refreshes <= 1:
-        return "a window must be longer than the time between two refreshes"
+        return "a window must be longer than the refresh interval"
     if refreshes > MAX_SAMPLES:
-        return f"a window holds up to {MAX_SAMPLES} refreshes, this one {refreshes:.0f}"
+        return (
+            f"a window can contain at most {MAX_SAMPLES} refresh intervals; "
+            f"this one contains {refreshes:.0f}"
+        )
     return ""
 
 

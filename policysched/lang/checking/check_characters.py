@@ -55,10 +55,10 @@ def _diagnose_control_character(
     """Return the error for a control character, with a fix that removes it."""
     return diagnostics.Diagnostic(
         "PS003",
-        f"the {holder} has the control character {characters.describe_character(char)}",
+        f"the {holder} contains the control character {characters.describe_character(char)}",
         span,
-        notes=("terminals interpret it",),
-        help="leave it out",
+        notes=("terminals interpret this character",),
+        help="remove it",
         fix=_make_removal_fix(char, span),
     )
 
@@ -68,10 +68,10 @@ def _diagnose_bidirectional(char: str, holder: str, span: source.Span) -> diagno
     name = characters.describe_character(char)
     return diagnostics.Diagnostic(
         "PS807",
-        f"the {holder} has the bidirectional control character {name}",
+        f"the {holder} contains the bidirectional control character {name}",
         span,
         notes=("editors may show the text after it in a different order",),
-        help="leave it out",
+        help="remove it",
         fix=_make_removal_fix(char, span),
         severity=diagnostics.Severity.WARNING,
     )

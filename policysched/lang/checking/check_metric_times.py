@@ -21,18 +21,21 @@ def check_max_age(
     if clause is None:
         return
     found = options.env.found
-    advice = "several refreshes, and longer than the scrape interval; the default is 5 refreshes"
+    advice = (
+        "write several times `refresh`, and more than the scrape interval; the default is "
+        "5 times `refresh`"
+    )
     if max_age_seconds < refresh_seconds:
         found.add_error(
             _CODE,
-            "`maxAge` is shorter than the time between two refreshes",
+            "`maxAge` is shorter than the refresh interval",
             clause.amount.span,
             label="every sample becomes stale before the next one arrives",
             help=advice,
         )
     elif max_age_seconds < _FLICKERING_REFRESHES * refresh_seconds:
-        label = "nodes are missing as soon as one query is late or fails"
-        message = "`maxAge` is shorter than two refreshes"
+        label = "values are missing as soon as one query is late or fails"
+        message = "`maxAge` is shorter than two refresh intervals"
         _add_warning(found, clause.amount.span, message, label, advice)
 
 
@@ -44,9 +47,9 @@ def warn_of_short_window(
     _add_warning(
         found,
         span,
-        f"{prefix}the window is shorter than two refreshes",
-        "it contains only one or two samples",
-        "make it longer, or leave it out",
+        f"{prefix}the window is shorter than two refresh intervals",
+        "such a window contains only one or two samples",
+        "use a longer window, or remove `over`",
     )
 
 
@@ -62,10 +65,10 @@ def check_placed_duration(
         if isinstance(option, syntax_clause.PlacedClause):
             found.add_error(
                 _CODE,
-                "just-placed pods count for less than the time between two refreshes",
+                "just-placed pods count for less than one refresh interval",
                 option.duration.span,
-                label="they stop counting before a sample can include them",
-                help="use the sum of the scrape interval, the range of the rate and `refresh`",
+                label="they stop counting before a sample can include their load",
+                help="write the sum of the scrape interval, the range of the rate and `refresh`",
             )
 
 

@@ -172,9 +172,9 @@ def _report_misplaced_clause(
     if clause.keyword == "weight":
         found.add_error(
             "PS301",
-            f"`{statement}` takes no weight: it filters",
+            f"`{statement}` takes no weight: it gives no points",
             keyword,
-            help="leave the weight out"
+            help="remove the weight"
             + (", or write `preferred`" if statement.endswith("required") else ""),
             fix=fixes.make_replacement_fix(clause.span, ""),
         )
@@ -184,9 +184,9 @@ def _report_misplaced_clause(
     ]
     found.add_error(
         "PS108",
-        f"`{clause.keyword}` does not belong to `{statement}`",
+        f"`{clause.keyword}` is not allowed in `{statement}`",
         keyword,
-        help=f"it belongs to {', '.join(homes)}",
+        help=f"it is allowed in {', '.join(homes)}",
     )
 
 

@@ -13,7 +13,7 @@ from policysched.lang.diagnostics import diagnostics, fixes
 from policysched.lang.foreign import foreign_words
 from policysched.lang.syntax import syntax_expr
 
-NO_WILDCARDS = "there are no wildcards here: name the values, or select by labels"
+NO_WILDCARDS = "wildcards are not supported here: name the values, or select by labels"
 _ENDLESS_WORD = re.compile(r"([^\s`]{40})[^\s`]{216,}")
 """Words longer than any key or name in Kubernetes (253) would make messages unreadable."""
 
@@ -24,7 +24,7 @@ def _shorten_endless_words(text: str) -> str:
 
 def _format_allowed_words_help(allowed: list[str], meant: str) -> str:
     choice = spelling.join_alternatives(f"`{each}`" for each in allowed)
-    return f"write `{meant}`; allowed are {choice}" if meant else f"write {choice}"
+    return f"write `{meant}`; allowed words are {choice}" if meant else f"write {choice}"
 
 
 class DiagnosticCollector:

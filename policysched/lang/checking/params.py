@@ -81,7 +81,7 @@ def resolve_param(
     """
     kind = param.type.text
     if kind not in vocabulary.PARAM_TYPES:
-        found.report_word_not_allowed("a type of params", param.type, vocabulary.PARAM_TYPES)
+        found.report_word_not_allowed("a param type", param.type, vocabulary.PARAM_TYPES)
         return None
     value = param.default if override is None else override
     if kind == "string":
@@ -137,7 +137,7 @@ def _resolve_number_param(
         found.add_error(
             "PS102",
             f"`{value.text}` is not {'a duration' if kind == 'duration' else f'in {kind}'}, "
-            f"as the param `{param.name.text}` is declared",
+            f"as the param `{param.name.text}` requires",
             value.span,
             help=_suggest_param_value(value.text, unit),
         )

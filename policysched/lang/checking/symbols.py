@@ -222,7 +222,7 @@ def _select_valid_lets(
     ):  # the remaining lets are in a cycle, or between two cycles
         found.add_error(
             "PS104",
-            f"`{name}` is defined through itself",
+            f"`{name}` is defined in terms of itself",
             lets[name].name.span,
             help="replace the name with its value",
         )
@@ -231,7 +231,7 @@ def _select_valid_lets(
             broken.add(name)
             found.add_error(
                 "PS004",
-                f"`{name}` is defined through {text_limits.MAX_LET_CHAIN} or more other lets",
+                f"`{name}` depends on {text_limits.MAX_LET_CHAIN} or more other lets",
                 lets[name].name.span,
             )
     return {name: let for name, let in lets.items() if name not in broken}, frozenset(broken)

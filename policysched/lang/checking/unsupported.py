@@ -24,5 +24,5 @@ def diagnose_unsupported(
         "PS110",
         f"`{key}` ({UNSUPPORTED[key]}) is not yet supported",
         span,
-        help=instead or "leave it out for now",
+        help=instead or "remove it for now",
     )

@@ -92,8 +92,8 @@ EXPRESSIONS = (
     _idiom(
         r"\b(?:pod\.)?(?:metadata\.)?namespace\s*(?:[=!]|(?i:not\s*)?(?i:in)\b)",
         None,
-        "expressions do not compare namespaces",
-        "choose pods by `for pods in namespace (a, b)`",
+        "expressions cannot compare namespaces",
+        "select pods with `for pods in namespace (a, b)`",
     ),
     _idiom(
         rf"\b{_OBJECT}(?:spec|status)\.[\w.]+",
@@ -134,9 +134,9 @@ EXPRESSIONS = (
     _idiom(
         r"\b(?:on|ignoring)\s*\([^()\n]*\)\s*(?:group_(?:left|right)\s*(?:\([^()\n]*\))?)?",
         "",
-        "metrics in a rule are those of one node",
+        "in a rule, a metric is the value of one node",
     ),
-    _idiom(rf"\bcast\s*\(\s*({_OPERAND})\s+as\s+\w+\s*\)", r"\1", "amounts have no types"),
+    _idiom(rf"\bcast\s*\(\s*({_OPERAND})\s+as\s+\w+\s*\)", r"\1", "amounts have no type"),
     _idiom(
         rf"\b(?!(?:{_WORDS})\b)({_NAME})\s*\{{[^{{}}\n]*[=~]\s*[\"'][^{{}}\n]*\}}",
         r"\1",
@@ -148,13 +148,13 @@ EXPRESSIONS = (
     _idiom(
         r"\bover\s+(\d\w*)(?=\s*$)",
         None,
-        "a window has a function",
+        "a window needs a function",
         "add `avg`, `min`, `max` or `quantile(0.9)`",
     ),
     _idiom(
         rf"(?:\$\{{?|\b(?:var|local|params?|values)\.)({_NAME})\}}?",
         r"\1",
-        "params are named without a prefix",
+        "names of params have no prefix",
     ),
     _idiom(r"\?\s*(?:true|100)\s*:\s*(?:false|0)\b", "", "a condition needs no `?`"),
     _idiom(r"\b(?:100|[Tt]rue)\s+if\s+(.+?)\s+else\s+(?:0|false|False)\b", r"\1"),
@@ -165,15 +165,15 @@ EXPRESSIONS = (
     _idiom(
         r"(?<![\w.])(?P<number>\d[\d.]*)\s+(?P<unit>%|[A-Za-z]+)(?=[\s)]|$)",
         _attach_unit_to_number,
-        "a unit follows its number without a blank",
+        "a number and its unit are written without a blank",
     ),
     _idiom(
         r"(?<![\w.])\d[\w.]*%?\s+\d[\w.]*%?",
         None,
         r"`\g<0>` is two numbers",
-        "leave one of them out, or write an operator between them",
+        "remove one of them, or write an operator between them",
     ),
-    _idiom(r"(?<=\d)\s+(?:cores?|cpus?)\b", "", "cores are plain numbers"),
+    _idiom(r"(?<=\d)\s+(?:cores?|cpus?)\b", "", "cores are written as plain numbers"),
     _idiom(
         r"(?<![\w.])(\d[\d.]*[kMGTPE]?)i?\s*(?:[bB]ytes?|B)/s(?:ec)?\b",
         r"\1",
@@ -182,16 +182,16 @@ EXPRESSIONS = (
     _idiom(
         r"\b\d{1,3}(?:[_,]\d{3})+(?![\d_,])[A-Za-z]*%?",
         lambda match: re.sub("[_,]", "", match[0]),
-        "digits are not grouped",
+        "digits cannot be grouped",
     ),
     _idiom(r"(?<![\w.])(\d+),(\d+)(?![\d,])", r"\1.\2", "the decimal separator is `.`"),
-    _idiom(rf"\btainted\s+({_TAINT})", r"node(tainted(\1))", "a taint is tested in `node(…)`"),
-    _idiom(r"\s*\b((?:and|or)(?:\s+not)?)(?=\s*$)", "", r"nothing follows `\1`"),
+    _idiom(rf"\btainted\s+({_TAINT})", r"node(tainted(\1))", "taints are tested in `node(…)`"),
+    _idiom(r"\s*\b((?:and|or)(?:\s+not)?)(?=\s*$)", "", r"no condition follows `\1`"),
     _idiom(r"(?<![\w)])\.(\d\w*%?)", r"0.\1", "a number begins with a digit"),
     _idiom(
         rf"({_OPERAND})\s*(<=?|>=?)\s*({_OPERAND})\s*(<=?|>=?)\s*({_OPERAND})",
         r"\1 \2 \3 and \3 \4 \5",
-        r"a comparison has two sides, `\4` begins a third",
+        r"a comparison has two sides; `\4` begins a third",
     ),
     _idiom(
         rf"\b(?P<object>node|pod)(?P<map>)\[\s*[\"'](?P<key>{_KEY})[\"']\s*\]"
@@ -206,8 +206,8 @@ EXPRESSIONS = (
     _idiom(
         r"\bxor\b",
         None,
-        "there is no `xor`",
-        "name both cases: `(a and not b) or (b and not a)`",
+        "`xor` is not supported",
+        "write both cases: `(a and not b) or (b and not a)`",
     ),
     _idiom(rf"({_OPERAND})\s*%\s*({_OPERAND})", r"mod(\1, \2)"),
     _idiom(

@@ -59,7 +59,9 @@ def find_key_meaning(domain: vocabulary.Domain, key: str) -> FieldMeaning | None
     """Return the likely meaning of an unquoted key in a selector; None for an ordinary label."""
     if key in _NAMESPACES and domain in ("pod", "resource"):
         objects = "resources" if domain == "resource" else "pods"
-        return FieldMeaning(domain, "", f"choose {objects} by `for {objects} in namespace (a, b)`")
+        return FieldMeaning(
+            domain, "", f"select {objects} with `for {objects} in namespace (a, b)`"
+        )
     subject = _OURS[domain].get(key, key)
     other = _OTHER.get(domain)
     if other is not None and subject in vocabulary.FIELDS[other] and not subject.islower():
@@ -95,7 +97,7 @@ def _find_owner_meaning(
     )
     if ours is None or ours.help or owner == domain:
         return ours
-    advice = f"`{ours.subject}` belongs to {owner}s: use it in {_HOMES[owner]}"
+    advice = f"`{ours.subject}` is a field or label of {owner}s: use it in {_HOMES[owner]}"
     return FieldMeaning(owner, ours.subject, advice)
 
 

@@ -208,7 +208,7 @@ CALLS_OF_OTHERS: dict[str, str] = {
 """Foreign function without an equivalent call, in lower case -> advice."""
 
 LITERALS: dict[str, str] = {
-    **dict.fromkeys(("true", "false"), "conditions are comparisons or selectors: leave it out"),
+    **dict.fromkeys(("true", "false"), "conditions are comparisons or selectors: remove this word"),
     **dict.fromkeys(
         ("null", "none", "nil"),
         "for an absent label, write `DoesNotExist`; for a metric without a value, "

@@ -21,7 +21,7 @@ _KEYWORDS = idiom_patterns.KEYWORDS
 
 _IMAGE = rf"{_QUOTED}|[\w./:@*%-]+"
 _OR = r"(?:\s+or\s+|\s*\|\|?\s*)"
-_WHOLE_LABELS = "labels have no wildcards: name the values, as in `key In (a, b)`"
+_WHOLE_LABELS = "wildcards are not supported for labels: name the values, as in `key In (a, b)`"
 
 
 def _rewrite_regex_alternatives(match: re.Match[str]) -> str | None:
@@ -62,7 +62,7 @@ SELECTORS = (
         r"\bimage\s*\.?\s*(?P<word>[=!]~|(?i:like|glob|starts?_?with|ends?_?with|contains?"
         rf"|match(?:es)?)\b)\s*\(?\s*(?P<text>{_IMAGE})(?:\s*\))?",
         _rewrite_image_wildcard,
-        "`image` takes `*` for any characters",
+        "in `image`, `*` matches any characters",
     ),
     _idiom(
         rf"\bnot\s+in\s+namespaces?\s*\(?\s*({_LIST})\s*\)?",
@@ -72,13 +72,14 @@ SELECTORS = (
     _idiom(
         rf"({_KEY})\s*=\s*\*(?=\s*(?:$|[)}}]|and\b|or\b))",
         r"\1 Exists",
-        "labels have no wildcards",
+        "wildcards are not supported for labels",
     ),
     _idiom(
         r"(?<!\*)(?<!policies )\(?(?:[\w.-]*\*(?!\*)|[\w.-]+\?(?!\?))[\w.*?-]*\)?",
         None,
-        "`\\g<0>` has a wildcard",
-        "namespaces and labels have no wildcards: name the values, or use a label selector, as "
+        "`\\g<0>` contains a wildcard",
+        "wildcards are not supported for namespaces and labels: name the values, or use a label "
+        "selector, as "
         "in `in namespace where team = a`",
     ),
     _idiom(r"(?i:\bnot[\s_]+in\b)|!\s*in\b", "NotIn"),
@@ -135,26 +136,26 @@ SELECTORS = (
     _idiom(
         r"\s*(?P<sign>[=!]~)\s*\"(?P<regex>[^\"\n]*)\"",
         _rewrite_regex_alternatives,
-        "labels are not compared with regular expressions",
+        "labels cannot be compared with regular expressions",
     ),
     _idiom(
         r"[=!]~\s*\"[^\"\n]*\"",
         None,
-        "labels are not compared with regular expressions",
+        "labels cannot be compared with regular expressions",
         _WHOLE_LABELS,
     ),
     _idiom(
         rf"\b(?:{_KEY}\.)?(?:startswith|startsWith|endswith|endsWith|matches|contains|match)"
         r"\s*\([^()\n]*\)",
         None,
-        "labels are compared whole",
+        "labels cannot be matched in part",
         _WHOLE_LABELS,
     ),
     _idiom(
         r"(?i:\b(?:like|glob|(?:starts?|ends?)[_\s]?with|contains?|match(?:es)?|has(?:Pre|Suf)fix))"
         r"\s+[^\s()]+",
         None,
-        "labels are compared whole",
+        "labels cannot be matched in part",
         _WHOLE_LABELS,
     ),
     _idiom(
@@ -168,7 +169,7 @@ SELECTORS = (
         lambda match: (
             match[1] if (match["truth"] == "true") != ("!=" in match[0]) else f"not {match[1]}"
         ),
-        "a requirement is not compared with `\\g<truth>`",
+        "a requirement cannot be compared with `\\g<truth>`",
     ),
     _idiom(rf"\btainted\s+({_TAINT})", r"tainted(\1)", "`tainted` takes its taint in parentheses"),
     _idiom(rf"\b(?:node\.|pod\.)?labels\[\s*[\"']({_KEY})[\"']\s*\]", r"\1"),

@@ -34,19 +34,19 @@ STATEMENTS = (
     _idiom(
         r"\bfor\s+pods\s+where\s+node\s*\(([^()\n]*)\)",
         r"for pods nodeAffinity required \1",
-        "`for pods` chooses pods, not nodes",
+        "`for pods` selects pods, not nodes",
     ),
     _idiom(r"\bfor\s+\*", "for pods", "`for pods` means all pods"),
     _idiom(
         r"\bpolicies\s+\*\s*",
         None,
-        "names of policies have no wildcards",
-        help="list them, as `policies a, b`; a text without a `profile` uses all its policies",
+        "wildcards are not supported in names of policies",
+        help="list the policies: `policies a, b`; a text without a `profile` uses all its policies",
     ),
     _idiom(
         r"\bnamespaces?\s*(?:\*|\(\s*\*\s*\))",
         "namespaceSelector kubernetes.io/metadata.name Exists",
-        "names of namespaces have no wildcards",
+        "wildcards are not supported in names of namespaces",
     ),
     _idiom(
         rf"\btolerate\s+([^\n{{}}]*?{_KEY})\s*=\s*(?:\*|\"\*\")(?=[\s:,}}]|$)",
@@ -62,9 +62,9 @@ STATEMENTS = (
         rf"\bkey\s*[:=]?\s*(?P<key>{_KEY}),?\s*operator\s*[:=]?\s*(?:Equal|Exists)\b,?"
         rf"(?:\s*value\s*[:=]?\s*(?P<value>{_VALUE}),?)?(?:\s*effect\s*[:=]?\s*(?P<effect>\w+))?",
         _rewrite_toleration,
-        "a toleration is one pattern",
+        "a toleration is written as one pattern",
     ),
-    _idiom(rf"({_KEY})\s+[Ii]n\s*\(\s*({_VALUE})\s*\)", r"\1=\2", "taints are compared by `=`"),
+    _idiom(rf"({_KEY})\s+[Ii]n\s*\(\s*({_VALUE})\s*\)", r"\1=\2", "taints are compared with `=`"),
     _idiom(
         rf"({_KEY}):((?:Prefer)?NoSchedule|NoExecute)\s*=\s*({_VALUE})",
         r"\1=\3:\2",
@@ -105,7 +105,7 @@ STATEMENTS = (
         r"reject when not (\1)",
     ),
     _idiom(r"\bif\s+([^\n{}:]+?)\s+then\s+(?:reject|deny)\b", r"reject when \1"),
-    _idiom(r",(?=\s*$)", "", "nothing follows `,`"),
+    _idiom(r",(?=\s*$)", "", "a trailing `,` is not allowed"),
     _idiom(r"\b(?:deny|violation|forbid)\s+if\b", "reject when"),
     _idiom(r"\bif\s+([^{}:\n]+?)\s*[:{]\s*(?:reject|deny)(?:[ \t]*\})?", r"reject when \1"),
     _idiom(
@@ -129,7 +129,7 @@ STATEMENTS = (
     _idiom(rf"\btopologyKey\s*\(\s*({_KEY})\s*\)", r"topologyKey \1"),
     _idiom(r"\bnamespace\s*(?=\()", "namespaces "),
     _idiom(rf"\bover\s+(?!\d)({_KEY})(?=\s*$)", r"topologyKey \1"),
-    _idiom(r"[({]\s*(weight\s[^(){}\n]*?)\s*[)}]", r"\1", "clauses follow without brackets"),
+    _idiom(r"[({]\s*(weight\s[^(){}\n]*?)\s*[)}]", r"\1", "clauses are written without brackets"),
     _idiom(r"\*\s*(\d+)\s*$", r"weight \1"),
     _idiom(
         r"\bdefault\s+(?:allow|deny|reject)\s*:?=\s*\w+[ \t]*\n?",
@@ -140,6 +140,6 @@ STATEMENTS = (
         r"^[ \t]+(?:let\s+)?\w+\s*:?=[^\n]*",
         None,
         "names are defined outside policies",
-        "move it before the policy, as `let NAME = VALUE`",
+        "move the definition before the policy: `let NAME = VALUE`",
     ),
 )

@@ -47,7 +47,7 @@ TEXTS = (
         rf"\b({_CLAUSES}):[ \t]+",
         r"\1 ",
         r"`\1` takes its value without `:`",
-        help="leave `:` out",
+        help="remove `:`",
         code="PS003",
         safe=True,
     ),
@@ -55,7 +55,7 @@ TEXTS = (
         rf"\b({_KEYWORDS})\s*([:=])\s*(?![:=])",
         r"\1 ",
         r"`\1` takes its value without `\2`",
-        help=r"leave `\2` out",
+        help=r"remove `\2`",
         code="PS003",
     ),
     _idiom(
@@ -67,13 +67,13 @@ TEXTS = (
     _idiom(
         r"(?<=:)\s*(?P<unit>[\w%]+(?:/\w+)?)\s*(?==)",
         lambda match: f" {unit} " if (unit := _rewrite_known_unit(match)) else None,
-        r"`\g<unit>` is not a unit of metrics",
+        r"`\g<unit>` is not a metric unit",
     ),
     _idiom(
         rf"\bmetric\s+\w+\s*:\s*(?!(?:{'|'.join(vocabulary.METRIC_UNITS)})\b)"
         r"(?P<unit>[\w%]+(?:/\w+)?)\s*(?==)",
         None,
-        r"`\g<unit>` is not a unit of metrics",
+        r"`\g<unit>` is not a metric unit",
         help=f"units are {', '.join(vocabulary.METRIC_UNITS)}",
     ),
     _idiom(
@@ -100,7 +100,7 @@ TEXTS = (
     ),
     _idiom(r"""(?<!\w)[frbu]?'([^'"\n]*)'""", r'"\1"', "`'` does not quote here", code="PS003"),
     _idiom(r'\b[frbu]("[^"\n]*")', r"\1", "a string begins with its quotation mark"),
-    _idiom(rf"`({_KEY})`", r"\1", "names take no backticks"),
+    _idiom(rf"`({_KEY})`", r"\1", "names are written without backticks"),
     _idiom(
         r"\b(?P<word>description|owner)\s*[:=]?\s*(?P<text>[^\s\"'{:=<][^\"\n]*)$",
         _rewrite_quotes,
@@ -149,7 +149,7 @@ NAMES = (
         r"policy \1",
         "an item begins with a keyword",
     ),
-    _idiom(r"^package\s+[\w.]+[ \t]*\n", "", "a text has no package"),
+    _idiom(r"^package\s+[\w.]+[ \t]*\n", "", "policy texts have no package"),
     _idiom(
         r"^(?:apiVersion|kind|metadata|spec):[^\n]*\n", "", "a policy is not a Kubernetes manifest"
     ),

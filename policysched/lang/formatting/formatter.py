@@ -52,11 +52,11 @@ def format_parsed(parsed: parser.ParseResult) -> FormatResult:
         return FormatResult(formatted)  # unchanged: nothing to verify
     again = parser.parse_policy_text(source.SourceText(parsed.text.name, formatted))
     if again.diagnostics or again.file != parsed.file:
-        return FormatResult(None, problem="the formatted text would have another meaning")
+        return FormatResult(None, problem="the formatted text would have a different meaning")
     if _list_comments(again.file) != _list_comments(parsed.file):
         return FormatResult(None, problem="the formatted text would lose or reorder comments")
     if _PolicyFormatter(again).run() != formatted:
-        return FormatResult(None, problem="formatting twice would give two results")
+        return FormatResult(None, problem="formatting the text twice would give different results")
     return FormatResult(formatted)
 
 

@@ -105,7 +105,7 @@ def _decode_items(hints: tuple[Any, ...], value: object, path: str) -> tuple[Any
         least = syntax_node_kinds.MIN_ITEMS.get(name, 0)
         if len(listed) < least:
             raise InvalidSyntaxTreeError(
-                path, f"has {len(listed)} items, and needs at least {least}"
+                path, f"has {len(listed)} items, but needs at least {least}"
             )
         hints = hints[:1] * len(listed)
     elif len(listed) != len(hints):

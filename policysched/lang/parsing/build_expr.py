@@ -105,7 +105,7 @@ class ExprBuilder:
                     f"`\\{char}` is not an escape",
                     at,
                     help=("write `'`; " if char == "'" else "")
-                    + 'strings know \\", \\\\, \\n and \\t',
+                    + 'the escapes in strings are \\", \\\\, \\n and \\t',
                 )
             )
         return _ESCAPES.get(char, char)
@@ -310,6 +310,6 @@ def _make_mixed_operators_error(
         "PS105",
         "`and` and `or` are mixed without parentheses",
         span,
-        help=f"write `({text.slice(span)})`, or place the parentheses as you mean them",
+        help=f"write `({text.slice(span)})`, or place the parentheses as intended",
         fix=diagnostics.Fix(edits, safe=False),
     )

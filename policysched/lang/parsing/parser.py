@@ -246,7 +246,7 @@ def _make_too_deep_error(span: source.Span) -> diagnostics.Diagnostic:
         "PS004",
         f"this is nested deeper than {text_limits.MAX_DEPTH} levels",
         span,
-        help="name a part of it with `let`",
+        help="define a part of it with `let`",
     )
 
 

@@ -53,12 +53,13 @@ def diagnose_unknown_version(
     version = parse_language_version(number)
     shown = number[: _MAX_DIGITS + 1]
     problem = f"version {shown} of the language is not supported"
-    advice = f"this program knows version {current}"
+    advice = f"this program supports version {current}"
     if version > current:
         problem = (
-            f"this is written for version {shown} of the language, which needs a newer policysched"
+            f"this text is written in version {shown} of the language, which needs a "
+            "newer policysched"
         )
-        advice = f"this one knows version {current}: use a newer policysched"
+        advice = f"this program supports version {current}: use a newer policysched"
     elif version >= FIRST:
         advice += "; `policysched migrate` rewrites older texts"
     return diagnostics.Diagnostic("PS110", problem, span, help=advice)

@@ -28,9 +28,12 @@ def _find_qualified_name_problem(name: str) -> str:
     if not name:
         return "has no name"
     if len(name) > _MAX_LABEL:
-        return f"has {len(name)} characters, Kubernetes allows {_MAX_LABEL}"
+        return f"has {len(name)} characters; Kubernetes allows at most {_MAX_LABEL}"
     if not _NAME.match(name):
-        return "must be letters, digits, `-`, `_` and `.`, with a letter or digit at both ends"
+        return (
+            "must consist of letters, digits, `-`, `_` and `.`, "
+            "and begin and end with a letter or digit"
+        )
     return ""
 
 
@@ -42,9 +45,12 @@ def find_label_value_problem(text: str) -> str:
 def find_dns_label_problem(text: str) -> str:
     """Check a namespace or the name of a policy."""
     if len(text) > _MAX_LABEL:
-        return f"has {len(text)} characters, Kubernetes allows {_MAX_LABEL}"
+        return f"has {len(text)} characters; Kubernetes allows at most {_MAX_LABEL}"
     if not _DNS_LABEL.match(text):
-        return "must be lowercase letters, digits and `-`, with a letter or digit at both ends"
+        return (
+            "must consist of lowercase letters, digits and `-`, "
+            "and begin and end with a letter or digit"
+        )
     return ""
 
 
@@ -57,9 +63,9 @@ def make_nearest_dns_label(text: str) -> str:
 def find_subdomain_problem(text: str) -> str:
     """Check a node name or a scheduler name."""
     if len(text) > _MAX_SUBDOMAIN:
-        return f"has {len(text)} characters, Kubernetes allows {_MAX_SUBDOMAIN}"
+        return f"has {len(text)} characters; Kubernetes allows at most {_MAX_SUBDOMAIN}"
     if not _SUBDOMAIN.match(text):
-        return "must be lowercase letters, digits, `-` and `.`, as in a DNS name"
+        return "must consist of lowercase letters, digits, `-` and `.`, as in a DNS name"
     return ""
 
 
@@ -71,5 +77,8 @@ def find_resource_name_problem(text: str) -> str:
     if text in _NATIVE_RESOURCES or text.startswith("hugepages-"):
         return ""
     if "/" not in text:
-        return "is not a resource: those without a domain are cpu, memory, ephemeral-storage, pods"
+        return (
+            "is not a resource: the resources without a domain are "
+            "cpu, memory, ephemeral-storage, pods"
+        )
     return find_label_key_problem(text)

@@ -75,8 +75,8 @@ SELECTOR_FUNCTIONS: dict[str, tuple[tuple[Domain, ...], str]] = {
         "annotation of the pod or binding (of a node: not yet supported)",
     ),
     "condition": (("node",), "status of a node condition (not yet supported)"),
-    "limits": (("pod",), "effective limit of a resource; a pod without one does not match"),
-    "requests": (("pod", "resource"), "effective request of a resource, 0 if there is none"),
+    "limits": (("pod",), "effective limit of a resource; a pod without a limit does not match"),
+    "requests": (("pod", "resource"), "effective request of a resource; 0 without a request"),
 }
 
 NODE_RESOURCE_FUNCTIONS: dict[str, str] = {
@@ -86,15 +86,15 @@ NODE_RESOURCE_FUNCTIONS: dict[str, str] = {
 }
 FUNCTIONS: dict[str, str] = {
     **NODE_RESOURCE_FUNCTIONS,
-    "requests": "amount that the pod requests, 0 if none",
-    "limits": "limit of the pod; missing if it has none",
-    "label": "a label of the node read as a number; missing if it is not one",
-    "annotation": "an annotation of the node read as a number (not yet supported)",
+    "requests": "amount that the pod requests; 0 without a request",
+    "limits": "limit of the pod; missing if the pod has no limit",
+    "label": "the value of a node label as a number; missing if the value is not a number",
+    "annotation": "the value of a node annotation as a number (not yet supported)",
     "min": "the smallest of two or more numbers in the same unit",
     "max": "the largest of two or more numbers in the same unit",
     "abs": "the number without its sign",
-    "floor": "the largest whole number not above it",
-    "ceil": "the smallest whole number not below it",
+    "floor": "the number, rounded down to a whole number",
+    "ceil": "the number, rounded up to a whole number",
     "mod": "the remainder of a division; missing for divisor 0",
     "number": "the number without its unit: bytes, cores, seconds become plain numbers",
 }

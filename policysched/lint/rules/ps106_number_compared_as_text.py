@@ -67,7 +67,7 @@ def _make_finding(value: syntax_expr.Value) -> diagnostics.Diagnostic:
         f"a label `{_normalise_number(value.text)}` does not match it",
         value.span,
         notes=("label values are text; only `Gt` and `Lt` compare numbers",),
-        help=f'write `"{value.text}"` if that text is meant',
+        help=f'write `"{value.text}"` if this text is intended',
         fix=diagnostics.Fix((edit,), safe=False),
     )
 

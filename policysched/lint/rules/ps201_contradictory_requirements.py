@@ -24,7 +24,9 @@ def make_contradiction_diagnostic(
     """Return the diagnostic for a part of a selector that cannot match any object."""
     subjects = occurrence.about
     what = "this selector" if found.is_whole_selector else "this part of the selector"
-    note = f"no {subjects} can ever match" if found.is_whole_selector else "it adds nothing"
+    note = (
+        f"no {subjects} can ever match" if found.is_whole_selector else "this part adds no objects"
+    )
     if found.pair is None:
         return diagnostics.Diagnostic(
             code,

@@ -81,7 +81,7 @@ def _diagnose_tautology(
         "PS203",
         f"`{about.format_selector(selector)}` matches everything",
         about.locate_selector(selector),
-        help="leave it out, or correct it",
+        help="remove or correct this selector",
     )
 
 
@@ -95,7 +95,7 @@ def _make_finding(
         "PS203",
         f"`{about.format_selector(operand)}` has no effect: {why}",
         about.locate_selector(operand),
-        help="leave it out",
+        help="remove it",
         fix=fix,
     )
 

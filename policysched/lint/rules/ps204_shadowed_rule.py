@@ -57,7 +57,8 @@ def _make_finding(weak: checked.RuleHead, strict: checked.RuleHead) -> diagnosti
         f"this rule rejects only nodes that `{strict.name}` also rejects",
         weak.span,
         secondary=(diagnostics.SpanLabel(strict.span, "stricter, for the same pods"),),
-        help="leave it out, or disable the stricter rule for pods to which this one should apply",
+        help="remove this rule, or disable the stricter rule for the pods to which this rule "
+        "should apply",
     )
 
 

@@ -70,7 +70,7 @@ def _make_finding(first: checked.Rule, second: checked.Rule) -> diagnostics.Diag
         secondary=(
             diagnostics.SpanLabel(first.head.span, "prefers opposite nodes, for the same pods"),
         ),
-        help="keep one of them, or apply the two to different pods",
+        help="keep one of them, or apply them to different pods",
     )
 
 

@@ -1,4 +1,4 @@
-"""PS209: a required affinity that no pod can be the first to meet."""
+"""PS209: a required affinity that no first pod can meet."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def _make_finding(each: checked.PodAffinityRule, name: str, other: str) -> diagn
         "PS209",
         f"pods of `{name}` wait for pods of `{other}`, which wait for pods of `{name}`",
         each.head.span,
-        notes=("as long as none of them runs, none is placed",),
+        notes=("none of these pods is scheduled before one of them runs",),
         help="make one of the affinities `preferred`",
     )
 
@@ -97,7 +97,7 @@ def _diagnose_mismatch_label_keys(each: checked.PodAffinityRule) -> diagnostics.
         "PS209",
         f"a pod that has {keys} waits for another pod with another value",
         each.head.span,
-        notes=("as long as none of them runs, none is placed",),
+        notes=("none of these pods is scheduled before one of them runs",),
         help="make the affinity `preferred`, or remove `mismatchLabelKeys`",
     )
 

@@ -59,10 +59,10 @@ def _make_finding(
     shown = " ".join(about.texts[pattern.span.file].slice(pattern.span).split())
     return diagnostics.Diagnostic(
         "PS214",
-        f"`{shown}` is tolerated, but `{refusing.rule.head.name}` refuses nodes with that taint",
+        f"`{shown}` is tolerated, but `{refusing.rule.head.name}` rejects nodes with this taint",
         pattern.span,
         secondary=(
-            diagnostics.SpanLabel(refusing.rule.head.span, "refuses them, for the same pods"),
+            diagnostics.SpanLabel(refusing.rule.head.span, "rejects them, for the same pods"),
         ),
         help="remove one of the two",
     )

@@ -80,7 +80,7 @@ def _make_finding(
         f"`{_quote_taint_pattern(about, wide)}`",
         pattern.span,
         secondary=(diagnostics.SpanLabel(wide.span, "includes it, for the same pods"),),
-        help="leave it out",
+        help="remove it",
         fix=None
         if is_alone
         else operand_removal.make_removal_fix(

@@ -46,7 +46,7 @@ def _explain_useless_disable(
     ):
         return f"no profile has both `{policy.name}` and `{other.name}`"
     if policy.mode == "enforce" and other.mode == "shadow":
-        return f"`{other.name}` is a shadow policy, whose rules decide nothing"
+        return f"`{other.name}` is a shadow policy, whose rules do not affect decisions"
     return ""
 
 
@@ -55,7 +55,8 @@ def _make_finding(each: checked.DisabledRule, why: str) -> diagnostics.Diagnosti
         "PS216",
         f"this `disable` has no effect: {why}",
         each.span,
-        help=f"remove `disable {each.rule.replace('/', '.')}`, or correct the pods of the policies",
+        help=f"remove `disable {each.rule.replace('/', '.')}`, or correct the scopes of the "
+        "policies",
     )
 
 

@@ -27,7 +27,7 @@ def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagno
                                 "and 100"
                             ),
                         ),
-                        help="state the difference that is worth all points, as in "
+                        help="write the smallest difference that is worth 100 points, as in "
                         "`minmax(10%)`, or use `linear(…)`",
                     )
                 case _:

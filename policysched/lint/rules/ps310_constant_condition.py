@@ -63,7 +63,7 @@ def _make_finding(
             f"`{_format_part(about, part)}` is {says} for all possible values",
             part.span,
             notes=_make_range_notes(part, metrics),
-            help="leave it out, or compare with a value that distinguishes nodes",
+            help="remove this condition, or compare with a value that distinguishes nodes",
         )
     first, second = pair
     word = "cover all values between them" if is_true else "exclude each other"

@@ -79,12 +79,16 @@ def _make_finding(
 ) -> diagnostics.Diagnostic:
     """Return the finding for a redundant operand, with a fix if possible."""
     text = about.texts[operand.span.file]
-    why = "the other conditions imply it" if is_all else "the alternatives are true whenever it is"
+    why = (
+        "the other conditions imply it"
+        if is_all
+        else "the alternatives are always true if it is true"
+    )
     return diagnostics.Diagnostic(
         "PS311",
         f"`{' '.join(text.slice(operand.span).split())}` has no effect: {why}",
         operand.span,
-        help="leave it out",
+        help="remove it",
         fix=_make_fix(text, operand),
     )
 

@@ -33,7 +33,7 @@ def _explain_equal_points(
 ) -> str:
     """Return the reason why all nodes get the same points, or "" if their points can differ."""
     if not any(isinstance(part, _OF_NODES) for part in checked_expr.walk_expressions(each.value)):
-        return "it does not read the node"
+        return "it does not depend on the node"
     if each.value.unit is None:
         return ""  # PS302 and PS310 report constant conditions
     found = ranges.find_value_range(each.value, metrics)

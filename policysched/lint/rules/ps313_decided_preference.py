@@ -1,4 +1,4 @@
-"""PS313: a preference that required rules make useless."""
+"""PS313: a preference that required rules make redundant."""
 
 from __future__ import annotations
 
@@ -70,11 +70,11 @@ def _make_finding(
     """Return the finding for a preference that the rule `deciding` makes useless."""
     return diagnostics.Diagnostic(
         "PS313",
-        f"{what} node that required rules leave matches `{about.format_selector(selector)}`",
+        f"{what} node that the required rules permit matches `{about.format_selector(selector)}`",
         each.head.span,
         secondary=(diagnostics.SpanLabel(deciding.head.span, "already decides it"),),
         notes=("all nodes get the same points: the preference has no effect",),
-        help="leave the preference out, or make the other rule `preferred`",
+        help="remove the preference, or make the other rule `preferred`",
     )
 
 

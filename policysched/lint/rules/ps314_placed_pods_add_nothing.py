@@ -24,11 +24,11 @@ def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagno
                 metric.placed.value.span,
                 notes=(
                     (
-                        "a pod that adds nothing is invisible until the next sample, so a "
-                        "burst of pods goes to the same idle node"
+                        "without this load, the metric does not change until the next sample, "
+                        "so a burst of pods goes to the same idle node"
                     ),
                 ),
-                help="write the expected load of a pod, or leave `placed adds` out",
+                help="write the expected load of a pod, or remove `placed adds`",
             )
 
 

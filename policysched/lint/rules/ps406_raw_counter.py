@@ -25,7 +25,7 @@ def _make_finding(
     """Return the finding for a counter that is read directly."""
     return diagnostics.Diagnostic(
         "PS406",
-        f"`{selector.name}` is a counter, and its value is read directly",
+        f"`{selector.name}` is a counter, but its raw value is read",
         each.locate_query_part(selector),
         notes=("a counter grows until its process restarts; only its rate is meaningful",),
         help=f"write `rate({selector.name}[5m])`",

@@ -56,7 +56,7 @@ def _diagnose_needless_anchors(
         "PS407",
         f"the anchors in `{value.text}` have no effect: matchers always compare whole values",
         span,
-        help=f"write `{edit.replacement}`" if is_simple else "leave them out",
+        help=f"write `{edit.replacement}`" if is_simple else "remove the anchors",
         fix=diagnostics.Fix((edit,), safe=True) if is_simple else None,
     )
 

@@ -35,9 +35,9 @@ def _make_finding(each: queries.MetricQuery, part: promql_parser.Expr) -> diagno
     what = str(part.op) if isinstance(part, promql_parser.AggregateExpr) else "comparison"
     return diagnostics.Diagnostic(
         "PS408",
-        f"the `{what}` in `{each.metric.name}` leaves out nodes, so the score reads missing values",
+        f"the `{what}` in `{each.metric.name}` omits nodes, so the score reads missing values",
         each.locate_query_part(part),
-        notes=("the nodes that are left out change from sample to sample, and so do their points",),
+        notes=("the omitted nodes change from sample to sample, and so do their points",),
         help="query all nodes; limits belong in `reject when` or `normalize linear(…)`",
     )
 

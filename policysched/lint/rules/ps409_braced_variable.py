@@ -28,7 +28,7 @@ def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagno
                     "PS409",
                     f"`{match[0]}` is not a param: params are written without braces",
                     span,
-                    notes=("envsubst and Flux replace it, or remove it if they do not know it",),
+                    notes=("envsubst and Flux replace this variable, or remove it if it is unset",),
                     help=f"write `${name}`" if name in params else "remove it",
                     fix=diagnostics.Fix((edit,), safe=False) if name in params else None,
                 )

@@ -37,8 +37,8 @@ def _make_finding(
         f"`{call.func.name}` reads only {seconds:g} s, but the query runs every "
         f"{each.metric.refresh_seconds:g} s",
         each.locate_query_part(call),
-        notes=(f"changes in the other {unseen:.0%} of the time are never seen",),
-        help="make the range at least as long as `refresh`, or make `refresh` shorter",
+        notes=(f"changes in the other {unseen:.0%} of the time are missed",),
+        help="make the range at least as long as `refresh`, or shorten `refresh`",
     )
 
 

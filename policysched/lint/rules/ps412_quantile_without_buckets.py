@@ -30,11 +30,11 @@ def _make_finding(
         each.locate_query_part(losing),
         notes=(
             (
-                "without it the buckets of a histogram cannot be distinguished, and the result is "
-                "empty"
+                "without this label, the buckets of a histogram cannot be distinguished, and "
+                "the result is empty"
             ),
         ),
-        help=f"keep it: `sum by ({each.metric.label}, {query_labels.BUCKET_LABEL}) (…)`",
+        help=f"keep the label: `sum by ({each.metric.label}, {query_labels.BUCKET_LABEL}) (…)`",
         fix=_make_fix(each, losing),
     )
 

@@ -28,7 +28,7 @@ def _make_finding(each: queries.MetricQuery) -> diagnostics.Diagnostic:
         f"the query is in percent, but `{each.metric.name}` is a ratio, from 0 to 1",
         span,
         notes=("80 is read as 8000%, above every threshold from 0% to 100%",),
-        help="leave out the factor 100, or divide by it",
+        help="remove the factor 100, or divide by 100",
         fix=diagnostics.Fix(edits, safe=False),
     )
 

@@ -67,7 +67,7 @@ def _make_finding(
         f"the policy `{policy.name}` leaves 0 of {len(cluster.nodes)} nodes "
         f"({cluster.name}, {pods} pod{'' if pods == 1 else 's'} in scope)",
         about.locate_selector(last),
-        label="no node is left from here on",
+        label="no node is left after this step",
         notes=tuple(table),
         help="relax the condition, or label nodes",
     )

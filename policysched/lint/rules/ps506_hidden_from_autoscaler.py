@@ -1,6 +1,6 @@
 """PS506: a required rule that the cluster autoscaler does not take into account.
 
-An autoscaler simulates the plugins of kube-scheduler and knows no policies. If a pod fits on nodes
+An autoscaler simulates the plugins of kube-scheduler and ignores policies. If a pod fits on nodes
 that a policy rejects, the autoscaler adds no node for it. It takes constraints into account only if
 the spec of the pod repeats them.
 """
@@ -104,12 +104,12 @@ def _make_finding(hidden: list[checked.Rule], scaler: objects.Pod) -> diagnostic
     others = f" and {len(hidden) - 1} more" if len(hidden) > 1 else ""
     return diagnostics.Diagnostic(
         "PS506",
-        f"the autoscaler `{scaler.key}` does not see `{hidden[0].head.name}`{others}",
+        f"the autoscaler `{scaler.key}` ignores `{hidden[0].head.name}`{others}",
         hidden[0].head.span,
         notes=(
             (
-                "if it sees room on nodes that the rule rejects, it adds no nodes, and pods "
-                "stay Pending"
+                "if the rejected nodes have free resources, the autoscaler adds no nodes, and "
+                "the pods stay Pending"
             ),
         ),
         help="repeat the rule in the spec of the pods, or taint node groups",

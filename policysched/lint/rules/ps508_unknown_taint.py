@@ -56,7 +56,7 @@ def _make_finding(
         f"no node of {cluster.name} has a taint {which.format(shown)}",
         pattern.span,
         help=spelling.suggest_names(pattern.key, keys)
-        or "leave it out, unless nodes sometimes have the taint",
+        or "remove the pattern, unless nodes sometimes have the taint",
     )
 
 

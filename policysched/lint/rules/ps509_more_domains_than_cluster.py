@@ -25,8 +25,8 @@ def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagno
                 each.head.span,
                 notes=(
                     (
-                        f"missing domains count as empty: beyond {most} pods ({each.max_skew} "
-                        "in each domain) all stay Pending"
+                        f"missing domains count as empty: after {most} pods ({each.max_skew} in "
+                        "each domain), further pods stay Pending"
                     ),
                 ),
                 help="lower `minDomains`, or label nodes in more domains",

@@ -23,7 +23,7 @@ def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagno
                 f"`{each.topology_key}`: `{domain}`",
                 each.head.span,
                 notes=("there is only one domain, so the rule has no effect",),
-                help="use a topologyKey with different values on nodes, or leave the rule out",
+                help="use a topologyKey with different values on nodes, or remove the rule",
             )
 
 

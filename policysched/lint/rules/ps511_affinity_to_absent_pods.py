@@ -53,7 +53,12 @@ def _check_affinity(
             f"{cluster.name} has no pod that `{each.head.name}` requires, "
             f"as seen from namespace `{without[0]}`",
             each.head.span,
-            notes=("only pods in the pod's own namespace count unless the rule names others",),
+            notes=(
+                (
+                    "only pods in the namespace of the incoming pod count, unless the rule names "
+                    "other namespaces"
+                ),
+            ),
             help=_suggest_namespace(cluster, each.pods)
             or "correct the labels, or add `namespaces (…)`",
         )

@@ -51,7 +51,7 @@ def _check_preferences(
                 f"match{'' if matching else 'es'} `{about.format_selector(selector)}`",
                 each.head.span,
                 notes=("all of them get the same points: the preference has no effect",),
-                help="prefer something in which nodes differ, or leave it out",
+                help="prefer a property in which nodes differ, or remove the preference",
             )
 
 

@@ -1,4 +1,4 @@
-"""PS513: more pods that must not share a domain than the cluster has domains."""
+"""PS513: an anti-affinity with more pods than the cluster has domains."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ def _find_pod_too_large_for_allowed_nodes(
         if not any(_fits_empty_node(shape, node) for node in nodes):
             yield diagnostics.Diagnostic(
                 "PS514",
-                f"`{pod.key}` is too large for all {len(nodes)} nodes that the rules leave it",
+                f"`{pod.key}` is too large for all {len(nodes)} nodes that the rules permit",
                 own.rule.head.span,
                 notes=(f"other nodes of {cluster.name} are large enough",),
                 help="permit larger nodes, or lower the requests",

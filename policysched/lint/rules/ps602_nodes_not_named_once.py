@@ -33,10 +33,10 @@ def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagno
                 "PS602",
                 problem,
                 each.span,
-                notes=("a node without exactly one series is missing",),
+                notes=("nodes without exactly one series have no value",),
                 help=(
-                    "docs/metrics.md describes how series name nodes; relabel, or join another "
-                    "series"
+                    "docs/metrics.md describes how series name nodes; relabel the series, or "
+                    "join another series"
                 ),
             )
 

@@ -77,7 +77,7 @@ def make_short_range_diagnostic(
         code,
         message,
         each.locate_query_part(call),
-        notes=("with fewer there is no value, and the node is missing",),
+        notes=("with fewer samples, the function returns no value, and the node has none",),
         help=f"write `[{length}]`, or longer",
         fix=_make_fix(each, call, length),
     )

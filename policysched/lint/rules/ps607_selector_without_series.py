@@ -23,7 +23,7 @@ def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagno
                 "PS607",
                 message,
                 each.locate_query_part(selector),
-                notes=("at present it has no result",),
+                notes=("at present, this selector has no result",),
                 help=spelling.suggest_names(wanted, known.known) if wanted else "",
             )
 

@@ -30,7 +30,7 @@ def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagno
         ):
             yield diagnostics.Diagnostic(
                 "PS608",
-                f"{facts.name} reports `{name}` as a counter, and its value is read directly",
+                f"{facts.name} reports `{name}` as a counter, but its raw value is read",
                 each.locate_query_part(selector),
                 notes=("a counter grows until its process restarts; only its rate is meaningful",),
                 help=f"write `rate({name}[5m])`",
@@ -57,7 +57,7 @@ def _diagnose_rate_of_gauge(
         f"`{function}` of `{selector.name}`, which is a gauge",
         each.locate_query_part(selector),
         notes=("every drop in a gauge is treated as the restart of a counter",),
-        help=f"write `{other}(…)`, or `avg_over_time(…)` for its level",
+        help=f"write `{other}(…)`, or `avg_over_time(…)` for the average level",
     )
 
 

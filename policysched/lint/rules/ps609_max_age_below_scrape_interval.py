@@ -1,4 +1,4 @@
-"""PS609: a maxAge that samples exceed between two scrapes."""
+"""PS609: a maxAge that samples exceed before the next scrape."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagno
                 notes=(
                     (
                         f"scraped every {max(intervals):g} s, queried every "
-                        f"{each.metric.refresh_seconds:g} s: nodes are missing in between"
+                        f"{each.metric.refresh_seconds:g} s: values are missing in between"
                     ),
                 ),
                 help=f"write `maxAge {round(3 * oldest)}s`, or scrape more often",

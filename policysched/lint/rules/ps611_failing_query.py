@@ -20,7 +20,7 @@ def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagno
                 "PS611",
                 f"{facts.name} does not answer the query of `{each.metric.name}`: {answer.problem}",
                 each.span,
-                notes=("without an answer, every node is missing",),
+                notes=("without an answer, no node has a value",),
                 help="try the query in the web interface of the server",
             )
 

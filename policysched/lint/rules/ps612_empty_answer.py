@@ -30,8 +30,8 @@ def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagno
                 each.span,
                 notes=(
                     (
-                        "operations match series with equal labels, and no two of these have equal "
-                        "labels"
+                        "an operation matches series with equal labels, but no two of these "
+                        "series have equal labels"
                     ),
                 ),
                 help=(

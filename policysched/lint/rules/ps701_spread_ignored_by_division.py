@@ -18,7 +18,7 @@ def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagno
         for spread in said.spread:
             yield diagnostics.Diagnostic(
                 "PS701",
-                "replicas are divided by written weights, so this constraint is ignored",
+                "replicas are divided by static weights, so this constraint is ignored",
                 spread.span,
                 secondary=(diagnostics.SpanLabel(span, "weights"),) if span is not None else (),
                 notes=(

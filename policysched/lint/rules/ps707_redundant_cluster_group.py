@@ -41,7 +41,7 @@ def _make_finding(
         group.span,
         secondary=(diagnostics.SpanLabel(wide.span, "contains them"),),
         notes=("groups are tried in order, each only if all earlier ones have failed",),
-        help="put the narrow group first, or remove it",
+        help="put the narrower group first, or remove it",
     )
 
 

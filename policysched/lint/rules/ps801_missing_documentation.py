@@ -54,7 +54,7 @@ def _find_unused_names(about: rule_input.RuleInput) -> Iterator[diagnostics.Diag
                 "PS801",
                 f"nothing uses the {kind} `{item.name.text}`",
                 item.name.span,
-                help="leave it out",
+                help="remove it",
             )
 
 

@@ -28,7 +28,7 @@ def _check_windows(
             "PS805",
             "`during` covers the whole week",
             each.head.span,
-            help="leave `during` out, or correct the times",
+            help="remove `during`, or correct the times",
         )
         return
     for (one, first), (other, second) in itertools.permutations(enumerate(covered), 2):
@@ -37,7 +37,7 @@ def _check_windows(
                 "PS805",
                 f"window {other + 1} of `during` is within window {one + 1}",
                 each.head.span,
-                help="leave it out, or correct its times",
+                help="remove this window, or correct its times",
             )
             return
 

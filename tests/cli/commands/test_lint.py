@@ -86,7 +86,7 @@ def test_full_output_shows_line_caret_and_help(
         "  --> web.policy:5:43\n"
         "5 |   nodeAffinity required gpu In (a100) and gpu Exists\n"
         "  |                                           ^^^^^^^^^^\n"
-        "  = help: leave it out [safe fix]\n"
+        "  = help: remove it [safe fix]\n"
     )
     assert err == "1 warning, 1 fixable by --fix\n"
 

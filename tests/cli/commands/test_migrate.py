@@ -62,7 +62,7 @@ def test_one_bad_file_keeps_no_other_from_it(
     bad.write_text("version 2\npolicy web { }", encoding="utf-8")
     assert main.main(["migrate", str(file.parent)]) == errors.EXIT_WRONG_INPUT
     said = capsys.readouterr().err
-    assert "error[PS110]: this is written for version 2 of the language" in said
+    assert "error[PS110]: this text is written in version 2 of the language" in said
     assert f"`{bad}` is left unchanged: it has errors" in said
     assert bad.read_text(encoding="utf-8") == "version 2\npolicy web { }"
     assert file.read_text(encoding="utf-8") == NEW

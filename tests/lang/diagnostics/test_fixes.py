@@ -80,7 +80,7 @@ def test_applying_the_fixes_leaves_no_error(text: str) -> None:
         ),
         pytest.param(
             "policy a { for pods nodeAffinity required a = b\nprefered c = d }",
-            "write `nodeAffinity preferred`, each term is a statement of its own",
+            "write `nodeAffinity preferred`; each term is a separate statement",
             id="strength",
         ),
     ],
@@ -224,4 +224,4 @@ def test_an_end_mark_between_values_has_no_fix(rule: str) -> None:
     text = f"policy a {{\n  for pods\n  {rule}\n}}\n"
     (finding,) = checker.check([source.SourceText("x.policy", text)]).diagnostics
     assert finding.fix is None
-    assert finding.help == "values have `,` between them, statements have no end mark"
+    assert finding.help == "separate values with `,`; statements have no end mark"

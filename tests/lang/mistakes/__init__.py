@@ -9,7 +9,7 @@ A help is followed without judgement:
 
 1. The edits of the fix are made, if there is one.
 2. Else, if the help begins with "write `X`", X replaces the text under the diagnostic; if it begins
-   with "leave it out", this text is removed.
+   with "remove it", this text is removed.
 3. Else the next of the mistake's `edits` is made: it replaces a text on the line of the diagnostic
    by words that the help names between backticks.
 
@@ -133,7 +133,7 @@ def follow(text: str, finding: diagnostics.Diagnostic, edits: list[tuple[str, st
         return apply_fix(text, finding.fix)
     if write := _WRITE.match(finding.help):
         return text[: span.start] + write[1] + text[span.end :]
-    if finding.help.startswith("leave it out"):
+    if finding.help.startswith("remove it"):
         return text[: span.start] + text[span.end :]
     return _make_named_edit(text, finding, edits)
 

@@ -88,7 +88,7 @@ def report_misplaced_strategy(
         "PS108",
         f"`{name}` cannot be part of an expression",
         span,
-        help=f"write it as a score of its own: `score {name}(cpu: 1, memory: 1)`",
+        help=f"write a separate score: `score {name}(cpu: 1, memory: 1)`",
     )
 
 

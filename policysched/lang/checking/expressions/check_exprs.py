@@ -114,7 +114,7 @@ class ExprChecker:
                 "this expression is too large after its lets are expanded",
                 span,
                 help=f"the limits are {text_limits.MAX_EXPANDED_NODES} parts and "
-                f"{text_limits.MAX_EXPANDED_DEPTH} levels deep",
+                f"{text_limits.MAX_EXPANDED_DEPTH} levels of nesting",
             )
 
     def _check_by_kind(self, expr: syntax_expr.Expr, expected: units.Unit | None) -> Typed | None:
@@ -387,7 +387,7 @@ class ExprChecker:
                 return None
             left, right, unit = product
         if expr.operator == "/" and isinstance(right, checked_expr.Const) and right.value == 0:
-            self.found.add_error("PS111", "this divides by zero", expr.right.span)
+            self.found.add_error("PS111", "division by zero", expr.right.span)
             return None
         return check_operands.fold_constants(
             checked_expr.ArithmeticOperation(expr.operator, left, right, unit, expr.span)

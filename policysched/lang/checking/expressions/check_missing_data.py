@@ -60,7 +60,7 @@ def explain_unsettled_missing_data(
         isinstance(part, checked_expr.ValueWithFallback)
         for part in checked_expr.walk_expressions(value)
     )
-    return "the fallback may be missing, too" if has_fallback else ""
+    return "the fallback can be missing too" if has_fallback else ""
 
 
 def report_unhandled_missing_data(

@@ -151,7 +151,7 @@ def _explain_unit(verb: str, unit: units.Unit, typed: Typed) -> tuple[str, ...]:
         return ()
     if not isinstance(typed, checked_expr.Const):
         return ()
-    return (f"no share can exceed 1 (100%), so it would never reach {typed.value:g}",)
+    return (f"a ratio cannot exceed 1 (100%), so it never reaches {typed.value:g}",)
 
 
 def _suggest_unit_spelling(written: str, unit: units.Unit, typed: Typed) -> str:

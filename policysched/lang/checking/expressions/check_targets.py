@@ -32,14 +32,20 @@ def find_test_target_problem(test: Test, target: Target) -> TargetMismatch | Non
     match test:
         case syntax_expr.NodeTest() if target == "cluster":
             return TargetMismatch(
-                "a clusterPolicy is about clusters, not nodes", "write `cluster(…)`"
+                "`node(…)` tests nodes, but this expression is evaluated for clusters",
+                "write `cluster(…)`",
             )
         case syntax_expr.PodTest() if target == "cluster":
-            help_text = "choose resources by `for resources where …`"
-            return TargetMismatch("a clusterPolicy is about resources, not pods", help_text)
+            help_text = "select resources with `for resources where …`"
+            return TargetMismatch(
+                "`pod(…)` tests pods, but this expression is evaluated for clusters and resources",
+                help_text,
+            )
         case syntax_expr.ClusterTest() if target == "node":
             help_text = "write `node(…)`, or write the rule in a clusterPolicy"
-            return TargetMismatch("a policy is about nodes, not clusters", help_text)
+            return TargetMismatch(
+                "`cluster(…)` tests clusters, but this expression is evaluated for nodes", help_text
+            )
         case _:
             return None
 
@@ -52,6 +58,6 @@ def find_metric_target_problem(
         return None
     name = metric.name
     return TargetMismatch(
-        f"`{name}` is a metric of {metric.target}s, and this is about {target}s",
-        f"declare one with `{target} LABEL`, the label that names the {target}",
+        f"`{name}` is a metric of {metric.target}s, but this expression is evaluated for {target}s",
+        f"declare a metric with `{target} LABEL`, where LABEL is the label that names the {target}",
     )

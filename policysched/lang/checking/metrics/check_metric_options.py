@@ -29,7 +29,7 @@ def check_metric_range(
         return None, None
     if low >= high:
         env.found.add_error(
-            "PS111", "the first bound of `between` must be below the second", between.span
+            "PS111", "the first bound of `between` must be less than the second", between.span
         )
     scale = units.CORES_SCALE if unit == units.CORES else 1.0
     return low / scale, high / scale
@@ -48,7 +48,10 @@ def check_metric_window(
     problem = metric_windows.find_window_problem(found, refresh_seconds)
     if problem:
         options.env.found.add_error(
-            "PS111", problem, over.duration.span, help="write it in the query: `max_over_time(…)`"
+            "PS111",
+            problem,
+            over.duration.span,
+            help="aggregate the samples in the query: `max_over_time(…)`",
         )
     if metric_windows.is_doubtful_window(found.seconds, refresh_seconds):
         check_metric_times.warn_of_short_window(options.env.found, over.duration.span)
@@ -132,9 +135,9 @@ def _check_placed_pod_increase(
     if metric.target == "cluster":
         env.found.add_error(
             "PS108",
-            "just-placed pods are not known for clusters",
+            "`placed` is not supported for metrics of clusters",
             option.span,
-            help="leave it out",
+            help="remove it",
         )
         return None
     value = _check_number_in_metric_unit(metric, written, option.expr, "grows by", env)
@@ -147,8 +150,8 @@ def _check_placed_pod_increase(
             env.found.add_error(
                 "PS108",
                 (
-                    "the load that a placed pod adds must be known when it is placed; this "
-                    "value changes afterwards"
+                    "the load that a pod adds must be known when the pod is placed; this value "
+                    "changes later"
                 ),
                 part.span,
                 help="use `requests(…)`, `limits(…)`, `priority`, `allocatable(…)`, `label(…)`",

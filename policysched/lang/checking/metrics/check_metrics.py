@@ -81,7 +81,7 @@ def _check_metric(
     options = clauses.ClauseSet(env, "metric", metric.options)
     unit = vocabulary.METRIC_UNITS.get(metric.type.text)
     if unit is None:
-        env.found.report_word_not_allowed("a unit of metrics", metric.type, vocabulary.METRIC_UNITS)
+        env.found.report_word_not_allowed("a metric unit", metric.type, vocabulary.METRIC_UNITS)
     query = promql_params.substitute_params(metric.query, env.params, env.param_names, env.found)
     target, label = _check_metric_target(metric, options, env)
     check_promql.check_promql_query(
@@ -125,7 +125,7 @@ def _check_metric_target(
     cluster = options.get_clause("cluster", syntax_clause.WordClause)
     found = env.found
     if cluster is not None and node is not None:
-        found.add_error("PS108", "a metric is either about nodes or about clusters", cluster.span)
+        found.add_error("PS108", "a metric cannot have both `node` and `cluster`", cluster.span)
     option = node or cluster
     if option is None and found.is_next_to_unparsed_part(metric.span):
         return "node", None
@@ -134,7 +134,7 @@ def _check_metric_target(
             "PS109",
             f"the metric `{metric.name.text}` does not declare the label that names the node",
             metric.name.span,
-            help="add `node instance`, with the label of the result that contains the node's name",
+            help="add `node instance`, or the label of the result that contains the node's name",
         )
         return "node", None
     if not _LABEL_NAME.match(option.word.text):
@@ -142,7 +142,8 @@ def _check_metric_target(
             "PS107",
             f"`{option.word.text}` is not a Prometheus label name",
             option.word.span,
-            help="letters, digits and `_`; the query can give another name: `label_replace(…)`",
+            help="label names consist of letters, digits and `_`; rename the label in the "
+            "query: `label_replace(…)`",
         )
         return "node", None
     return "node" if node is not None else "cluster", option.word.text
@@ -182,7 +183,7 @@ def check_missing_action(
     """Return the action of `reject` for missing data; None if an error was reported."""
     if clause.action.text not in vocabulary.MISSING_ACTIONS or clause.points is not None:
         env.found.report_word_not_allowed(
-            "an action of a reject for missing data", clause.action, vocabulary.MISSING_ACTIONS
+            "an action of `reject` for missing data", clause.action, vocabulary.MISSING_ACTIONS
         )
         return None
     return cast("Literal['allow', 'reject']", clause.action.text)
@@ -199,7 +200,7 @@ def check_missing_points(
             clause.span,
             help=f"write `missing score {clause.action.text}`"
             if clause.action.text.isdecimal()
-            else "a score gives points: `missing score 0`",
+            else "write the points of nodes without data: `missing score 0`",
         )
         return None
     return number_reading.read_whole_number(env, clause.points, (0, MAX_POINTS), what="points")

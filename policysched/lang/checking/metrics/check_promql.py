@@ -13,7 +13,7 @@ from policysched.promql import query_faults, query_tokens, query_tree
 _KINDS = {
     query_tree.QueryResultKind.SCALAR: (
         "returns a single number instead of one for each node",
-        "query series that have the label of nodes, without `scalar(…)`",
+        "remove `scalar(…)`, and keep the label that names the node",
     ),
     query_tree.QueryResultKind.STRING: ("returns a string instead of a number for each node", ""),
     query_tree.QueryResultKind.MATRIX: (
@@ -101,8 +101,8 @@ class _PromqlChecker:
                 self._whole_query_span,
                 notes=(
                     (
-                        "it is sent unchanged, and its samples count as measured at the time of "
-                        "the query"
+                        "the query is sent unchanged, and its samples count as measured at the "
+                        "time of the query"
                     ),
                 ),
                 severity=diagnostics.Severity.WARNING,
@@ -162,6 +162,6 @@ def _suggest_join_label(loser: promql_parser.Expr, label: str) -> str:
             is_by = modifier.type == promql_parser.AggModifierType.By
             return f"add `{label}` to `by (…)`" if is_by else f"remove `{label}` from `without (…)`"
         case promql_parser.BinaryExpr():
-            return f"match on `{label}`, or keep the labels of one side by `group_left`"
+            return f"match on `{label}`, or keep the labels of one side with `group_left`"
         case _:
-            return "after `node`, name a label that the result has"
+            return "write a label of the result after `node`"

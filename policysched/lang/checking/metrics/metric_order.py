@@ -35,7 +35,7 @@ def sort_metrics_by_fallback(
                 "PS104",
                 f"the metric `{name}` falls back on itself: {path}",
                 metrics[name].name.span,
-                help="give one of them a fallback that is not a metric",
+                help="give one of these metrics a fallback that reads no metric",
             )
     return order
 

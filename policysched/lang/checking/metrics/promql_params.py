@@ -193,7 +193,7 @@ def _get_param_text(
     if not quote:
         found.add_error(
             "PS112",
-            f"`${name}` is a string and is used outside quotes",
+            f"`${name}` is a string, but is used outside quotes",
             span,
             help=f'write `"${name}"`: a string can only be a value, never a part of the query',
         )

@@ -41,7 +41,7 @@ def report_label_comparison(
         "PS104",
         f"there is no metric, param or let `{written}`"
         if isinstance(expr.left, syntax_expr.Ref)
-        else f"`{written}` is a number, `{value}` is a label value",
+        else f"`{written}` is a number, but `{value}` is a label value",
         expr.left.span,
         help=f"write `{selector}`" if selector else meant.help,
         fix=fix if selector else None,
@@ -94,7 +94,7 @@ def report_priority_class_name(
         "PS104",
         f"there is no param or let `{name}`",
         value.span,
-        notes=("priorities are numbers",),
+        notes=("a priority is a number",),
         help=f"for pods of a class, write `{test.format(name)}`",
     )
     return True

@@ -85,7 +85,7 @@ class SelectorChecker:
                 "this selector is too large after its lets are expanded",
                 span,
                 help=f"the limits are {text_limits.MAX_EXPANDED_NODES} parts and "
-                f"{text_limits.MAX_EXPANDED_DEPTH} levels deep",
+                f"{text_limits.MAX_EXPANDED_DEPTH} levels of nesting",
             )
 
     def _check_by_kind(self, selector: syntax_expr.Selector) -> checked_selector.Selector | None:
@@ -219,7 +219,7 @@ class SelectorChecker:
         if name.text not in known and self._report_expression_function(requirement, argument):
             return None
         if name.text not in known:
-            self._found.report_undefined_name(f"function of a {self._domain}", name, known)
+            self._found.report_undefined_name(f"{self._domain} function", name, known)
             return None
         if name.text == "condition":
             self._found.add_diagnostic(
@@ -245,15 +245,15 @@ class SelectorChecker:
         if name.text not in vocabulary.FUNCTIONS:
             return False
         written = self._found.get_text_on_one_line(requirement.span)
-        advice = f"make it a statement of its own: `reject when not ({written})`"
+        advice = f"write a separate statement: `reject when not ({written})`"
         span = requirement.span
         if name.text == "label":
             advice, span = f"write `{argument.text}`", requirement.subject.span
         self._found.add_error(
             "PS104",
-            f"there is no function of a {self._domain} `{name.text}`",
+            f"there is no {self._domain} function `{name.text}`",
             span,
-            notes=(f"`{name.text}` belongs to the expressions of `reject` and `score`",),
+            notes=(f"`{name.text}` is only allowed in the expressions of `reject` and `score`",),
             help=advice,
         )
         return True
@@ -351,9 +351,9 @@ class SelectorChecker:
         operator = self._found.get_text_on_one_line(requirement.operator_span)
         self._found.add_error(
             code,
-            f"`{subject}` does not take `{operator}`",
+            f"`{subject}` does not support the operator `{operator}`",
             requirement.operator_span,
-            help=f"it takes {operators}",
+            help=f"supported operators are {operators}",
         )
 
     def _check_amount_requirement(
@@ -407,5 +407,7 @@ def report_invalid_resource(
         f"`{name.text}` {problem}",
         name.span,
         label="" if meant else spelling.suggest_names(name.text, near),
-        help=f"write `{near[0]}`" if near else 'extended resources look like "nvidia.com/gpu"',
+        help=f"write `{near[0]}`"
+        if near
+        else 'names of extended resources look like "nvidia.com/gpu"',
     )

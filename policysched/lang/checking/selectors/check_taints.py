@@ -26,8 +26,8 @@ def _report_value_as_effect(
             "PS001",
             f"`{effect.text}` is not a taint effect",
             effect.span,
-            notes=("a toleration is one pattern",),
-            help="write the key itself, as in `tolerate key=value:NoSchedule`",
+            notes=("a toleration is written as one pattern",),
+            help="write the pattern, as in `tolerate key=value:NoSchedule`",
         )
         return
     meant = f"{pattern.key.text}={effect.text}"

@@ -15,17 +15,17 @@ _IMAGE = re.compile(r"[A-Za-z0-9._/:@*-]+\Z")
 
 
 def _find_kind_problem(text: str) -> str:
-    return "" if _KIND.match(text) else "is not a kind, such as `Job`"
+    return "" if _KIND.match(text) else "is not a kind such as `Job`"
 
 
 def _find_api_version_problem(text: str) -> str:
     parts = text.split("/")
     is_version = len(parts) <= 2 and not any(map(kubernetes_names.find_subdomain_problem, parts))  # noqa: PLR2004 - group and version
-    return "" if is_version else "is not an API version, such as `apps/v1`"
+    return "" if is_version else "is not an API version such as `apps/v1`"
 
 
 def _find_image_problem(text: str) -> str:
-    return "" if _IMAGE.match(text) else "has a character that images do not have"
+    return "" if _IMAGE.match(text) else "contains a character that is not allowed in image names"
 
 
 def _find_invisible_character_problem(text: str) -> str:
@@ -91,8 +91,8 @@ def warn_of_owner_kind(
 
 def _find_wildcard_problem(name: str, text: str) -> str:
     if "*" in text and name != "image":
-        return "has a wildcard"
-    return "has a wildcard other than `*`" if re.search(r"[?\[]", text) else ""
+        return "contains a wildcard"
+    return "contains a wildcard other than `*`" if re.search(r"[?\[]", text) else ""
 
 
 def _report_impossible_value(
@@ -106,11 +106,11 @@ def _report_impossible_value(
     edit = _make_correction_edit(requirement, value)
     advice = f"write `{edit.replacement}`" if edit is not None else ""
     if edit is None and "*" in value.text:
-        forms = f"`{name} In (a, b)`, or a label of the pool or team"
+        forms = f"`{name} In (a, b)`, or a label for the pool or team"
         advice = f"{diagnostic_collector.NO_WILDCARDS}: {forms}"
     found.add_error(
         "PS107",
-        f"`{value.text[:80]}` {problem}, so no `{name}` matches it",
+        f"`{value.text[:80]}` {problem}, so it matches no `{name}`",
         value.span,
         help=advice,
         fix=diagnostics.Fix((edit,), safe=False) if edit is not None else None,

@@ -78,7 +78,7 @@ def _check_cluster_group(
     """Check a cluster group: its name and its selector."""
     problem = kubernetes_names.find_dns_label_problem(node.name.text)
     if not problem and len(node.name.text) > MAX_GROUP_NAME:
-        problem = f"has {len(node.name.text)} characters, Karmada allows {MAX_GROUP_NAME}"
+        problem = f"has {len(node.name.text)} characters; Karmada allows at most {MAX_GROUP_NAME}"
     if problem:
         ours = kubernetes_names.make_nearest_dns_label(node.name.text)
         env.found.report_invalid_name("group", node.name, problem, ours)
@@ -94,7 +94,7 @@ def _check_spread_constraint(
     """Check a spread constraint: its field, and its bounds on groups."""
     own = clauses.ClauseSet(env, "spreadConstraint", node.clauses)
     if node.by.text not in vocabulary.SPREAD_FIELDS:
-        what = "a property for spreading clusters"
+        what = "a field for spreading clusters"
         env.found.report_word_not_allowed(what, node.by, vocabulary.SPREAD_FIELDS)
         return None
     least_fine, least = own.read_whole_number("minGroups", (1, _MAX_INT32))
@@ -167,7 +167,7 @@ def _find_division_score(
     if not written:
         env.found.add_error(
             "PS109",
-            "replicas are divided by score, and this policy has none",
+            "replicas are divided by score, but this policy has no score",
             node.span,
             help="add `score …`, or write `replicas Divided Weighted AvailableReplicas`",
         )
@@ -180,7 +180,7 @@ def _find_division_score(
         if rule.head.given_name is not None and hasattr(rule, "weight") and rule.weight is not None
     }
     if node.rule.text not in named:
-        advice = f"name one of its scores by `as {node.rule.text[:40]}`"
+        advice = f"name a score of this policy with `as {node.rule.text[:40]}`"
         env.found.report_undefined_name(
             "score in this policy named", node.rule, named, instead=advice
         )

@@ -70,14 +70,14 @@ def _check_meta_statements(
             continue
         first[node.keyword] = node
         if node.keyword == "mode" and node.value.text not in vocabulary.MODES:
-            found.report_word_not_allowed("a mode of policies", node.value, vocabulary.MODES)
+            found.report_word_not_allowed("a policy mode", node.value, vocabulary.MODES)
         elif node.keyword == "mode" and is_cluster and node.value.text != _IN_FORCE:
             found.add_error(
                 "PS108",
-                f"a clusterPolicy cannot have `mode {node.value.text}`: bindings have no shadow "
-                "decisions",
+                f"a clusterPolicy cannot have `mode {node.value.text}`: shadow decisions are "
+                "not supported for bindings",
                 node.span,
-                help="leave it out; `policysched plan` shows what the policy would change",
+                help="remove `mode`; `policysched plan` shows the effect of the policy",
             )
     return {keyword: node.value.text for keyword, node in first.items()}
 
@@ -114,7 +114,7 @@ def _check_policy_scopes(
             "PS109",
             f"the policy `{policy.name.text}` has no statement `for {about}`",
             policy.name.span,
-            help=f"add `for {about} where app = web`, or `for {about}` for all",
+            help=f"add `for {about} where app = web`, or `for {about}` for all {about}",
         )
 
 
@@ -153,23 +153,23 @@ def _check_disabled_rules(
             other = names.policies[node.policy.text].keyword
             found.add_error(
                 "PS108",
-                f"a {policy.keyword} can only disable rules of its own kind; "
+                f"a {policy.keyword} can only disable rules of a {policy.keyword}; "
                 f"`{node.policy.text}` is a {other}",
                 node.policy.span,
             )
         elif not node.rule.text:
             found.add_error(
                 "PS109",
-                "this does not name a rule of the policy",
+                "`disable` does not name a rule of the policy",
                 node.span,
-                help=f"write `disable {node.policy.text}.RULE`, with a rule named by `as`",
+                help=f"write `disable {node.policy.text}.RULE`; `as` gives a rule its name",
             )
         elif node.rule.text not in rules:
             found.report_undefined_name(
                 f"rule in `{node.policy.text}` named",
                 node.rule,
                 rules,
-                instead=f"name the rule in `{node.policy.text}` by `as {node.rule.text[:40]}`",
+                instead=f"name the rule in `{node.policy.text}` with `as {node.rule.text[:40]}`",
             )
         elif node.policy.text == policy.name.text:
             found.add_error("PS108", "a policy cannot disable its own rules", node.span)

@@ -195,7 +195,7 @@ class ProfileChecker:
             return "skip"
         if statement.action.text not in vocabulary.OUTAGE_ACTIONS:
             self.found.report_word_not_allowed(
-                "an action of a profile in an outage", statement.action, vocabulary.OUTAGE_ACTIONS
+                "an action of `onOutage`", statement.action, vocabulary.OUTAGE_ACTIONS
             )
             return "skip"
         return statement.action.text
@@ -251,7 +251,7 @@ def warn_about_unused_policies(
                 "PS806",
                 f"no profile uses the {policy.keyword} `{name}`: it has no effect",
                 policy.name.span,
-                help=f"add `policies {name}` to a profile, or remove it",
+                help=f"add `policies {name}` to a profile, or remove the policy",
                 severity=diagnostics.Severity.WARNING,
             )
             found.add_diagnostic(warning)

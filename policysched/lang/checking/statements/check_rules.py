@@ -209,9 +209,9 @@ def _check_spread_weight(own: clauses.ClauseSet, when: str | None) -> tuple[bool
     if clause is not None and when is not None:
         own.env.found.add_error(
             "PS301",
-            "`topologySpread` with DoNotSchedule takes no weight: it filters",
+            "`topologySpread` with DoNotSchedule takes no weight: it gives no points",
             clause.span,
-            help="leave the weight out, or write `whenUnsatisfiable ScheduleAnyway`",
+            help="remove the weight, or write `whenUnsatisfiable ScheduleAnyway`",
         )
         return False, None
     return True, None
@@ -224,7 +224,7 @@ def _report_do_not_schedule_clause(own: clauses.ClauseSet, keyword: str) -> None
             "PS108",
             f"`{keyword}` has an effect only with `whenUnsatisfiable DoNotSchedule`",
             clause.span,
-            help="leave it out",
+            help="remove it",
         )
 
 
@@ -267,7 +267,7 @@ def _check_toleration(
             f"a toleration of clusters cannot use `{pattern.operator}`",
             pattern.span,
             notes=("Karmada compares taints of clusters only by equality and presence",),
-            help=f"name the value: `{pattern.key.text}=value:NoSchedule`",
+            help=f"write the value: `{pattern.key.text}=value:NoSchedule`",
         )
         return None
     return check_taints.check_taint_pattern(env, pattern, TOLERATED_WITHOUT_EFFECT)
@@ -312,10 +312,13 @@ def _check_until_condition(
         if not checked_expr.list_read_metrics(part):
             problem = "hysteresis needs a metric, but this rule reads none"
         elif checked_expr.reads_pod(part):
-            problem = "hysteresis is a state of the node for all pods, so it cannot read the pod"
+            problem = (
+                "hysteresis applies to a node for all pods, so its conditions cannot "
+                "depend on the pod"
+            )
         if problem:
             own.env.found.add_error(
-                "PS108", problem, part.span, help="choose pods by `for pods where`"
+                "PS108", problem, part.span, help="select pods with `for pods where`"
             )
             return False, None
     return check_until.check_until_conditions(condition, until, own.env), until

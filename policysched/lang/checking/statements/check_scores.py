@@ -68,10 +68,10 @@ def _check_condition_clauses(own: clauses.ClauseSet) -> bool:
         if clause is not None:
             own.env.found.add_error(
                 "PS108",
-                f"`{keyword}` is for numbers; this score is a condition",
+                f"`{keyword}` is only allowed in scores of numbers; this score is a condition",
                 clause.span,
-                help="leave it out: a condition gives 100 points if it is true; invert it with "
-                "`not`",
+                help="remove it: a condition gives 100 points if it is true; invert the "
+                "condition with `not`",
             )
             fine = False
     return fine
@@ -87,9 +87,9 @@ def _check_number_clauses(
         if prefer is not None:
             own.env.found.add_error(
                 "PS108",
-                "`shape` itself defines which values are better",
+                "`shape` already defines which values are better",
                 prefer.span,
-                help="leave `prefer` out",
+                help="remove `prefer`",
             )
         return prefer is None, normalization, None
     if prefer is None:
@@ -109,7 +109,7 @@ def _report_missing_direction(node: syntax.Score, own: clauses.ClauseSet) -> Non
     number = own.env.found.get_text_on_one_line(node.value.span)
     own.env.found.add_error(
         "PS303",
-        f"`{number}` is a number: is low or high better?",
+        f"`{number}` is a number, and the score does not specify whether low or high is better",
         node.value.span,
         help=advice,
     )
@@ -168,7 +168,7 @@ def _make_simple_normalization(
                 return checked.LinearNormalization(low, high)
             own.env.found.add_error(
                 "PS111",
-                "the first bound of `linear` must be below the second",
+                "the first bound of `linear` must be less than the second",
                 clause.span,
                 help="`prefer` defines which end is better",
             )
@@ -207,7 +207,7 @@ def _check_shape_points(
             "PS108",
             "a shape needs two or more points",
             span,
-            help="write `shape(0%: 100, 80%: 10)`: value, colon, points",
+            help="write each point as value, colon, points: `shape(0%: 100, 80%: 10)`",
         )
         return None
     points: list[tuple[float, int]] = []
@@ -377,7 +377,8 @@ def _check_utilization_shape(
             "PS109",
             "`RequestedToCapacityRatio` needs one shape",
             call.span,
-            help="add `shape(0%: 0, 100%: 100)`: share requested, colon, points",
+            help="add `shape(0%: 0, 100%: 100)`; each point is the requested share, a colon and "
+            "the points",
         )
         return None
     shape_call = cast("syntax_expr.Call", shapes[0].value)

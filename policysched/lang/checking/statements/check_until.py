@@ -73,7 +73,7 @@ def check_until_conditions(when: Typed, until: Typed, env: number_reading.NameEn
             until.span,
             label="true whenever `when` is false",
             secondary=(label,),
-            help="leave `until` out, or leave a gap between the two",
+            help="remove `until`, or leave a gap between the two conditions",
         )
         return False
     if quantities.does_single_number_decide():

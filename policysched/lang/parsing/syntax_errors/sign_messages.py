@@ -25,7 +25,7 @@ def diagnose_foreign_sign(place: fault_place.FaultPlace) -> diagnostics.Diagnost
             "PS003",
             "`;` is not a symbol of this language",
             place.span,
-            help="values have `,` between them, statements have no end mark",
+            help="separate values with `,`; statements have no end mark",
         )
     ours = foreign_words.OTHER_SIGNS[found.text]
     after = place.scan.find_lexeme_at(found.end)
@@ -34,7 +34,7 @@ def diagnose_foreign_sign(place: fault_place.FaultPlace) -> diagnostics.Diagnost
         "PS003",
         f"`{found.text}` is not a symbol of this language",
         place.span,
-        help=f"write `{ours}`" if ours else "leave it out: statements need no end mark",
+        help=f"write `{ours}`" if ours else "remove it: statements need no end mark",
         fix=diagnostics.Fix(
             (diagnostics.TextEdit(place.span, ours + blank),),
             safe=_is_meaning_accepted(place, found),
@@ -51,9 +51,9 @@ def diagnose_exclamation_mark(place: fault_place.FaultPlace) -> diagnostics.Diag
         return None
     return diagnostics.Diagnostic(
         "PS003",
-        f"`!` is not a character of names: `{before.text}!`",
+        f"`!` cannot be part of a name: `{before.text}!`",
         place.span,
-        help="leave it out",
+        help="remove it",
         fix=fixes.make_replacement_fix(place.span, ""),
     )
 

@@ -219,9 +219,7 @@ def _propose_sign_meanings(place: fault_place.FaultPlace) -> Iterator[Replacemen
 
 def _format_sign_message(place: fault_place.FaultPlace, sign: scanner.Lexeme, ours: str) -> str:
     before = place.scan.find_lexeme_before(sign.start)
-    if sign.text == "," and not ours:
-        return "nothing follows `,`"
-    if ours or before is None:
+    if ours or before is None or sign.text == ",":
         return f"`{sign.text}` is not allowed here"
     return f"`{before.text}` takes its value without `{sign.text}`"
 
@@ -330,7 +328,7 @@ def _make_idiom_diagnostic(
     if rewriting.text is None:
         return diagnostics.Diagnostic(code, message, span, help=advice)
     ours = " ".join(rewriting.text.split())
-    advice = advice or (f"write `{ours}`" if ours else "leave it out")
+    advice = advice or (f"write `{ours}`" if ours else "remove it")
     if idiom is None:
         fix = fixes.make_respelling_fix(span, written, rewriting.text, place.accepted_keywords)
     else:

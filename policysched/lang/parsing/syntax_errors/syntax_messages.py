@@ -20,7 +20,7 @@ from policysched.lang.words import characters, kubernetes_names, syntax_words, v
 
 _MAX_EXPECTED = 7
 _OPERATOR_HELP = "operators are In, NotIn, Exists, DoesNotExist, Gt, Lt (also =, !=, >=, <=)"
-_TAINT_HELP = "patterns of taints are `key`, `key=value`, `key Gt 5` and `key Lt 5`"
+_TAINT_HELP = "taint patterns are `key`, `key=value`, `key Gt 5` and `key Lt 5`"
 _AMOUNT_WORDS = frozenset({"weight", "maxSkew", "minDomains", "minGroups", "maxGroups", "over"})
 _COMPARISONS = frozenset({"<", "<=", ">", ">=", "=", "==", "!="})
 _CLUSTER_CLAUSES = frozenset({"MIN_GROUPS", "MAX_GROUPS", "CLUSTER"})
@@ -89,7 +89,7 @@ def _diagnose_foreign_character(place: fault_place.FaultPlace) -> diagnostics.Di
     span = place.scan.source.span(place.offset, place.offset + 1)
     ours = characters.replace_lookalikes(text[start:end])
     described = characters.describe_character(text[place.offset])
-    advice, fix = "leave it out, or put it between quotes if it is text", None
+    advice, fix = "remove it, or put it between quotes if it is text", None
     if ours.isascii():
         whole = place.scan.source.span(start, end)
         plain = f"`{ours}`" if ours.strip() else "a space"
@@ -115,7 +115,7 @@ def _diagnose_manifest_word(place: fault_place.FaultPlace) -> diagnostics.Diagno
         span = place.scan.source.span(lexeme.start, lexeme.end)
         return diagnostics.Diagnostic(
             "PS002",
-            f"`{lexeme.text}` is a word of Kubernetes manifests",
+            f"`{lexeme.text}` is a word from Kubernetes manifests",
             span,
             label=f"here it is `{ours}`" if ours else "not needed here",
             help=f"write `{ours}`"
@@ -164,7 +164,7 @@ def _diagnose_continued_selector(place: fault_place.FaultPlace) -> diagnostics.D
         "PS001",
         f"expected `and` before `{found.text}`",
         place.span,
-        notes=("requirements of one selector are joined, also on lines of their own",),
+        notes=("requirements of one selector must be joined, even on separate lines",),
         help=f"write `and {found.text}`",
         fix=_make_replacement_fix(place.span, f"and {found.text}", safe=False),
     )
@@ -181,7 +181,7 @@ def _diagnose_comma_for_and(place: fault_place.FaultPlace) -> diagnostics.Diagno
         "PS003",
         "`,` does not join conditions",
         place.span,
-        help="leave it out, or add the missing part after it" if is_last else "write `and`",
+        help="remove it, or add the missing part after it" if is_last else "write `and`",
         fix=_make_replacement_fix(place.span, "" if is_last else " and", safe=False),
     )
 
@@ -193,7 +193,7 @@ def _diagnose_chained_comparison(place: fault_place.FaultPlace) -> diagnostics.D
         return None
     return diagnostics.Diagnostic(
         "PS001",
-        f"a comparison has two sides, `{found.text}` begins a third",
+        f"a comparison has two sides; `{found.text}` begins a third",
         place.span,
         help="write two comparisons joined by `and`",
     )
@@ -281,7 +281,7 @@ def _diagnose_stray_strength(place: fault_place.FaultPlace) -> diagnostics.Diagn
         "PS001",
         f"`{found.text}` does not begin a statement",
         place.span,
-        help=f"write `{keyword} {near[0]}`, each term is a statement of its own",
+        help=f"write `{keyword} {near[0]}`; each term is a separate statement",
     )
 
 
@@ -364,9 +364,9 @@ def _diagnose_clause_without_statement(
     listed = spelling.join_alternatives(f"`{each}`" for each in homes if each not in _OTHER_HOMES)
     return diagnostics.Diagnostic(
         "PS108",
-        f"`{found.text}` is a clause, and no statement before it takes it",
+        f"`{found.text}` is a clause, but no statement before it can have this clause",
         place.span,
-        help=f"write it after a statement that takes it: {listed}",
+        help=f"write it after one of these statements: {listed}",
     )
 
 
@@ -379,7 +379,7 @@ def _diagnose_missing_operator(place: fault_place.FaultPlace) -> diagnostics.Dia
     if place.scan.is_first_on_line(found.start):
         return None
     if any(found.text in words for words in syntax_words.LABEL_OPERATORS.values()):
-        message = f"`{found.text}` does not compare taints"
+        message = f"`{found.text}` is not an operator for taints"
         return diagnostics.Diagnostic("PS001", message, place.span, help=_TAINT_HELP)
     return diagnostics.Diagnostic(
         "PS001",
@@ -412,7 +412,7 @@ def _diagnose_missing_statement(place: fault_place.FaultPlace) -> diagnostics.Di
             "PS001",
             f"`{found.text}` does not begin an item",
             place.span,
-            help=f"a policy text holds {_join_alternatives(syntax_words.ITEMS)}",
+            help=f"a policy text contains {_join_alternatives(syntax_words.ITEMS)}",
         )
     return None
 
