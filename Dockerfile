@@ -14,13 +14,15 @@ ARG LOCK=runtime
 ENV PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_CACHE_DIR=1
 WORKDIR /src
 COPY requirements/runtime.txt requirements/tracing.txt requirements/karmada.txt \
-     requirements/build.txt requirements/
+     requirements/build.txt requirements/compiler.txt requirements/
 RUN python -m venv --without-pip /opt/policysched \
  && pip --python /opt/policysched install --require-hashes --only-binary :all: \
       -r "requirements/${LOCK}.txt" \
- && pip install --require-hashes --only-binary :all: -r requirements/build.txt
+ && pip install --require-hashes --only-binary :all: \
+      -r requirements/build.txt -r requirements/compiler.txt
 COPY . .
-RUN pip wheel --no-index --no-deps --no-build-isolation --wheel-dir /tmp/wheel . \
+RUN CC="python -m ziglang cc -mcpu=baseline" POLICYSCHED_KERNELS=compiled \
+    pip wheel --no-index --no-deps --no-build-isolation --wheel-dir /tmp/wheel . \
  && pip --python /opt/policysched install --no-index --no-deps /tmp/wheel/*.whl \
  && python -m compileall -q /opt/policysched/lib
 

@@ -25,6 +25,7 @@ WORKERS ?= auto
 unexport PYTHONDONTWRITEBYTECODE
 
 BIN := .venv/bin
+INSTALLED := .venv/installed
 READY := .venv/ready
 PIP_COMPILE := $(BIN)/pip-compile --quiet --generate-hashes --allow-unsafe --strip-extras \
 	--no-header --no-emit-options --no-emit-index-url --no-emit-find-links --no-emit-trusted-host
@@ -156,13 +157,18 @@ ifneq ($(origin PYTHON),file)
 			"run \`make clean\` first, or leave out PYTHON" >&2; exit 1; }
 endif
 
-$(READY): requirements/dev.txt pyproject.toml | same-python
+$(INSTALLED): requirements/dev.txt pyproject.toml | same-python
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
 		echo "policysched needs Python 3.11 or newer, \`$(PYTHON)\` is not;" \
 			"name another with \`make PYTHON=python3.12 ...\`" >&2; exit 1; }
 	$(PYTHON) -m venv .venv
 	$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements/dev.txt
-	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	POLICYSCHED_KERNELS=none $(BIN)/pip install --quiet --disable-pip-version-check --no-deps \
+		--no-build-isolation -e .
+	@touch $(INSTALLED)
+
+$(READY): $(INSTALLED) build_kernels.py $(wildcard policysched/kernels/*.py)
+	$(BIN)/python build_kernels.py
 	@touch $(READY)
 
 # Newer Pythons would pin versions that the oldest supported one cannot install.
@@ -179,8 +185,10 @@ update-locks: $(READY)
 		--output-file requirements/karmada.txt pyproject.toml
 	$(PIP_COMPILE) --upgrade --constraint requirements/dev.txt \
 		--output-file requirements/build.txt requirements/build.in
+	$(PIP_COMPILE) --upgrade --output-file requirements/compiler.txt requirements/compiler.in
 	$(PIP_COMPILE) --upgrade --output-file requirements/go.txt requirements/go.in
 
 clean:
 	rm -rf .venv build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -f policysched/kernels/*.so
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -6,19 +6,36 @@ Source: `plugins/noderesources/balanced_allocation.go`.
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from policysched.cluster import snapshot
 from policysched.cluster.columns import columns
 from policysched.cluster.pods import pod_requests, pod_shape
 from policysched.framework import cycle_state, interface, status
+from policysched.kernels import resources
 from policysched.plugins import arguments, names
-from policysched.plugins.kernels import allocation
+from policysched.plugins.kernels import row_writer
 from policysched.plugins.shared import resource_arguments
 
 _NATIVE = (pod_requests.CPU, pod_requests.MEMORY, pod_requests.EPHEMERAL_STORAGE)
+
+
+class _BalancedRequests(NamedTuple):
+    """The resources of a pod that are balanced: intp (k,) columns, int64 (k,) requests."""
+
+    ids: npt.NDArray[np.intp]
+    wanted: columns.IntArray
+
+    def write(
+        self, rows: npt.NDArray[np.intp], nodes: columns.NodeColumns, out: columns.IntArray
+    ) -> None:
+        """Write points, 50 to 100."""
+        resources.write_balanced_points(
+            rows, nodes.allocatable, nodes.requested, self.ids, self.wanted, out
+        )
 
 
 class NodeResourcesBalancedAllocation:
@@ -55,40 +72,29 @@ class NodeResourcesBalancedAllocation:
     ) -> columns.IntArray:
         """Return int64 (n,): 50 to 100, with 75 if the pod does not change the balance."""
         del state
-        counted = self._select_counted_columns(pod.shape, nodes.snapshot)
-        ids = [column for column, _ in counted]
-        allocated = nodes.requested[:, ids].T
-        wanted = np.array([[amount] for _, amount in counted], np.int64)
-        return allocation.balanced_allocation(
-            allocated + wanted, allocated, nodes.allocatable[:, ids].T
-        )
+        return row_writer.compute_view(self._make_writer(pod, nodes.snapshot), nodes, np.int64)
 
     def score_row(
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, node: snapshot.NodeRow
     ) -> int:
         """Return the score of one node."""
-        made: list[interface.RowScorer] | None = state.find(self.name, list)
-        if made is None:
-            made = [self.row_scorer(pod, node.snapshot)]
-            state.write(self.name, made)
-        return made[0](node)
+        single = state.find(self.name, row_writer.SingleRow)
+        if single is None:
+            single = row_writer.SingleRow(self._make_writer(pod, node.snapshot), np.int64)
+            state.write(self.name, single)
+        return single.compute(node)
 
     def row_scorer(self, pod: pod_shape.PodInfo, snap: snapshot.Snapshot) -> interface.RowScorer:
         """Return a function that scores individual nodes, for all pods with the same requests."""
+        return row_writer.SingleRow(self._make_writer(pod, snap), np.int64).compute
 
-        def by_arrays(node: snapshot.NodeRow) -> int:
-            rows = node.snapshot.view_rows(np.array([node.row]))
-            return int(self.score(cycle_state.CycleState(), pod, rows)[0])
-
-        return allocation.balance_of_rows(self._select_counted_columns(pod.shape, snap), by_arrays)
-
-    def _select_counted_columns(
-        self, shape: pod_shape.PodShape, snap: snapshot.Snapshot
-    ) -> list[tuple[int, int]]:
-        """Return (column, requested amount) for each resource that is scored for the pod."""
-        amounts = shape.requests.amounts
-        counted = (r for r in self._resources if r in _NATIVE or amounts.get(r, 0))
-        return [(snap.nodes.get_resource_column_index(r), amounts.get(r, 0)) for r in counted]
+    def _make_writer(self, pod: pod_shape.PodInfo, snap: snapshot.Snapshot) -> _BalancedRequests:
+        amounts = pod.shape.requests.amounts
+        counted = [r for r in self._resources if r in _NATIVE or amounts.get(r, 0)]
+        return _BalancedRequests(
+            np.array([snap.nodes.get_resource_column_index(r) for r in counted], np.intp),
+            np.array([amounts.get(r, 0) for r in counted], np.int64),
+        )
 
 
 if TYPE_CHECKING:

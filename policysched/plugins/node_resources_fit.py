@@ -19,16 +19,15 @@ from policysched.cluster.columns import columns
 from policysched.cluster.objects import objects
 from policysched.cluster.pods import pod_requests, pod_shape
 from policysched.framework import cycle_state, events, interface, status
+from policysched.kernels import resources
 from policysched.plugins import arguments, names
-from policysched.plugins.kernels import allocation, go_math
+from policysched.plugins.kernels import allocation, row_writer
 from policysched.plugins.shared import event_hints, resource_arguments
 
 TOO_MANY_PODS = "Too many pods"
 _PODS = "pods"
 _MAX_KEYS = 2_000
 _NATIVE = (pod_requests.CPU, pod_requests.MEMORY, pod_requests.EPHEMERAL_STORAGE)
-_WITH_DEFAULTS = (columns.CPU, columns.MEMORY)
-"""Columns in which containers without a request count with a default."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -40,9 +39,33 @@ class _ComparedRequests:
     reasons: tuple[str, ...]
 
     @functools.cached_property
-    def checks(self) -> list[tuple[int, int, str]]:
-        """The requests as (column, amount, reason), for calls on one row."""
-        return list(zip(self.ids.tolist(), self.amounts.tolist(), self.reasons, strict=True))
+    def single_row(self) -> row_writer.SingleRow:
+        """For questions about single rows."""
+        return row_writer.SingleRow(self, np.int32)
+
+    def write(
+        self, rows: npt.NDArray[np.intp], nodes: columns.NodeColumns, out: columns.Int32Array
+    ) -> None:
+        """Write codes, as `resources.write_fit_codes` defines them."""
+        resources.write_fit_codes(
+            rows,
+            nodes.allocatable,
+            nodes.requested,
+            nodes.pod_count,
+            nodes.allowed_pods,
+            self.ids,
+            self.amounts,
+            out,
+        )
+
+    def list_reasons(self, code: int, nodes: columns.NodeColumns, row: int) -> list[str]:
+        """Return the reasons that the code of a row stands for."""
+        is_short = [bool(code >> bit & 1) for bit in range(resources.FIRST_RESOURCE_BIT, 31)]
+        if code & resources.MORE_SHORT:
+            free = nodes.allocatable[row, self.ids] - nodes.requested[row, self.ids]
+            is_short = (self.amounts > free).tolist()
+        reasons = [r for r, short in zip(self.reasons, is_short, strict=False) if short]
+        return [TOO_MANY_PODS, *reasons] if code & resources.NO_POD_SLOT else reasons
 
 
 class NodeResourcesFit:
@@ -56,7 +79,7 @@ class NodeResourcesFit:
 
     def __init__(
         self,
-        strategy: allocation.Strategy = allocation.least_allocated,
+        strategy: allocation.Strategy = allocation.LEAST_ALLOCATED,
         resources: Sequence[tuple[str, int]] = resource_arguments.DEFAULT_RESOURCES,
         ignored_resources: frozenset[str] = frozenset(),
         ignored_groups: frozenset[str] = frozenset(),
@@ -92,41 +115,36 @@ class NodeResourcesFit:
     ) -> status.NodeStatuses:
         """Return a status for each of the n nodes, with a reason for each insufficient resource."""
         needs = self._get_compared_requests(state, pod.shape, nodes.snapshot)
-        no_slot = nodes.pod_count + 1 > nodes.allowed_pods
-        allocatable = nodes.allocatable[:, needs.ids]
-        lacks = needs.amounts > allocatable - nodes.requested[:, needs.ids]
-        full = no_slot & nodes.snapshot.is_alive[nodes.rows]
+        codes = row_writer.compute_view(needs, nodes, np.int32)
+        failing = codes.nonzero()[0]
+        full = codes[failing] & resources.NO_POD_SLOT != 0
+        full &= nodes.snapshot.is_alive[nodes.rows][failing]
         self._note_pod_slot_shortage(pod.shape, nodes, lacking=bool(full.any()))
-        fails = no_slot | lacks.any(axis=1)
-        if not fails.any():
-            return status.NodeStatuses.passing(len(nodes))
-        never = (lacks & (needs.amounts > allocatable)).any(axis=1)
-        return self._make_statuses(needs, fails, np.column_stack((never, no_slot, lacks)))
+        answers = status.NodeStatuses.passing(len(nodes))
+        numbers = {status.SUCCESS: 0}
+        for code in np.unique(codes[failing]).tolist():
+            same = np.flatnonzero(codes == code)
+            # The code of a pod with very many resources does not name all that are short.
+            groups = same[:, np.newaxis] if code & resources.MORE_SHORT else [same]
+            for group in groups:
+                answer = self._make_status(
+                    needs, code, nodes.snapshot.nodes, nodes.row_numbers[group[0]]
+                )
+                answers.ids[group] = numbers.setdefault(answer, len(numbers))
+        answers.statuses = list(numbers)
+        return answers
 
     def filter_row(
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, node: snapshot.NodeRow
     ) -> status.Status:
         """Return the status of one node."""
-        needs = state.find(self.name, _ComparedRequests) or self._get_compared_requests(
-            state, pod.shape, node.snapshot
-        )
-        allocatable, requested = node.allocatable, node.requested
-        lacking, never = list[str](), False
-        for column, amount, reason in needs.checks:
-            free = allocatable[column] - requested[column]
-            if amount <= free < go_math.INT64_END:
-                continue
-            if amount > go_math.wrapped(free):
-                lacking.append(reason)
-                never = never or amount > allocatable[column]
-        if node.pod_count + 1 > node.allowed_pods:
-            lacking.insert(0, TOO_MANY_PODS)
-            if node.snapshot.is_alive[node.row]:
-                self._remember_pod_slot_shortage(pod.shape, lacking=True)
-        if not lacking:
+        needs = self._get_compared_requests(state, pod.shape, node.snapshot)
+        code = needs.single_row.compute(node)
+        if not code:
             return status.SUCCESS
-        reject = status.unresolvable if never else status.unschedulable
-        return reject(self.name, *lacking)
+        if code & resources.NO_POD_SLOT and node.snapshot.is_alive[node.row]:
+            self._remember_pod_slot_shortage(pod.shape, lacking=True)
+        return self._make_status(needs, code, node.snapshot.nodes, node.row)
 
     def evidence_on(
         self,
@@ -174,20 +192,11 @@ class NodeResourcesFit:
         group = resource.partition("/")[0]
         return resource in self._ignored_resources or group in self._ignored_groups
 
-    def _make_statuses(
-        self, needs: _ComparedRequests, fails: columns.NodeMask, facts: columns.BoolArray
-    ) -> status.NodeStatuses:
-        """Return the statuses; failing nodes with the same `facts`, bool (n, 2 + r), share one."""
-        answers = status.NodeStatuses.passing(len(fails))
-        rows = np.flatnonzero(fails)
-        patterns, kinds = np.unique(facts[rows], axis=0, return_inverse=True)
-        answers.ids[rows] = kinds + 1
-        reasons = (TOO_MANY_PODS, *needs.reasons)
-        for never, *lacking in patterns.tolist():
-            told = tuple(r for r, lacks in zip(reasons, lacking, strict=True) if lacks)
-            reject = status.unresolvable if never else status.unschedulable
-            answers.statuses.append(reject(self.name, *told))
-        return answers
+    def _make_status(
+        self, needs: _ComparedRequests, code: int, nodes: columns.NodeColumns, row: int
+    ) -> status.Status:
+        reject = status.unresolvable if code & resources.TOO_SMALL else status.unschedulable
+        return reject(self.name, *needs.list_reasons(code, nodes, row))
 
     # --- score -----------------------------------------------------------------------------------
 
@@ -200,48 +209,33 @@ class NodeResourcesFit:
         scored only if the pod requests them.
         """
         del state
-        scored = self._select_scored_columns(pod.shape, nodes.snapshot)
-        if not scored:
-            return np.zeros(len(nodes), np.int64)
-        ids, _, asked, weights = zip(*scored, strict=True)
-        requested = np.stack([_get_requested_with_defaults(nodes, i) for i in ids])
-        requested += np.array(asked, np.int64)[:, np.newaxis]
-        allocatable = nodes.allocatable[:, ids].T
-        return self._strategy(requested, allocatable, np.array(weights, np.int64))
+        return row_writer.compute_view(self._make_writer(pod, nodes.snapshot), nodes, np.int64)
 
     def score_row(
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, node: snapshot.NodeRow
     ) -> int:
         """Return the score of one node."""
-        made: list[interface.RowScorer] | None = state.find(self._scored, list)
-        if made is None:
-            made = [self.row_scorer(pod, node.snapshot)]
-            state.write(self._scored, made)
-        return made[0](node)
+        single = state.find(self._scored, row_writer.SingleRow)
+        if single is None:
+            single = row_writer.SingleRow(self._make_writer(pod, node.snapshot), np.int64)
+            state.write(self._scored, single)
+        return single.compute(node)
 
     def row_scorer(self, pod: pod_shape.PodInfo, snap: snapshot.Snapshot) -> interface.RowScorer:
         """Return a function that scores individual nodes, for all pods with the same requests."""
+        return row_writer.SingleRow(self._make_writer(pod, snap), np.int64).compute
 
-        def by_arrays(node: snapshot.NodeRow) -> int:
-            rows = node.snapshot.view_rows(np.array([node.row]))
-            return int(self.score(cycle_state.CycleState(), pod, rows)[0])
-
-        return allocation.of_rows(
-            self._strategy, self._select_scored_columns(pod.shape, snap), by_arrays
+    def _make_writer(self, pod: pod_shape.PodInfo, snap: snapshot.Snapshot) -> row_writer.RowWriter:
+        scored = pod.shape.requests.scored
+        counted = [
+            (snap.nodes.get_resource_column_index(resource), scored.get(resource, 0), weight)
+            for resource, weight in self._resources
+            if scored.get(resource, 0) or resource in _NATIVE
+        ]
+        ids, wanted, weights = np.array(counted, np.int64).reshape(-1, 3).T.copy()
+        return self._strategy.make_writer(
+            allocation.ScoredRequests(ids.astype(np.intp), wanted, weights)
         )
-
-    def _select_scored_columns(
-        self, shape: pod_shape.PodShape, snap: snapshot.Snapshot
-    ) -> list[tuple[int, bool, int, int]]:
-        """Return (column, whether defaults count, amount, weight) for each scored resource."""
-        scored = shape.requests.scored
-        found = []
-        for resource, weight in self._resources:
-            asked = scored.get(resource, 0)
-            if asked or resource in _NATIVE:
-                column = snap.nodes.get_resource_column_index(resource)
-                found.append((column, column in _WITH_DEFAULTS, asked, weight))
-        return found
 
     # --- events ----------------------------------------------------------------------------------
 
@@ -317,13 +311,6 @@ class NodeResourcesFit:
         return event_hints.choose_queueing_hint(
             any(_get_allocatable(new, r) > _get_allocatable(old, r) for r in compared)
         )
-
-
-def _get_requested_with_defaults(nodes: snapshot.NodeView, column: int) -> columns.IntArray:
-    """Return int64 (n,): the requests of placed pods, with defaults for CPU and memory."""
-    if column in _WITH_DEFAULTS:
-        return nodes.nonzero_requested[:, column]
-    return nodes.requested[:, column]
 
 
 def _get_allocatable(node: objects.Node, resource: str) -> int:

@@ -9,49 +9,10 @@ from hypothesis import strategies as st
 
 from policysched.plugins.kernels import allocation, go_math, normalization, spreading
 
-ONE = np.array([1], np.int64)
-
 
 def ints(*values: int) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
     """Return int64 (n,)."""
     return np.array(values, np.int64)
-
-
-@pytest.mark.parametrize(
-    "strategy, expected",
-    [
-        pytest.param(allocation.least_allocated, [100, 75, 0, 0, 0], id="least"),
-        pytest.param(allocation.most_allocated, [0, 25, 100, 100, 0], id="most"),
-        pytest.param(
-            allocation.RequestedToCapacityRatio([(0, 0), (100, 100)]),
-            [0, 25, 100, 100, 0],
-            id="ratio",
-        ),
-    ],
-)
-def test_strategies(strategy: allocation.Strategy, expected: list[int]) -> None:
-    """Empty, a quarter, full, beyond full, and a node without the resource."""
-    requested = np.array([[0, 1, 4, 5, 0]], np.int64)
-    allocatable = np.array([[4, 4, 4, 4, 0]], np.int64)
-    assert strategy(requested, allocatable, ONE).tolist() == expected
-
-
-def test_weighted_mean_rounds_down_twice() -> None:
-    """33 and 66, weighted 1 and 2, make 55, not 55.5."""
-    requested = np.array([[2], [1]], np.int64)
-    allocatable = np.array([[3], [3]], np.int64)
-    found = allocation.least_allocated(requested, allocatable, ints(1, 2))
-    assert found.tolist() == [55]
-
-
-def test_ratio_leaves_out_resources_without_points() -> None:
-    """A resource with 0 points does not pull the mean down, and halves round up."""
-    ratio = allocation.RequestedToCapacityRatio([(0, 0), (50, 0), (100, 99)])
-    requested = np.array([[1], [3], [4]], np.int64)
-    allocatable = np.array([[4], [4], [4]], np.int64)
-    # 25 % → 0 points, 75 % → 49, 100 % → 99: the mean of the last two is 74.
-    assert ratio(requested, allocatable, ints(1, 1, 1)).tolist() == [74]
-    assert ratio(requested[:2], allocatable[:2], ints(9, 1)).tolist() == [49]
 
 
 @pytest.mark.parametrize(
@@ -67,32 +28,6 @@ def test_ratio_leaves_out_resources_without_points() -> None:
 def test_broken_line(shape: list[tuple[int, int]], at: int, expected: int) -> None:
     """Between corners the quotient is rounded towards 0 before it is added."""
     assert allocation.broken_line(shape)[at] == expected
-
-
-@pytest.mark.parametrize(
-    "requested, allocatable, expected",
-    [
-        pytest.param([50, 50], [100, 100], 100, id="even"),
-        pytest.param([100, 0], [100, 100], 50, id="as uneven as two can be"),
-        pytest.param([300, 100], [100, 100], 100, id="fractions end at 1"),
-        pytest.param([50, 7], [100, 0], 100, id="one resource is always balanced"),
-        pytest.param([0, 50, 100], [100, 100, 100], 59, id="three by standard deviation"),
-        pytest.param([0, 7, 100], [100, 0, 100], 50, id="two of three"),
-    ],
-)
-def test_balance(requested: list[int], allocatable: list[int], expected: int) -> None:
-    """100 less the deviation of the used fractions."""
-    column = np.array(requested, np.int64)[:, None]
-    assert allocation.balance(column, np.array(allocatable, np.int64)[:, None]) == expected
-
-
-def test_balanced_allocation_rewards_improvement() -> None:
-    """75 for no change, more for a better balance, less for a worse one."""
-    allocatable = np.full((2, 3), 100, np.int64)
-    allocated = np.array([[0, 50, 0], [0, 0, 50]], np.int64)
-    requested = allocated + np.array([[50], [0]], np.int64)
-    found = allocation.balanced_allocation(requested, allocated, allocatable)
-    assert found.tolist() == [62, 62, 87]
 
 
 @pytest.mark.parametrize(

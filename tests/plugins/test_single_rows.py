@@ -52,7 +52,7 @@ def worlds(
     "plugin",
     [
         node_resources_fit.NodeResourcesFit(),
-        node_resources_fit.NodeResourcesFit(allocation.most_allocated),
+        node_resources_fit.NodeResourcesFit(allocation.MOST_ALLOCATED),
         node_resources_fit.NodeResourcesFit(
             allocation.RequestedToCapacityRatio([(0, 0), (100, 100)])
         ),

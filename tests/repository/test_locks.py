@@ -10,7 +10,15 @@ import pytest
 from packaging import requirements, utils
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-LOCKS = ("runtime.txt", "tracing.txt", "karmada.txt", "dev.txt", "build.txt", "go.txt")
+LOCKS = (
+    "runtime.txt",
+    "tracing.txt",
+    "karmada.txt",
+    "dev.txt",
+    "build.txt",
+    "compiler.txt",
+    "go.txt",
+)
 
 _PIN = re.compile(r"^(?P<name>[A-Za-z0-9._-]+)==(?P<version>\S+)", re.MULTILINE)
 

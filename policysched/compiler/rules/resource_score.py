@@ -58,9 +58,9 @@ class ResourceScore(base.ScoreRule):
 def _strategy(rule: checked.ResourceScoreRule) -> allocation.Strategy:
     match rule.strategy:
         case "LeastAllocated":
-            return allocation.least_allocated
+            return allocation.LEAST_ALLOCATED
         case "MostAllocated":
-            return allocation.most_allocated
+            return allocation.MOST_ALLOCATED
         case "RequestedToCapacityRatio":
             return allocation.RequestedToCapacityRatio(rule.shape)
 

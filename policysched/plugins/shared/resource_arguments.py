@@ -79,9 +79,9 @@ def make_scoring_strategy(given: ScoringStrategy) -> allocation.Strategy:
         raise arguments.ArgumentError(msg)
     match given.type:
         case "LeastAllocated":
-            return allocation.least_allocated
+            return allocation.LEAST_ALLOCATED
         case "MostAllocated":
-            return allocation.most_allocated
+            return allocation.MOST_ALLOCATED
         case _:
             msg = (
                 f"`scoringStrategy.type` is `{given.type}`, but must be LeastAllocated, "
