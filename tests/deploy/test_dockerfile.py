@@ -14,6 +14,7 @@ import venv
 import pytest
 
 import policysched
+from policysched.kernels import installation
 from tests.deploy import shell_commands
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -71,13 +72,14 @@ def context(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
     folder = tmp_path_factory.mktemp("context")
     rules = (ROOT / ".dockerignore").read_text(encoding="utf-8").splitlines()
     rules = [rule for rule in rules if rule and not rule.startswith("#")]
-    assert (rules[0], rules[-1]) == ("*", "**/__pycache__")
-    for rule in rules[1:-1]:
+    excluded = ["*.so", "__pycache__"]  # compiled for the machine of the checkout
+    assert (rules[0], rules[-2:]) == ("*", [f"**/{name}" for name in excluded])
+    for rule in rules[1:-2]:
         assert rule.startswith("!")
         source, target = ROOT / rule[1:], folder / rule[1:]
         target.parent.mkdir(parents=True, exist_ok=True)
         if source.is_dir():
-            shutil.copytree(source, target, ignore=shutil.ignore_patterns("__pycache__"))
+            shutil.copytree(source, target, ignore=shutil.ignore_patterns(*excluded))
         else:
             shutil.copy(source, target)
     return folder
@@ -114,3 +116,7 @@ def test_its_commands_make_something_that_works(
     )
     assert (done.returncode, done.stderr) == (0, "")
     subprocess.run([program, "run", "--help"], env={}, cwd="/", capture_output=True, check=True)
+    folder = target / "lib"
+    assert [path.name.split(".")[0] for path in folder.rglob("policysched/kernels/*.so")] == [
+        path.stem for path in installation.list_kernels()
+    ]
