@@ -28,11 +28,11 @@ FOLDER = pathlib.Path("policysched/kernels")
 STAND_IN = "from policysched.kernels import cython_stand_in as cython\n"
 SUBSTITUTIONS = {
     STAND_IN: "import cython\n",
-    "from math import sqrt\n": "from cython.cimports.libc.math import sqrt\n",
+    "from policysched.kernels.math_stand_in import": "from cython.cimports.libc.math import",
 }
 # `-ffp-contract=off`: arm64 would fuse multiplications and additions, and round differently.
 # `-fwrapv`: int64 wraps around, as in Go.
-COMPILER_OPTIONS = ("-O3", "-g0", "-ffp-contract=off", "-fwrapv")
+COMPILER_OPTIONS = ("-O2", "-g0", "-ffp-contract=off", "-fwrapv")
 DIRECTIVES: dict[str, Any] = {
     "binding": False,
     "boundscheck": False,
@@ -96,8 +96,8 @@ def compile_kernels(folder: pathlib.Path) -> list[pathlib.Path]:
 
 def _write_copy(source: pathlib.Path, copy: pathlib.Path) -> None:
     text = source.read_text(encoding="utf-8")
-    for line, replacement in SUBSTITUTIONS.items():
-        text = text.replace(line, replacement)
+    for text_of_stand_in, replacement in SUBSTITUTIONS.items():
+        text = text.replace(text_of_stand_in, replacement)
     copy.write_text(f'{text}\n\nSOURCE_SHA256 = "{compute_hash(source)}"\n', encoding="utf-8")
 
 

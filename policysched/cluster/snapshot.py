@@ -236,12 +236,14 @@ class NodeRow:
         requested: R amounts, requests of placed pods.
         nonzero_requested: milli-CPU and bytes of memory, including defaults.
         pod_count, allowed_pods: number of placed pods and allocatable amount of `pods`.
+        rows: intp (1,), the row, for kernels.
     """
 
     def __init__(self, snapshot: Snapshot, row: int) -> None:
         """View `row` of `snapshot`."""
         self.snapshot = snapshot
         self.row = row
+        self.rows = np.array([row], np.intp)
         self._nodes = nodes = snapshot.nodes
         self.allocatable: list[int] = nodes.allocatable[row].tolist()
         self.requested: list[int] = nodes.requested[row].tolist()

@@ -6,18 +6,26 @@ Asked for people alone. Metrics are told of by `evidence`; this is about everyth
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Iterator
-
-import numpy as np
+from typing import NamedTuple
 
 from policysched import amounts, units
 from policysched.cluster import snapshot
 from policysched.cluster.objects import objects
 from policysched.cluster.pods import pod_shape
-from policysched.compiler import evidence, lowering, node_masks, physical, pod_evidence
+from policysched.compiler import evidence, lowering, node_masks, pod_evidence
 from policysched.framework import cycle_state
 from policysched.lang.checked import checked_expr, checked_selector, comparisons
 from policysched.plugins.shared import node_rejection_texts
+
+
+class _OneNode(NamedTuple):
+    """A view of one node, and the pod whose condition is explained."""
+
+    node: snapshot.NodeView
+    shape: pod_shape.PodShape
+    state: cycle_state.CycleState
 
 
 class ConditionEvidence:
@@ -27,44 +35,45 @@ class ConditionEvidence:
         """Take `condition`; its parts are lowered on demand."""
         self._condition = condition
         self._metric_name = lower.metric_name
-        self._truth = functools.cache(lower.condition)
-        self._number = functools.cache(lower.number)
+        self._lower = functools.cache(lower.lower)
 
     def on_node(
         self, node: snapshot.NodeView, shape: pod_shape.PodShape, state: cycle_state.CycleState
     ) -> list[str]:
         """Return the parts that make the condition true or unknown on the only node of a view."""
-        row = node.snapshot.view_row(int(node.row_numbers[0]))
-        one = physical.OneNode(row, shape, state)
+        one = _OneNode(node, shape, state)
         return list(dict.fromkeys(self._parts(self._condition, True, one)))
 
     def _parts(
         self,
         expr: checked_expr.TypedExpr,
         wanted: bool,  # noqa: FBT001 - a truth value, not a switch
-        one: physical.OneNode,
+        one: _OneNode,
     ) -> Iterator[str]:
         """Yield the parts that make an expression `wanted`, or unknown."""
         match expr:
             case checked_expr.And(operands=operands) | checked_expr.Or(operands=operands):
                 for operand in operands:
-                    if self._truth(operand).at(one) is not (not wanted):
+                    if self._evaluate(operand, one) != (not wanted):
                         yield from self._parts(operand, wanted, one)
             case checked_expr.Not(operand=operand):
                 yield from self._parts(operand, not wanted, one)
             case checked_expr.Compare() if not evidence.is_bound_of_metric(expr):
                 yield self._comparison(expr, one)
             case checked_expr.NodeMatch(selector=selector):
-                node = one.node.snapshot.view_rows(np.array([one.node.row], np.intp))
-                yield from selector_parts(selector, wanted=wanted, node=node)
+                yield from selector_parts(selector, wanted=wanted, node=one.node)
             case checked_expr.PodMatch(selector=selector):
                 yield from pod_evidence.selector_parts(selector, wanted=wanted, shape=one.shape)
             case _:
                 return
 
-    def _comparison(self, compare: checked_expr.Compare, one: physical.OneNode) -> str:
+    def _evaluate(self, expr: checked_expr.TypedExpr, one: _OneNode) -> float:
+        """Return a number, or 1 or 0 for a condition; NaN if it is missing or unknown."""
+        return self._lower(expr).evaluate(one.node, one.shape, one.state).item(0)
+
+    def _comparison(self, compare: checked_expr.Compare, one: _OneNode) -> str:
         comparator = compare.comparator
-        if self._truth(compare).at(one) is False:
+        if self._evaluate(compare, one) == 0:
             comparator = comparisons.NEGATED[comparator]
         left, right = compare.left, compare.right
         if isinstance(left, checked_expr.Const):
@@ -73,7 +82,7 @@ class ConditionEvidence:
         text = f"{self._side(left, one)} {comparator} {self._side(right, one)}"
         return f"{text} ({', '.join(leaves)})" if leaves else text
 
-    def _side(self, expr: checked_expr.TypedExpr, one: physical.OneNode) -> str:
+    def _side(self, expr: checked_expr.TypedExpr, one: _OneNode) -> str:
         """Return an expression with its value; an `=` separates them if both may be numbers."""
         value = self._value(expr, one)
         if isinstance(expr, checked_expr.Const):
@@ -81,7 +90,7 @@ class ConditionEvidence:
         text = self._written(expr)
         return f"{text} = {value}" if _is_compound(expr, text) else f"{text} {value}"
 
-    def _leaves(self, expr: checked_expr.TypedExpr, one: physical.OneNode) -> Iterator[str]:
+    def _leaves(self, expr: checked_expr.TypedExpr, one: _OneNode) -> Iterator[str]:
         """Yield the values that an expression of several parts is made of."""
         for each in checked_expr.walk_expressions(expr):
             is_leaf = not checked_expr.list_operands(each) and not isinstance(
@@ -90,9 +99,9 @@ class ConditionEvidence:
             if is_leaf and each is not expr:
                 yield self._side(each, one)
 
-    def _value(self, expr: checked_expr.TypedExpr, one: physical.OneNode) -> str:
-        value = self._number(expr).at(one)
-        if value is None:
+    def _value(self, expr: checked_expr.TypedExpr, one: _OneNode) -> str:
+        value = self._evaluate(expr, one)
+        if math.isnan(value):
             return "missing"
         unit = expr.unit or units.NUMBER
         is_scaled = unit == units.CORES and not isinstance(expr, checked_expr.MetricRef)

@@ -3,24 +3,18 @@
 web/too-hot  (web.policy:12)
   reject when cpu_busy > 80% missing allow
   filter · reads node, all nodes, metrics
-    compare >, kept across pods
+    compare >
       metric cpu_busy, samples of the last 120 s
       0.8
 """
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
-from typing import Any, assert_never
+from typing import assert_never
 
-from policysched.compiler import (
-    added_load,
-    compiler,
-    conditions,
-    metric_samples,
-    node_masks,
-    physical,
-)
+from policysched.compiler import compiler, evidence, node_masks, readings
 from policysched.compiler.rules import (
     base,
     node_affinity,
@@ -63,12 +57,13 @@ def reads(rule: base.PolicyRule) -> str:
 
 def _body(rule: base.PolicyRule) -> Iterator[str]:
     match rule:
-        case reject.Reject() | node_affinity.RequiredNodeAffinity():
-            yield from _expression(rule.condition)
-        case node_affinity.PreferredNodeAffinity():
-            yield from _expression(rule.condition)
+        case reject.Reject():
+            yield from _Plan(rule.told).describe(rule.condition.source)
+        case node_affinity.RequiredNodeAffinity() | node_affinity.PreferredNodeAffinity():
+            yield "node matches"
+            yield from (_INDENT + line for line in _mask(rule.mask))
         case score.ConditionScore() | score.NumberScore():
-            yield from _expression(rule.value)
+            yield from _Plan(rule.told).describe(rule.value)
         case topology_spread.HardSpread() | topology_spread.SoftSpread():
             yield f"pods by {rule.spread.topology_key} on eligible nodes"
         case pod_affinity.RepellingPods():
@@ -83,13 +78,25 @@ def _body(rule: base.PolicyRule) -> Iterator[str]:
             pass
 
 
-def _expression(expr: physical.PhysicalExpr[Any, Any]) -> Iterator[str]:
-    note = ""
-    if isinstance(expr, physical.Kept):
-        expr, note = expr.inner, ", kept across pods"
-    yield _name(expr.source) + note
-    for child in _children(expr):
-        yield from (_INDENT + line for line in child)
+class _Plan:
+    """Describes an expression of one rule."""
+
+    def __init__(self, told: evidence.RuleEvidence | None) -> None:
+        readers = told.metrics if told is not None else ()
+        self._readers = {(each.metric.key, each.samples.window): each for each in readers}
+
+    def describe(self, expr: checked_expr.TypedExpr) -> Iterator[str]:
+        """Yield the lines of an expression, its operands below it."""
+        yield _name(expr)
+        match expr:
+            case checked_expr.MetricRef(metric=key, window=window):
+                below = _samples(self._readers[key, window])
+            case checked_expr.NodeMatch(selector=selector):
+                below = _mask(node_masks.lower(selector))
+            case _:
+                operands = checked_expr.list_operands(expr)
+                below = itertools.chain.from_iterable(map(self.describe, operands))
+        yield from (_INDENT + line for line in below)
 
 
 def _name(expr: checked_expr.TypedExpr) -> str:
@@ -138,37 +145,14 @@ def _leaf_name(
             assert_never(expr)
 
 
-def _children(expr: physical.PhysicalExpr[Any, Any]) -> Iterator[Iterator[str]]:
-    match expr:
-        case physical.Arithmetic(left=left, right=right):
-            yield from (_expression(left), _expression(right))
-        case conditions.Comparison(left=left, right=right):
-            yield from (_expression(left), _expression(right))
-        case physical.Function(arguments=operands):
-            yield from (_expression(operand) for operand in operands)
-        case conditions.AllOf(operands=operands) | conditions.AnyOf(operands=operands):
-            yield from (_expression(operand) for operand in operands)
-        case conditions.Negation(operand=operand):
-            yield _expression(operand)
-        case conditions.NodeMatches(selector=selector):
-            yield _mask(selector)
-        case physical.Fallback(value=value, fallback=fallback):
-            yield from (_expression(value), _expression(fallback))
-        case physical.Metric(samples=samples):
-            yield _samples(samples)
-        case added_load.Grown(metric=metric, added=added):
-            yield _samples(metric.samples)
-            yield iter((f"and what pods add that were placed in the last {added.seconds:g} s",))
-        case _:
-            pass
-
-
-def _samples(samples: metric_samples.MetricSamples) -> Iterator[str]:
-    window = samples.window
+def _samples(reader: readings.MetricReader) -> Iterator[str]:
+    window = reader.samples.window
     if window is not None:
         share = "" if window.quantile is None else f"({window.quantile:g})"
         yield f"{window.function}{share} over {window.seconds:g} s up to the newest sample"
-    yield f"samples of the last {samples.metric.max_age_seconds:g} s"
+    yield f"samples of the last {reader.metric.max_age_seconds:g} s"
+    if reader.added is not None:
+        yield f"and what pods add that were placed in the last {reader.added.seconds:g} s"
 
 
 def _mask(mask: node_masks.NodeMask) -> Iterator[str]:

@@ -11,18 +11,6 @@ NOTHING = interface.Reads(0)
 _NODE = interface.Reads.NODE
 _USAGE = interface.Reads.USAGE
 _METRICS = interface.Reads.METRICS
-_OF_AMOUNTS = (
-    checked_expr.Const,
-    checked_expr.NodeResource,
-    checked_expr.PodRequests,
-    checked_expr.ArithmeticOperation,
-    checked_expr.NumberFunctionCall,
-    checked_expr.ValueWithFallback,
-    checked_expr.Compare,
-    checked_expr.And,
-    checked_expr.Or,
-    checked_expr.Not,
-)
 
 
 def reads(expr: checked_expr.TypedExpr) -> interface.Reads:
@@ -31,11 +19,6 @@ def reads(expr: checked_expr.TypedExpr) -> interface.Reads:
     for each in checked_expr.walk_expressions(expr):
         found |= own_reads(each)
     return found
-
-
-def follows_amounts(expr: checked_expr.TypedExpr) -> bool:
-    """Return whether the value follows from amounts alone: the node's, and the pod's requests."""
-    return all(isinstance(each, _OF_AMOUNTS) for each in checked_expr.walk_expressions(expr))
 
 
 def own_reads(expr: checked_expr.TypedExpr) -> interface.Reads:

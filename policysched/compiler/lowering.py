@@ -1,35 +1,76 @@
-"""Checked expressions become physical ones: one arm per kind of node.
-
-Whatever does not read the incoming pod, and costs more than a look-up, is wrapped in `Kept` at the
-highest place possible.
-"""
+"""Checked expressions become instructions of programs: one arm for each kind of expression."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import dataclasses
+import math
+from collections.abc import Callable, Hashable, Sequence
+from types import MappingProxyType
 from typing import Protocol, assert_never
 
 from policysched.cluster import snapshot
+from policysched.cluster.columns import columns
+from policysched.cluster.pods import pod_requests, pod_shape
 from policysched.compiler import (
     added_load,
-    column,
-    conditions,
     evidence,
-    expressions,
     fallbacks,
-    kept,
+    inputs,
     label_numbers,
     metric_samples,
     node_masks,
     outages,
-    physical,
     pod_predicates,
+    program,
     readings,
 )
-from policysched.compiler.kernels import arithmetic, compare, scalar
+from policysched.framework import cycle_state
+from policysched.kernels import programs
 from policysched.lang.checked import checked, checked_expr
 
-_LOOK_UPS = (checked_expr.Const, checked_expr.MetricRef, checked_expr.NodeResource)
+_PODS = "pods"
+_AMOUNTS = MappingProxyType(
+    {
+        "allocatable": programs.ALLOCATABLE,
+        "requested": programs.REQUESTED,
+        "free": programs.FREE,
+    }
+)
+_POD_COUNTS = MappingProxyType(
+    {
+        "allocatable": programs.ALLOWED_PODS,
+        "requested": programs.POD_COUNT,
+        "free": programs.FREE_PODS,
+    }
+)
+_OPERATORS = MappingProxyType(
+    {
+        "+": programs.ADD,
+        "-": programs.SUBTRACT,
+        "*": programs.MULTIPLY,
+        "/": programs.DIVIDE,
+    }
+)
+_FUNCTIONS = MappingProxyType(
+    {
+        "min": programs.MINIMUM,
+        "max": programs.MAXIMUM,
+        "abs": programs.ABSOLUTE,
+        "floor": programs.FLOOR,
+        "ceil": programs.CEILING,
+        "mod": programs.MODULO,
+    }
+)
+_COMPARISONS = MappingProxyType(
+    {
+        "=": programs.EQUAL,
+        "!=": programs.UNEQUAL,
+        "<": programs.LESS,
+        "<=": programs.LESS_OR_EQUAL,
+        ">": programs.GREATER,
+        ">=": programs.GREATER_OR_EQUAL,
+    }
+)
 
 
 class Metrics(Protocol):
@@ -44,22 +85,165 @@ class Metrics(Protocol):
         ...
 
 
+@dataclasses.dataclass(frozen=True, slots=True)
+class Expression:
+    """A number, or a condition as 1 and 0; NaN is a missing number or an unknown condition."""
+
+    source: checked_expr.TypedExpr
+    program: program.Program
+
+    def evaluate(
+        self, nodes: snapshot.NodeView, shape: pod_shape.PodShape, state: cycle_state.CycleState
+    ) -> columns.FloatArray:
+        """Return float64 (n,) for pods of a shape."""
+        found: columns.FloatArray = self.program.run(nodes, shape, state)[0]
+        return found
+
+
+class ExpressionWriter:
+    """Writes expressions into a draft, equal ones once."""
+
+    def __init__(self, metrics: Metrics, table: inputs.InputTable, *, grows: bool) -> None:
+        """Read metrics from `metrics`; with `grows`, just-placed pods add to them."""
+        self.draft = program.ProgramDraft()
+        self._metrics = metrics
+        self._table = table
+        self._grows = grows
+        self._known: dict[tuple[type, checked_expr.TypedExpr], int] = {}
+
+    def write(self, expr: checked_expr.TypedExpr) -> int:
+        """Return the register of an expression."""
+        key = (type(expr), expr)
+        if key not in self._known:
+            self._known[key] = self._write(expr)
+        return self._known[key]
+
+    def _write(self, expr: checked_expr.TypedExpr) -> int:
+        emit = self.draft.emit
+        match expr:
+            case checked_expr.ArithmeticOperation(operator=operator, left=left, right=right):
+                return emit(_OPERATORS[operator], self.write(left), self.write(right))
+            case checked_expr.NumberFunctionCall(function=function, arguments=arguments):
+                return self._chain(_FUNCTIONS[function], arguments)
+            case checked_expr.ValueWithFallback(value=value, fallback=fallback):
+                return emit(programs.ELSE, self.write(value), self.write(fallback))
+            case checked_expr.Compare(comparator=comparator, left=left, right=right):
+                return emit(_COMPARISONS[comparator], self.write(left), self.write(right))
+            case checked_expr.And(operands=operands):
+                return self._chain(programs.AND, operands)
+            case checked_expr.Or(operands=operands):
+                return self._chain(programs.OR, operands)
+            case checked_expr.Not(operand=operand):
+                return emit(programs.NOT, self.write(operand))
+            case _:
+                return self._leaf(expr)
+
+    def _chain(self, operation: int, operands: Sequence[checked_expr.TypedExpr]) -> int:
+        """Write an operation on one, two or more operands."""
+        first, *others = [self.write(each) for each in operands]
+        if not others and operation not in _OF_TWO:
+            return self.draft.emit(operation, first)
+        for other in others:
+            first = self.draft.emit(operation, first, other)
+        return first
+
+    def _leaf(
+        self,
+        expr: checked_expr.Const
+        | checked_expr.MetricRef
+        | checked_expr.NodeResource
+        | checked_expr.PodRequests
+        | checked_expr.PodLimits
+        | checked_expr.PodPriority
+        | checked_expr.NodeLabelNumber
+        | checked_expr.NodeMatch
+        | checked_expr.PodMatch,
+    ) -> int:
+        match expr:
+            case checked_expr.Const(value=value):
+                return self.draft.emit_constant(float(value))
+            case checked_expr.MetricRef():
+                return self._metric(expr)
+            case checked_expr.NodeResource(kind=kind, resource="pods"):
+                return self.draft.emit(_POD_COUNTS[kind])
+            case checked_expr.NodeResource(kind=kind, resource=resource):
+                return self.draft.emit_amount(_AMOUNTS[kind], resource)
+            case checked_expr.NodeLabelNumber(key=key):
+                return self._input(expr, inputs.LabelNumberInput(label_numbers.LabelNumbers(key)))
+            case checked_expr.NodeMatch(selector=selector):
+                return self._input(expr, inputs.NodeMatchInput(node_masks.lower(selector)))
+            case _:
+                return self.draft.emit_pod_constant(_make_pod_constant(expr))
+
+    def _metric(self, ref: checked_expr.MetricRef) -> int:
+        samples = self._metrics.samples(ref)
+        self.draft.samples.append(samples)
+        measured = self._input((ref.metric, ref.window), inputs.MetricInput(samples))
+        added = self._metrics.added(ref) if self._grows else None
+        if added is None:
+            return measured
+        load = self._input((ref.metric, "added"), inputs.AddedLoadInput(added))
+        return self.draft.emit(programs.ADD, measured, load)
+
+    def _input(self, key: Hashable, new: inputs.Input) -> int:
+        return self.draft.emit(programs.INPUT, self._table.add((type(new), key), new))
+
+
+_OF_TWO = (programs.MINIMUM, programs.MAXIMUM, programs.AND, programs.OR)
+
+
+def _make_pod_constant(
+    expr: checked_expr.PodRequests
+    | checked_expr.PodLimits
+    | checked_expr.PodPriority
+    | checked_expr.PodMatch,
+) -> program.PodConstant:
+    """Return the function that computes a field of the incoming pod."""
+    match expr:
+        case checked_expr.PodRequests(resource=resource):
+            return lambda shape: float(shape.requests.amounts.get(resource, 0))
+        case checked_expr.PodLimits(resource=resource):
+            return lambda shape: _get_limit(shape, resource)
+        case checked_expr.PodPriority():
+            return lambda shape: float(shape.priority)
+        case checked_expr.PodMatch(selector=selector):
+            matches = pod_predicates.lower(selector)
+            return lambda shape: float(matches(shape))
+        case _:
+            assert_never(expr)
+
+
+def _get_limit(shape: pod_shape.PodShape, resource: str) -> float:
+    limit = pod_requests.get_resource_limit(shape.limits, resource)
+    return math.nan if limit is None else float(limit)
+
+
 class Lowering:
     """Lowers the expressions of one profile, which share the samples of its metrics."""
 
-    def __init__(self, metrics: Metrics, *, keeps: bool = True, grows: bool = True) -> None:
-        """Read metrics from `metrics`.
-
-        Without `keeps` nothing outlives a pod, without `grows` just-placed pods add nothing.
-        """
+    def __init__(self, metrics: Metrics, *, grows: bool = True) -> None:
+        """Read metrics from `metrics`; without `grows`, just-placed pods add nothing to them."""
         self._metrics = metrics
-        self._inside_kept = Lowering(metrics, keeps=False, grows=grows) if keeps else self
-        self._keeps = keeps
+        self._table = inputs.InputTable()
         self._grows = grows
 
     def measured(self) -> Lowering:
-        """Return one that goes by samples alone and keeps nothing."""
-        return Lowering(self._metrics, keeps=False, grows=False)
+        """Return one that reads samples alone."""
+        return Lowering(self._metrics, grows=False)
+
+    def lower(self, expr: checked_expr.TypedExpr) -> Expression:
+        """Return the program of a number or a condition."""
+        writer = self.begin_program()
+        writer.draft.end(programs.STORE, writer.write(expr))
+        return Expression(expr, self.finish_program(writer))
+
+    def begin_program(self) -> ExpressionWriter:
+        """Return a writer for a program of several results."""
+        return ExpressionWriter(self._metrics, self._table, grows=self._grows)
+
+    def finish_program(self, writer: ExpressionWriter) -> program.Program:
+        """Return the program that was written."""
+        return program.Program(writer.draft, self._table)
 
     def queries(self, expr: checked_expr.TypedExpr) -> tuple[tuple[str | None, ...], ...]:
         """Return what is asked for the metrics that an expression reads, in its order.
@@ -95,122 +279,3 @@ class Lowering:
     def metric_name(self, ref: checked_expr.MetricRef) -> str:
         """Return the name of a reference for messages."""
         return readings.MetricReader(self._metrics.samples(ref), None).name
-
-    def number(self, expr: checked_expr.TypedExpr) -> physical.NumberExpr:
-        """Return the plan of a number."""
-        if self._keeps and _is_worth_keeping(expr):
-            numbers = kept.KeptColumn[column.Numbers](expressions.reads(expr))
-            return physical.Kept(self._inside_kept.number(expr), numbers)
-        return self._number(expr)
-
-    def _number(self, expr: checked_expr.TypedExpr) -> physical.NumberExpr:
-        match expr:
-            case checked_expr.ArithmeticOperation(operator=operator, left=left, right=right):
-                return physical.Arithmetic(
-                    expr,
-                    arithmetic.OPERATORS[operator],
-                    scalar.OPERATORS[operator],
-                    self.number(left),
-                    self.number(right),
-                )
-            case checked_expr.NumberFunctionCall(function=function, arguments=arguments):
-                lowered = tuple(self.number(argument) for argument in arguments)
-                many, one = arithmetic.FUNCTIONS[function], scalar.FUNCTIONS[function]
-                return physical.Function(expr, many, one, lowered)
-            case checked_expr.ValueWithFallback(value=value, fallback=fallback):
-                return physical.Fallback(expr, self.number(value), self.number(fallback))
-            case (
-                checked_expr.Compare()
-                | checked_expr.NodeMatch()
-                | checked_expr.PodMatch()
-                | checked_expr.And()
-                | checked_expr.Or()
-                | checked_expr.Not()
-            ):
-                msg = f"{expr.span}: a condition where a number belongs"
-                raise TypeError(msg)
-            case _:
-                return self._leaf(expr)
-
-    def _leaf(
-        self,
-        expr: checked_expr.Const
-        | checked_expr.MetricRef
-        | checked_expr.NodeResource
-        | checked_expr.PodRequests
-        | checked_expr.PodLimits
-        | checked_expr.PodPriority
-        | checked_expr.NodeLabelNumber,
-    ) -> physical.NumberExpr:
-        match expr:
-            case checked_expr.Const(value=value):
-                return physical.Literal(expr, float(value), column.constant(value))
-            case checked_expr.MetricRef():
-                return self._metric(expr)
-            case checked_expr.NodeResource():
-                return physical.Resource(expr)
-            case checked_expr.PodRequests():
-                return physical.PodRequest(expr)
-            case checked_expr.PodLimits():
-                return physical.PodLimit(expr)
-            case checked_expr.PodPriority():
-                return physical.Priority(expr)
-            case checked_expr.NodeLabelNumber(key=key):
-                return physical.LabelNumber(expr, label_numbers.LabelNumbers(key))
-            case _:
-                assert_never(expr)
-
-    def _metric(self, ref: checked_expr.MetricRef) -> physical.NumberExpr:
-        metric = physical.Metric(ref, self._metrics.samples(ref))
-        added = self._metrics.added(ref) if self._grows else None
-        return metric if added is None else added_load.Grown(metric, added)
-
-    def condition(self, expr: checked_expr.TypedExpr) -> physical.TruthExpr:
-        """Return the plan of a condition."""
-        if self._keeps and _is_worth_keeping(expr):
-            truths = kept.KeptColumn[column.Truths](expressions.reads(expr))
-            return physical.Kept(self._inside_kept.condition(expr), truths)
-        return self._condition(expr)
-
-    def _condition(self, expr: checked_expr.TypedExpr) -> physical.TruthExpr:
-        match expr:
-            case checked_expr.Compare(comparator=comparator, left=left, right=right):
-                return conditions.Comparison(
-                    expr,
-                    compare.COMPARISONS[comparator],
-                    scalar.COMPARISONS[comparator],
-                    self.number(left),
-                    self.number(right),
-                )
-            case checked_expr.NodeMatch(selector=selector):
-                return conditions.NodeMatches(expr, node_masks.lower(selector))
-            case checked_expr.PodMatch(selector=selector):
-                return conditions.PodMatches(expr, pod_predicates.lower(selector))
-            case checked_expr.And(operands=operands):
-                return conditions.AllOf(expr, tuple(self.condition(each) for each in operands))
-            case checked_expr.Or(operands=operands):
-                return conditions.AnyOf(expr, tuple(self.condition(each) for each in operands))
-            case checked_expr.Not(operand=operand):
-                return conditions.Negation(expr, self.condition(operand))
-            case (
-                checked_expr.Const()
-                | checked_expr.MetricRef()
-                | checked_expr.NodeResource()
-                | checked_expr.PodRequests()
-                | checked_expr.PodLimits()
-                | checked_expr.PodPriority()
-                | checked_expr.NodeLabelNumber()
-                | checked_expr.ArithmeticOperation()
-                | checked_expr.NumberFunctionCall()
-                | checked_expr.ValueWithFallback()
-            ):
-                msg = f"{expr.span}: a number where a condition belongs"
-                raise TypeError(msg)
-            case _:
-                assert_never(expr)
-
-
-def _is_worth_keeping(expr: checked_expr.TypedExpr) -> bool:
-    reads = expressions.reads(expr)
-    is_look_up = isinstance(expr, _LOOK_UPS)
-    return bool(reads) and not is_look_up and not checked_expr.reads_pod(expr)

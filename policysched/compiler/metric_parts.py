@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from policysched import units
+from policysched.cluster import snapshot
+from policysched.cluster.pods import pod_shape
 from policysched.compiler import added_load, lowering, metric_samples, readings
+from policysched.framework import cycle_state
 from policysched.lang.checked import checked, checked_expr
 
 
@@ -34,7 +37,7 @@ class MetricParts:
         if metric.placed is None:
             return None
         if metric.key not in self._added:
-            cost = lowering.Lowering(self, keeps=False).number(metric.placed.value)
+            cost = _make_cost(lowering.Lowering(self).lower(metric.placed.value))
             scale = units.CORES_SCALE if metric.unit == units.CORES else 1.0
             self._added[metric.key] = added_load.AddedLoad(cost, metric.placed.seconds, scale)
         return self._added[metric.key]
@@ -51,3 +54,10 @@ class MetricParts:
     def in_use(self) -> Iterator[metric_samples.MetricSamples]:
         """Yield what rules read."""
         yield from self._samples.values()
+
+
+def _make_cost(expression: lowering.Expression) -> added_load.Cost:
+    def compute(shape: pod_shape.PodShape, node: snapshot.NodeView) -> float:
+        return expression.evaluate(node, shape, cycle_state.CycleState()).item(0)
+
+    return compute

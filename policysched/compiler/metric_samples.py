@@ -10,7 +10,6 @@ import numpy as np
 from policysched.cluster import snapshot
 from policysched.cluster.columns import columns
 from policysched.cluster.metrics import metric_windows
-from policysched.compiler import column
 from policysched.lang.checked import checked, checked_expr
 
 _MARGIN_SECONDS = 0.001
@@ -24,15 +23,16 @@ class Samples:
     """What a metric says about the N nodes of a snapshot.
 
     Attributes:
-        numbers: (N,), valid where a sample is fresh and inside the declared range; ALWAYS where
-            that is so on every row.
+        values: float64 (N,), NaN where no sample is fresh and inside the declared range.
+        measured: float64 (N,), the values of all samples.
         measured_at_seconds: float64 (N,), of the newest sample; -inf where there is none.
         is_complete: every existing node has a valid sample.
         is_out: no existing node has a valid sample: an outage, whatever the cause.
         valid_until: when the next sample turns stale; None for never.
     """
 
-    numbers: column.Numbers
+    values: columns.FloatArray
+    measured: columns.FloatArray
     measured_at_seconds: columns.FloatArray
     is_complete: bool
     is_out: bool
@@ -93,7 +93,8 @@ class MetricSamples:
             values = window.values
             is_valid &= np.isfinite(window.measured_at_seconds)
         return Samples(
-            column.Numbers(values, column.ALWAYS if is_valid.all() else is_valid),
+            np.where(is_valid, values, np.nan),
+            values,
             read.measured_at_seconds,
             is_complete=bool((is_valid | ~snap.is_alive).all()),
             is_out=not bool((is_valid & snap.is_alive).any()),

@@ -97,17 +97,17 @@ class MetricReader:
         current = self.samples.current(snap)
         measured_at_seconds = current.measured_at_seconds[nodes.rows]
         age_seconds = snap.now.timestamp() - measured_at_seconds
-        is_ok = np.broadcast_to(current.numbers.is_valid, snap.size)[nodes.rows]
+        values = current.values[nodes.rows]
         is_known = np.isfinite(measured_at_seconds)
         added, added_pods = np.zeros(len(nodes)), np.zeros(len(nodes), np.int64)
         if self.added is not None:
-            added = self.added.current(snap)[nodes.rows]
+            added = self.added.compute(nodes)
             added_pods = self.added.pod_counts(nodes)
         return Readings(
-            is_ok,
+            ~np.isnan(values),
             is_known,
             is_known & (age_seconds > self.metric.max_age_seconds),
-            current.numbers.values[nodes.rows],
+            current.measured[nodes.rows],
             np.where(is_known, np.maximum(age_seconds, 0.0), np.inf),
             added,
             added_pods,

@@ -22,7 +22,7 @@ from policysched.cluster.counters import pod_counts
 from policysched.cluster.metrics import metric_table
 from policysched.cluster.objects import objects
 from policysched.cluster.pods import pod_shape
-from policysched.compiler import physical, rule_changes
+from policysched.compiler import rule_changes
 from policysched.compiler.rules import base, outage_hold
 from policysched.framework import cycle_state, events, interface, profile, status
 from policysched.plugins.shared import event_hints, memo
@@ -289,8 +289,7 @@ class PolicyEvents:
         alone = self._alone(before)
         for rule in acting:
             if isinstance(rule, rule_changes.RowRule):
-                batch = physical.Batch(alone, pod.shape, cycle_state.CycleState(), keeps=False)
-                if rule.reads != interface.Reads.NODE or rule.rejecting(batch).any():
+                if rule.reads != interface.Reads.NODE or rule.rejects_elsewhere(alone, pod.shape):
                     return True
             elif rule_changes.domain_changed(rule, before, after):
                 return True

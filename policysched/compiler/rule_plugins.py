@@ -59,21 +59,20 @@ class RulePlugins:
             case checked.TolerationRule() as rule:
                 return tolerate.TolerateRule(rule, rule_scope)
             case checked.RejectRule() as rule:
-                return reject.Reject(rule, rule_scope, lowering, self._parts.row_programs)
+                return reject.Reject(rule, rule_scope, lowering, self._parts.rule_programs)
             case checked.ExpressionScoreRule() as rule:
                 return _score(rule, rule_scope, self._parts)
             case checked.ResourceScoreRule() as rule:
-                return resource_score.ResourceScore(rule, rule_scope, self._parts.row_programs)
+                return resource_score.ResourceScore(rule, rule_scope)
             case _:
                 assert_never(placed.rule)
 
     def _node_affinity(
         self, rule: checked.NodeAffinityRule, rule_scope: scope.RuleScope
     ) -> RulePlugin:
-        lowering = self._parts.lowering
         if rule.weight is not None:
-            return node_affinity.PreferredNodeAffinity(rule, rule.weight, rule_scope, lowering)
-        required = node_affinity.RequiredNodeAffinity(rule, rule_scope, lowering)
+            return node_affinity.PreferredNodeAffinity(rule, rule.weight, rule_scope)
+        required = node_affinity.RequiredNodeAffinity(rule, rule_scope)
         self._required_nodes.append(required)
         return required
 
@@ -106,7 +105,7 @@ def _pod_affinity(
 def _score(
     rule: checked.ExpressionScoreRule, rule_scope: scope.RuleScope, parts: shared_parts.SharedParts
 ) -> RulePlugin:
-    lowering, programs = parts.lowering, parts.row_programs
+    lowering, programs = parts.lowering, parts.rule_programs
     match rule.normalization:
         case None:
             return score.ConditionScore(rule, rule_scope, lowering, programs)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterable
 
-from policysched.compiler import lowering, metric_parts, pod_sets, row_programs, scope
+from policysched.compiler import lowering, metric_parts, pod_sets, rule_programs, scope
 from policysched.compiler.rules import pod_affinity
 from policysched.lang.checked import checked, checked_selector
 from policysched.plugins.kernels import domains
@@ -47,7 +47,7 @@ class SharedParts:
         self.metrics = metric_parts.MetricParts(metrics)
         self.lowering = lowering.Lowering(self.metrics)
         self.by_key = domains.DomainsByKey()
-        self.row_programs = row_programs.RowPrograms()
+        self.rule_programs = rule_programs.RulePrograms(self.lowering)
         self._scopes: dict[checked_selector.PolicyPodScope, scope.PolicyScope] = {}
         self._pod_sets = pod_sets.PodSets()
 

@@ -8,8 +8,6 @@ from typing import Any
 import numpy as np
 
 from policysched import units
-from policysched.compiler import column
-from policysched.compiler.kernels import arithmetic
 from policysched.compiler.rules import score
 from policysched.explaining import trials
 from policysched.framework import cycle_state, score_table
@@ -89,10 +87,8 @@ def _add_rule_values(tried: trials.PodTrials, found: list[dict[str, Any]]) -> No
         told = [r for each in found for r in each["rules"] if r["rule"] == plugin.score_name]
         if not told:
             continue
-        with arithmetic.quiet():
-            values, is_valid = plugin.numbers(cycle_state.CycleState(), tried.info.shape, nodes)
-        valid = column.on_each(is_valid, len(rows))
+        values = plugin.compute_numbers(cycle_state.CycleState(), tried.info.shape, nodes)
         scale = units.CORES_SCALE if plugin.unit == units.CORES else 1.0
-        for rule, value, is_known in zip(told, values.tolist(), valid.tolist(), strict=True):
-            rule["raw"] = value / scale if is_known else None
+        for rule, value in zip(told, values.tolist(), strict=True):
+            rule["raw"] = None if math.isnan(value) else value / scale
             rule["unit"] = str(plugin.unit)

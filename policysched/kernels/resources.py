@@ -15,9 +15,8 @@ wrap around as in kube-scheduler, and scores are then out of range.
 
 from __future__ import annotations
 
-from math import sqrt
-
 from policysched.kernels import cython_stand_in as cython
+from policysched.kernels.math_stand_in import sqrt
 
 NO_POD_SLOT = 1
 TOO_SMALL = 2

@@ -5,13 +5,10 @@ The report follows schemas/explain-binding.schema.json.
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-import numpy as np
-
 from policysched import errors, spelling, units
-from policysched.compiler import column
-from policysched.compiler.kernels import arithmetic
 from policysched.compiler.rules import score
 from policysched.framework import cycle_state, score_table, status
 from policysched.karmada import errors as karmada_errors
@@ -207,15 +204,11 @@ def _render_raw_score(
     rule = points.rule
     if not isinstance(rule, score.NumberScore) or rule.unit is None or seen is None:
         return {"raw": score_table.points(points.hundredths)}
-    with arithmetic.quiet():
-        values, is_valid = rule.numbers(
-            cycle_state.CycleState(), seen.pod.shape, seen.select_clusters([place])
-        )
-    is_known = bool(column.on_each(is_valid, 1)[0])
-    scale = units.CORES_SCALE if rule.unit == units.CORES else 1.0
-    value = float(values[0]) / scale
-    is_told = is_known and bool(np.isfinite(value))
-    return {"raw": value if is_told else None, "unit": str(rule.unit)}
+    values = rule.compute_numbers(
+        cycle_state.CycleState(), seen.pod.shape, seen.select_clusters([place])
+    )
+    value = values.item(0) / (units.CORES_SCALE if rule.unit == units.CORES else 1.0)
+    return {"raw": None if math.isnan(value) else value, "unit": str(rule.unit)}
 
 
 def _render_selection(made: explanation.ExplainedAttempt) -> Report | None:

@@ -11,7 +11,6 @@ import numpy as np
 from policysched import errors
 from policysched.cluster.pods import pod_shape
 from policysched.compiler import scope, shared_parts
-from policysched.compiler.kernels import arithmetic
 from policysched.compiler.rules import score
 from policysched.framework import cycle_state, runtime
 from policysched.lang.checked import checked
@@ -182,9 +181,8 @@ def _compute_raw_scores(
             continue
         if not plugin.applies_to(state, info.shape, snap):
             continue
-        with arithmetic.quiet():
-            values, is_valid = plugin.numbers(state, info.shape, snap.view_all_rows())
-        known = np.broadcast_to(np.asarray(is_valid, np.bool_), values.shape) & snap.is_alive
+        values = plugin.compute_numbers(state, info.shape, snap.view_all_rows())
+        known = ~np.isnan(values) & snap.is_alive
         found[plugin.head.name] = {
             snap.nodes.names[row]: float(values[row]) for row in np.flatnonzero(known).tolist()
         }

@@ -6,8 +6,6 @@ from each other, which is exact and keeps differences of huge ones finite.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 
 from policysched.cluster.columns import columns
@@ -19,37 +17,6 @@ FULL = 10_000
 def hundredths(shares: columns.FloatArray) -> columns.IntArray:
     """Return shares of 100 points, 0 to 1, as hundredths."""
     return np.rint(shares * float(FULL)).astype(np.int64)
-
-
-def linear(values: columns.FloatArray, low: float, high: float) -> columns.IntArray:
-    """Return `(v - low) / (high - low)` of 100 points, inside 0 to 100.
-
-    Example: linear([0.3, 1.2], 0, 0.9) is [3333, 10000]. With equal bounds, or such that are next
-    to each other near 0, it is a step. Far outside of close bounds it overflows, which does no
-    harm; NumPy must not warn of it.
-    """
-    if low / 2 == high / 2:
-        return FULL * (values >= high).astype(np.int64)
-    shares = (values / 2 - low / 2) / (high / 2 - low / 2)
-    return hundredths(np.minimum(np.maximum(shares, 0.0), 1.0))  # np.clip is slow on a few rows
-
-
-def shape(values: columns.FloatArray, corners: Sequence[tuple[float, int]]) -> columns.IntArray:
-    """Return the points on the line through (value, points), flat outside.
-
-    Example: shape([5.0], [(0, 0), (10, 100)]) is [5000]. Between values next to each other near 0
-    it is a step.
-    """
-    xs = np.array([x for x, _ in corners])
-    ys = np.array([y for _, y in corners], np.float64)
-    if len(corners) == 1:
-        return np.full(values.shape, FULL * corners[0][1] // 100, np.int64)
-    inside = np.clip(values, xs[0], xs[-1])
-    left = np.clip(np.searchsorted(xs, inside, side="right") - 1, 0, len(xs) - 2)
-    spans = xs[left + 1] / 2 - xs[left] / 2
-    steps = (inside >= xs[left + 1]).astype(np.float64)
-    share = np.divide(inside / 2 - xs[left] / 2, spans, out=steps, where=spans > 0)
-    return hundredths((ys[left] + (ys[left + 1] - ys[left]) * share) / 100)
 
 
 def minmax(values: columns.FloatArray, floor: float, *, prefer_low: bool) -> columns.IntArray:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeAlias
 
-from policysched.compiler.rewrites import constants_folded, pod_parts_first
+from policysched.compiler.rewrites import constants_folded
 from policysched.lang.checked import checked_expr
 
 Rewrite: TypeAlias = Callable[[checked_expr.TypedExpr], checked_expr.TypedExpr]
 
-RULES: tuple[Rewrite, ...] = (constants_folded.rewrite, pod_parts_first.rewrite)
+RULES: tuple[Rewrite, ...] = (constants_folded.rewrite,)
 
 
 def apply(expr: checked_expr.TypedExpr) -> checked_expr.TypedExpr:

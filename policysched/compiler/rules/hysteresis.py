@@ -10,7 +10,7 @@ from policysched.cluster import snapshot
 from policysched.cluster.columns import columns
 from policysched.cluster.objects import objects
 from policysched.cluster.pods import pod_shape
-from policysched.compiler import column, lowering, physical
+from policysched.compiler import lowering
 from policysched.framework import cycle_state
 from policysched.lang.checked import checked_expr
 
@@ -36,8 +36,8 @@ class Hysteresis:
             (*checked_expr.list_read_metrics(when), *checked_expr.list_read_metrics(until))
         )
         measured = lower.measured()
-        self._when = measured.condition(when)
-        self._until = measured.condition(until)
+        self._when = measured.lower(when)
+        self._until = measured.lower(until)
 
     def is_held(self, nodes: snapshot.NodeView) -> columns.BoolArray:
         """Return bool (n,): the nodes that are held."""
@@ -53,9 +53,9 @@ class Hysteresis:
 
         Where both are true the node is held; where neither is, for lack of data too, it stays.
         """
-        batch = physical.Batch(snap.view_all_rows(), _NO_POD, cycle_state.CycleState(), keeps=False)
-        holds = column.on_each(physical.evaluate(self._when, batch).is_true, snap.size)
-        ends = column.on_each(physical.evaluate(self._until, batch).is_true, snap.size)
+        nodes, state = snap.view_all_rows(), cycle_state.CycleState()
+        holds = self._when.evaluate(nodes, _NO_POD, state) == 1
+        ends = self._until.evaluate(nodes, _NO_POD, state) == 1
         alive = snap.is_alive
         snap.metrics.hysteresis.update_held_nodes(
             self.hysteresis_key, snap.nodes.names, holds & alive, ends & ~holds & alive

@@ -9,11 +9,11 @@ import numpy as np
 from policysched.cluster import snapshot
 from policysched.cluster.columns import columns
 from policysched.cluster.pods import pod_shape
-from policysched.compiler import condition_evidence, lowering, physical, scope
+from policysched.compiler import condition_evidence, node_masks, scope
 from policysched.compiler.kernels import points
 from policysched.compiler.rules import base
 from policysched.framework import cycle_state, interface, status
-from policysched.lang.checked import checked, checked_expr
+from policysched.lang.checked import checked
 
 
 class RequiredNodeAffinity(base.PolicyRule):
@@ -25,34 +25,27 @@ class RequiredNodeAffinity(base.PolicyRule):
         self,
         rule: checked.NodeAffinityRule,
         rule_scope: scope.RuleScope,
-        lower: lowering.Lowering,
     ) -> None:
         """Compile the selector of `rule`."""
         super().__init__(rule.head, rule_scope)
-        self.condition = _lowered(rule, lower)
+        self.mask = node_masks.lower(rule.selector)
         self._selector = rule.selector
         self._rejected = self.rejection(
             status.Code.UNSCHEDULABLE_AND_UNRESOLVABLE,
             f"node(s) didn't match policy {rule.head.name}",
         )
 
-    def matching(self, batch: physical.Batch) -> columns.NodeMask:
-        """Return bool (n,): the nodes of the batch that match."""
-        return self.condition.evaluate(batch).is_true
-
-    @base.evaluates
-    def rejecting(self, batch: physical.Batch) -> columns.NodeMask:
-        """Return bool (n,): the nodes of the batch that the rule rejects."""
-        return ~self.matching(batch)
+    def rejects_elsewhere(self, nodes: snapshot.NodeView, shape: pod_shape.PodShape) -> bool:
+        """Return whether the rule rejects a node of a view that is not of the cluster."""
+        del shape
+        return not self.mask.mask(nodes).all()
 
     @base.evaluates
     def filter(
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, nodes: snapshot.NodeView
     ) -> status.NodeStatuses:
         """Return one answer for each of the n nodes."""
-        return status.NodeStatuses.where(
-            ~self.matching(physical.Batch(nodes, pod.shape, state)), self._rejected
-        )
+        return status.NodeStatuses.where(~self.mask.mask(nodes), self._rejected)
 
     def evidence_on(
         self,
@@ -77,23 +70,17 @@ class PreferredNodeAffinity(base.ScoreRule):
         rule: checked.NodeAffinityRule,
         weight: int,
         rule_scope: scope.RuleScope,
-        lower: lowering.Lowering,
     ) -> None:
         """Compile the selector of `rule`."""
         super().__init__(rule.head, rule_scope, weight)
-        self.condition = _lowered(rule, lower)
+        self.mask = node_masks.lower(rule.selector)
 
     @base.evaluates
     def score(
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, nodes: snapshot.NodeView
     ) -> columns.IntArray:
         """Return int64 (n,) hundredths."""
-        matching = self.condition.evaluate(physical.Batch(nodes, pod.shape, state)).is_true
-        return points.FULL * matching.astype(np.int64)
-
-
-def _lowered(rule: checked.NodeAffinityRule, lower: lowering.Lowering) -> physical.TruthExpr:
-    return lower.condition(checked_expr.NodeMatch(rule.selector, rule.head.span))
+        return points.FULL * self.mask.mask(nodes).astype(np.int64)
 
 
 if TYPE_CHECKING:

@@ -10,18 +10,16 @@ from policysched.cluster import snapshot
 from policysched.cluster.columns import columns
 from policysched.cluster.pods import pod_shape
 from policysched.compiler import (
-    column,
     condition_evidence,
     expressions,
     lowering,
-    physical,
     rewrites,
-    row_code,
-    row_programs,
+    rule_programs,
     scope,
 )
 from policysched.compiler.rules import base, hysteresis
 from policysched.framework import cycle_state, interface, status
+from policysched.kernels import programs as operations
 from policysched.lang.checked import checked, checked_expr
 
 
@@ -34,12 +32,12 @@ class Reject(base.PolicyRule):
 
     Attributes:
         reads: what the answers depend on.
-        condition: the plan.
+        condition: the condition after rewrites.
         outage: tells whether a metric is lost.
         told: puts into words what it saw of its metrics; None if it reads none.
         hysteresis: which nodes stay rejected once they are; None without `until`.
         together: answers for it and others about one node; None for one that holds nodes.
-        follows_amounts: see `row_programs.Rule`.
+        rejected: the answer for nodes that the rule rejects.
     """
 
     def __init__(
@@ -47,12 +45,12 @@ class Reject(base.PolicyRule):
         rule: checked.RejectRule,
         rule_scope: scope.RuleScope,
         lower: lowering.Lowering,
-        programs: row_programs.RowPrograms,
+        programs: rule_programs.RulePrograms,
     ) -> None:
         """Compile the condition of `rule`."""
         super().__init__(rule.head, rule_scope)
         condition = rewrites.apply(rule.condition)
-        self.condition = lower.condition(condition)
+        self.condition = lower.lower(condition)
         self.reads = reads_of_rule(condition)
         self.outage = lower.outage(condition)
         self.told = lower.evidence(rule.head, rule.condition)
@@ -61,14 +59,13 @@ class Reject(base.PolicyRule):
         if rule.until is not None:
             self.hysteresis = hysteresis.Hysteresis(rule.condition, rule.until, lower)
         self.together = None if self.hysteresis else programs
-        self.follows_amounts = expressions.follows_amounts(condition)
-        self._guards = [lower.condition(part) for part in _pod_parts(condition)]
+        self._guards = [lower.lower(part) for part in _pod_parts(condition)]
         self._rejects_unknown = rule.on_missing == "reject"
         resolvable = checked_expr.reads_pods_on_node(condition)
         code = (
             status.Code.UNSCHEDULABLE if resolvable else status.Code.UNSCHEDULABLE_AND_UNRESOLVABLE
         )
-        self._rejected = self.rejection(code, f"node(s) rejected by policy {rule.head.name}")
+        self.rejected = self.rejection(code, f"node(s) rejected by policy {rule.head.name}")
 
     def applies_to(
         self, state: cycle_state.CycleState, shape: pod_shape.PodShape, snap: snapshot.Snapshot
@@ -76,44 +73,33 @@ class Reject(base.PolicyRule):
         """Return whether the rule acts on pods of `shape` now and can reject anything."""
         if not super().applies_to(state, shape, snap):
             return False
-        return not self._guards or self._may_hold(
-            physical.Batch(snap.view_all_rows(), shape, state)
-        )
+        return not self._guards or self._may_hold(state, shape, snap)
 
     @base.evaluates
-    def _may_hold(self, batch: physical.Batch) -> bool:
-        """Return False where the condition says something of the pod that is not so."""
-        answers = (physical.evaluate(guard, batch) for guard in self._guards)
-        return not any(answer.is_false is column.ALWAYS for answer in answers)
+    def _may_hold(
+        self, state: cycle_state.CycleState, shape: pod_shape.PodShape, snap: snapshot.Snapshot
+    ) -> bool:
+        """Return False if the condition requires something of the pod that is not so."""
+        any_row = snap.view_rows(np.zeros(1, np.intp))  # the guards read the pod alone
+        return all(guard.evaluate(any_row, shape, state).item(0) != 0 for guard in self._guards)
 
     def filter(
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, nodes: snapshot.NodeView
     ) -> status.NodeStatuses:
         """Return one answer for each of the n nodes."""
-        rejecting = self.rejecting(physical.Batch(nodes, pod.shape, state))
-        return status.NodeStatuses.where(rejecting, self._rejected)
+        return status.NodeStatuses.where(self._reject(state, pod.shape, nodes), self.rejected)
 
-    @base.evaluates
     def filter_row(
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, node: snapshot.NodeRow
     ) -> status.Status:
         """Return the answer for one node."""
-        if self.outage.is_on(node.snapshot, state):
-            return status.SUCCESS
-        truth = self.condition.at(physical.OneNode(node, pod.shape, state))
-        is_rejecting = truth is True or (truth is None and self._rejects_unknown)
-        if truth is False and self.hysteresis is not None:
-            nodes = node.snapshot.view_rows(np.array([node.row]))
-            is_rejecting = bool(self.hysteresis.is_held(nodes)[0])
-        return self._rejected if is_rejecting else status.SUCCESS
+        nodes = node.snapshot.view_rows(np.array([node.row], np.intp))
+        return self.rejected if self._reject(state, pod.shape, nodes)[0] else status.SUCCESS
 
-    def write_filter(self, code: row_code.Writer) -> None:
-        """Write what `filter_row` does, but for nodes that are held."""
-        lost = code.outage(self.outage)
-        truth = code.of(self.condition)
-        rejects = f"{truth.name} is not False" if self._rejects_unknown else truth.name
-        guard = f"not {lost} and " if lost else ""
-        code.line(f"if {guard}{rejects}: return {code.value(self._rejected)}")
+    def write(self, writer: lowering.ExpressionWriter) -> None:
+        """Write the condition, without nodes that are held."""
+        register = writer.write(self.condition.source)
+        writer.draft.end(operations.REJECT, register, [float(self._rejects_unknown)])
 
     def evidence(
         self, pod: pod_shape.PodInfo, snap: snapshot.Snapshot, diagnosis: interface.Diagnosis
@@ -126,7 +112,7 @@ class Reject(base.PolicyRule):
         lost = self.outage(snap)
         if lost is not None:
             return self.told.skipped(lost, snap)
-        own = [n for n, each in enumerate(diagnosis.statuses) if each == self._rejected]
+        own = [n for n, each in enumerate(diagnosis.statuses) if each == self.rejected]
         rows = np.flatnonzero(np.isin(diagnosis.ids, own))
         if not len(rows):
             return ""
@@ -141,7 +127,7 @@ class Reject(base.PolicyRule):
         reason: str,
     ) -> str:
         """Return the evidence of the condition on the node, its metrics first."""
-        if reason not in self._rejected.reasons or not self.applies_to(
+        if reason not in self.rejected.reasons or not self.applies_to(
             state, pod.shape, node.snapshot
         ):
             return ""
@@ -161,21 +147,33 @@ class Reject(base.PolicyRule):
         """Return on how many nodes `until` keeps up what the condition alone would end."""
         if self.hysteresis is None:
             return 0
-        batch = physical.Batch(nodes, shape, cycle_state.CycleState(), keeps=False)
-        is_over = physical.evaluate(self.condition, batch).is_false
-        return int(np.count_nonzero(is_over & self.hysteresis.is_held(nodes)))
+        truths = self.condition.evaluate(nodes, shape, cycle_state.CycleState())
+        return int(np.count_nonzero((truths == 0) & self.hysteresis.is_held(nodes)))
+
+    def rejects_elsewhere(self, nodes: snapshot.NodeView, shape: pod_shape.PodShape) -> bool:
+        """Return whether the rule rejects a node of a view that is not of the cluster.
+
+        The rule reads neither metrics nor pods.
+        """
+        truths = self.condition.program.run_elsewhere(nodes, shape)[0]
+        return bool(self._select_rejected(truths).any())
 
     @base.evaluates
-    def rejecting(self, batch: physical.Batch) -> columns.NodeMask:
-        """Return bool (n,): the nodes of the batch that the rule rejects."""
-        size = len(batch.nodes)
-        if self.outage.is_on(batch.nodes.snapshot, batch.state):
-            return np.zeros(size, np.bool_)
-        truths = physical.evaluate(self.condition, batch)
-        rejecting = ~truths.is_false if self._rejects_unknown else truths.is_true
+    def _reject(
+        self, state: cycle_state.CycleState, shape: pod_shape.PodShape, nodes: snapshot.NodeView
+    ) -> columns.NodeMask:
+        """Return bool (n,): the nodes that the rule rejects."""
+        if self.outage.is_on(nodes.snapshot, state):
+            return np.zeros(len(nodes), np.bool_)
+        truths = self.condition.evaluate(nodes, shape, state)
+        rejected = self._select_rejected(truths)
         if self.hysteresis is not None:
-            rejecting = rejecting | (truths.is_false & self.hysteresis.is_held(batch.nodes))
-        return column.on_each(rejecting, size)
+            rejected |= (truths == 0) & self.hysteresis.is_held(nodes)
+        return rejected
+
+    def _select_rejected(self, truths: columns.FloatArray) -> columns.NodeMask:
+        selected: columns.NodeMask = truths != 0 if self._rejects_unknown else truths == 1
+        return selected
 
 
 def reads_of_rule(expr: checked_expr.TypedExpr) -> interface.Reads:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 from policysched.cluster import snapshot
 from policysched.cluster.columns import columns
 from policysched.cluster.pods import pod_shape
-from policysched.compiler import row_code, row_programs, scope
+from policysched.compiler import scope
 from policysched.compiler.kernels import points
 from policysched.compiler.rules import base
 from policysched.framework import cycle_state, interface
@@ -27,12 +27,9 @@ class ResourceScore(base.ScoreRule):
         self,
         rule: checked.ResourceScoreRule,
         rule_scope: scope.RuleScope,
-        programs: row_programs.RowPrograms,
     ) -> None:
         """Score the resources of `rule`."""
         super().__init__(rule.head, rule_scope, rule.weight)
-        self.together = programs
-        self.follows_amounts = True
         self._fit = node_resources_fit.NodeResourcesFit(_strategy(rule), rule.resources)
 
     @base.evaluates
@@ -48,11 +45,6 @@ class ResourceScore(base.ScoreRule):
     ) -> int:
         """Return the hundredths of one node."""
         return self._fit.score_row(state, pod, node) * _HUNDREDTHS
-
-    def write_score(self, code: row_code.Writer) -> str:
-        """Write what `score_row` does."""
-        score = code.value(self._fit.score_row)
-        return code.variable(f"{score}(state, pod, node) * {_HUNDREDTHS}")
 
 
 def _strategy(rule: checked.ResourceScoreRule) -> allocation.Strategy:

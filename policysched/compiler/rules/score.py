@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import math
+import itertools
 from typing import TYPE_CHECKING, TypeAlias, assert_never
 
 import numpy as np
@@ -10,19 +10,11 @@ import numpy as np
 from policysched.cluster import snapshot
 from policysched.cluster.columns import columns
 from policysched.cluster.pods import pod_shape
-from policysched.compiler import (
-    column,
-    expressions,
-    lowering,
-    physical,
-    rewrites,
-    row_code,
-    row_programs,
-    scope,
-)
-from policysched.compiler.kernels import arithmetic, bound_frames, points, rank_frame, scalar
+from policysched.compiler import lowering, rewrites, rule_programs, scope
+from policysched.compiler.kernels import bound_frames, points, rank_frame
 from policysched.compiler.rules import base, reject
 from policysched.framework import comparing, cycle_state, interface
+from policysched.kernels import programs as operations
 from policysched.lang.checked import checked
 
 PointwiseNormalization: TypeAlias = checked.LinearNormalization | checked.ShapeNormalization
@@ -39,18 +31,22 @@ class ConditionScore(base.ScoreRule):
         rule: checked.ExpressionScoreRule,
         rule_scope: scope.RuleScope,
         lower: lowering.Lowering,
-        programs: row_programs.RowPrograms,
+        programs: rule_programs.RulePrograms,
     ) -> None:
         """Compile the condition of `rule`."""
         super().__init__(rule.head, rule_scope, rule.weight)
         self.together = programs
-        condition = rewrites.apply(rule.value)
-        self.value = lower.condition(condition)
-        self.reads = reject.reads_of_rule(condition)
-        self.follows_amounts = expressions.follows_amounts(condition)
-        self.outage = lower.outage(condition)
+        self.value = rewrites.apply(rule.value)
+        self.reads = reject.reads_of_rule(self.value)
+        self.outage = lower.outage(self.value)
         self.told = lower.evidence(rule.head, rule.value)
         self._missing = _missing_hundredths(rule)
+        self._program = programs.make([self])
+
+    def write(self, writer: lowering.ExpressionWriter) -> None:
+        """Write the condition and its points."""
+        register = writer.write(self.value)
+        writer.draft.end(operations.CONDITION_POINTS, register, [float(self._missing)])
 
     @base.evaluates
     def score(
@@ -59,30 +55,14 @@ class ConditionScore(base.ScoreRule):
         """Return int64 (n,) hundredths, all 0 in an outage."""
         if self.outage.is_on(nodes.snapshot, state):
             return np.zeros(len(nodes), np.int64)
-        truths = physical.evaluate(self.value, physical.Batch(nodes, pod.shape, state))
-        hundredths = np.where(truths.is_true, points.FULL, self._missing)
-        return np.where(column.on_each(truths.is_false, len(nodes)), 0, hundredths)
+        found: columns.IntArray = self._program.run(nodes, pod.shape, state)[0].astype(np.int64)
+        return found
 
-    @base.evaluates
     def score_row(
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, node: snapshot.NodeRow
     ) -> int:
         """Return the hundredths of one node."""
-        if self.outage.is_on(node.snapshot, state):
-            return 0
-        truth = self.value.at(physical.OneNode(node, pod.shape, state))
-        if truth is None:
-            return self._missing
-        return points.FULL if truth else 0
-
-    def write_score(self, code: row_code.Writer) -> str:
-        """Write what `score_row` does."""
-        lost = code.outage(self.outage)
-        truth = code.of(self.value)
-        found = f"{points.FULL} if {truth.name} else 0"
-        if truth.may_lack:
-            found = f"{self._missing} if {truth.name} is None else {found}"
-        return code.variable(f"0 if {lost} else {found}" if lost else found)
+        return int(self.score(state, pod, _view(node)).item(0))
 
 
 class NumberScore(base.ScoreRule):
@@ -97,31 +77,26 @@ class NumberScore(base.ScoreRule):
         rule: checked.ExpressionScoreRule,
         rule_scope: scope.RuleScope,
         lower: lowering.Lowering,
-        programs: row_programs.RowPrograms,
+        programs: rule_programs.RulePrograms,
     ) -> None:
         """Compile the number of `rule`."""
         super().__init__(rule.head, rule_scope, rule.weight)
         self.together = programs
-        number = rewrites.apply(rule.value)
-        self.value = lower.number(number)
-        self.reads = reject.reads_of_rule(number)
-        self.follows_amounts = expressions.follows_amounts(number)
-        self.ignores_usage = lower.when_usage_is_ignored(number)
+        self.value = rewrites.apply(rule.value)
+        self.reads = reject.reads_of_rule(self.value)
+        self.ignores_usage = lower.when_usage_is_ignored(self.value)
         self.unit = rule.value.unit
         self._prefers_low = rule.prefer == "low"
-        self.outage = lower.outage(number)
+        self.outage = lower.outage(self.value)
         self.told = lower.evidence(rule.head, rule.value)
         self._missing = _missing_hundredths(rule)
+        self._number = lower.lower(self.value)
 
-    def numbers(
+    def compute_numbers(
         self, state: cycle_state.CycleState, shape: pod_shape.PodShape, nodes: snapshot.NodeView
-    ) -> column.Numbers:
-        """Return the numbers that points are made of: values (n,), valid ones may be ALWAYS.
-
-        To be called inside `arithmetic.quiet()`.
-        """
-        values, is_valid = self.value.evaluate(physical.Batch(nodes, shape, state))
-        return column.Numbers(column.on_each(values, len(nodes)), is_valid)
+    ) -> columns.FloatArray:
+        """Return float64 (n,), the numbers that points are made of; NaN where missing."""
+        return self._number.evaluate(nodes, shape, state)
 
 
 class PointwiseScore(NumberScore):
@@ -133,11 +108,26 @@ class PointwiseScore(NumberScore):
         normalization: PointwiseNormalization,
         rule_scope: scope.RuleScope,
         lower: lowering.Lowering,
-        programs: row_programs.RowPrograms,
+        programs: rule_programs.RulePrograms,
     ) -> None:
         """Compile `rule`."""
         super().__init__(rule, rule_scope, lower, programs)
         self._normalization = normalization
+        self._program = programs.make([self])
+
+    def write(self, writer: lowering.ExpressionWriter) -> None:
+        """Write the number and its points."""
+        register, missing = writer.write(self.value), float(self._missing)
+        match self._normalization:
+            case checked.LinearNormalization(low=low, high=high):
+                constants = [missing, low / 2, high / 2 - low / 2, high, float(self._prefers_low)]
+                writer.draft.end(operations.LINEAR_POINTS, register, constants)
+            case checked.ShapeNormalization(points=corners):
+                line = itertools.chain.from_iterable(corners)
+                constants = [missing, float(len(corners)), *map(float, line)]
+                writer.draft.end(operations.SHAPE_POINTS, register, constants)
+            case _:
+                assert_never(self._normalization)
 
     @base.evaluates
     def score(
@@ -146,56 +136,14 @@ class PointwiseScore(NumberScore):
         """Return int64 (n,) hundredths, all 0 in an outage."""
         if self.outage.is_on(nodes.snapshot, state):
             return np.zeros(len(nodes), np.int64)
-        with arithmetic.quiet():
-            values, is_valid = self.numbers(state, pod.shape, nodes)
-            if is_valid is column.ALWAYS or is_valid.all():
-                return self._points(values)
-            known = np.where(is_valid, values, 0.0)
-            return np.where(is_valid, self._points(known), self._missing)
+        found: columns.IntArray = self._program.run(nodes, pod.shape, state)[0].astype(np.int64)
+        return found
 
-    @base.evaluates
     def score_row(
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, node: snapshot.NodeRow
     ) -> int:
         """Return the hundredths of one node."""
-        if self.outage.is_on(node.snapshot, state):
-            return 0
-        value = self.value.at(physical.OneNode(node, pod.shape, state))
-        return self._missing if value is None else self._points_of(value)
-
-    def write_score(self, code: row_code.Writer) -> str:
-        """Write what `score_row` does."""
-        lost = code.outage(self.outage)
-        value = code.of(self.value)
-        match self._normalization:
-            case checked.LinearNormalization(low=low, high=high) if low / 2 != high / 2:
-                found = code.share(value, low / 2, high / 2 - low / 2, points.FULL)
-                found = f"{points.FULL} - ({found})" if self._prefers_low else f"({found})"
-            case _:
-                found = f"{code.value(self._points_of)}({value.name})"
-        if value.may_lack:
-            found = f"{self._missing} if {value.name} is None else {found}"
-        return code.variable(f"0 if {lost} else {found}" if lost else found)
-
-    def _points_of(self, value: float) -> int:
-        match self._normalization:
-            case checked.LinearNormalization(low=low, high=high):
-                hundredths = scalar.linear(value, low, high)
-                return points.FULL - hundredths if self._prefers_low else hundredths
-            case checked.ShapeNormalization(points=corners):
-                return scalar.shape(value, corners)
-            case _:
-                assert_never(self._normalization)
-
-    def _points(self, values: columns.FloatArray) -> columns.IntArray:
-        match self._normalization:
-            case checked.LinearNormalization(low=low, high=high):
-                hundredths = points.linear(values, low, high)
-                return points.FULL - hundredths if self._prefers_low else hundredths
-            case checked.ShapeNormalization(points=corners):
-                return points.shape(values, corners)
-            case _:
-                assert_never(self._normalization)
+        return int(self.score(state, pod, _view(node)).item(0))
 
 
 class RelativeScore(NumberScore):
@@ -207,7 +155,7 @@ class RelativeScore(NumberScore):
         normalization: RelativeNormalization,
         rule_scope: scope.RuleScope,
         lower: lowering.Lowering,
-        programs: row_programs.RowPrograms,
+        programs: rule_programs.RulePrograms,
     ) -> None:
         """Compile `rule`."""
         super().__init__(rule, rule_scope, lower, programs)
@@ -220,28 +168,17 @@ class RelativeScore(NumberScore):
         """Return float64 (n,), NaN where missing; all 0, which gives no points, in an outage."""
         if self.outage.is_on(nodes.snapshot, state):
             return np.zeros(len(nodes))
-        with arithmetic.quiet():
-            values, is_valid = self.numbers(state, pod.shape, nodes)
-        return np.where(is_valid, values, np.nan)
+        return self.compute_numbers(state, pod.shape, nodes)
 
-    @base.evaluates
     def score_row(
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, node: snapshot.NodeRow
     ) -> float:
-        """Return the number of one node, NaN where missing; 0 in an outage."""
-        if self.outage.is_on(node.snapshot, state):
-            return 0.0
-        value = self.value.at(physical.OneNode(node, pod.shape, state))
-        return math.nan if value is None else value
+        """Return the score of one node."""
+        return self.score(state, pod, _view(node)).item(0)
 
-    def write_score(self, code: row_code.Writer) -> str:
-        """Write what `score_row` does."""
-        lost = code.outage(self.outage)
-        value = code.of(self.value)
-        found = value.name
-        if value.may_lack:
-            found = f"{code.value(math.nan)} if {value.name} is None else {value.name}"
-        return code.variable(f"0.0 if {lost} else {found}") if lost else f"({found})"
+    def write(self, writer: lowering.ExpressionWriter) -> None:
+        """Write the number."""
+        writer.draft.end(operations.STORE, writer.write(self.value))
 
     @base.evaluates
     def normalize_score(
@@ -277,6 +214,10 @@ class RelativeScore(NumberScore):
                 return points.by_largest(values, prefer_low=self._prefers_low)
             case _:
                 assert_never(self._normalization)
+
+
+def _view(node: snapshot.NodeRow) -> snapshot.NodeView:
+    return node.snapshot.view_rows(np.array([node.row], np.intp))
 
 
 def _missing_hundredths(rule: checked.ExpressionScoreRule) -> int:

@@ -17,11 +17,9 @@ from policysched.cluster.counters import pod_counts
 from policysched.cluster.objects import objects
 from policysched.cluster.pods import pod_shape
 from policysched.compiler import (
-    column,
     domain_counts,
     domain_judges,
     kept,
-    physical,
     pod_sets,
     scope,
 )
@@ -76,9 +74,7 @@ class EligibleNodes:
         key = (shape, state.tolerations)
         rules = [rule for rule in self._required if rule.applies_to(state, shape, snap)]
         keys = self._topology_keys(state, shape, snap)
-        self._kept[key] = _Eligible(
-            rules, keys, kept.KeptColumn[column.Truths](interface.Reads.NODE)
-        )
+        self._kept[key] = _Eligible(rules, keys, kept.KeptNodeMask())
         self._kept.move_to_end(key)
         if len(self._kept) > _MAX_SHAPES:
             self._kept.popitem(last=False)
@@ -89,19 +85,18 @@ class EligibleNodes:
         """Return bool (N,): the rows that count."""
         eligible = self._prepared(state, shape, snap)
 
-        def compute(nodes: snapshot.NodeView, own_state: cycle_state.CycleState) -> column.Truths:
+        def compute(nodes: snapshot.NodeView) -> columns.NodeMask:
             found = _has_keys(eligible.topology_keys, nodes)
             if self._honors_affinity:
                 found &= node_selection.required_mask(shape, nodes)
             for rule in eligible.rules:
-                found &= rule.matching(physical.Batch(nodes, shape, own_state))
+                found &= rule.mask.mask(nodes)
             if self.honors_taints:
                 table = tolerations.TaintSetTable(tolerations.repels, state.tolerations)
                 found &= table.at(nodes) == 0
-            return column.definite(found)
+            return found
 
-        all_rows = snap.view_all_rows()
-        return eligible.kept.on(all_rows, state, compute).is_true & snap.is_alive
+        return eligible.kept.update(snap, compute) & snap.is_alive
 
     def has_keys(
         self, state: cycle_state.CycleState, shape: pod_shape.PodShape, nodes: snapshot.NodeView
@@ -129,7 +124,7 @@ class EligibleNodes:
 class _Eligible:
     rules: list[node_affinity.RequiredNodeAffinity]
     topology_keys: frozenset[str]
-    kept: kept.KeptColumn[column.Truths]
+    kept: kept.KeptNodeMask
 
 
 def own_hard_keys(shape: pod_shape.PodShape) -> list[str]:

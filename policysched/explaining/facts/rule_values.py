@@ -8,8 +8,7 @@ import numpy as np
 
 from policysched.cluster.columns import columns
 from policysched.cluster.pods import pod_shape
-from policysched.compiler import lowering, metric_parts, physical
-from policysched.compiler.kernels import arithmetic
+from policysched.compiler import lowering, metric_parts
 from policysched.explaining import trials
 from policysched.framework import cycle_state
 from policysched.lang.checked import checked_expr
@@ -25,8 +24,5 @@ def evaluate_on_nodes(
     snap = tried.take_snapshot()
     rows = np.array([snap.nodes.row_of[name] for name in nodes], np.intp)
     parts = metric_parts.MetricParts(tried.decider.policy_set.node_metrics)
-    number = lowering.Lowering(parts, keeps=False).number(expr)
-    batch = physical.Batch(snap.view_rows(rows), shape, cycle_state.CycleState(), keeps=False)
-    with arithmetic.quiet():
-        found = number.evaluate(batch)
-    return np.where(np.broadcast_to(found.is_valid, len(rows)), found.values, np.nan)
+    expression = lowering.Lowering(parts).lower(expr)
+    return expression.evaluate(snap.view_rows(rows), shape, cycle_state.CycleState())

@@ -6,11 +6,11 @@ from typing import Any
 
 import hypothesis
 import numpy as np
-import pytest
 
 from policysched.cluster import snapshot
-from policysched.compiler import row_code
+from policysched.compiler import lowering, metric_parts
 from policysched.framework import cycle_state, status
+from policysched.kernels import programs
 from tests import builders
 from tests.compiler import desk, test_reference
 
@@ -57,7 +57,6 @@ def _assert_scores_agree(
     for node in _nodes(snap):
         found = ask(state, info, node)
         for number, expected in zip(found, scores, strict=True):
-            assert isinstance(number, int) == (expected.dtype == np.int64)
             assert np.array_equal(np.array(number), expected[node.row], equal_nan=True)
 
 
@@ -76,14 +75,15 @@ def _rules(text: str) -> tuple[desk.Desk, list[Any]]:
 
 
 def test_what_rules_have_in_common_is_computed_once() -> None:
-    """Two rules about the same quotient read and divide once."""
-    _, rules = _rules(_SHARED)
-    code = row_code.Writer()
+    """Two rules about the same quotient divide once."""
+    there, rules = _rules(_SHARED)
+    writer = lowering.Lowering(metric_parts.MetricParts(())).begin_program()
     for rule in rules[:2]:
-        rule.write_filter(code)
-    assert code.text.count(" / ") == 1
-    assert code.text.count("find(") == 1
-    assert code.text.count("node.allocatable") == 1  # of it, free and allocatable
+        rule.write(writer)
+    assert there.program.profiles
+    operations = [operation for operation, *_ in writer.draft.code]
+    assert operations.count(programs.DIVIDE) == 1
+    assert operations.count(programs.FREE) == operations.count(programs.ALLOCATABLE) == 1
 
 
 _REQUESTED = """policy p {
@@ -94,7 +94,7 @@ _REQUESTED = """policy p {
 
 
 def test_pods_with_other_requests_get_answers_of_their_own() -> None:
-    """Answers are remembered by the amounts of nodes, for pods that request the same."""
+    """Fields of the pod are constants of its program."""
     there, rules = _rules(_REQUESTED)
     snap = there.cache.snapshot()
     reject = rules[0].together.filter_row(rules[:1])
@@ -110,8 +110,8 @@ def test_pods_with_other_requests_get_answers_of_their_own() -> None:
             assert score(state, info, snap.view_row(0)) == [number]
 
 
-def test_answers_are_remembered_only_where_they_follow_from_amounts() -> None:
-    """Nodes with equal amounts and other labels get answers of their own."""
+def test_nodes_with_other_labels_get_answers_of_their_own() -> None:
+    """Also if their amounts are equal."""
     text = """policy p { for pods
       score label("gen") + 0 prefer high normalize minmax missing score 0 as s
     }"""
@@ -123,28 +123,3 @@ def test_answers_are_remembered_only_where_they_follow_from_amounts() -> None:
     ask, snap = rules[0].together.score_row(rules), there.cache.snapshot()
     found = [ask(cycle_state.CycleState(), info, snap.view_row(row)) for row in range(2)]
     assert sorted(found) == [[1.0], [2.0]]
-
-
-def test_nothing_of_a_policy_gets_into_the_text_of_a_function() -> None:
-    """Names of rules, resources and labels come in as values, numbers too."""
-    text = """policy p { for pods
-      reject when free("x.io/exec.import") < 12345 or label("os.system") > 777 missing allow
-        message "import os" as evil
-    }"""
-    _, rules = _rules(text)
-    code = row_code.Writer()
-    for rule in rules:
-        rule.write_filter(code)
-    for word in ("import", "exec", "system", "os", "evil", "12345", "777"):
-        assert word not in code.text
-
-
-def test_a_fault_names_the_rule_at_fault() -> None:
-    """A bug that shows while rules are asked together says which of them it was."""
-    there, rules = _rules(_SHARED)
-    info = there.shapes.make_info(builders.make_pod("p").build())
-    rules[1].condition = object()
-    ask = rules[0].together.filter_row(rules[:2])
-    with pytest.raises(AttributeError) as raised:
-        ask(cycle_state.CycleState(), info, there.cache.snapshot().view_row(0))
-    assert raised.value.__notes__ == ["while evaluating policy rule p/second at test.policy:4:3"]

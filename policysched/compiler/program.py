@@ -1,0 +1,181 @@
+"""Checked expressions become programs for the kernel (`kernels.programs`).
+
+A program has one or more results for each node. Expressions that occur several times are calculated
+once. Fields of the incoming pod are constants, which are set for each shape.
+"""
+
+from __future__ import annotations
+
+import datetime
+import itertools
+from collections.abc import Callable, Sequence
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from policysched.cluster import snapshot
+from policysched.cluster.columns import columns
+from policysched.cluster.pods import pod_shape
+from policysched.compiler import inputs, metric_samples
+from policysched.framework import cycle_state
+from policysched.kernels import programs
+
+PodConstant: TypeAlias = Callable[[pod_shape.PodShape], float]
+"""A number of the incoming pod; NaN if it is missing, 1 or 0 for a condition."""
+_Code: TypeAlias = npt.NDArray[np.int32]
+_numbers = itertools.count()
+"""Numbers of programs for cycle states, which may live longer than a program."""
+
+
+class _Bound(NamedTuple):
+    """A program with the constants of pods that are equal to it, and the columns of a cluster."""
+
+    nodes: columns.NodeColumns
+    resource_count: int
+    code: _Code
+    constants: columns.FloatArray
+
+
+class Program:
+    """Results of expressions for any nodes.
+
+    Attributes:
+        result_count: E, the number of results for each node.
+        version: `InputTable.version` at the last run.
+    """
+
+    def __init__(self, draft: ProgramDraft, table: inputs.InputTable) -> None:
+        """Take the instructions of `draft`; inputs are in `table`."""
+        self.result_count = draft.result_count
+        self.version = -1
+        self._table = table
+        self._code: _Code = np.array(draft.code, np.int32).reshape(-1, 4)
+        self._constants = np.array(draft.constants, np.float64)
+        self._pod_constants = tuple(draft.pod_constants)
+        self._amounts = tuple(draft.amounts)
+        self._samples = tuple(draft.samples)
+        self._registers = np.zeros((max(draft.register_count, 1), programs.BLOCK))
+        self._key = f"program {next(_numbers)}"
+        self._valid_until: datetime.datetime | None = None
+
+    def run(
+        self, nodes: snapshot.NodeView, shape: pod_shape.PodShape, state: cycle_state.CycleState
+    ) -> columns.FloatArray:
+        """Return float64 (E, n) for pods of a shape.
+
+        `state` belongs to pods that are equal in everything that the program reads. It learns when
+        a sample that counts becomes stale.
+        """
+        snap = nodes.snapshot
+        version = self._table.refresh(snap)
+        if version != self.version:
+            ends = [samples.current(snap).valid_until for samples in self._samples]
+            self._valid_until = min((end for end in ends if end is not None), default=None)
+            self.version = version
+        if self._valid_until is not None:
+            state.expire_at(self._valid_until)
+        bound = state.find(self._key, _Bound)
+        all_nodes = snap.nodes
+        resource_count = len(all_nodes.resources)
+        if bound is None or bound.nodes is not all_nodes or bound.resource_count != resource_count:
+            bound = self._bind(shape, all_nodes)
+            state.write(self._key, bound)
+        rows = nodes.row_numbers
+        return self._run(bound, rows, rows, self._table.values)
+
+    def run_elsewhere(
+        self, nodes: snapshot.NodeView, shape: pod_shape.PodShape
+    ) -> columns.FloatArray:
+        """Return the same for nodes that are not those of the cluster."""
+        bound = self._bind(shape, nodes.snapshot.nodes)
+        values = self._table.compute(nodes)
+        return self._run(bound, nodes.row_numbers, np.arange(len(nodes)), values)
+
+    def _run(
+        self,
+        bound: _Bound,
+        rows: npt.NDArray[np.intp],
+        input_rows: npt.NDArray[np.intp],
+        values: columns.FloatArray,
+    ) -> columns.FloatArray:
+        nodes = bound.nodes
+        out: columns.FloatArray = np.empty((self.result_count, len(rows)))
+        programs.run_program(
+            bound.code,
+            bound.constants,
+            rows,
+            nodes.allocatable,
+            nodes.requested,
+            nodes.allowed_pods,
+            nodes.pod_count,
+            input_rows,
+            values,
+            self._registers,
+            out,
+        )
+        return out
+
+    def _bind(self, shape: pod_shape.PodShape, nodes: columns.NodeColumns) -> _Bound:
+        """Return the program with the constants of a shape."""
+        code, constants = self._code.copy(), self._constants.copy()
+        for instruction, resource in self._amounts:
+            code[instruction, 2] = nodes.get_resource_column_index(resource)
+        for place, constant in self._pod_constants:
+            constants[place] = constant(shape)
+        return _Bound(nodes, len(nodes.resources), code, constants)
+
+
+class ProgramDraft:
+    """Instructions that are being collected; registers are numbers of expressions.
+
+    Attributes:
+        code: (operation, target, left, right), as `kernels.programs` defines them.
+        constants: constants, of which `pod_constants` are set for each shape.
+        pod_constants: (number of the constant, function of the shape).
+        amounts: (number of the instruction, resource) of loads whose column is not known yet.
+        samples: metrics that the program reads.
+        register_count: G.
+        result_count: E.
+    """
+
+    def __init__(self) -> None:
+        """Start without instructions."""
+        self.code: list[tuple[int, int, int, int]] = []
+        self.constants: list[float] = []
+        self.pod_constants: list[tuple[int, PodConstant]] = []
+        self.amounts: list[tuple[int, str]] = []
+        self.samples: list[metric_samples.MetricSamples] = []
+        self.register_count = 0
+        self.result_count = 0
+
+    def emit(self, operation: int, left: int = 0, right: int = 0) -> int:
+        """Add an instruction, and return the register of its result."""
+        self.code.append((operation, self.register_count, left, right))
+        self.register_count += 1
+        return self.register_count - 1
+
+    def emit_constant(self, value: float) -> int:
+        """Return a register with a number."""
+        return self.emit(programs.CONSTANT, self._add_constants([value]))
+
+    def emit_pod_constant(self, constant: PodConstant) -> int:
+        """Return a register with a number of the incoming pod."""
+        place = self._add_constants([np.nan])
+        self.pod_constants.append((place, constant))
+        return self.emit(programs.CONSTANT, place)
+
+    def emit_amount(self, operation: int, resource: str) -> int:
+        """Return a register with an amount of a resource."""
+        self.amounts.append((len(self.code), resource))
+        return self.emit(operation)
+
+    def end(self, operation: int, register: int, constants: Sequence[float] = (0.0,)) -> None:
+        """Make a register the next result."""
+        first = self._add_constants(constants)
+        self.code.append((operation, self.result_count, register, first))
+        self.result_count += 1
+
+    def _add_constants(self, values: Sequence[float]) -> int:
+        self.constants.extend(values)
+        return len(self.constants) - len(values)
