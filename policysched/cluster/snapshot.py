@@ -224,18 +224,12 @@ class NodeView:
 
 
 class NodeRow:
-    """A single node as plain numbers, for plugin calls on one row.
+    """A single node, for plugin calls on one row.
 
-    NumPy is slower than plain Python for a single row.
-
-    Amounts are Python integers, read once. Do not store the object: `Snapshot.view_row` returns a
-    new object after any change.
+    Amounts are Python integers. Do not store the object: `Snapshot.view_row` returns a new object
+    after any change.
 
     Attributes:
-        allocatable: R amounts in milli-CPU, bytes or a count.
-        requested: R amounts, requests of placed pods.
-        nonzero_requested: milli-CPU and bytes of memory, including defaults.
-        pod_count, allowed_pods: number of placed pods and allocatable amount of `pods`.
         rows: intp (1,), the row, for kernels.
     """
 
@@ -244,36 +238,46 @@ class NodeRow:
         self.snapshot = snapshot
         self.row = row
         self.rows = np.array([row], np.intp)
-        self._nodes = nodes = snapshot.nodes
-        self.allocatable: list[int] = nodes.allocatable[row].tolist()
-        self.requested: list[int] = nodes.requested[row].tolist()
-        self.nonzero_requested: list[int] = nodes.nonzero_requested[row].tolist()
-        self.pod_count: int = nodes.pod_count.item(row)
-        self.allowed_pods: int = nodes.allowed_pods.item(row)
+        self._nodes = snapshot.nodes
         self._amounts: tuple[int, ...] | None = None
 
     @property
     def amounts(self) -> tuple[int, ...]:
-        """All amounts of the node, for comparison with other nodes."""
+        """All amounts and numbers of pods of the node, for comparison with other nodes."""
         if self._amounts is None:
-            counts = (self.pod_count, self.allowed_pods)
-            amounts = (*self.allocatable, *self.requested, *self.nonzero_requested, *counts)
-            self._amounts = amounts
+            nodes, row = self._nodes, self.row
+            self._amounts = (
+                *nodes.allocatable[row].tolist(),
+                *nodes.requested[row].tolist(),
+                *nodes.nonzero_requested[row].tolist(),
+                nodes.allowed_pods.item(row),
+                nodes.pod_count.item(row),
+            )
         return self._amounts
+
+    @property
+    def pod_count(self) -> int:
+        """The number of placed pods."""
+        return int(self._nodes.pod_count.item(self.row))
+
+    @property
+    def allowed_pods(self) -> int:
+        """The allocatable amount of `pods`."""
+        return int(self._nodes.allowed_pods.item(self.row))
 
     def allocatable_of(self, resource: str) -> int:
         """Return the allocatable amount of a resource or of `pods`; 0 for unknown resources."""
         if resource == "pods":
             return self.allowed_pods
         column = self._nodes.resources.find(resource)
-        return 0 if column is None else self.allocatable[column]
+        return 0 if column is None else int(self._nodes.allocatable.item(self.row, column))
 
     def requested_of(self, resource: str) -> int:
         """Return the requests of placed pods for a resource or `pods`; 0 for unknown resources."""
         if resource == "pods":
             return self.pod_count
         column = self._nodes.resources.find(resource)
-        return 0 if column is None else self.requested[column]
+        return 0 if column is None else int(self._nodes.requested.item(self.row, column))
 
     def free_of(self, resource: str) -> int:
         """Return allocatable minus requested, which wraps around at int64 like the columns."""

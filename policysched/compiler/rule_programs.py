@@ -91,12 +91,13 @@ class _RowProgram:
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, node: snapshot.NodeRow
     ) -> list[float]:
         """Return the result of each rule, 0 for those that have lost a metric."""
-        snap = node.snapshot
-        results = self._program.run(snap.view_rows(node.rows), pod.shape, state)
-        found: list[float] = results[:, 0].tolist()
+        found = self._program.run_row(node, pod.shape, state)
         if self._version != self._program.version:
+            snap = node.snapshot
             self._lost = [place for place, outage in self._readers if outage.is_on(snap, state)]
             self._version = self._program.version
-        for place in self._lost:
-            found[place] = 0.0
+        if self._lost:
+            found = found.copy()
+            for place in self._lost:
+                found[place] = 0.0
         return found

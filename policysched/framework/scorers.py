@@ -179,13 +179,12 @@ def row_parts_of(scorers: Sequence[Scorer]) -> kept_sums.RowPartsFn | None:
             return _weighted(alone, *limits)
         if not prepared:
             prepared.extend(prepare(pod, node.snapshot) for prepare in prepares)
-        amounts = tuple(node.allocatable + node.requested + node.nonzero_requested)
-        parts = known.get(amounts)
+        parts = known.get(node.amounts)
         if parts is None:
             parts = _weighted([score_of(node) for score_of in prepared], *limits)
             if len(known) >= _MAX_KNOWN:
                 known.clear()
-            known[amounts] = parts
+            known[node.amounts] = parts
         return parts
 
     return ask

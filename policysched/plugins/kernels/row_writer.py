@@ -10,9 +10,11 @@ import numpy.typing as npt
 from policysched.cluster import snapshot
 from policysched.cluster.columns import columns
 
+_MAX_AMOUNTS = 64
+
 
 class RowWriter(Protocol):
-    """Knows what a pod requests, and writes a number for each row."""
+    """Knows what a pod requests, and writes a number for each row, from its amounts alone."""
 
     def write(
         self, rows: npt.NDArray[np.intp], nodes: columns.NodeColumns, out: npt.NDArray[Any]
@@ -31,18 +33,28 @@ def compute_view(
 
 
 class SingleRow:
-    """Asks a writer about one row after the other, without new arrays."""
+    """Asks a writer about one row after the other.
+
+    Results are cached by the amounts of the node, because nodes of a pool often have the same.
+    """
 
     def __init__(self, writer: RowWriter, dtype: npt.DTypeLike) -> None:
         """Ask `writer`, which writes numbers of `dtype`."""
         self._writer = writer
-        self._rows = np.zeros(1, np.intp)
         self._out: npt.NDArray[Any] = np.zeros(0, dtype)
+        self._known: dict[tuple[int, ...], int] = {}
 
     def compute(self, node: snapshot.NodeRow) -> int:
         """Return the number of a row."""
+        found = self._known.get(node.amounts)
+        if found is None:
+            if len(self._known) >= _MAX_AMOUNTS:
+                self._known.clear()
+            found = self._known[node.amounts] = self._ask(node)
+        return found
+
+    def _ask(self, node: snapshot.NodeRow) -> int:
         if len(self._out) < node.snapshot.size:
             self._out = np.zeros(node.snapshot.size, self._out.dtype)
-        self._rows[0] = node.row
-        self._writer.write(self._rows, node.snapshot.nodes, self._out)
+        self._writer.write(node.rows, node.snapshot.nodes, self._out)
         return int(self._out.item(node.row))
