@@ -24,9 +24,9 @@ def format_amount(value: float, unit: units.Unit) -> str:
             else _format_three_digits(value)
         )
     if unit == units.BYTES:
-        return _format_scaled(value, _BINARY, 1024)
+        return _format_with_scale_suffix(value, _BINARY, 1024)
     if unit == units.BYTES_PER_SECOND:
-        return _format_scaled(value, _DECIMAL, 1000) + "/s"
+        return _format_with_scale_suffix(value, _DECIMAL, 1000) + "/s"
     if unit == units.SECONDS:
         return f"{_format_three_digits(value)}s"
     if unit == units.PER_SECOND:
@@ -35,13 +35,13 @@ def format_amount(value: float, unit: units.Unit) -> str:
     return "1 core" if (digits, unit) == ("1", units.CORES) else f"{digits} {unit}"
 
 
-def format_precise_amount(value: float, unit: units.Unit) -> str:
+def format_policy_amount(value: float, unit: units.Unit) -> str:
     """Return a value in the notation of policies: six significant digits, cores as a plain number.
 
     This applies to bytes, cores, numbers and ratios. Other units are formatted by `format_amount`.
     """
     if unit == units.BYTES:
-        return _format_scaled(value, _BINARY, 1024, _format_six_digits)
+        return _format_with_scale_suffix(value, _BINARY, 1024, _format_six_digits)
     if unit == units.CORES or (unit.is_dimensionless and not unit.is_ratio):
         return _format_six_digits(value)
     return f"{_format_six_digits(100 * value)}%" if unit.is_ratio else format_amount(value, unit)
@@ -66,7 +66,7 @@ def _format_six_digits(value: float) -> str:
     return f"{value:.6g}"
 
 
-def _format_scaled(
+def _format_with_scale_suffix(
     value: float,
     suffixes: tuple[str, ...],
     step: int,

@@ -20,7 +20,7 @@ BUFFER_BYTES = 256 * 1024
 _M_MMAP_THRESHOLD = -3  # malloc.h
 
 
-def map_buffers_separately() -> bool:
+def map_connection_buffers_separately() -> bool:
     """Give each connection buffer its own pages, which are returned when the connection closes.
 
     By default, glibc raises the threshold for separate pages when the first connection buffer is

@@ -29,7 +29,7 @@ def split_server_url(url: str) -> urllib.parse.SplitResult | None:
     return parts if is_usable else None
 
 
-def quote_url(url: str) -> str:
+def format_url_for_message(url: str) -> str:
     """Return a URL for a message: in backticks, without credentials and control characters."""
     without_user = _USER.sub("//(hidden)@", url)
     return f"`{control_characters.escape_unprintable_to_one_line(without_user)}`"

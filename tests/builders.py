@@ -408,7 +408,7 @@ class Cluster(NamedTuple):
 
     def info(self, pod: objects.Pod | PodBuilder) -> pod_shape.PodInfo:
         """Return a pod as the scheduler holds it."""
-        return self.shapes.make_info(pod.build() if isinstance(pod, PodBuilder) else pod)
+        return self.shapes.make_pod_info(pod.build() if isinstance(pod, PodBuilder) else pod)
 
 
 def make_cache(

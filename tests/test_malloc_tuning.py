@@ -53,7 +53,7 @@ class Info(ctypes.Structure):
     _fields_ = [(name, ctypes.c_size_t) for name in names.split()]
 
 assert asyncio.sslproto.SSLProtocol.max_size == malloc_tuning.BUFFER_BYTES
-assert malloc_tuning.map_buffers_separately()
+assert malloc_tuning.map_connection_buffers_separately()
 bytearray(20 * malloc_tuning.BUFFER_BYTES)  # glibc would let its limit follow this one
 before = mapped()
 buffers = [bytearray(malloc_tuning.BUFFER_BYTES) for _ in range(5)]
@@ -70,7 +70,7 @@ def test_a_library_without_the_call(monkeypatch: pytest.MonkeyPatch) -> None:
     """Other C libraries are left alone."""
     monkeypatch.setattr(ctypes, "CDLL", lambda _: object())
     assert not malloc_tuning.release_free_pages()
-    assert not malloc_tuning.map_buffers_separately()
+    assert not malloc_tuning.map_connection_buffers_separately()
 
 
 @asynchronous

@@ -59,7 +59,7 @@ def test_long_lived_objects_are_left_out_of_collections() -> None:
     before = gc.get_threshold()
     gc.set_threshold(700)
     try:
-        process.freeze_existing_objects()
+        process.exempt_objects_from_gc()
         assert gc.get_freeze_count() > 0
         assert gc.get_threshold()[0] > 700
     finally:

@@ -64,7 +64,7 @@ def test_a_url_of_a_server_is_taken_apart(url: str) -> None:
 
 def test_a_quoted_url_holds_no_password_and_no_control_character() -> None:
     """It can be printed."""
-    assert server_urls.quote_url("http://u:p w@h\x1b/") == "`http://(hidden)@h\\x1b/`"
+    assert server_urls.format_url_for_message("http://u:p w@h\x1b/") == "`http://(hidden)@h\\x1b/`"
 
 
 def _kubeconfig(folder: pathlib.Path, **cluster: str) -> str:

@@ -88,7 +88,7 @@ class _Failures:
     def __init__(self, queue: scheduling_queue.SchedulingQueue) -> None:
         self._queue = queue
 
-    def handle_failure(
+    def requeue_and_report_pod(
         self,
         queued: queued_pod.QueuedPodInfo,
         prof: profile.Profile,
@@ -144,10 +144,11 @@ class Run:
         for node in manifests.nodes:
             self.cache.set_node(msgspec.convert(node, objects.Node))
         self.cache.add_pods(
-            shapes.make_info(msgspec.convert(pod, objects.Pod)) for pod in manifests.initial_pods
+            shapes.make_pod_info(msgspec.convert(pod, objects.Pod))
+            for pod in manifests.initial_pods
         )
         for pod in manifests.pods:
-            self._queue.add(shapes.make_info(msgspec.convert(pod, objects.Pod)))
+            self._queue.add(shapes.make_pod_info(msgspec.convert(pod, objects.Pod)))
 
     def schedule(self) -> int:
         """Decide all pods one after the other; return how many found a node."""
@@ -159,7 +160,7 @@ class Run:
     def measure(self) -> Timed:
         """Schedule and time all pods, with Python's garbage collector configured as in `run`."""
         gc.unfreeze()
-        process.freeze_existing_objects()
+        process.exempt_objects_from_gc()
         cpu_seconds, seconds = time.process_time(), time.perf_counter()
         placed = self.schedule()
         return Timed(placed, time.perf_counter() - seconds, time.process_time() - cpu_seconds)

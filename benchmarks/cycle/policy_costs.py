@@ -54,7 +54,7 @@ class Cluster:
             policies.make_profiles(policies.load_policy_set(paths, {}), handles.Handle())
         )
         (prof,) = profiles.by_name.values()
-        self._cache.follow_metric_needs(profiles.metric_needs)
+        self._cache.retain_needed_metric_data(profiles.metric_needs)
         self._framework = runtime.Framework(prof, random.Random(1))
         self._shapes = pod_shape.PodShapeCache(profiles.annotation_keys)
         self._pods = pods
@@ -74,7 +74,7 @@ class Cluster:
     def infos(self, numbers: range) -> list[pod_shape.PodInfo]:
         """Return pods as the queue returns them."""
         return [
-            self._shapes.make_info(msgspec.convert(_make_pod(n, self._pods), objects.Pod))
+            self._shapes.make_pod_info(msgspec.convert(_make_pod(n, self._pods), objects.Pod))
             for n in numbers
         ]
 

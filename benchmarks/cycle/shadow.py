@@ -69,7 +69,7 @@ def measure(nodes: int, pods: int) -> tuple[list[float], list[float]]:
     real_seconds: list[float] = []
     shadow_seconds: list[float] = []
     for number in range(pods):
-        info = shapes.make_info(msgspec.convert(_make_pod(number), objects.Pod))
+        info = shapes.make_pod_info(msgspec.convert(_make_pod(number), objects.Pod))
         started = time.thread_time()
         snap = cache.snapshot()
         result = framework.schedule_pod(info, snap)

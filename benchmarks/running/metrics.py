@@ -71,7 +71,7 @@ class Cluster:
                 self.policy_set, handles.Handle(handles.NoBinder(), self.cache.owners)
             )
         )
-        self.cache.follow_metric_needs(profiles.metric_needs)
+        self.cache.retain_needed_metric_data(profiles.metric_needs)
         self.frameworks = {
             name: runtime.Framework(each, random.Random(1))
             for name, each in profiles.by_name.items()
@@ -108,7 +108,7 @@ class Cluster:
         requests = {"cpu": ("50m", "100m")[number // 2 % 2], "memory": "64Mi"}
         pod: dict[str, Any] = manifests.pod(f"p{number}", requests=requests)
         pod["metadata"] |= {"uid": f"u{number}", "namespace": "default"}
-        info = self.shapes.make_info(msgspec.convert(pod, objects.Pod))
+        info = self.shapes.make_pod_info(msgspec.convert(pod, objects.Pod))
         started, cpu_started = time.perf_counter(), time.thread_time()
         result = self.frameworks[name].schedule_pod(info, self.cache.snapshot())
         if result.node_name is not None:
@@ -132,7 +132,7 @@ async def _run(
     )
     querying = asyncio.create_task(live.run(cluster.refresh, cluster, cluster.backfill))
     await live.wait_until_metrics_asked()
-    process.freeze_existing_objects()
+    process.exempt_objects_from_gc()
     started = time.perf_counter()
     for number in range(pods):
         cluster.place(number)

@@ -253,7 +253,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     }
     for name, (rules, make_text) in makers.items():
         scene = Scene(args, make_text)
-        process.freeze_existing_objects()
+        process.exempt_objects_from_gc()
         print(
             f"{name}: {args.nodes} nodes, {args.placed} pods on them, {args.pending} waiting, "
             f"{args.rounds} reloads each"

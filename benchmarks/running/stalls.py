@@ -99,7 +99,7 @@ class Cluster:
         self.cache = caches.Cache(clocks.SystemClock())
         handle = handles.Handle(handles.NoBinder(), self.cache.owners)
         profiles = policies.require_profiles(policies.make_profiles(self.policy_set, handle))
-        self.cache.follow_metric_needs(profiles.metric_needs)
+        self.cache.retain_needed_metric_data(profiles.metric_needs)
         self.needs = profiles.metric_needs
         self._readers = profiles.metric_readers
         self.refreshed = self.filled = 0
@@ -200,6 +200,6 @@ def main(argv: Sequence[str]) -> int:
         metric_server.serve_metrics(instances, steps=size.steps) as url,
     ):
         cluster = Cluster(size, folder)
-        process.freeze_existing_objects()
+        process.exempt_objects_from_gc()
         asyncio.run(_run(cluster, size, url))
     return 0

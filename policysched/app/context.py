@@ -22,7 +22,7 @@ from policysched.serving import http_server
 
 
 @dataclasses.dataclass(slots=True, eq=False, kw_only=True)
-class ProcessContext:
+class ProcessComponents:
     """All components of one process, connected but not started.
 
     Attributes:

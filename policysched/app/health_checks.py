@@ -12,14 +12,14 @@ _STUCK_SECONDS = 120.0
 """Time without an attempt, despite ready pods, until the check fails; cycles are far shorter."""
 
 
-def make_scheduler_health(joined: context.ProcessContext) -> health.HealthChecks:
+def make_scheduler_health_checks(joined: context.ProcessComponents) -> health.HealthChecks:
     """Return the checks of a process; they must be called only while it runs."""
     live: dict[str, health.Check] = {
-        "leaderElection": lambda: _check_election(joined),
+        "leaderElection": lambda: _check_lease_expiry(joined),
         "scheduling": _PodProgressCheck(joined, joined.clock).check,
     }
     ready: dict[str, health.Check] = {
-        "leaderElection": lambda: _check_election(joined),
+        "leaderElection": lambda: _check_lease_expiry(joined),
         "informer-sync": lambda: joined.sync.describe_unsynced_profiles(
             joined.profiles.get_profiles()
         ),
@@ -29,7 +29,7 @@ def make_scheduler_health(joined: context.ProcessContext) -> health.HealthChecks
     return health.HealthChecks(live, ready)
 
 
-def _check_election(joined: context.ProcessContext) -> str:
+def _check_lease_expiry(joined: context.ProcessComponents) -> str:
     """Fail if this process believes it leads, although its lease has expired for other processes.
 
     A standby passes.
@@ -45,7 +45,7 @@ class _PodProgressCheck:
     A cycle that does not end needs no check: it blocks all pages, including `ping`.
     """
 
-    def __init__(self, joined: context.ProcessContext, clock: clocks.Clock) -> None:
+    def __init__(self, joined: context.ProcessComponents, clock: clocks.Clock) -> None:
         self._joined = joined
         self._clock = clock
         self._attempts = -1

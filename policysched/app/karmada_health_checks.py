@@ -30,7 +30,7 @@ them, this takes at most six minutes.
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class KarmadaHealthInputs:
+class MonitoredKarmadaComponents:
     """The components that the checks observe.
 
     Attributes:
@@ -52,7 +52,7 @@ class KarmadaHealthInputs:
     clock: clocks.Clock
 
 
-def make_karmada_health(checked: KarmadaHealthInputs) -> health.HealthChecks:
+def make_karmada_health_checks(checked: MonitoredKarmadaComponents) -> health.HealthChecks:
     """Return the checks of a process."""
 
     def election() -> str:
@@ -76,7 +76,7 @@ class _BindingProgressCheck:
     A decision that does not end needs no check: it blocks all pages, including `ping`.
     """
 
-    def __init__(self, checked: KarmadaHealthInputs) -> None:
+    def __init__(self, checked: MonitoredKarmadaComponents) -> None:
         self._checked = checked
         self._steps = -1
         self._since_seconds = 0.0
@@ -86,10 +86,10 @@ class _BindingProgressCheck:
         now_seconds = self._checked.clock.monotonic_seconds()
         if schedules.steps != self._steps or not self._has_ready_bindings():
             self._steps, self._since_seconds = schedules.steps, now_seconds
-        limit_seconds = STUCK_WRITES_SECONDS if schedules.has_too_much_in_flight else STUCK_SECONDS
+        limit_seconds = STUCK_WRITES_SECONDS if schedules.must_delay_new_attempt else STUCK_SECONDS
         if now_seconds - self._since_seconds < limit_seconds:
             return ""
-        if schedules.has_too_much_in_flight:
+        if schedules.must_delay_new_attempt:
             return "bindings are being written, but no write has ended for minutes"
         return "bindings are ready to be scheduled, but no attempt was made for minutes"
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class KarmadaPolicyContext:
+class KarmadaPolicyFollowerDependencies:
     """The components of the process that `KarmadaPolicyFollower` uses.
 
     Attributes:
@@ -52,8 +52,8 @@ class KarmadaPolicyFollower:
     """Finds the first version of the policies and loads later versions.
 
     Attributes:
-        background: coroutines that run until the process ends; `connect_to_loop` adds them.
-        collectors: yield metrics about policies; `connect_to_loop` adds them.
+        background: coroutines that run until the process ends; `make_live_policies` adds them.
+        collectors: yield metrics about policies; `make_live_policies` adds them.
     """
 
     def __init__(
@@ -108,7 +108,9 @@ class KarmadaPolicyFollower:
             "hash": start.checked.hash if start else "none",
         }
 
-    def connect_to_loop(self, around: KarmadaPolicyContext) -> live_policies.LiveClusterPolicies:
+    def make_live_policies(
+        self, around: KarmadaPolicyFollowerDependencies
+    ) -> live_policies.LiveClusterPolicies:
         """Return the live policies of the loop, using the first version.
 
         Raises:
@@ -121,16 +123,16 @@ class KarmadaPolicyFollower:
         live = live_policies.LiveClusterPolicies(
             around.loop, self._metrics, self._clock, self._rows
         )
-        live.use_version(start.checked.policy_set, self._make_policies(start.checked))
+        live.use_version(start.checked.policy_set, self._make_cluster_policies(start.checked))
         state = policy_reloads.make_initial_policy_state(start, followed, self._clock.now())
         reloads = reloader.Reloader(
-            self._recipe, state, live, self._make_policies, self._clock, known=start.offer
+            self._recipe, state, live, self._make_cluster_policies, self._clock, known=start.offer
         )
         clusters = live_policies.ClusterMetricTargets(
             around.clusters_synced, around.loop.handlers.store
         )
         self.background += [live.follow_metrics(clusters), live.retry_bindings()]
-        parts = policy_reloads.PolicyFollowingContext(
+        parts = policy_reloads.PolicyFollowingDependencies(
             self._options.configuration.policies,
             state,
             around.api,
@@ -142,16 +144,16 @@ class KarmadaPolicyFollower:
         policy_reloads.follow_policies(parts, start, followed, reloads)
         self._source_watch.recorder = around.recorder
         self.collectors.append(lambda: reporting.collect_reload_metrics(state))
-        self._add_collectors(live, around.loop)
+        self._add_metric_collectors(live, around.loop)
         return live
 
-    def _add_collectors(
+    def _add_metric_collectors(
         self, live: live_policies.LiveClusterPolicies, loop: live_policies.ClusterPolicyConsumers
     ) -> None:
         """Export the age of samples, the expiry of rules, and the state of sources."""
 
         def of_samples() -> Iterable[core.Metric]:
-            rows = live.rows.update_snapshot(loop.handlers.store.get_cluster_snapshot())
+            rows = live.rows.take_snapshot_of_clusters(loop.handlers.store.get_cluster_snapshot())
             return exporter.collect_sample_age_metrics(live.make_metric_readers(), rows, "clusters")
 
         def of_expiry() -> Iterable[core.Metric]:
@@ -167,7 +169,7 @@ class KarmadaPolicyFollower:
                 lambda: exporter.collect_query_metrics(metrics.get_metric_stats()),
             ]
 
-    def _make_policies(
+    def _make_cluster_policies(
         self, checked: versions.CheckedVersion
     ) -> cluster_policies.ClusterPolicies | None:
         name = self._options.scheduler_name
@@ -184,7 +186,7 @@ class KarmadaPolicyFollower:
             InputError: the file with metric values cannot be read or is invalid.
             ConfigurationError: a metric names a source that is not configured.
         """
-        found = self._make_policies(start.checked)
+        found = self._make_cluster_policies(start.checked)
         around = query_source.SourceDependencies(
             self._clock, self._rng, observer=self._source_watch
         )

@@ -232,7 +232,7 @@ class _ConnectedProcess:
 
     async def run(self, connected: _ApiConnections, stopping: asyncio.Event) -> None:
         self._estimators = _make_estimators(self._options, connected.api, self._rng)
-        watches = self._make_watches(connected.api)
+        watches = self._make_reflectors(connected.api)
         sync = watch_sync.WatchSync(watches.values(), "binding")
         recorder = event_recorder.ApiEventRecorder(
             connected.events,
@@ -240,13 +240,13 @@ class _ConnectedProcess:
             form=event_formats.CoreV1EventFormat(self._options.scheduler_name),
         )
         decisions = self._make_binding_scheduler(recorder)
-        schedules = self._make_loop(connected, decisions, recorder)
+        schedules = self._make_scheduling_loop(connected, decisions, recorder)
         self._follow_policies(connected, watches, recorder, decisions, schedules)
-        leading = self._make_leadership(connected, watches, schedules)
+        leading = self._make_leadership_runner(connected, watches, schedules)
         followed = self._following.background if self._following is not None else []
         try:
             health = self._make_health_pages(connected, sync, stopping, schedules)
-            servers = list(self._make_servers(connected, health))
+            servers = list(self._make_page_servers(connected, health))
         except BaseException:
             lifecycle.close_coroutines(followed)
             raise
@@ -263,7 +263,7 @@ class _ConnectedProcess:
             background, leading, lambda: event_recording.flush_binding_events(recorder), stopping
         )
 
-    def _make_watches(self, api: client.ApiClient) -> dict[str, reflector.Reflector[Any]]:
+    def _make_reflectors(self, api: client.ApiClient) -> dict[str, reflector.Reflector[Any]]:
         """Return a reflector for each watched resource, keyed by the resource's name."""
         clusters: reflector.ReflectorSink[objects.Cluster] = self._handlers.clusters
         if self._estimators is not None:
@@ -311,8 +311,8 @@ class _ConnectedProcess:
         goes_by = live_policies.ClusterPolicyConsumers(
             self._algorithm, decisions, self._handlers, schedules
         )
-        self._live = self._following.connect_to_loop(
-            karmada_policies.KarmadaPolicyContext(
+        self._live = self._following.make_live_policies(
+            karmada_policies.KarmadaPolicyFollowerDependencies(
                 connected.api,
                 connected.elector,
                 recorder,
@@ -321,7 +321,7 @@ class _ConnectedProcess:
             )
         )
 
-    def _make_loop(
+    def _make_scheduling_loop(
         self,
         connected: _ApiConnections,
         decisions: binding_scheduler.BindingScheduler,
@@ -343,7 +343,7 @@ class _ConnectedProcess:
             schedules.ask = self._estimators.ask_estimators
         return schedules
 
-    def _make_leadership(
+    def _make_leadership_runner(
         self,
         connected: _ApiConnections,
         watches: dict[str, reflector.Reflector[Any]],
@@ -367,7 +367,7 @@ class _ConnectedProcess:
             await self._live.wait_for_metrics()
         if self._estimators is not None:
             await self._estimators.wait_until_estimators_tried()
-        process.freeze_existing_objects()
+        process.exempt_objects_from_gc()
         known = self._handlers.store
         _log.info(
             "synced %s",
@@ -383,12 +383,12 @@ class _ConnectedProcess:
         schedules: loop.BindingSchedulingLoop,
     ) -> shared_http_servers.Pages:
         queue = self._handlers.queue
-        checked = karmada_health_checks.KarmadaHealthInputs(
+        checked = karmada_health_checks.MonitoredKarmadaComponents(
             connected.elector, sync, tuple(_READERS), stopping, schedules, queue, self._clock
         )
-        return karmada_health_checks.make_karmada_health(checked).make_pages()
+        return karmada_health_checks.make_karmada_health_checks(checked).make_pages()
 
-    def _make_servers(
+    def _make_page_servers(
         self, connected: _ApiConnections, health: shared_http_servers.Pages
     ) -> Iterable[Coroutine[Any, Any, None]]:
         """Return coroutines that serve the pages.

@@ -36,7 +36,7 @@ async def connect_and_serve(
         PolicySchedError: a compiled kernel does not match its source.
     """
     _warn_about_interpreted_kernels()
-    malloc_tuning.map_buffers_separately()
+    malloc_tuning.map_connection_buffers_separately()
     process.make_garbage_collection_rare()
     stopping = process.stop_on_signals()
     connection = await process.run_until_stopped(stopping, connecting)
@@ -96,7 +96,7 @@ async def run_until_stopped(
         tasks = [group.create_task(each) for each in background]
         await stopping.wait()
         _log.info("stopping")
-        await leading.end_scheduling(flush)
+        await leading.stop_scheduling_and_flush(flush)
         for task in tasks:
             task.cancel()
     await leading.release_lease()

@@ -38,7 +38,7 @@ def make_initial_policy_state(
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class PolicyFollowingContext:
+class PolicyFollowingDependencies:
     """The components of the process that `follow_policies` uses.
 
     Attributes:
@@ -61,7 +61,7 @@ class PolicyFollowingContext:
 
 
 def add_policy_reloads(
-    joined: context.ProcessContext,
+    joined: context.ProcessComponents,
     start: initial_version.InitialVersion,
     source: initial_version.PolicySource | None,
     recipe: versions.VersionChecker,
@@ -80,7 +80,7 @@ def add_policy_reloads(
     reloads = reloader.Reloader(
         recipe, policies, joined.profiles, make, joined.clock, known=start.offer
     )
-    around = PolicyFollowingContext(
+    around = PolicyFollowingDependencies(
         joined.config.policies,
         policies,
         joined.api,
@@ -93,13 +93,13 @@ def add_policy_reloads(
 
 
 def follow_policies(
-    around: PolicyFollowingContext,
+    around: PolicyFollowingDependencies,
     start: initial_version.InitialVersion,
     source: initial_version.PolicySource,
     reloads: reloader.Reloader[Any],
 ) -> None:
     """Feed versions of `source` to `reloads`; store them and publish them on their ConfigMap."""
-    _keep_policy_versions(around)
+    _store_policy_versions(around)
     if isinstance(source, config_map_source.ConfigMapSource):
         _publish_policy_status(around, source)
     if start.refusal is not None:
@@ -108,7 +108,7 @@ def follow_policies(
     around.background.append(source.run(reloads.submit_offer, start.offer))
 
 
-def _keep_policy_versions(around: PolicyFollowingContext) -> None:
+def _store_policy_versions(around: PolicyFollowingDependencies) -> None:
     """Store every version that takes effect, including the first."""
     settings, policies = around.settings, around.state
     if not settings.history_config_map:
@@ -131,7 +131,7 @@ def _keep_policy_versions(around: PolicyFollowingContext) -> None:
 
 
 def _publish_policy_status(
-    around: PolicyFollowingContext, source: config_map_source.ConfigMapSource
+    around: PolicyFollowingDependencies, source: config_map_source.ConfigMapSource
 ) -> None:
     """Report versions in events and annotations of the ConfigMap that contains them."""
     policies = around.state

@@ -20,18 +20,18 @@ _SUMMARY_SECONDS = 60.0
 """Interval at which a dry run logs a summary if there are new results."""
 
 
-def add_shadow_policy_report(joined: context.ProcessContext) -> None:
+def add_shadow_policy_report(joined: context.ProcessComponents) -> None:
     """Evaluate shadow policies along with each decision, and report their decisions."""
     decided = shadow_policy_report.attach_shadow_decisions(
         joined.scheduler, joined.clock, lambda: joined.profiles.current.shadows
     )
-    report = shadow_policy_report.ShadowPolicyReport(decided, _make_policy_event_writer(joined))
+    report = shadow_policy_report.ShadowPolicyReporter(decided, _make_policy_event_writer(joined))
     joined.metrics_exporter.add_collector(report.collect_metrics)
     joined.pages[shadow_policy_report.PATH] = lambda _: report.make_page()
     joined.background.append(report.run())
 
 
-def _make_policy_event_writer(joined: context.ProcessContext) -> Callable[[str], None]:
+def _make_policy_event_writer(joined: context.ProcessComponents) -> Callable[[str], None]:
     """Return a function that records events about the policies' ConfigMap, if there is one."""
 
     def record(note: str) -> None:
@@ -44,7 +44,7 @@ def _make_policy_event_writer(joined: context.ProcessContext) -> Callable[[str],
     return record
 
 
-def add_dry_run(joined: context.ProcessContext) -> None:
+def add_dry_run(joined: context.ProcessComponents) -> None:
     """Compare decisions with another scheduler's if the options request a dry run.
 
     The process is a permanent standby: it never leads, so it does not write, and the fence of the
@@ -55,17 +55,17 @@ def add_dry_run(joined: context.ProcessContext) -> None:
     scheduler = joined.scheduler
     kept = joined.config.decisions.kept
     compared = dry_run.DryRunComparer(scheduler.cache, scheduler.get_framework, joined.clock, kept)
-    scheduler.events.pods.before_placed = compared.compare_bound
-    report = dry_run_report.DryRunReport(compared)
+    scheduler.events.pods.before_placed = compared.compare_bound_pod
+    report = dry_run_report.DryRunReporter(compared)
     joined.metrics_exporter.add_collector(report.collect_metrics)
     joined.pages[dry_run_report.PATH] = lambda _: report.make_page()
     joined.background.append(_run_dry_run_comparison(joined, compared, report))
 
 
 async def _run_dry_run_comparison(
-    joined: context.ProcessContext,
+    joined: context.ProcessComponents,
     compared: dry_run.DryRunComparer,
-    report: dry_run_report.DryRunReport,
+    report: dry_run_report.DryRunReporter,
 ) -> NoReturn:
     """Compare decisions once the cluster has been listed, and log summaries."""
     await joined.sync.wait_until_profiles_synced(joined.profiles.get_profiles)
@@ -75,7 +75,7 @@ async def _run_dry_run_comparison(
     reported_seconds = joined.clock.monotonic_seconds()
     try:
         while True:
-            for _ in compared.compare_waiting(
+            for _ in compared.compare_pending_pods(
                 each.info for each in joined.scheduler.queue.list_waiting_pods()
             ):
                 await asyncio.sleep(0)
@@ -87,7 +87,7 @@ async def _run_dry_run_comparison(
         report.log_new_differences()
 
 
-def add_rule_expiry(joined: context.ProcessContext) -> None:
+def add_rule_expiry_metric(joined: context.ProcessComponents) -> None:
     """Export the metric of the expiry times of rules."""
     joined.metrics_exporter.add_collector(
         lambda: rule_expiry.collect_rule_expiry_metrics(lambda: joined.profiles.policy_set)

@@ -2,7 +2,7 @@
 
 `SchedulerProcess()` reads files and options; an error there ends the process. `run` connects,
 assembles the process (`_assemble_process`), adds the components of `_PARTS` and starts them. Each
-component adds background work, pages or listeners to the `ProcessContext`.
+component adds background work, pages or listeners to the `ProcessComponents`.
 """
 
 from __future__ import annotations
@@ -157,7 +157,7 @@ class SchedulerProcess:
         state = policy_reloads.make_initial_policy_state(start, followed, self._clock.now())
         joined = self._assemble_process(connection, api, elector, stopping, start.checked, state)
         policy_reloads.add_policy_reloads(joined, start, followed, self._recipe)
-        await self._run_parts(joined)
+        await self._run_components(joined)
 
     def _make_write_fence(self) -> fence.WriteFence | None:
         if self._options.dry_run:
@@ -186,7 +186,7 @@ class SchedulerProcess:
         stopping: asyncio.Event,
         first: versions.CheckedVersion,
         state: states.PolicyState,
-    ) -> context.ProcessContext:
+    ) -> context.ProcessComponents:
         """Return the context of this process with its first profiles.
 
         Raises:
@@ -213,7 +213,7 @@ class SchedulerProcess:
         profiles.use_version(first.policy_set, made)
         if not self._options.dry_run:
             self._source_watch.recorder = written.recorder
-        return context.ProcessContext(
+        return context.ProcessComponents(
             options=self._options,
             config=self._config,
             election=self._election,
@@ -233,7 +233,7 @@ class SchedulerProcess:
             stopping=stopping,
         )
 
-    async def _run_parts(self, joined: context.ProcessContext) -> None:
+    async def _run_components(self, joined: context.ProcessComponents) -> None:
         """Add the components; run them, and schedule during terms, until stopped."""
         _add_parts(joined)
         leading = lifecycle.make_leadership_runner(
@@ -259,7 +259,7 @@ class SchedulerProcess:
         )
 
 
-def _add_parts(joined: context.ProcessContext) -> None:
+def _add_parts(joined: context.ProcessComponents) -> None:
     """Add each component of `_PARTS` to the process.
 
     Raises:
@@ -275,13 +275,13 @@ def _add_parts(joined: context.ProcessContext) -> None:
 
 
 async def _schedule_while_leading(
-    joined: context.ProcessContext, leading: runner.LeadershipRunner
+    joined: context.ProcessComponents, leading: runner.LeadershipRunner
 ) -> None:
     """Schedule pods while this process leads, once all required resources have been listed."""
     started_seconds = joined.clock.monotonic_seconds()
     await joined.sync.wait_until_profiles_synced(joined.profiles.get_profiles)
     await joined.profiles.wait_for_metrics()
-    process.freeze_existing_objects()
+    process.exempt_objects_from_gc()
     seconds = joined.clock.monotonic_seconds() - started_seconds
     cache = joined.scheduler.cache
     _log.info(
@@ -296,7 +296,7 @@ async def _schedule_while_leading(
 # --- parts ---------------------------------------------------------------------------------------
 
 
-def _hide_secrets(joined: context.ProcessContext) -> None:
+def _hide_secrets(joined: context.ProcessComponents) -> None:
     logs.SECRETS.add_secret_source(
         known_secrets.make_process_secret_source(
             joined.connection.credentials, joined.config.prometheus
@@ -304,24 +304,24 @@ def _hide_secrets(joined: context.ProcessContext) -> None:
     )
 
 
-def _follow_cluster(joined: context.ProcessContext) -> None:
+def _follow_cluster(joined: context.ProcessComponents) -> None:
     """Run the watches and the writers."""
     joined.background += [each.run() for each in joined.reflectors]
     joined.background += joined.writers.list_background_writers()
 
 
-def _trim_memory_periodically(joined: context.ProcessContext) -> None:
+def _trim_memory_periodically(joined: context.ProcessComponents) -> None:
     """Periodically return unused memory to the system."""
     joined.background.append(malloc_tuning.trim_periodically())
 
 
-def _retry_pods_over_time(joined: context.ProcessContext) -> None:
+def _retry_time_dependent_pods(joined: context.ProcessComponents) -> None:
     """Retry rejected pods when a verdict changes only with time, without an event."""
     joined.background.append(joined.profiles.retry_at_rule_changes())
-    joined.background.append(joined.profiles.retry_by_metric_age())
+    joined.background.append(joined.profiles.retry_at_sample_expiry())
 
 
-def _feed_metric_samples(joined: context.ProcessContext) -> None:
+def _feed_metric_samples(joined: context.ProcessComponents) -> None:
     """Pass metric samples to the cache."""
     if joined.metrics is not None:
         nodes = reflectors.NodeMetricTargets(joined.scheduler.cache, joined.reflectors.nodes.synced)
@@ -331,7 +331,7 @@ def _feed_metric_samples(joined: context.ProcessContext) -> None:
         )
 
 
-def _add_unserved_pod_reporter(joined: context.ProcessContext) -> None:
+def _add_unserved_pod_reporter(joined: context.ProcessComponents) -> None:
     """Report pods whose schedulerName no scheduler serves."""
     watch = unserved_pod_reporter.UnservedPodReporter(
         joined.scheduler.events.pods.unserved,
@@ -343,7 +343,7 @@ def _add_unserved_pod_reporter(joined: context.ProcessContext) -> None:
     joined.background.append(watch.run(joined.reflectors.pods.synced))
 
 
-def _export_metrics(joined: context.ProcessContext) -> None:
+def _export_metrics(joined: context.ProcessComponents) -> None:
     own = joined.metrics_exporter
     own.add_scheduler_metrics(joined.scheduler, joined.profiles.get_metric_readers, joined.metrics)
     own.add_collector(lambda: elections.collect_leadership_metrics(joined.election, joined.elector))
@@ -352,7 +352,7 @@ def _export_metrics(joined: context.ProcessContext) -> None:
     joined.pages[exporter.PATH] = own.make_page
 
 
-def _publish_decisions(joined: context.ProcessContext) -> None:
+def _publish_decisions(joined: context.ProcessComponents) -> None:
     log, kept = joined.scheduler.decisions, joined.config.decisions.kept
     joined.pages[decision_page.PATH] = decision_page.DecisionPage(log, kept).make_page
     tracer = tracing.make_tracer(joined.config.tracing, joined.clock, joined.rng)
@@ -361,17 +361,17 @@ def _publish_decisions(joined: context.ProcessContext) -> None:
         joined.background.append(tracer.run())
 
 
-_PARTS: tuple[Callable[[context.ProcessContext], None], ...] = (
+_PARTS: tuple[Callable[[context.ProcessComponents], None], ...] = (
     _hide_secrets,
     _follow_cluster,
     _trim_memory_periodically,
-    _retry_pods_over_time,
+    _retry_time_dependent_pods,
     _feed_metric_samples,
     _add_unserved_pod_reporter,
     _export_metrics,
     _publish_decisions,
     reports.add_shadow_policy_report,
     reports.add_dry_run,
-    reports.add_rule_expiry,
+    reports.add_rule_expiry_metric,
     secure_port.add_http_servers,  # last, because it serves the pages added by the others
 )

@@ -19,21 +19,21 @@ _AUTHORITY_SECONDS = 60.0
 """Interval at which the authorities of client certificates are read again."""
 
 
-def add_http_servers(joined: context.ProcessContext) -> None:
+def add_http_servers(joined: context.ProcessComponents) -> None:
     """Serve the pages of all components on the configured addresses; must be added last.
 
     Raises:
         ConfigurationError: an address is unavailable, or the certificate cannot be used.
     """
     serving = joined.config.serving
-    health_pages = health_checks.make_scheduler_health(joined).make_pages()
+    health_pages = health_checks.make_scheduler_health_checks(joined).make_pages()
     if serving.metrics_address:
-        joined.background.append(_make_plain_server(joined, health_pages).run())
+        joined.background.append(_make_public_page_server(joined, health_pages).run())
     if serving.secure_address:
         joined.background.append(_SecurePort(joined, _collect_pages(joined) | health_pages).run())
 
 
-def _collect_pages(joined: context.ProcessContext) -> dict[str, http_server.MakePage]:
+def _collect_pages(joined: context.ProcessComponents) -> dict[str, http_server.MakePage]:
     """Return the pages of all components; omit debug pages if authorization is off."""
     if joined.config.serving.authorization.enabled:
         return joined.pages | debug_pages.make_debug_pages(joined.config, joined.pages)
@@ -42,8 +42,8 @@ def _collect_pages(joined: context.ProcessContext) -> dict[str, http_server.Make
     }
 
 
-def _make_plain_server(
-    joined: context.ProcessContext, health_pages: dict[str, http_server.MakePage]
+def _make_public_page_server(
+    joined: context.ProcessComponents, health_pages: dict[str, http_server.MakePage]
 ) -> http_server.HttpServer:
     """Return the server of the pages that are open to every client on the network."""
     roots = {f"/{kind}" for kind in (health.LIVEZ, health.READYZ, health.HEALTHZ)}
@@ -56,7 +56,7 @@ def _make_plain_server(
 
 class _SecurePort:
     def __init__(
-        self, joined: context.ProcessContext, pages: dict[str, http_server.MakePage]
+        self, joined: context.ProcessComponents, pages: dict[str, http_server.MakePage]
     ) -> None:
         serving = joined.config.serving
         address = addresses.parse_listen_address(serving.secure_address)
@@ -71,7 +71,7 @@ class _SecurePort:
         )
         guard = None
         if serving.authorization.enabled:
-            guard = access.DelegatedAccess(
+            guard = access.DelegatedAccessGuard(
                 self._reviewer,
                 joined.clock,
                 is_anonymous=not serving.authentication.enabled,

@@ -73,7 +73,9 @@ class PolicyWebhookServer:
             options.address,
             health.HealthChecks({}, checks).make_pages(),
             tls=certificates.CertificateReloader(pair, clock),
-            posts=http_server.PostRoutes({PATH: self._handle_review}, max_bytes=MAX_BODY_BYTES),
+            posts=http_server.PostRoutes(
+                {PATH: self._answer_admission_review}, max_bytes=MAX_BODY_BYTES
+            ),
             limits=_LIMITS,
         )
         self.bound = self._server.bound
@@ -98,7 +100,7 @@ class PolicyWebhookServer:
                 raise result
         _log.info("stopped")
 
-    async def _handle_review(self, body: bytes) -> http_server.HttpPage:
+    async def _answer_admission_review(self, body: bytes) -> http_server.HttpPage:
         """Answer one AdmissionReview; limit the number of waiting reviews."""
         try:
             question = self._admission.parse_admission_request(body)

@@ -32,7 +32,8 @@ def generate_completions(words: Sequence[str]) -> Iterator[str]:
     *before, begun = words or [""]
     names = [word for word in before if not word.startswith("-")][:1]
     by_path = {
-        each.path: each for each in completion.describe_commands(main.build_command_parsers(names))
+        each.path: each
+        for each in completion.list_command_completions(main.build_command_parsers(names))
     }
     path: tuple[str, ...] = ()
     for word in before:

@@ -138,7 +138,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         exit_code = _run_command_line(sys.argv[1:] if argv is None else list(argv))
         sys.stdout.flush()
     except errors.PolicySchedError as error:
-        _print_problem(error)
+        _print_redacted_error(error)
         return error.exit_code
     except KeyboardInterrupt:
         return errors.EXIT_INTERRUPTED
@@ -149,7 +149,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         if error.filename is not None or error.errno not in _CANNOT_WRITE:
             raise
         _redirect_to_null(sys.stdout)
-        _print_problem(f"cannot write the output: {error.strerror}")
+        _print_redacted_error(f"cannot write the output: {error.strerror}")
         return errors.EXIT_WRONG_INPUT
     return exit_code
 
@@ -182,7 +182,7 @@ def _redirect_to_null(stream: TextIO) -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
-def _print_problem(problem: object) -> None:
+def _print_redacted_error(problem: object) -> None:
     """Print an error on stderr without secrets."""
     from policysched.cli.render import output  # noqa: PLC0415 - as above
     from policysched.observability import logs  # noqa: PLC0415 - most commands end without a problem

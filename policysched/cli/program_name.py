@@ -18,7 +18,7 @@ def get_program_name() -> str:
     return f"kubectl {NAME}" if file.startswith(_PLUGIN_PREFIX) else NAME
 
 
-def get_command() -> str:
+def get_invocation_command() -> str:
     """Return the command that starts this program: its name, or its path if not on the PATH."""
     called = pathlib.Path(sys.argv[0])
     if called.name != NAME or not called.is_file():

@@ -70,7 +70,7 @@ class Cache:
         self._placed = placed_pods.PlacedPods(self.nodes, self.counts, self.storage)
         self._pods: dict[str, _CachedPodState] = {}
         self._followers: Sequence[metric_needs.MetricListener] = ()
-        self.metrics.listeners.append(self._notify_listeners)
+        self.metrics.listeners.append(self._notify_metric_listeners)
 
     def snapshot(self, now: datetime.datetime | None = None) -> snapshot.Snapshot:
         """Return a snapshot for a scheduling cycle; it is valid until the cache changes.
@@ -84,19 +84,19 @@ class Cache:
         if now is None:
             self._follow_clock(seen.now_seconds)
         placed.recent.expire_placements(seen.now_seconds)
-        self.nodes.forget_label_columns()
+        self.nodes.drop_excess_label_columns()
         return seen
 
     # --- metrics ---------------------------------------------------------------------------------
 
-    def follow_metric_needs(self, needs: metric_needs.MetricNeeds) -> None:
+    def retain_needed_metric_data(self, needs: metric_needs.MetricNeeds) -> None:
         """Keep exactly the metric data that policies need; data that is still needed stays."""
         self.metrics.keep_histories(needs.histories)
         self._followers = needs.followers
         self.metrics.hysteresis.keep_only({each.hysteresis_key for each in needs.followers})
         recent = self._placed.recent
-        recent.follow_durations(needs.placed_seconds)
-        if recent.has_followed_durations:
+        recent.replace_durations(needs.placed_seconds)
+        if recent.has_durations:
             for state in self._pods.values():
                 self._note_placement(state)
 
@@ -105,7 +105,7 @@ class Cache:
         now = self._clock.now()
         self._follow_clock(now.timestamp())
         self._placed.recent.expire_placements(now.timestamp())
-        self.metrics.set_observation_time(now)
+        self.metrics.set_sample_age_reference_time(now)
 
     def _follow_clock(self, now_seconds: float) -> None:
         """Adjust stored wall-clock times if the clock was set."""
@@ -120,7 +120,7 @@ class Cache:
                 if state.placed_at_seconds is not None:
                     state.placed_at_seconds += jump_seconds
 
-    def _notify_listeners(self, metric: str) -> None:
+    def _notify_metric_listeners(self, metric: str) -> None:
         self.expire_samples()
         for follower in self._followers:
             if metric in follower.metrics:
@@ -213,7 +213,7 @@ class Cache:
             self._pods[uid] = state
             states.append(state)
         self._placed.add_all([(state.info, state.row) for state in states])
-        if self._placed.recent.has_followed_durations:
+        if self._placed.recent.has_durations:
             for state in states:
                 self._note_placement(state)
 
@@ -272,9 +272,11 @@ class Cache:
         if old is None or _get_node_identity(old) != _get_node_identity(node):
             if old is not None:
                 self.metrics.forget_node(node.name)
-            self.metrics.begin_node_samples(node.name, self._get_first_sample_seconds(node))
+            self.metrics.set_earliest_node_sample(
+                node.name, self._compute_earliest_sample_seconds(node)
+            )
         elif _list_node_addresses(node) - _list_node_addresses(old):
-            self.metrics.begin_node_samples(node.name, self._clock.now().timestamp())
+            self.metrics.set_earliest_node_sample(node.name, self._clock.now().timestamp())
         return self.nodes.set_node(node)
 
     def remove_node(self, name: str) -> None:
@@ -282,7 +284,7 @@ class Cache:
         self.nodes.remove_node(name)
         self.metrics.forget_node(name)
 
-    def _get_first_sample_seconds(self, node: objects.Node) -> float:
+    def _compute_earliest_sample_seconds(self, node: objects.Node) -> float:
         """Return the earliest time at which a sample can belong to this node.
 
         This is the creation time of the node in seconds since 1970, because earlier samples may
@@ -318,7 +320,7 @@ class Cache:
         state = _CachedPodState(info, node_name, row, is_assumed, None, placed_at_seconds)
         self._pods[info.uid] = state
         self._placed.add(info, row)
-        if self._placed.recent.has_followed_durations:
+        if self._placed.recent.has_durations:
             self._note_placement(state)
 
     def _remove_placed_pod(self, uid: str) -> None:

@@ -199,7 +199,9 @@ class NodeView:
 
     def port_conflicts(self, ports: tuple[pod_shape.HostPort, ...]) -> columns.NodeMask:
         """Return bool (n,): the nodes on which one of `ports` is already claimed."""
-        return self._nodes.ports.find_port_conflicts(ports, self.snapshot.size)[self.rows]
+        return self._nodes.ports.find_nodes_with_port_conflicts(ports, self.snapshot.size)[
+            self.rows
+        ]
 
     def metric(
         self, name: str, aggregate: metric_windows.WindowAggregate | None = None

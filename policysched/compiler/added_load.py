@@ -47,7 +47,7 @@ class AddedLoad:
     def compute_row(self, snap: snapshot.Snapshot, row: int) -> float:
         """Return the added load of one row: a sum over its pods by shape, in a fixed order."""
         self._costs.forget_changed(snap)
-        pods = snap.placed.recent.count_shapes(self.seconds, row)
+        pods = snap.placed.recent.count_pods_by_shape(self.seconds, row)
         is_any_order_equal = len(pods) <= 2  # noqa: PLR2004 - a + b is b + a
         load = 0.0
         for shape in pods if is_any_order_equal else sorted(pods, key=_shape_index):

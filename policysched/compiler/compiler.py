@@ -65,7 +65,7 @@ class CompiledPolicies:
     metrics: tuple[checked.CheckedMetric, ...]
     timetables: tuple[scope.Timetable, ...]
     shadows: tuple[CompiledShadow, ...] = ()
-    projection: shape_projection.ShapeProjection | None = None
+    projection: shape_projection.PodFieldsRead | None = None
 
     def next_change(self, now: datetime.datetime) -> datetime.datetime | None:
         """Return when a rule next begins or ceases to act: pods it rejected deserve a retry."""

@@ -105,9 +105,7 @@ class ConditionEvidence:
             return "missing"
         unit = expr.unit or units.NUMBER
         is_scaled = unit == units.CORES and not isinstance(expr, checked_expr.MetricRef)
-        return amounts.format_precise_amount(
-            value / units.CORES_SCALE if is_scaled else value, unit
-        )
+        return amounts.format_policy_amount(value / units.CORES_SCALE if is_scaled else value, unit)
 
     def _written(self, expr: checked_expr.TypedExpr) -> str:
         """Return a number as a policy has it."""
@@ -174,7 +172,7 @@ def _written_leaf(expr: checked_expr.TypedExpr) -> str:
     match expr:
         case checked_expr.Const(value=value, unit=unit):
             scale = units.CORES_SCALE if unit == units.CORES else 1.0
-            return amounts.format_precise_amount(value / scale, unit)
+            return amounts.format_policy_amount(value / scale, unit)
         case checked_expr.NodeResource(kind=kind, resource=resource):
             return f"{kind}({_quoted(resource)})"
         case checked_expr.PodRequests(resource=resource):

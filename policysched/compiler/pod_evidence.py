@@ -64,6 +64,6 @@ def _comparison(
 
 
 def _text(value: float, unit: units.Unit) -> str:
-    return amounts.format_precise_amount(
+    return amounts.format_policy_amount(
         value / units.CORES_SCALE if unit == units.CORES else value, unit
     )

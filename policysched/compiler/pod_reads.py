@@ -19,7 +19,7 @@ def annotation_keys(policies: Iterable[checked.CheckedPolicy]) -> frozenset[str]
     )
 
 
-def projection(policies: Iterable[checked.CheckedPolicy]) -> shape_projection.ShapeProjection:
+def projection(policies: Iterable[checked.CheckedPolicy]) -> shape_projection.PodFieldsRead:
     """Return what policies read of an incoming pod."""
     keys: set[str] = set()
     reads_workload = False
@@ -34,7 +34,7 @@ def projection(policies: Iterable[checked.CheckedPolicy]) -> shape_projection.Sh
             if isinstance(rule, checked.PodAffinityRule | checked.TopologySpreadRule):
                 keys.update(rule.pods.match_label_keys, rule.pods.mismatch_label_keys)
                 reads_workload |= rule.pods.kind == "sameWorkload"
-    return shape_projection.ShapeProjection(frozenset(keys), reads_workload)
+    return shape_projection.PodFieldsRead(frozenset(keys), reads_workload)
 
 
 def _pod_selectors(policy: checked.CheckedPolicy) -> Iterator[checked_selector.Selector]:
@@ -47,7 +47,7 @@ def _pod_selectors(policy: checked.CheckedPolicy) -> Iterator[checked_selector.S
             case _:
                 parts = (
                     e
-                    for expr in checked.list_expressions(rule)
+                    for expr in checked.list_rule_expressions(rule)
                     for e in checked_expr.walk_expressions(expr)
                 )
                 tests = (each for each in parts if isinstance(each, checked_expr.PodMatch))

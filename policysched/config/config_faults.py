@@ -115,7 +115,7 @@ def _find_connection_faults(given: config.Config) -> _Problems:
         yield ("clientConnection", "burst"), "`clientConnection.burst` has no effect without `qps`"
 
 
-def _find_policy_faults(given: config.Config) -> _Problems:
+def _find_policy_source_faults(given: config.Config) -> _Problems:
     """Yield contradictions between the source of the policies and their history."""
     policies = given.policies
     if policies.paths and policies.config_map:
@@ -162,7 +162,7 @@ _CHECKS: Mapping[tuple[str, ...], Callable[[config.Config], _Problems]] = {
     ("prometheus",): _find_prometheus_faults,
     ("leaderElection",): _find_election_faults,
     ("clientConnection",): _find_connection_faults,
-    ("policies",): _find_policy_faults,
+    ("policies",): _find_policy_source_faults,
     ("serving",): _find_serving_faults,
     ("tracing",): _find_tracing_faults,
 }

@@ -35,12 +35,12 @@ def read_config(path: str) -> config.Config:
         ConfigurationError: the file has errors; the message lists each of them with its line.
         InputError: the file cannot be read, or is not YAML.
     """
-    return _convert_document(_load_checked_document(_read_config_text(path), path))
+    return _convert_document_to_config(_load_checked_document(_read_config_text(path), path))
 
 
 def parse_config(text: str, where: str) -> config.Config:
     """Return the configuration in a text; `where` is its name in errors."""
-    return _convert_document(_load_checked_document(text, where))
+    return _convert_document_to_config(_load_checked_document(text, where))
 
 
 def read_effective_config(path: str | None, flags: Sequence[FieldOverride] = ()) -> config.Config:
@@ -53,10 +53,10 @@ def read_effective_config(path: str | None, flags: Sequence[FieldOverride] = ())
     value = (
         dict(HEAD) if path is None else _load_checked_document(_read_config_text(path), path).value
     )
-    merged = plain_yaml.YamlDocument(_merge_flags(value, flags), {})
+    merged = plain_yaml.YamlDocument(_apply_overrides(value, flags), {})
     for fault in config_faults.find_config_faults(merged):
         raise errors.UsageError(f"{_find_overriding_flag(fault.path, flags)}: {fault.problem}")
-    return _convert_document(merged)
+    return _convert_document_to_config(merged)
 
 
 def _read_config_text(path: str) -> str:
@@ -74,7 +74,7 @@ def _load_checked_document(text: str, where: str) -> plain_yaml.YamlDocument:
     return document
 
 
-def _convert_document(document: plain_yaml.YamlDocument) -> config.Config:
+def _convert_document_to_config(document: plain_yaml.YamlDocument) -> config.Config:
     return config_faults.convert_config(document.value)
 
 
@@ -86,7 +86,7 @@ def _make_config_error(
     return errors.ConfigurationError(f"{where}:{first.line}", first.problem + further)
 
 
-def _merge_flags(value: dict[str, Any], flags: Sequence[FieldOverride]) -> dict[str, Any]:
+def _apply_overrides(value: dict[str, Any], flags: Sequence[FieldOverride]) -> dict[str, Any]:
     """Return a copy of the value with the flags applied, in order."""
     merged = copy.deepcopy(value)
     for flag in flags:

@@ -48,14 +48,14 @@ def explain_pod(
     info = pod_report.find_pod(decider.cluster, pod)
     tried = trials.PodTrials(decider, info, clock, limits, node)
     found = tried.framework.explain_pod(info, tried.take_snapshot())
-    report = decider.report_explanation(tried.framework, found, evidence_of)
+    report = decider.make_report_from_explanation(tried.framework, found, evidence_of)
     if placed is not None:
         report["placed"] = _describe_placement(placed.pod.spec.node_name, found)
     if node is not None and not _fits_node(found, node):
-        return report | _explain_rejection(tried, found)
+        return report | _describe_edits_and_preemption(tried, found)
     if found.scores is not None:
         return report | _explain_winner(tried, found.scores)
-    return report | _explain_rejection(tried, found)
+    return report | _describe_edits_and_preemption(tried, found)
 
 
 def _fits_node(found: explanation.Explanation, node: str) -> bool:
@@ -91,7 +91,9 @@ def _explain_winner(tried: trials.PodTrials, scores: score_table.ScoreTable) -> 
 # --- a pod that fits on no node ------------------------------------------------------------------
 
 
-def _explain_rejection(tried: trials.PodTrials, found: explanation.Explanation) -> dict[str, Any]:
+def _describe_edits_and_preemption(
+    tried: trials.PodTrials, found: explanation.Explanation
+) -> dict[str, Any]:
     """Return the edits that make the pod fit, smallest first, and the effect of preemption."""
     known = rejections.PodRejections.from_explanation(
         found, tried.framework.profile, tried.only_node

@@ -48,7 +48,7 @@ class SuggestedEdit:
     nodes: tuple[str, ...] = ()
     more: int = 0
 
-    def add_nodes(self, nodes: Iterable[str], more: int = 0) -> SuggestedEdit:
+    def add_fitting_nodes(self, nodes: Iterable[str], more: int = 0) -> SuggestedEdit:
         """Return the edit with the nodes on which it makes the pod fit."""
         return dataclasses.replace(self, nodes=tuple(nodes), more=more)
 

@@ -102,7 +102,7 @@ class PodTrials:
         `pod` replaces the pod with an edited form; `framework` replaces the current policies.
         """
         self.count += 1
-        info = self.info if pod is None else self.decider.cluster.shapes.make_info(pod)
+        info = self.info if pod is None else self.decider.cluster.shapes.make_pod_info(pod)
         snap = self.take_snapshot()
         rows = (framework or self.framework).feasible_rows(info, snap).tolist()
         names = (snap.nodes.names[row] for row in rows)
@@ -173,11 +173,11 @@ class PodTrials:
         table = self.decider.cluster.cache.metrics
         before = dict(table.get_newest_samples(metric))
         sample = metric_windows.Sample(value, before[node].measured_at_seconds)
-        table.restart_metric(metric, {**before, node: sample})
+        table.replace_all_samples(metric, {**before, node: sample})
         try:
             yield
         finally:
-            table.restart_metric(metric, before)
+            table.replace_all_samples(metric, before)
 
 
 def replace_labels(node: objects.Node, labels: Mapping[str, str | None]) -> objects.Node:

@@ -107,7 +107,9 @@ class FlipFinder:
         changes = [
             (change, name)
             for name, detail in self._scores.details.items()
-            for change in compute_weight_changes(self._scores.totals, detail, weights[name])
+            for change in compute_flipping_weight_changes(
+                self._scores.totals, detail, weights[name]
+            )
         ]
         flipping = 0
         for change, name in sorted(changes, key=lambda each: (abs(each[0]), each)):
@@ -186,7 +188,7 @@ class FlipFinder:
             with self._trials.suppose_sample(steps.key, steps.node, value):
                 return self._trials.find_best_nodes()
 
-        count = step_search.find_fewest_steps(flips, steps.count_steps(sign))
+        count = step_search.find_fewest_steps(flips, steps.count_steps_to_bound(sign))
         if count is None or self._trials.is_limit_reached:
             return None
         after = steps.compute_value(sign, count)
@@ -197,7 +199,7 @@ class FlipFinder:
             amounts_text.format_exact_amount(value, steps.unit) for value in (steps.before, after)
         )
         text = f"{steps.name} on {steps.node} from {' to '.join(shown)}"
-        size = abs(after - steps.before) / steps.reference_value
+        size = abs(after - steps.before) / steps.relative_change_denominator
         return WinnerFlip(
             "metric", steps.name, steps.node, steps.before, after, winners, text, size
         )
@@ -266,14 +268,14 @@ class _MetricValueGrid:
         high = (
             metric.high
             if metric.high is not None
-            else max(1.0, whole) * _get_range_factor(metric.unit)
+            else max(1.0, whole) * _get_metric_range_factor(metric.unit)
         )
         return cls(
             metric.key, reader.name, metric.unit, node, sample.value, whole / 1000, low, high
         )
 
     @property
-    def reference_value(self) -> float:
+    def relative_change_denominator(self) -> float:
         """The denominator of the relative size of a change."""
         return self.step * 1000
 
@@ -287,7 +289,7 @@ class _MetricValueGrid:
         )
         return float(f"{(start + sign * count) * self.step:.9g}")
 
-    def count_steps(self, sign: int) -> int:
+    def count_steps_to_bound(self, sign: int) -> int:
         """Return the number of steps up to the bound in a direction, at most `_MOST_STEPS`."""
         room = self.high - self.before if sign > 0 else self.before - self.low
         return max(0, min(_MOST_STEPS, math.floor(room / self.step + 1e-9)))
@@ -298,11 +300,11 @@ def _round_up_to_power_of_ten(value: float) -> float:
     return 10.0 ** (math.floor(math.log10(abs(value))) + 1) if value else 1.0
 
 
-def _get_range_factor(unit: units.Unit) -> float:
+def _get_metric_range_factor(unit: units.Unit) -> float:
     return 1.0 if unit.is_ratio else 10.0
 
 
-def compute_weight_changes(
+def compute_flipping_weight_changes(
     totals: columns.IntArray, detail: score_table.Detail, weight: int
 ) -> list[int]:
     """Return the smallest increase and decrease of one weight that flip the winner.

@@ -46,4 +46,4 @@ class Profile:
     tolerations: TolerationsFn = own_tolerations
     policy_hash: str = ""
     policies: tuple[str, ...] = ()
-    projection: shape_projection.ShapeProjection | None = None
+    projection: shape_projection.PodFieldsRead | None = None

@@ -282,7 +282,7 @@ def _with_precedence(cycle: filtering.Cycle) -> dict[int, Sequence[pod_shape.Pod
     """Return, for each row on which pods with precedence are nominated, those pods."""
     snap = cycle.snap
     found: dict[int, Sequence[pod_shape.PodInfo]] = {}
-    for node_name, others in snap.nominated.list_pods_taking_precedence(cycle.pod):
+    for node_name, others in snap.nominated.list_nominated_pods_with_precedence(cycle.pod):
         row = snap.nodes.row_of.get(node_name)
         if row is not None and snap.is_alive[row]:
             found[row] = others

@@ -279,7 +279,7 @@ class ShapeAnswersCache:
         scoped: Sequence[tuple[int, interface.ScopedPlugin]] = (),
         *,
         max_shapes: int = MAX_SHAPES,
-        projection: shape_projection.ShapeProjection | None = None,
+        projection: shape_projection.PodFieldsRead | None = None,
         sharing: Sequence[interface.SharingPlugin] = (),
     ) -> None:
         """Start with nothing kept.
@@ -333,7 +333,7 @@ class ShapeAnswersCache:
         """Return the answers for shapes in which the same is read, fresh when there are none."""
         if self._projection is None or not self._max_shapes:
             return self._begin(pod.shape, tolerations, snap)
-        key = (self._projection.make_projection_key(pod.shape), pod.pod.spec.node_name, tolerations)
+        key = (self._projection.make_pod_fields_key(pod.shape), pod.pod.spec.node_name, tolerations)
         answers = self._alike.get(key)
         if answers is not None and not _are_over(answers, snap.now):
             for plugin in self._sharing:

@@ -59,7 +59,9 @@ def convert_sources(
     made = import_draft.ImportDraft(report)
     named = _map_policy_files_to_schedulers(sources)
     flags_last = sorted(sources, key=lambda each: each.kind == source_detection.COMMAND)
-    malformed = [error for each in flags_last if (error := _add_source(each, sources, named, made))]
+    malformed = [
+        error for each in flags_last if (error := _import_source(each, sources, named, made))
+    ]
     if made.is_empty and malformed:
         raise malformed[0]
     if made.is_empty and not made.report.has_warnings:
@@ -67,7 +69,7 @@ def convert_sources(
         problem = "contains nothing that can be imported" + (f": {told}" if told else "")
         raise errors.InputError(title, problem, help="docs/import.md lists the possible inputs")
     if any(each.kind in (source_detection.CONFIG, source_detection.COMMAND) for each in sources):
-        made.default_to_leader_election()
+        made.enable_leader_election_by_default()
     return _render_import_result(made, title, sources[0].place)
 
 
@@ -85,7 +87,7 @@ def _map_policy_files_to_schedulers(
     return found
 
 
-def _add_source(
+def _import_source(
     each: source_detection.DetectedSource,
     sources: Sequence[source_detection.DetectedSource],
     named: dict[str, str],
@@ -93,7 +95,7 @@ def _add_source(
 ) -> findings.MalformedFieldError | None:
     """Add the content of a source; leave out a malformed manifest and return its error."""
     if each.kind == source_detection.COMMAND:
-        _add_command_line(each, sources, made)
+        _import_command_line(each, sources, made)
         return None
     given = fields.StrictFields(each.value, each.place, made.report)
     match each.kind:
@@ -123,7 +125,7 @@ def _add_manifest(
     return None
 
 
-def _add_command_line(
+def _import_command_line(
     each: source_detection.DetectedSource,
     sources: Sequence[source_detection.DetectedSource],
     made: import_draft.ImportDraft,
@@ -152,7 +154,7 @@ def _render_import_result(
     made: import_draft.ImportDraft, title: str, at: findings.ValueLocation
 ) -> ImportResult:
     """Render the accepted parts of the draft and list the findings in the header."""
-    items = acceptance.keep_accepted_items(made.list_policy_items(at), made.report)
+    items = acceptance.select_accepted_items(made.list_policy_items(at), made.report)
     found = made.report.findings
     header = [f"Imported by policysched from {title}."]
     if found:

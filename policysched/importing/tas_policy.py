@@ -130,7 +130,10 @@ def _convert_dontschedule(
 def _make_reject_rule(
     condition: syntax_expr.Expr, place: findings.ValueLocation, name: str
 ) -> policy_text.CommentedStatement:
-    clauses = (policy_text.make_missing_clause("allow"), policy_text.make_choice_clause("as", name))
+    clauses = (
+        policy_text.make_missing_clause("allow"),
+        policy_text.make_unquoted_word_clause("as", name),
+    )
     node = syntax.Reject(policy_text.SPAN, condition, clauses)
     return policy_text.CommentedStatement(node, place.origin_comment, place)
 
@@ -177,12 +180,14 @@ def _convert_scheduleonmetric(
         return []
     metric = _declare_metric(first.read_text("metricname"), first.locate_field("metricname"), made)
     clauses: tuple[syntax_clause.Clause, ...] = (
-        policy_text.make_choice_clause("prefer", "low" if operator == "LessThan" else "high"),
+        policy_text.make_unquoted_word_clause(
+            "prefer", "low" if operator == "LessThan" else "high"
+        ),
         syntax_clause.NormalizeClause(
             policy_text.SPAN, "normalize", policy_text.make_keyword("rank"), ()
         ),
         policy_text.make_missing_clause("score", 0),
-        policy_text.make_choice_clause("as", "scheduleonmetric"),
+        policy_text.make_unquoted_word_clause("as", "scheduleonmetric"),
     )
     node = syntax.Score(policy_text.SPAN, metric, clauses)
     return [policy_text.CommentedStatement(node, first.place.origin_comment, first.place)]
@@ -212,7 +217,7 @@ def _make_metric_declaration(known: str, name: str) -> syntax.Metric:
     span, keyword = policy_text.SPAN, policy_text.make_keyword
     query = query_text.render_name_as_selector(name)
     options = (
-        policy_text.make_choice_clause("node", "instance"),
+        policy_text.make_unquoted_word_clause("node", "instance"),
         syntax_clause.AmountClause(span, "refresh", policy_text.make_numeral(_REFRESH)),
         syntax_clause.AmountClause(span, "maxAge", policy_text.make_numeral(_MAX_AGE)),
     )

@@ -131,7 +131,7 @@ def _make_no_cluster_error(skipped: Collection[str], where: str) -> errors.Input
         advice = "for Karmada bindings, run `policysched explain binding` "
         advice += "or `policysched karmada simulate`"
         return errors.InputError(where, problem, help=advice)
-    return FORM.make_list_error(where, problem)
+    return FORM.make_wrong_list_error(where, problem)
 
 
 def _add_cluster_object(

@@ -74,7 +74,9 @@ def collect_karmada_control_plane(
         )
         name = f"{decoded.metadata.namespace}/{decoded.metadata.name}".removeprefix("/")
         if (kind, name) in names:
-            raise FORM.make_list_error(place, f"has the same name as another {kind}: `{name}`")
+            raise FORM.make_wrong_list_error(
+                place, f"has the same name as another {kind}: `{name}`"
+            )
         names.add((kind, name))
         problem = object_validation.find_object_problem(decoded)
         named = f"{place} ({kind} {name})"
@@ -92,7 +94,7 @@ def collect_karmada_control_plane(
             found.bindings.append(msgspec.structs.replace(decoded, kind=kind))
     if found.skipped and not names:
         kinds = ", ".join(sorted(found.skipped))
-        raise FORM.make_list_error(where, f"has no Cluster and no binding, only {kinds}")
+        raise FORM.make_wrong_list_error(where, f"has no Cluster and no binding, only {kinds}")
     return found
 
 

@@ -31,7 +31,7 @@ _KEYS = ("select", "ignore", "fail-level", "per-path", "levels", "thresholds", "
 
 def find_lint_settings(
     folder: pathlib.Path,
-) -> tuple[settings.RuleSettings, diagnostics.Severity | None]:
+) -> tuple[settings.LintSettings, diagnostics.Severity | None]:
     """Return the settings that apply in a folder, and the severity at which `lint` fails.
 
     Raises:
@@ -43,19 +43,19 @@ def find_lint_settings(
             return read_lint_settings(own)
         if _is_file(project) and _read_lint_section(project) is not None:
             return read_lint_settings(project)
-    return settings.RuleSettings(), None
+    return settings.LintSettings(), None
 
 
 def read_lint_settings(
     file: pathlib.Path,
-) -> tuple[settings.RuleSettings, diagnostics.Severity | None]:
+) -> tuple[settings.LintSettings, diagnostics.Severity | None]:
     """Return the settings in a file.
 
     Raises:
         InputError: the file cannot be read, or contains an invalid setting.
     """
     table = _read_lint_section(file) or {}
-    with _add_place_to_errors(file):
+    with _add_location_to_errors(file):
         return _parse_settings(table)
 
 
@@ -73,7 +73,7 @@ def read_prometheus_settings(file: pathlib.Path | None, folder: pathlib.Path) ->
     for each in files:
         section = _read_lint_section(each) if file or _is_file(each) else None
         if section is not None or (each.name == _OWN and _is_file(each)):
-            with _add_place_to_errors(each):
+            with _add_location_to_errors(each):
                 return _get_settings_table(section or {}, "prometheus")
     return {}
 
@@ -95,12 +95,12 @@ def _list_enclosing_folders(folder: pathlib.Path) -> tuple[pathlib.Path, ...]:
 
 
 @contextlib.contextmanager
-def _add_place_to_errors(file: pathlib.Path) -> Iterator[None]:
+def _add_location_to_errors(file: pathlib.Path) -> Iterator[None]:
     """Add the file and the line of the setting to errors, which otherwise name only the setting."""
     try:
         yield
     except errors.InputError as error:
-        place = _locate_setting(file, (*_read_settings_root(file), error.where))
+        place = _locate_setting(file, (*_get_settings_table_path(file), error.where))
         raise errors.InputError(
             f"{place}: {error.where}" if error.where else place, error.problem, help=error.help
         ) from None
@@ -120,7 +120,7 @@ def _locate_setting(file: pathlib.Path, path: Sequence[str]) -> str:
     return f"{file}:{lines[dotted]}" if dotted else str(file)
 
 
-def _read_settings_root(file: pathlib.Path) -> tuple[str, ...]:
+def _get_settings_table_path(file: pathlib.Path) -> tuple[str, ...]:
     return _PROJECT_ROOT if file.name == _PROJECT else _OWN_ROOT
 
 
@@ -143,7 +143,7 @@ def _read_lint_section(file: pathlib.Path) -> Mapping[str, Any] | None:
     try:
         found: Any = tomllib.loads(_read_settings_text(file))
     except tomllib.TOMLDecodeError as error:
-        place, problem = _describe_toml_error(file, error)
+        place, problem = _split_toml_error(file, error)
         raise errors.InputError(place, f"not TOML: {problem}") from error
     if file.name != _PROJECT:
         for key in found.keys() - {_OWN_ROOT[0]}:
@@ -151,17 +151,17 @@ def _read_lint_section(file: pathlib.Path) -> Mapping[str, Any] | None:
             raise errors.InputError(
                 _locate_setting(file, [key]), f"`{key}` is not a setting", help=advice
             )
-    for key in _read_settings_root(file):
+    for key in _get_settings_table_path(file):
         found = found.get(key) if isinstance(found, dict) else None
     if found is not None and not isinstance(found, dict):
         raise errors.InputError(
-            _locate_setting(file, _read_settings_root(file)),
-            f"`{'.'.join(_read_settings_root(file))}` is not a table",
+            _locate_setting(file, _get_settings_table_path(file)),
+            f"`{'.'.join(_get_settings_table_path(file))}` is not a table",
         )
     return found
 
 
-def _describe_toml_error(file: pathlib.Path, error: tomllib.TOMLDecodeError) -> tuple[str, str]:
+def _split_toml_error(file: pathlib.Path, error: tomllib.TOMLDecodeError) -> tuple[str, str]:
     """Return the place and the problem, which `tomllib` combines in one message."""
     match = _SYNTAX_ERROR.fullmatch(str(error))
     problem = match["problem"] if match else str(error)
@@ -173,7 +173,7 @@ def _describe_toml_error(file: pathlib.Path, error: tomllib.TOMLDecodeError) -> 
 
 def _parse_settings(
     table: Mapping[str, Any],
-) -> tuple[settings.RuleSettings, diagnostics.Severity | None]:
+) -> tuple[settings.LintSettings, diagnostics.Severity | None]:
     """Return the rule settings and the severity at which `lint` fails; refuse unknown keys."""
     for key in table:
         if key not in _KEYS:
@@ -182,7 +182,7 @@ def _parse_settings(
     per_path = _get_settings_table(table, "per-path")
     levels = _get_settings_table(table, "levels")
     fail = table.get("fail-level")
-    chosen = settings.RuleSettings(
+    chosen = settings.LintSettings(
         select=parse_rule_code_prefixes(table.get("select", []), "select"),
         ignore=parse_rule_code_prefixes(table.get("ignore", []), "ignore"),
         per_path={

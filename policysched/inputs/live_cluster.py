@@ -66,7 +66,7 @@ def read_live_cluster(
     return asyncio.run(_read(cluster, reading or ListingOptions()))
 
 
-def read_live_lists(
+def read_live_objects(
     cluster: LiveClusterReference,
     wanted: Sequence[resources.ApiResource[Any]],
     reading: ListingOptions | None = None,

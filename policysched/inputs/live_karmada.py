@@ -30,7 +30,7 @@ def read_live_karmada_control_plane(
         karmada_resources.BINDINGS,
         karmada_resources.CLUSTER_BINDINGS,
     )
-    server, (clusters, bindings, global_bindings) = live_cluster.read_live_lists(
+    server, (clusters, bindings, global_bindings) = live_cluster.read_live_objects(
         plane, wanted, reading
     )
     kind = "ClusterResourceBinding"

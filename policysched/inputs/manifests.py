@@ -61,7 +61,7 @@ class _ManifestConfigMap:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class _ManifestKey:
+class _ManifestPolicyText:
     """A policy text in a manifest: a key of a ConfigMap."""
 
     config_map: _ManifestConfigMap
@@ -90,7 +90,7 @@ def read_manifest_policies(text: str, where: str) -> list[source.SourceText]:
             _strip_byte_order_mark(found.text),
             _make_text_origin(found, where, text, line_starts),
         )
-        for name, found in _find_policy_keys(text, where).items()
+        for name, found in _find_policy_texts(text, where).items()
     ]
 
 
@@ -119,14 +119,14 @@ def rewrite_manifest_policies(
             block, shown, _split_into_lines(new), " " * (indent or 0)
         )
     result = "\n".join(lines)
-    _require_only_changes(changes, text, result, where)
+    _require_no_other_changes(changes, text, result, where)
     return result
 
 
 # --- reading -------------------------------------------------------------------------------------
 
 
-def _find_policy_keys(text: str, where: str) -> dict[str, _ManifestKey]:
+def _find_policy_texts(text: str, where: str) -> dict[str, _ManifestPolicyText]:
     """Return the policies, keyed by path, ConfigMap (if there are several) and key."""
     maps = [
         found
@@ -142,14 +142,14 @@ def _find_policy_keys(text: str, where: str) -> dict[str, _ManifestKey]:
     if not with_policies:
         which = "the ConfigMap has no key" if len(maps) == 1 else "no ConfigMap has a key"
         raise errors.InputError(where, f"{which} that ends in `{_POLICY_SUFFIX}`")
-    found: dict[str, _ManifestKey] = {}
+    found: dict[str, _ManifestPolicyText] = {}
     for each in with_policies:
         folder = where if len(with_policies) == 1 else f"{where}/{each.namespaced_name}"
-        for key in _list_text_keys(each, where):
+        for key in _list_policy_text_keys(each, where):
             name = f"{folder}/{key}"
             if name in found:
                 raise errors.InputError(name, "this key appears twice in this ConfigMap")
-            found[name] = _ManifestKey(each, key)
+            found[name] = _ManifestPolicyText(each, key)
     return found
 
 
@@ -171,7 +171,7 @@ def _list_manifest_items(items: plain_yaml.Value) -> list[plain_yaml.Value]:
     return items if isinstance(items, list) else []
 
 
-def _list_text_keys(config_map: _ManifestConfigMap, where: str) -> list[str]:
+def _list_policy_text_keys(config_map: _ManifestConfigMap, where: str) -> list[str]:
     """Return the keys of policies, and require that all are text.
 
     If one key were left out, the others would form a different version of the policies.
@@ -203,7 +203,7 @@ def _strip_byte_order_mark(text: str) -> str:
 
 
 def _make_text_origin(
-    found: _ManifestKey, where: str, text: str, line_starts: list[int]
+    found: _ManifestPolicyText, where: str, text: str, line_starts: list[int]
 ) -> source.Origin:
     """Return the origin of a policy text in its manifest."""
     path = (*found.config_map.path, "data", found.key)
@@ -226,7 +226,7 @@ def _make_scalar_origin(
     if indent is not None:
         return source.Origin(where, line + 1, indent)
     runs = []
-    for offset, index in yaml_scalars.find_character_runs(text, scalar, value):
+    for offset, index in yaml_scalars.locate_value_characters(text, scalar, value):
         at = bisect.bisect_right(line_starts, index)
         runs.append((offset, at, index - line_starts[at - 1] + 1))
     return source.Origin(where, line, None, tuple(runs))
@@ -304,7 +304,7 @@ def _render_literal_block(
     return result
 
 
-def _require_only_changes(
+def _require_no_other_changes(
     changes: Sequence[tuple[source.SourceText, str]], before: str, after: str, where: str
 ) -> None:
     """Verify that a rewritten manifest differs from the original only in the changes.
@@ -313,7 +313,7 @@ def _require_only_changes(
         InputError: there is another difference.
     """
     expected = [document.value for document in plain_yaml.load_yaml_documents(before, where)]
-    keys = _find_policy_keys(before, where)
+    keys = _find_policy_texts(before, where)
     for old, new in changes:
         found = keys[old.name]
         value: Any = expected[found.config_map.number]

@@ -216,12 +216,12 @@ def _convert_sample_value(value: plain_yaml.Value, metric: checked.CheckedMetric
     """Return a value in the scale of the query, or None if it does not fit the unit."""
     unit = metric.unit
     if isinstance(value, int | float) and not isinstance(value, bool):
-        return _check_plain_number(value, metric)
+        return _convert_plain_number(value, metric)
     literal = numerals.parse_numeral(value) if isinstance(value, str) else None
     if literal is None:
         return None
     if literal.plain is not None:
-        return _check_plain_number(literal.plain, metric)
+        return _convert_plain_number(literal.plain, metric)
     canonical = literal.convert_to_unit(unit)
     if canonical is None:
         return None
@@ -233,7 +233,7 @@ def _is_forbidden_negative_ratio(number: float, metric: checked.CheckedMetric) -
     return metric.unit == units.RATIO and number < min(metric.low or 0.0, 0.0)
 
 
-def _check_plain_number(number: SupportsFloat, metric: checked.CheckedMetric) -> float | None:
+def _convert_plain_number(number: SupportsFloat, metric: checked.CheckedMetric) -> float | None:
     """Return a plain number, or None if it is invalid.
 
     A ratio above 1 is invalid unless `between` allows it: the `%` is probably missing.

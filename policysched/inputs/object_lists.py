@@ -32,7 +32,7 @@ _NOT_SPACE = re.compile(rb"\S")
 _MSGSPEC_PATH = re.compile(r"(?P<problem>.*?)(?: - at `\$\.?(?P<path>.*)`)?")
 
 
-class KnownObject(Protocol):
+class SchedulingObject(Protocol):
     """The interface of all objects that scheduling reads."""
 
     @property
@@ -59,7 +59,7 @@ class _NamedObject(msgspec.Struct):
 
 
 _ListT = TypeVar("_ListT")
-_KnownT = TypeVar("_KnownT", bound=KnownObject)
+_KnownT = TypeVar("_KnownT", bound=SchedulingObject)
 Source: TypeAlias = msgspec.Raw | dict[str, Any]
 """An object that is not decoded yet: JSON text, or values from YAML."""
 Placed: TypeAlias = tuple[str, str, Source]
@@ -78,7 +78,7 @@ class ExpectedKinds:
     api_versions: Mapping[str, str]
     help: str
 
-    def make_list_error(self, where: str, problem: str) -> errors.InputError:
+    def make_wrong_list_error(self, where: str, problem: str) -> errors.InputError:
         """Return the error for an input that is not a list of these kinds."""
         return errors.InputError(where, problem, help=self.help)
 
@@ -150,7 +150,7 @@ def read_input_lists(
     except OSError as error:
         raise errors.InputError(_STDIN_NAME, f"cannot be read: {error.strerror}") from error
     if first is None:
-        raise form.make_list_error(_STDIN_NAME, "is empty")
+        raise form.make_wrong_list_error(_STDIN_NAME, "is empty")
     if _begins_multiline_document(first[1]):
         placed = split_object_list(first[1] + stdin.read(), _STDIN_NAME, form)
         return InputLists(iter([(_STDIN_NAME, collect(placed, _STDIN_NAME))]))
@@ -181,7 +181,7 @@ def split_object_list(
     content = content.removeprefix(b"\xef\xbb\xbf")
     first = _NOT_SPACE.search(content)  # searches without a copy of the content
     if first is None:
-        raise form.make_list_error(where, "is empty")
+        raise form.make_wrong_list_error(where, "is empty")
     is_json = is_line or first[0] in (b"{", b"[")
     return (
         _split_json_objects(content, where, form)
@@ -234,7 +234,7 @@ def _split_yaml_objects(content: bytes, where: str, form: ExpectedKinds) -> Iter
     try:
         text = content.decode()
     except UnicodeDecodeError as error:
-        raise form.make_list_error(where, "is not UTF-8 text") from error
+        raise form.make_wrong_list_error(where, "is not UTF-8 text") from error
     is_empty = True
     for document in plain_yaml.load_yaml_documents(text, where, has_octals=True):
         is_empty = False
@@ -252,12 +252,12 @@ def _split_yaml_objects(content: bytes, where: str, form: ExpectedKinds) -> Iter
                 item,
             )
     if is_empty:  # the text has only comments, or `null`
-        raise form.make_list_error(where, "is empty")
+        raise form.make_wrong_list_error(where, "is empty")
 
 
 def _read_yaml_header(value: object, place: str, form: ExpectedKinds) -> _ObjectHeader:
     if not isinstance(value, dict):
-        raise form.make_list_error(place, "is not a Kubernetes object")
+        raise form.make_wrong_list_error(place, "is not a Kubernetes object")
     return _ObjectHeader(value.get("kind"), value.get("apiVersion"))
 
 
@@ -267,15 +267,15 @@ def _make_not_a_list_error(content: bytes, where: str, form: ExpectedKinds) -> e
         orjson.loads(content)
     except orjson.JSONDecodeError as syntax:
         place = where if ":" in where else f"{where}:{syntax.lineno}:{syntax.colno}"
-        return form.make_list_error(place, f"not JSON: {syntax.msg}")
-    return form.make_list_error(where, "is not a Kubernetes object")
+        return form.make_wrong_list_error(place, f"not JSON: {syntax.msg}")
+    return form.make_wrong_list_error(where, "is not a Kubernetes object")
 
 
 def _find_item_kind(header: _ObjectHeader, where: str, form: ExpectedKinds) -> str:
     """Return the kind that items of a typed list (`PodList`) omit, or "" for a `List`."""
     kind = _require_kind(header, where, form)
     if not kind.endswith("List"):
-        raise form.make_list_error(where, f"is a `{kind}`, not a List")
+        raise form.make_wrong_list_error(where, f"is a `{kind}`, not a List")
     return kind.removesuffix("List")
 
 
@@ -290,7 +290,7 @@ def _read_object_kind(
 
 def _require_kind(header: _ObjectHeader, place: str, form: ExpectedKinds) -> str:
     if not isinstance(header.kind, str) or not header.kind:
-        raise form.make_list_error(place, "has no `kind`")
+        raise form.make_wrong_list_error(place, "has no `kind`")
     return header.kind
 
 

@@ -116,7 +116,7 @@ def load_yaml_documents(
                 if builder.value is not None:
                     yield builder.document
             else:
-                builder.handle_event(event)
+                builder.add_event(event)
     except yaml.MarkedYAMLError as error:
         raise _make_not_yaml_error(where, error) from error
     except yaml.YAMLError as error:
@@ -155,7 +155,7 @@ class _YamlDocumentBuilder:
     ) -> None:
         """Start an empty document; `budget` is shared by all documents of a text."""
         self.value: Value = None
-        self._places = yaml_aliases.ValuePlaces()
+        self._places = yaml_aliases.ValuePositions()
         self._anchors: dict[str, yaml_aliases.AnchoredValue] = {}
         self._open_anchors: list[yaml_aliases.AnchoredValue | None] = []
         self._where = where
@@ -172,7 +172,7 @@ class _YamlDocumentBuilder:
         places = self._places
         return YamlDocument(self.value, places.lines, places.scalars, frozenset(places.aliased))
 
-    def handle_event(self, event: yaml.Event) -> None:
+    def add_event(self, event: yaml.Event) -> None:
         """Process the next event of the document."""
         if isinstance(event, yaml.ScalarEvent):
             self._refuse_yaml_extensions(event)
@@ -184,7 +184,7 @@ class _YamlDocumentBuilder:
                 self._set_key(event)
             else:
                 value = self._parse_scalar(event)
-                self._put_value(value, event)
+                self._insert_value_with_position(value, event)
                 self._end_anchor(self._begin_anchor(event, value))
                 self._advance_element()
         elif isinstance(event, _START_EVENTS):
@@ -222,7 +222,7 @@ class _YamlDocumentBuilder:
             raise self._make_yaml_error(event, "a key must be plain text")
         if len(self._open) >= MAX_DEPTH:
             raise self._make_yaml_error(event, f"nested deeper than {MAX_DEPTH} levels")
-        self._put_value(container, event)
+        self._insert_value_with_position(container, event)
         self._open_anchors.append(self._begin_anchor(event, container))
         self._open.append(container)
         self._keys.append(0 if isinstance(container, list) else None)
@@ -231,10 +231,10 @@ class _YamlDocumentBuilder:
     def _path(self) -> Path:
         return tuple(key for key in self._keys if key is not None)
 
-    def _put_value(self, value: Value, event: yaml.Event) -> None:
+    def _insert_value_with_position(self, value: Value, event: yaml.Event) -> None:
         if self._with_lines:
             scalar = _locate_scalar(event) if isinstance(event, yaml.ScalarEvent) else None
-            self._places.add_value_place(self._path, _get_event_position(event)[0], scalar)
+            self._places.add_value_position(self._path, _get_event_position(event)[0], scalar)
         self._insert(value)
 
     def _insert(self, value: Value) -> None:
@@ -278,7 +278,7 @@ class _YamlDocumentBuilder:
                 event, str(error), "replace the aliases by their values"
             ) from error
         if self._with_lines:
-            self._places.repeat_anchored_places(anchored, self._path)
+            self._places.copy_anchored_positions(anchored, self._path)
         self._insert(value)
 
     # ---------------------------------------------------------------- scalars

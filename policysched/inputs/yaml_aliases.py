@@ -25,7 +25,7 @@ class AnchoredValue:
     Attributes:
         value: the value, which is complete after its last event.
         path: the path of the value in the document.
-        start: the index of its first position in `ValuePlaces`.
+        start: the index of its first position in `ValuePositions`.
         end: the index after its last position; None until its last event.
     """
 
@@ -35,7 +35,7 @@ class AnchoredValue:
     end: int | None = None
 
 
-class ValuePlaces:
+class ValuePositions:
     """The source positions of the values in a document.
 
     Attributes:
@@ -55,7 +55,7 @@ class ValuePlaces:
         """The number of recorded positions."""
         return len(self._order)
 
-    def add_value_place(
+    def add_value_position(
         self, path: Path, line: int, scalar: yaml_scalars.YamlScalar | None
     ) -> None:
         """Add the position of a value; the caller adds the values inside it afterwards."""
@@ -64,12 +64,12 @@ class ValuePlaces:
         if scalar is not None:
             self.scalars[path] = scalar
 
-    def repeat_anchored_places(self, anchored: AnchoredValue, path: Path) -> None:
+    def copy_anchored_positions(self, anchored: AnchoredValue, path: Path) -> None:
         """Add the positions of an anchored value a second time, under the path of its alias."""
         self.aliased |= {path, anchored.path}
         for inner in self._order[anchored.start : anchored.end]:
             repeated = path + inner[len(anchored.path) :]
-            self.add_value_place(repeated, self.lines[inner], self.scalars.get(inner))
+            self.add_value_position(repeated, self.lines[inner], self.scalars.get(inner))
 
 
 class AliasBudget:
@@ -84,13 +84,13 @@ class AliasBudget:
         Raises:
             AliasLimitError: the value is nested too deeply, or exceeds the remaining budget.
         """
-        self._spend_on_value(value)
+        self._count_copied_value(value)
         if isinstance(value, dict | list) and levels <= 0:
             raise AliasLimitError("aliases nest values deeper than 100 levels")
         match value:
             case dict():
                 for key in value:
-                    self._spend_on_value(key)
+                    self._count_copied_value(key)
                 return {
                     key: self.copy_anchored_value(inner, levels - 1) for key, inner in value.items()
                 }
@@ -99,7 +99,7 @@ class AliasBudget:
             case _:
                 return value
 
-    def _spend_on_value(self, value: Any) -> None:  # noqa: ANN401 - as above
+    def _count_copied_value(self, value: Any) -> None:  # noqa: ANN401 - as above
         self._left -= 1 + (len(value) // _CHARACTERS_EACH if isinstance(value, str) else 0)
         if self._left < 0:
             raise AliasLimitError(f"aliases expand to more than {MAX_VALUES:,} values")

@@ -62,7 +62,7 @@ class YamlScalar:
     style: str
 
 
-def find_character_runs(text: str, scalar: YamlScalar, value: str) -> tuple[Run, ...]:
+def locate_value_characters(text: str, scalar: YamlScalar, value: str) -> tuple[Run, ...]:
     """Return the positions of the characters of `value` in `text`, or () if they are unknown."""
     if scalar.style in ("|", ">"):
         found = list(_find_block_runs(text, scalar, value))

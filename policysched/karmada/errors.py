@@ -31,7 +31,7 @@ class PlacementFailure:
     text: str
     is_held: bool = False
 
-    def with_step_prefix(self, step: str) -> PlacementFailure:
+    def add_step_prefix(self, step: str) -> PlacementFailure:
         """Return the failure with its text prefixed by the name of the failed step."""
         return dataclasses.replace(self, text=f"{step}: {self.text}")
 

@@ -40,7 +40,7 @@ class _AdaptiveTimeout:
             self.seconds = max(seconds / 2, LEAST_SECONDS)
 
 
-class WriteAcknowledgement:
+class ShownBindingVersions:
     """The versions of a binding that the watch shows while the binding is being written."""
 
     def __init__(self, patience: _AdaptiveTimeout) -> None:
@@ -74,7 +74,7 @@ class WriteAcknowledgements:
     def __init__(self) -> None:
         """Start without bindings."""
         self._patience = _AdaptiveTimeout()
-        self._by_uid: dict[str, WriteAcknowledgement] = {}
+        self._by_uid: dict[str, ShownBindingVersions] = {}
 
     @property
     def timeout_seconds(self) -> float:
@@ -82,9 +82,9 @@ class WriteAcknowledgements:
         return self._patience.seconds
 
     @contextlib.contextmanager
-    def track_written_binding(self, binding: objects.Binding) -> Iterator[WriteAcknowledgement]:
+    def track_written_binding(self, binding: objects.Binding) -> Iterator[ShownBindingVersions]:
         """Record the shown versions of a binding; no other task may write it in this context."""
-        echo = self._by_uid[binding.metadata.uid] = WriteAcknowledgement(self._patience)
+        echo = self._by_uid[binding.metadata.uid] = ShownBindingVersions(self._patience)
         try:
             yield echo
         finally:
@@ -94,7 +94,7 @@ class WriteAcknowledgements:
         self, sink: reflector.ReflectorSink[objects.Binding]
     ) -> reflector.ReflectorSink[objects.Binding]:
         """Return a sink that passes objects to `sink` and records their versions."""
-        return _AcknowledgingSink(sink, self)
+        return _VersionRecordingSink(sink, self)
 
     def record_version(self, binding: objects.Binding) -> None:
         """Record a version that a watch has shown."""
@@ -103,7 +103,7 @@ class WriteAcknowledgements:
             echo.add_version(binding.metadata.resource_version)
 
 
-class _AcknowledgingSink:
+class _VersionRecordingSink:
     def __init__(
         self, sink: reflector.ReflectorSink[objects.Binding], echoes: WriteAcknowledgements
     ) -> None:

@@ -52,7 +52,7 @@ class BindingWriter:
     async def write_attempt(self, attempt: binding_scheduler.BindingAttempt) -> None:
         """Write one attempt and report its outcome."""
         try:
-            is_retried = await self._write_once_needs_retry(attempt)
+            is_retried = await self._write_attempt_once(attempt)
         except errors.FencedWriteError:  # the next leader retries
             self._decisions.abandon_attempt(attempt)
         except asyncio.CancelledError:
@@ -64,7 +64,7 @@ class BindingWriter:
         else:
             self._decisions.end_attempt(attempt, is_retried=is_retried)
 
-    async def _write_once_needs_retry(self, attempt: binding_scheduler.BindingAttempt) -> bool:
+    async def _write_attempt_once(self, attempt: binding_scheduler.BindingAttempt) -> bool:
         """Write an attempt; return whether the queue must retry it."""
         decision = attempt.decision
         if decision is None:
@@ -100,7 +100,7 @@ class BindingWriter:
         if attempt.targets is None:
             return None, None
         return await self._send_merge_patch(
-            attempt, patches.make_result_patch(attempt.binding, attempt.targets)
+            attempt, patches.make_clusters_patch(attempt.binding, attempt.targets)
         )
 
     def _make_status_patch(

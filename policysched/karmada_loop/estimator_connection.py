@@ -65,7 +65,9 @@ class EstimatorTls:
                 raise _make_unusable_file_error(self.ca_file, error) from error
         if self.cert_file and self.key_file:
             try:
-                context.load_cert_chain(self.cert_file, self.key_file, password=_refuse_password)
+                context.load_cert_chain(
+                    self.cert_file, self.key_file, password=_refuse_encrypted_key
+                )
             except (OSError, ValueError) as error:
                 raise _make_unusable_file_error(
                     f"{self.cert_file} with {self.key_file}", error
@@ -108,7 +110,7 @@ class EstimatorConnection:
             answer = await unary(request, timeout=limit_seconds, metadata=dict(metadata))
         except Exception as error:
             if isinstance(error, TimeoutError):
-                self._abandon_channel(channel, limit_seconds)
+                self._replace_channel(channel, limit_seconds)
             raise EstimatorCallError(_describe_call_failure(error)) from error
         if answer is None:
             raise EstimatorCallError("the answer has no message")
@@ -120,7 +122,7 @@ class EstimatorConnection:
             channel.close()
         self._left.clear()
 
-    def _abandon_channel(self, channel: client.Channel, limit_seconds: float) -> None:
+    def _replace_channel(self, channel: client.Channel, limit_seconds: float) -> None:
         """Open a new connection for the next call, because the old one may be broken.
 
         Other calls over the old connection can continue for `limit_seconds`.
@@ -156,7 +158,7 @@ class _BytesCodec(base.CodecBase):
         return data
 
 
-def _refuse_password() -> str:
+def _refuse_encrypted_key() -> str:
     raise ValueError("the key is encrypted")  # OpenSSL would prompt at the terminal
 
 

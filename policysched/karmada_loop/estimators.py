@@ -69,7 +69,7 @@ class Estimators:
         self, sink: reflector.ReflectorSink[objects.Cluster]
     ) -> reflector.ReflectorSink[objects.Cluster]:
         """Return a sink that passes clusters to `sink`, and adds and removes their estimators."""
-        return _ConnectingSink(sink, self)
+        return _EstimatorConnectingSink(sink, self)
 
     def add_estimator(self, cluster: objects.Cluster) -> None:
         """Connect to the cluster's estimator, unless clusters of its sync mode have none."""
@@ -79,7 +79,7 @@ class Estimators:
             self._wanted.add(name)
             self._changed.set()
 
-    def keep_only_estimators(self, names: Iterable[str]) -> None:
+    def disconnect_other_estimators(self, names: Iterable[str]) -> None:
         """Disconnect from the estimators of all other clusters."""
         gone = self._wanted.difference(names)
         if gone:
@@ -271,7 +271,7 @@ class _NoEstimateError(Exception):
     """An estimator gave no answer; cancels the other calls, because their answers are not used."""
 
 
-class _ConnectingSink:
+class _EstimatorConnectingSink:
     """Passes clusters to another sink, and adds or removes their estimators."""
 
     def __init__(self, sink: reflector.ReflectorSink[objects.Cluster], known: Estimators) -> None:
@@ -280,7 +280,7 @@ class _ConnectingSink:
 
     def replace(self, clusters: Sequence[objects.Cluster]) -> None:
         self._sink.replace(clusters)
-        self._estimators.keep_only_estimators(cluster.metadata.name for cluster in clusters)
+        self._estimators.disconnect_other_estimators(cluster.metadata.name for cluster in clusters)
         for cluster in clusters:
             self._estimators.add_estimator(cluster)
 

@@ -31,7 +31,7 @@ class ApiBindingEventRecorder:
         """Queue an event about the binding, and the same event about its resource template."""
         for about in (
             _make_binding_reference(binding),
-            _make_template_reference(binding.spec.resource),
+            _make_resource_template_reference(binding.spec.resource),
         ):
             self._recorder.record_object_event(about, event_type, reason, _ACTION, note)
 
@@ -43,7 +43,9 @@ def _make_binding_reference(binding: objects.Binding) -> event_series.InvolvedOb
     )
 
 
-def _make_template_reference(resource: objects.ObjectReference) -> event_series.InvolvedObject:
+def _make_resource_template_reference(
+    resource: objects.ObjectReference,
+) -> event_series.InvolvedObject:
     """Return the object reference of a resource template, for events."""
     return event_series.InvolvedObject(
         resource.namespace,

@@ -85,7 +85,7 @@ class LiveClusterPolicies:
         self._clock = clock
         self._refused: dict[str, permitted_clusters.PermittedClusters | None] = {}
         self._news = asyncio.Event()
-        loop.decisions.listeners.append(self._note_refused_binding)
+        loop.decisions.listeners.append(self._record_permitted_clusters)
 
     # --- versions ---------------------------------------------------------------------------------
 
@@ -148,7 +148,7 @@ class LiveClusterPolicies:
 
     def _update_cluster_rows(self) -> None:
         """Update the rows to the current clusters; call this before updating their samples."""
-        self.rows.update_snapshot(self._store.get_cluster_snapshot())
+        self.rows.take_snapshot_of_clusters(self._store.get_cluster_snapshot())
 
     def make_metric_readers(self) -> tuple[readings.MetricReader, ...]:
         """Return the readers of the metrics that the current rules read."""
@@ -161,7 +161,7 @@ class LiveClusterPolicies:
         due: datetime.datetime | None = None
         while True:
             # A change that has fallen due is no longer found, so one that was found earlier stays.
-            due = _find_earlier(due, self._find_next_change())
+            due = _get_earlier_time(due, self._find_next_change_time())
             is_news = await self._wait_for_change(_LOOK_SECONDS)
             if not is_news and (due is None or self._clock.now() < due):
                 continue
@@ -169,7 +169,7 @@ class LiveClusterPolicies:
             started_seconds = self._clock.monotonic_seconds()
             if not is_news:
                 self.rows.expire_samples()
-            due = self._find_next_change()  # a change during the check needs another check
+            due = self._find_next_change_time()  # a change during the check needs another check
             await self._retry_held_bindings()
             spent_seconds = self._clock.monotonic_seconds() - started_seconds
             await asyncio.sleep(max(_LOOK_SECONDS, spent_seconds / _LOOK_SHARE))
@@ -180,10 +180,10 @@ class LiveClusterPolicies:
                 await self._news.wait()
         return self._news.is_set()
 
-    def _find_next_change(self) -> datetime.datetime | None:
+    def _find_next_change_time(self) -> datetime.datetime | None:
         if self.current is None:
             return None
-        return _find_earlier(
+        return _get_earlier_time(
             self.current.find_next_rule_change(self._clock.now()),
             self.current.find_next_staleness(self._store.get_cluster_snapshot()),
         )
@@ -221,7 +221,7 @@ class LiveClusterPolicies:
             ):
                 handlers.queue_binding(key, event)
 
-    def _note_refused_binding(
+    def _record_permitted_clusters(
         self, binding: objects.Binding, decision: binding_decision.BindingDecision
     ) -> None:
         """Remember the permitted clusters of a failed binding; forget them once it is placed."""
@@ -272,7 +272,7 @@ class ClusterMetricTargets:
         ]
 
 
-def _find_earlier(
+def _get_earlier_time(
     one: datetime.datetime | None, other: datetime.datetime | None
 ) -> datetime.datetime | None:
     return min((each for each in (one, other) if each is not None), default=None)

@@ -25,7 +25,7 @@ _LOOK_SECONDS = 0.05
 """Interval at which to check whether decisions are still held back."""
 
 
-def _is_never_held_back() -> bool:
+def _never_hold_back() -> bool:
     return False
 
 
@@ -60,7 +60,7 @@ class BindingSchedulingLoop:
         self._clock = clock
         self._awake = awake
         self._writes_at_once = writes_at_once
-        self.is_held_back: Callable[[], bool] = _is_never_held_back
+        self.is_held_back: Callable[[], bool] = _never_hold_back
         self.steps = 0
         self.is_running = False
         self.ask: Ask = _answer_without_estimators
@@ -72,7 +72,7 @@ class BindingSchedulingLoop:
         self._pauses = 0
 
     @property
-    def has_too_much_in_flight(self) -> bool:
+    def must_delay_new_attempt(self) -> bool:
         """Whether a new attempt must wait until another attempt is written or answered."""
         return len(self._tasks) >= self._writes_at_once
 
@@ -100,7 +100,7 @@ class BindingSchedulingLoop:
         if self._answered:
             self._start_attempt_task(self._decisions.resume_attempt(*self._answered.popleft()))
             return True
-        if self.has_too_much_in_flight or self.is_held_back():
+        if self.must_delay_new_attempt or self.is_held_back():
             return False
         attempt = self._decisions.begin_next_attempt()
         if attempt is None:
@@ -117,7 +117,7 @@ class BindingSchedulingLoop:
             work = self._ask_estimators(attempt, attempt.question)
         task = asyncio.get_running_loop().create_task(work)
         self._tasks.add(task)
-        task.add_done_callback(self._finish_task)
+        task.add_done_callback(self._forget_finished_task)
 
     async def _ask_estimators(
         self, attempt: binding_scheduler.BindingAttempt, question: estimates.EstimateRequest
@@ -130,7 +130,7 @@ class BindingSchedulingLoop:
             raise
         self._answered.append((attempt, answers))
 
-    def _finish_task(self, task: asyncio.Task[None]) -> None:
+    def _forget_finished_task(self, task: asyncio.Task[None]) -> None:
         self._tasks.discard(task)
         self.steps += 1
         self._awake.set()
@@ -144,7 +144,7 @@ class BindingSchedulingLoop:
 
     def _compute_wait_seconds(self) -> float | None:
         """Return the seconds until the next check for work, or None to wait only for events."""
-        if self.has_too_much_in_flight or self._pauses:
+        if self.must_delay_new_attempt or self._pauses:
             return None
         if self.is_held_back():
             return _LOOK_SECONDS

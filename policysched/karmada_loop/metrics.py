@@ -71,7 +71,7 @@ def _collect_durations(measured: measurements.BindingMeasurements) -> Iterable[c
         ),
     }
     for name, (text, kept) in told.items():
-        yield scheduler_metrics.make_histograms(f"{_PREFIX}{name}", text, kept)
+        yield scheduler_metrics.make_histogram_family(f"{_PREFIX}{name}", text, kept)
 
 
 def collect_build_info() -> Iterable[core.Metric]:

@@ -104,10 +104,10 @@ class SourceText:
         if self.origin is None:
             return self.name, line, column
         if self.origin.indent is None:
-            return self.origin.file, *self._locate_in_runs(self.origin, offset)
+            return self.origin.file, *self._find_line_and_column(self.origin, offset)
         return self.origin.file, self.origin.line + line - 1, column + self.origin.indent
 
-    def _locate_in_runs(self, origin: Origin, offset: int) -> tuple[int, int]:
+    def _find_line_and_column(self, origin: Origin, offset: int) -> tuple[int, int]:
         if not origin.runs:
             return origin.line, 1
         index = bisect.bisect_right(origin.runs, offset, key=lambda run: run[0]) - 1

@@ -63,12 +63,12 @@ def make_document_uri(document: documents.EditorDocument) -> str:
 # ---------------------------------------------------------------------------- places
 
 
-def make_position(document: documents.EditorDocument, offset: int) -> types.Position:
+def convert_offset_to_position(document: documents.EditorDocument, offset: int) -> types.Position:
     """Return an offset as a position in the units of the client."""
     return types.Position(*document.line_index.find_position(offset))
 
 
-def find_offset(document: documents.EditorDocument, place: types.Position) -> int:
+def convert_position_to_offset(document: documents.EditorDocument, place: types.Position) -> int:
     """Return the offset of a position."""
     return document.line_index.find_offset(place.line, place.character)
 
@@ -78,8 +78,8 @@ def make_range(
 ) -> types.Range:
     """Return a range of a policy as a range of its document."""
     return types.Range(
-        make_position(document, part.map_to_document(start)),
-        make_position(document, part.map_to_document(end)),
+        convert_offset_to_position(document, part.map_to_document(start)),
+        convert_offset_to_position(document, part.map_to_document(end)),
     )
 
 
@@ -98,7 +98,8 @@ def make_text_edit(
     """Return an edit of a policy as an edit of its document."""
     changed = part.convert_edit_to_document(edit)
     where = types.Range(
-        make_position(document, changed.start), make_position(document, changed.end)
+        convert_offset_to_position(document, changed.start),
+        convert_offset_to_position(document, changed.end),
     )
     return types.TextEdit(where, changed.replacement)
 
@@ -152,11 +153,14 @@ def make_diagnostic(
     )
 
 
-def make_unread_key_diagnostic(
+def make_unmapped_key_diagnostic(
     document: documents.EditorDocument, key: manifests.UnmappedConfigMapKey
 ) -> types.Diagnostic:
     """Return the finding that a policy in a manifest cannot be analysed."""
-    where = types.Range(make_position(document, key.start), make_position(document, key.end))
+    where = types.Range(
+        convert_offset_to_position(document, key.start),
+        convert_offset_to_position(document, key.end),
+    )
     return types.Diagnostic(
         range=where,
         message=f"the text of `{key.key}` is not a literal block, so findings in it are not "
@@ -229,7 +233,9 @@ def make_folding_range(
 ) -> types.FoldingRange:
     """Return a folding range in lines of the document."""
     first, last = (
-        make_position(document, part.map_to_document(part.text.line_start(number))).line
+        convert_offset_to_position(
+            document, part.map_to_document(part.text.line_start(number))
+        ).line
         for number in lines[:2]
     )
     kind = types.FoldingRangeKind.Comment if lines[2] else types.FoldingRangeKind.Region
@@ -247,7 +253,7 @@ def encode_semantic_tokens(
     line = unit = 0
     for part, words in found:
         for word in words:
-            for at_line, at_unit, length in document.iterate_line_stretches(
+            for at_line, at_unit, length in document.iterate_lines_in_range(
                 part, word.start, word.end
             ):
                 data += (at_line - line, at_unit - (unit if at_line == line else 0), length)

@@ -78,7 +78,7 @@ class PolicyLanguageServer(pygls_server.LanguageServer):
         self._told: tuple[str, ...] = ()
         self._stamp: tuple[int, int] | None = None
         self._read_at = 0.0
-        _register_features(self)
+        _register_session_handlers(self)
 
     def report_server_error(self, error: Exception, source: Any) -> None:  # noqa: ANN401 - untyped in pygls
         """Log an error of the server or of a notification, without notifying the client."""
@@ -123,9 +123,9 @@ class PolicyLanguageServer(pygls_server.LanguageServer):
             self._pending.cancel()
         loop = asyncio.get_running_loop()
         delay = max(delay_seconds, self._last_seconds if delay_seconds else 0.0)
-        self._pending = loop.call_later(delay, self._publish_all)
+        self._pending = loop.call_later(delay, self._publish_all_findings)
 
-    def _publish_all(self) -> None:
+    def _publish_all_findings(self) -> None:
         """Publish the findings of all open documents, and record the duration."""
         self._pending = None
         loop = asyncio.get_running_loop()
@@ -216,9 +216,9 @@ class PolicyLanguageServer(pygls_server.LanguageServer):
 # ---------------------------------------------------------------------------- requests
 
 
-def _register_features(server: PolicyLanguageServer) -> None:
+def _register_session_handlers(server: PolicyLanguageServer) -> None:
     """Register the session's methods as handlers of requests."""
-    _register_lifetime_handlers(server)
+    _register_lifecycle_handlers(server)
     _register_file_handlers(server)
     answers = server.session
     plain: dict[str, Callable[[Any], Any]] = {
@@ -235,22 +235,24 @@ def _register_features(server: PolicyLanguageServer) -> None:
         types.TEXT_DOCUMENT_INLAY_HINT: answers.inlay_hints,
     }
     for method, answer in plain.items():
-        _register_answer(server, method, None, answer)
+        _register_request_handler(server, method, None, answer)
     triggers = types.CompletionOptions(trigger_characters=list(completion.TRIGGERS))
-    _register_answer(server, types.TEXT_DOCUMENT_COMPLETION, triggers, answers.completion)
+    _register_request_handler(server, types.TEXT_DOCUMENT_COMPLETION, triggers, answers.completion)
     kinds = [types.CodeActionKind.QuickFix, types.CodeActionKind.SourceFixAll]
     offered = types.CodeActionOptions(code_action_kinds=kinds)
-    _register_answer(server, types.TEXT_DOCUMENT_CODE_ACTION, offered, answers.code_actions)
+    _register_request_handler(
+        server, types.TEXT_DOCUMENT_CODE_ACTION, offered, answers.code_actions
+    )
     legend = types.SemanticTokensLegend(list(semantic_highlighting.KINDS), [])
-    _register_answer(
+    _register_request_handler(
         server, types.TEXT_DOCUMENT_SEMANTIC_TOKENS_FULL, legend, answers.semantic_tokens
     )
-    _register_answer(
+    _register_request_handler(
         server, types.TEXT_DOCUMENT_RENAME, None, lambda params: _answer_rename(answers, params)
     )
 
 
-def _register_answer(
+def _register_request_handler(
     server: PolicyLanguageServer, method: str, offered: object, answer: Callable[[Any], Any]
 ) -> None:
     """Register a function as the handler of a request."""
@@ -270,7 +272,7 @@ def _answer_rename(
     return found
 
 
-def _register_lifetime_handlers(server: PolicyLanguageServer) -> None:
+def _register_lifecycle_handlers(server: PolicyLanguageServer) -> None:
     """Register the handlers for the server's lifecycle and settings."""
 
     @server.feature(types.INITIALIZE)
@@ -355,7 +357,7 @@ def serve_on_stdio(clock: clocks.Clock) -> bool:
     for handler in logging.getLogger().handlers:
         handler.addFilter(_shorten_client_errors)
     server = PolicyLanguageServer(clock)
-    with _take_over_stdout() as stdout:
+    with _redirect_stdout_to_stderr() as stdout:
         try:
             server.start_io(sys.stdin.buffer, stdout)
         except (MemoryError, OverflowError):
@@ -374,7 +376,7 @@ def _shorten_client_errors(record: logging.LogRecord) -> bool:
     return True
 
 
-def _take_over_stdout() -> BinaryIO:
+def _redirect_stdout_to_stderr() -> BinaryIO:
     """Return a private copy of standard output, and redirect standard output to standard error."""
     stdout = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())

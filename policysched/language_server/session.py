@@ -65,8 +65,8 @@ class EditorSession:
     def list_diagnostics(self, document: documents.EditorDocument) -> list[types.Diagnostic]:
         """Return the findings of check and lint in a document."""
         found = [
-            protocol_conversion.make_unread_key_diagnostic(document, key)
-            for key in document.unread_keys
+            protocol_conversion.make_unmapped_key_diagnostic(document, key)
+            for key in document.unmapped_policy_keys
         ]
         if not document.policies:
             return found
@@ -87,10 +87,10 @@ class EditorSession:
         if document is None:
             return []
         found = []
-        for part, first, last in _iterate_parts_in_range(document, params.range):
+        for part, first, last in _iterate_policies_in_range(document, params.range):
             program = self.files.get_program(document)
             offered = [*actions.list_code_actions(program, part.text.name, first, last)]
-            if _requests_fix_all(params.context):
+            if _wants_fix_all_action(params.context):
                 offered += actions.make_fix_all_actions(program, part.text.name)
             found += [
                 self._make_code_action(document, part, action)
@@ -126,7 +126,7 @@ class EditorSession:
 
     def completion(self, params: types.CompletionParams) -> types.CompletionList | None:
         """Return the completion proposals at a position."""
-        place = self._find_position(params)
+        place = self._find_policy_position(params)
         if place is None:
             return None
         found = completion.propose_completions(place.program, place.text_name, place.offset)
@@ -134,7 +134,7 @@ class EditorSession:
 
     def hover(self, params: types.HoverParams) -> types.Hover | None:
         """Return the hover content at a position."""
-        place = self._find_position(params)
+        place = self._find_policy_position(params)
         if place is None:
             return None
         found = hover.build_hover(place.program, place.text_name, place.offset)
@@ -148,7 +148,7 @@ class EditorSession:
 
     def definition(self, params: types.DefinitionParams) -> types.Location | None:
         """Return the location of the definition of the name at a position."""
-        place = self._find_position(params)
+        place = self._find_policy_position(params)
         named = place and place.program.name_index.find_name_at(place.text_name, place.offset)
         if place is None or not named:
             return None
@@ -165,7 +165,7 @@ class EditorSession:
 
     def references(self, params: types.ReferenceParams) -> list[types.Location]:
         """Return the locations of the name at a position."""
-        place = self._find_position(params)
+        place = self._find_policy_position(params)
         locate = self._make_span_locator(place.document) if place is not None else None
         found = (
             locate(each.span)
@@ -176,7 +176,7 @@ class EditorSession:
 
     def highlights(self, params: types.DocumentHighlightParams) -> list[types.DocumentHighlight]:
         """Return the occurrences, in the same document, of the name at a position."""
-        place = self._find_position(params)
+        place = self._find_policy_position(params)
         found = []
         for each in self._find_occurrences(place):
             part = place.document.get_policy(each.span.file) if place is not None else None
@@ -190,7 +190,7 @@ class EditorSession:
 
     def prepare_rename(self, params: types.PrepareRenameParams) -> types.Range | None:
         """Return the range of the name at a position if it can be renamed."""
-        place = self._find_position(params)
+        place = self._find_policy_position(params)
         if place is None:
             return None
         found = renaming.find_rename_target(place.program, place.text_name, place.offset)
@@ -202,7 +202,7 @@ class EditorSession:
 
     def rename(self, params: types.RenameParams) -> types.WorkspaceEdit | renaming.RenameRefusal:
         """Return the edits to all documents that rename a symbol, or the reason for a refusal."""
-        place = self._find_position(params)
+        place = self._find_policy_position(params)
         if place is None:
             return renaming.RenameRefusal("there is no policy here")
         found = renaming.rename_symbol(
@@ -238,7 +238,7 @@ class EditorSession:
         if document is None:
             return []
         found = []
-        for part, first, last in _iterate_parts_in_range(document, params.range):
+        for part, first, last in _iterate_policies_in_range(document, params.range):
             edits = formatting.make_range_formatting_edits(part.text, first, last)
             found += [protocol_conversion.make_text_edit(document, part, edit) for edit in edits]
         return found
@@ -249,12 +249,15 @@ class EditorSession:
         if document is None or not document.policies:
             return []
         program = self.files.get_program(document)
-        found = [(part, self._list_entries(document, part, program)) for part in document.policies]
+        found = [
+            (part, self._make_document_symbols(document, part, program))
+            for part in document.policies
+        ]
         if not document.is_manifest:
             return found[0][1]
         return [_make_manifest_key_symbol(document, part, entries) for part, entries in found]
 
-    def _list_entries(
+    def _make_document_symbols(
         self,
         document: documents.EditorDocument,
         part: embedded_policies.EmbeddedPolicy,
@@ -295,8 +298,8 @@ class EditorSession:
                 protocol_conversion.make_range(document, part, note.span.start, note.span.start),
                 types.Command(note.text, ""),
             )
-            for document, part, note in self._list_notes(
-                document, selector_matches.list_match_notes
+            for document, part, note in self._list_inline_notes(
+                document, selector_matches.list_match_count_notes
             )
         ]
 
@@ -305,17 +308,19 @@ class EditorSession:
         document = self._get_document(params.text_document)
         return [
             types.InlayHint(
-                protocol_conversion.make_position(document, part.map_to_document(note.span.end)),
+                protocol_conversion.convert_offset_to_position(
+                    document, part.map_to_document(note.span.end)
+                ),
                 f"{note.text} of the weight",
                 padding_left=True,
                 tooltip="share of all weights that apply to these pods, including built-in ones",
             )
-            for document, part, note in self._list_notes(
-                document, selector_matches.list_weight_notes
+            for document, part, note in self._list_inline_notes(
+                document, selector_matches.list_weight_share_notes
             )
         ]
 
-    def _list_notes(
+    def _list_inline_notes(
         self, document: documents.EditorDocument | None, of: selector_matches.Notes
     ) -> Iterator[
         tuple[
@@ -333,11 +338,13 @@ class EditorSession:
     def _get_document(self, sent: types.TextDocumentIdentifier) -> documents.EditorDocument | None:
         return self.files.get_document(protocol_conversion.convert_uri_to_path(sent.uri))
 
-    def _find_position(self, params: _PositionParams) -> EmbeddedPolicyPosition | None:
+    def _find_policy_position(self, params: _PositionParams) -> EmbeddedPolicyPosition | None:
         document = self._get_document(params.text_document)
         if document is None:
             return None
-        found = document.find_policy_at(protocol_conversion.find_offset(document, params.position))
+        found = document.find_policy_at(
+            protocol_conversion.convert_position_to_offset(document, params.position)
+        )
         if found is None:
             return None
         return EmbeddedPolicyPosition(document, self.files.get_program(document), *found)
@@ -352,7 +359,7 @@ class EditorSession:
         found: dict[str, list[types.TextEdit]] = {}
         locate = self._make_span_locator(document)
         for edit in edits:
-            where = locate.find_part(edit.span)
+            where = locate.find_document_and_policy(edit.span)
             if where is not None:
                 uri = protocol_conversion.make_document_uri(where[0])
                 found.setdefault(uri, []).append(protocol_conversion.make_text_edit(*where, edit))
@@ -367,7 +374,7 @@ class _SpanLocator:
         self._document = document
 
     def __call__(self, span: source.Span) -> types.Location | None:
-        where = self.find_part(span)
+        where = self.find_document_and_policy(span)
         if where is None:
             return None
         return types.Location(
@@ -375,7 +382,7 @@ class _SpanLocator:
             protocol_conversion.make_span_range(*where, span),
         )
 
-    def find_part(
+    def find_document_and_policy(
         self, span: source.Span
     ) -> tuple[documents.EditorDocument, embedded_policies.EmbeddedPolicy] | None:
         """Return the document and the policy that contain a span."""
@@ -386,13 +393,13 @@ class _SpanLocator:
         return None
 
 
-def _iterate_parts_in_range(
+def _iterate_policies_in_range(
     document: documents.EditorDocument, wanted: types.Range
 ) -> Iterator[tuple[embedded_policies.EmbeddedPolicy, int, int]]:
     """Yield the policies that overlap the range, with the text offsets of the overlap."""
     start, end = (
-        protocol_conversion.find_offset(document, wanted.start),
-        protocol_conversion.find_offset(document, wanted.end),
+        protocol_conversion.convert_position_to_offset(document, wanted.start),
+        protocol_conversion.convert_position_to_offset(document, wanted.end),
     )
     for part in document.policies:
         first, last = (
@@ -403,7 +410,7 @@ def _iterate_parts_in_range(
             yield part, first, last
 
 
-def _requests_fix_all(context: types.CodeActionContext) -> bool:
+def _wants_fix_all_action(context: types.CodeActionContext) -> bool:
     """Return whether to compute the action with all safe fixes, which takes several runs of lint.
 
     An automatic request, sent whenever the cursor moves, gets this action only if it names the
@@ -428,8 +435,8 @@ def _make_manifest_key_symbol(
 ) -> types.DocumentSymbol:
     """Return the symbol of a manifest key, with the items of its policy as children."""
     where = types.Range(
-        protocol_conversion.make_position(document, part.begins[0]),
-        protocol_conversion.make_position(document, part.end),
+        protocol_conversion.convert_offset_to_position(document, part.begins[0]),
+        protocol_conversion.convert_offset_to_position(document, part.end),
     )
     return types.DocumentSymbol(
         name=part.text.key,

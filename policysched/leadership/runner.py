@@ -123,7 +123,7 @@ class LeadershipRunner:
         self._is_finished = False
 
     async def run(self) -> None:
-        """Alternate between standby and terms until `end_scheduling` or cancellation."""
+        """Alternate between standby and terms until `stop_scheduling_and_flush` or cancellation."""
         while not self._is_ending:
             await self._elector.acquire()
             await self._lead_one_term()
@@ -131,7 +131,7 @@ class LeadershipRunner:
     async def _lead_one_term(self) -> None:
         """Schedule until the lease is lost; renew the lease even while the process shuts down."""
         renewing = asyncio.create_task(self._elector.renew())
-        scheduling = asyncio.create_task(self._run_loop())
+        scheduling = asyncio.create_task(self._refresh_and_run_scheduler())
         try:
             await asyncio.wait((renewing, scheduling), return_when=asyncio.FIRST_COMPLETED)
             if scheduling.done():
@@ -145,7 +145,7 @@ class LeadershipRunner:
             scheduling.cancel()
             await asyncio.gather(renewing, scheduling, return_exceptions=True)
 
-    async def _run_loop(self) -> None:
+    async def _refresh_and_run_scheduler(self) -> None:
         if self._refresh is not None:
             await self._refresh()
         if not self._is_ending:
@@ -157,14 +157,14 @@ class LeadershipRunner:
         if scheduling.done():
             scheduling.result()
 
-    async def end_scheduling(self, flush: Callable[[], Awaitable[None]]) -> None:
+    async def stop_scheduling_and_flush(self, flush: Callable[[], Awaitable[None]]) -> None:
         """Stop scheduling and `flush` pending writes while the lease is still held."""
         self._is_ending = True
         self._is_finished = await self._scheduler.stop()
         await flush()
 
     async def release_lease(self) -> None:
-        """Release the lease after `end_scheduling` and the cancellation of `run`.
+        """Release the lease after `stop_scheduling_and_flush` and the cancellation of `run`.
 
         If the scheduler did not end in time, the server may still be processing a call. In that
         case the lease is not released, but expires.

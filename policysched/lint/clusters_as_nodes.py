@@ -39,7 +39,7 @@ _WORDS = (
 )
 
 
-def substitute_clusters_for_nodes(about: rule_input.RuleInput) -> rule_input.RuleInput | None:
+def substitute_clusters_for_nodes(about: rule_input.LintInput) -> rule_input.LintInput | None:
     """Return the input with clusters as nodes and resources as pods, or None.
 
     Without cluster policies in the program, the result is None.
@@ -48,7 +48,7 @@ def substitute_clusters_for_nodes(about: rule_input.RuleInput) -> rule_input.Rul
     if not program.cluster_policies:
         return None
     profiles = tuple(
-        cluster_profile.treat_clusters_as_nodes(profile) for profile in program.profiles
+        cluster_profile.replace_pod_by_cluster_policies(profile) for profile in program.profiles
     )
     across = dataclasses.replace(
         program, policies=program.cluster_policies, cluster_policies=(), profiles=profiles
@@ -57,7 +57,7 @@ def substitute_clusters_for_nodes(about: rule_input.RuleInput) -> rule_input.Rul
     return dataclasses.replace(about, program=across, cluster=members)
 
 
-def is_of_cluster_metric(finding: diagnostics.Diagnostic, about: rule_input.RuleInput) -> bool:
+def is_of_cluster_metric(finding: diagnostics.Diagnostic, about: rule_input.LintInput) -> bool:
     """Return whether a finding is inside the declaration of a cluster metric."""
     names = {each.name for each in about.program.metrics if each.target == "cluster"}
     return any(
@@ -90,14 +90,14 @@ def _reword_notes(notes: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _reword_text(text: str) -> str:
-    return "".join(_reword_part(part) for part in _split_at_backticks(text))
+    return "".join(_reword_unless_quoted(part) for part in _split_at_backticks(text))
 
 
 def _split_at_backticks(text: str) -> Iterator[str]:
     yield from _CODE.split(text)
 
 
-def _reword_part(part: str) -> str:
+def _reword_unless_quoted(part: str) -> str:
     if part.startswith("`"):
         return part
     for pattern, word in _WORDS:

@@ -25,7 +25,7 @@ _MAX_SINGLE = 50
 def apply_fixes(  # noqa: PLR0913 - one argument for each input of a lint run
     sources: Sequence[source.SourceText],
     given: Mapping[str, str],
-    chosen: settings.RuleSettings,
+    chosen: settings.LintSettings,
     *,
     also_unsafe: bool,
     cluster: cluster_facts.ClusterFacts | None = None,
@@ -51,7 +51,7 @@ def apply_fixes(  # noqa: PLR0913 - one argument for each input of a lint run
         result = checker.check(texts, given=given, now=now)
         report = linter.lint_program(result, chosen, cluster, prometheus)
         wanted = [each for each in report.findings if each.fix and (each.fix.safe or also_unsafe)]
-        harmless = _keep_harmlessly_fixable_findings(texts, wanted, given)
+        harmless = _select_jointly_fixable_findings(texts, wanted, given)
         fixed = [_apply_finding_fixes(text, harmless) for text in texts]
         if fixed == texts:
             break
@@ -71,10 +71,10 @@ def count_safe_fixes(
         for each in findings
         if each.fix is not None and each.fix.safe and each.span.file in editable
     ]
-    return len(_keep_harmlessly_fixable_findings(texts, wanted, given))
+    return len(_select_jointly_fixable_findings(texts, wanted, given))
 
 
-def _keep_harmlessly_fixable_findings(
+def _select_jointly_fixable_findings(
     texts: Sequence[source.SourceText],
     wanted: Sequence[diagnostics.Diagnostic],
     given: Mapping[str, str],

@@ -35,7 +35,7 @@ class LintResult:
 
 def lint_program(
     result: checker.CheckResult,
-    chosen: settings.RuleSettings,
+    chosen: settings.LintSettings,
     cluster: cluster_facts.ClusterFacts | None = None,
     prometheus: prometheus_facts.PrometheusFacts | None = None,
 ) -> LintResult:
@@ -51,7 +51,7 @@ def lint_program(
     )
     available += registry.list_prometheus_rules() if prometheus is not None else ()
     active = [each for each in available if chosen.is_rule_enabled(each.code)]
-    about = rule_input.RuleInput(
+    about = rule_input.LintInput(
         result.program,
         result.parsed,
         result.texts,
@@ -71,7 +71,7 @@ def lint_program(
     if chosen.is_rule_enabled("PS803"):
         # The code of a rule that has not run must not be reported as unused.
         judged = {each.code for each in active}
-        kept += _find_useless_ignores(comments, found, judged, result, chosen)
+        kept += _diagnose_useless_ignores(comments, found, judged, result, chosen)
     shown = [each for each in kept if not _is_finding_excluded(each, result.texts, chosen)]
     # A rule can report the same finding once for each profile that contains a policy.
     unique = {(each.code, each.span, each.message): each for each in shown}
@@ -80,9 +80,9 @@ def lint_program(
 
 
 def _run_rules(
-    about: rule_input.RuleInput,
+    about: rule_input.LintInput,
     active: Sequence[rule.LintRule],
-    chosen: settings.RuleSettings,
+    chosen: settings.LintSettings,
 ) -> Iterator[diagnostics.Diagnostic]:
     """Yield the findings of all active rules, including those about cluster policies."""
     across = clusters_as_nodes.substitute_clusters_for_nodes(about)
@@ -100,12 +100,12 @@ def _run_rules(
                 )
 
 
-def _find_useless_ignores(
+def _diagnose_useless_ignores(
     comments: Sequence[ignores.IgnoreComment],
     found: Sequence[diagnostics.Diagnostic],
     judged: set[str],
     result: checker.CheckResult,
-    chosen: settings.RuleSettings,
+    chosen: settings.LintSettings,
 ) -> Iterator[diagnostics.Diagnostic]:
     """Yield PS803 for useless ignore comments, with the severity from the settings."""
     level = chosen.get_severity("PS803", diagnostics.Severity.WARNING)
@@ -116,7 +116,7 @@ def _find_useless_ignores(
 def _is_finding_excluded(
     finding: diagnostics.Diagnostic,
     texts: Mapping[str, source.SourceText],
-    chosen: settings.RuleSettings,
+    chosen: settings.LintSettings,
 ) -> bool:
     """Return whether the settings exclude a finding by the path of its file or text."""
     text = texts.get(finding.span.file)

@@ -21,7 +21,7 @@ class LintRule:
 
     code: str
     severity: diagnostics.Severity
-    check: Callable[[rule_input.RuleInput], Iterator[diagnostics.Diagnostic]]
+    check: Callable[[rule_input.LintInput], Iterator[diagnostics.Diagnostic]]
 
     @property
     def title(self) -> str:

@@ -44,7 +44,7 @@ class SelectorUse:
 
 
 @dataclasses.dataclass(frozen=True)
-class RuleInput:
+class LintInput:
     """A program without errors, and the facts that lint rules can use.
 
     Attributes:
@@ -174,7 +174,7 @@ def _find_expression_selectors(
     policy: checked.CheckedPolicy, rule: checked.Rule
 ) -> Iterator[SelectorUse]:
     """Yield the selectors in the expressions of a rule."""
-    for expr in checked.list_expressions(rule):
+    for expr in checked.list_rule_expressions(rule):
         for each in checked_expr.walk_expressions(expr):
             match each:
                 case checked_expr.NodeMatch(selector=selector):

@@ -18,7 +18,7 @@ ORDER = (
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class RuleSettings:
+class LintSettings:
     """The lint settings of a user; a prefix such as `PS2` selects the codes PS201 to PS299.
 
     Attributes:

@@ -94,7 +94,7 @@ def make_decision_document(decision: decisions.SchedulingDecision) -> dict[str, 
         else _make_status_document(decision.pre_filter),
         "rejections": [_make_rejection_document(each) for each in decision.rejections],
         "best": _list_best_nodes(decision),
-        "scores": {} if decision.standing is None else _make_scores(decision.standing),
+        "scores": {} if decision.standing is None else _make_score_document(decision.standing),
         "nominatedNode": decision.nominated_node_name,
         "victims": decision.victims,
         "evidence": decision.evidence,
@@ -144,7 +144,7 @@ def _list_best_nodes(decision: decisions.SchedulingDecision) -> Sequence[str]:
     return () if decision.node_name is None else (decision.node_name,)
 
 
-def _make_scores(standing: standings.Standing) -> dict[str, dict[str, int | float]]:
+def _make_score_document(standing: standings.Standing) -> dict[str, dict[str, int | float]]:
     """Return node → score name → points, with the sum as `total`."""
     found: dict[str, dict[str, int | float]] = {}
     by_node = zip(standing.nodes, standing.weighted.T, standing.totals, strict=True)

@@ -58,12 +58,12 @@ def read_decisions(
     try:
         page = orjson.loads(body)
     except orjson.JSONDecodeError as error:
-        raise errors.InputError(_name_input_place(where), "is not JSON") from error
+        raise errors.InputError(_format_input_name(where), "is not JSON") from error
     schema = orjson.loads(_resources.read_resource_text("schemas", "decisions.schema.json"))
     problem = next(jsonschema.Draft202012Validator(schema).iter_errors(page), None)
     if problem is not None or not all(map(_has_scores_of_best, page["decisions"])):
         advice = f"it must be the content of {decision_page.PATH}"
-        raise errors.InputError(_name_input_place(where), "contains no decisions", help=advice)
+        raise errors.InputError(_format_input_name(where), "contains no decisions", help=advice)
     return [each for each in page["decisions"] if pod in (None, each["pod"])]
 
 
@@ -72,7 +72,7 @@ def _has_scores_of_best(decision: dict[str, Any]) -> bool:
     return not scores or (bool(best) and all(name in scores for name in best))
 
 
-def _name_input_place(where: str) -> str:
+def _format_input_name(where: str) -> str:
     return "stdin" if where == "-" else where
 
 
@@ -82,7 +82,9 @@ def _read_decision_file(where: str) -> bytes:
     except OSError as error:
         raise errors.InputError(where, f"cannot be read: {error.strerror}") from error
     except ValueError as error:  # a character that paths cannot contain, such as NUL
-        raise errors.InputError(server_urls.quote_url(where), "is not a file path") from error
+        raise errors.InputError(
+            server_urls.format_url_for_message(where), "is not a file path"
+        ) from error
 
 
 def _fetch_decision_page(where: str, pod: str | None, access: DecisionServerCredentials) -> bytes:
@@ -124,7 +126,7 @@ def _complete_decisions_url(where: str) -> str:
     if parts is None:
         advice = "write https://HOST:PORT, or the path of a file"
         raise errors.InputError(
-            server_urls.quote_url(where), "is not the URL of a server", help=advice
+            server_urls.format_url_for_message(where), "is not the URL of a server", help=advice
         )
     path = parts.path if parts.path not in ("", "/") else decision_page.PATH
     return urllib.parse.urlunsplit((parts.scheme, parts.netloc, path, "", ""))

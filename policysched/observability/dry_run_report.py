@@ -21,7 +21,7 @@ _LINES = 10
 _SHOWN = 100
 
 
-class DryRunReport:
+class DryRunReporter:
     """Reports the comparisons of a dry run."""
 
     def __init__(self, compared: dry_run.DryRunComparer) -> None:

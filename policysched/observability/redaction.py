@@ -58,7 +58,7 @@ class Redactor:
             part
             for known in self._known
             for value in known()
-            for part in _split_secret_parts(value)
+            for part in _extract_secret_parts(value)
         }
         for value in sorted(values, key=len, reverse=True):
             text = text.replace(value, HIDDEN)
@@ -72,7 +72,7 @@ def mask_secret_patterns(text: str) -> str:
     return text
 
 
-def _split_secret_parts(value: str) -> Iterable[str]:
+def _extract_secret_parts(value: str) -> Iterable[str]:
     """Yield the secret part of a value, which can be an Authorization header."""
     scheme, _, rest = value.partition(" ")
     secret = rest if scheme in ("Bearer", "Basic") else value

@@ -21,15 +21,15 @@ Families: TypeAlias = Iterator[core.Metric]
 
 def collect_scheduler_metrics(scheduler: schedulers.Scheduler) -> Families:
     """Yield all metrics of a scheduler, read from its current state."""
-    yield from _collect_attempts(scheduler)
-    yield from _collect_durations(scheduler)
-    yield from _collect_preemption(scheduler)
-    yield from _collect_queue(scheduler)
-    yield from _collect_cache(scheduler)
-    yield from _collect_own_metrics(scheduler)
+    yield from _collect_attempt_metrics(scheduler)
+    yield from _collect_duration_metrics(scheduler)
+    yield from _collect_preemption_metrics(scheduler)
+    yield from _collect_queue_metrics(scheduler)
+    yield from _collect_cache_metrics(scheduler)
+    yield from _collect_additional_metrics(scheduler)
 
 
-def _collect_attempts(scheduler: schedulers.Scheduler) -> Families:
+def _collect_attempt_metrics(scheduler: schedulers.Scheduler) -> Families:
     """Yield the number of attempts by result, and the attempts that bound pods needed."""
     attempts = core.CounterMetricFamily(
         "scheduler_schedule_attempts",
@@ -39,37 +39,37 @@ def _collect_attempts(scheduler: schedulers.Scheduler) -> Families:
     for (profile, result), count in scheduler.counters.attempts.items():
         attempts.add_metric((profile, result.value), count)
     yield attempts
-    yield make_single_histogram(
+    yield make_unlabelled_histogram(
         "scheduler_pod_scheduling_attempts",
         "Attempts per bound pod.",
         scheduler.measurements.attempts_of_pods,
     )
 
 
-def _collect_durations(scheduler: schedulers.Scheduler) -> Families:
+def _collect_duration_metrics(scheduler: schedulers.Scheduler) -> Families:
     """Yield the durations of attempts, cycles, extension points, plugins and Permit waits."""
     measured = scheduler.measurements
-    yield make_histograms(
+    yield make_histogram_family(
         "scheduler_scheduling_attempt_duration_seconds",
         "Duration of attempts, including the binding.",
         measured.attempts,
     )
-    yield make_single_histogram(
+    yield make_unlabelled_histogram(
         "scheduler_scheduling_algorithm_duration_seconds",
         "Duration of scheduling cycles, including preemption but not the binding.",
         measured.algorithm,
     )
-    yield make_histograms(
+    yield make_histogram_family(
         "scheduler_pod_scheduling_sli_duration_seconds",
         "Time from the first admission of a pod to the queue until it was bound.",
         measured.pods,
     )
-    yield make_histograms(
+    yield make_histogram_family(
         "scheduler_framework_extension_point_duration_seconds",
         "Duration of all plugins of an extension point.",
         measured.points,
     )
-    yield make_histograms(
+    yield make_histogram_family(
         "scheduler_plugin_execution_duration_seconds",
         (
             "Duration of one plugin at an extension point, for all its nodes; measured in a "
@@ -77,14 +77,14 @@ def _collect_durations(scheduler: schedulers.Scheduler) -> Families:
         ),
         measured.plugins,
     )
-    yield make_histograms(
+    yield make_histogram_family(
         "scheduler_permit_wait_duration_seconds",
         "Time spent waiting on Permit.",
         measured.permit_waits,
     )
 
 
-def _collect_preemption(scheduler: schedulers.Scheduler) -> Families:
+def _collect_preemption_metrics(scheduler: schedulers.Scheduler) -> Families:
     """Yield the number of preemption attempts, and of victims for each preemption."""
     measured = scheduler.measurements
     yield core.CounterMetricFamily(
@@ -92,12 +92,12 @@ def _collect_preemption(scheduler: schedulers.Scheduler) -> Families:
         "Preemption attempts.",
         value=measured.preemption_attempts,
     )
-    yield make_single_histogram(
+    yield make_unlabelled_histogram(
         "scheduler_preemption_victims", "Victims of each preemption.", measured.victims
     )
 
 
-def _collect_queue(scheduler: schedulers.Scheduler) -> Families:
+def _collect_queue_metrics(scheduler: schedulers.Scheduler) -> Families:
     """Yield the number of pending, incoming and unschedulable pods."""
     pending = core.GaugeMetricFamily(
         "scheduler_pending_pods", "Pods that wait, by queue.", labels=("queue",)
@@ -133,7 +133,7 @@ def _count_rejected_pods(scheduler: schedulers.Scheduler) -> Counter[tuple[str, 
     return counts
 
 
-def _collect_cache(scheduler: schedulers.Scheduler) -> Families:
+def _collect_cache_metrics(scheduler: schedulers.Scheduler) -> Families:
     cache = scheduler.cache
     size = core.GaugeMetricFamily("scheduler_cache_size", "Objects in the cache.", labels=("type",))
     size.add_metric(("nodes",), cache.nodes.alive_count)
@@ -142,7 +142,7 @@ def _collect_cache(scheduler: schedulers.Scheduler) -> Families:
     yield size
 
 
-def _collect_own_metrics(scheduler: schedulers.Scheduler) -> Families:
+def _collect_additional_metrics(scheduler: schedulers.Scheduler) -> Families:
     """Yield counters that kube-scheduler does not have."""
     counters = scheduler.counters
     undone = core.CounterMetricFamily(
@@ -171,7 +171,9 @@ def _collect_own_metrics(scheduler: schedulers.Scheduler) -> Families:
 # --- histograms ----------------------------------------------------------------------------------
 
 
-def make_histograms(name: str, text: str, measured: histogram.LabelledHistograms) -> core.Metric:
+def make_histogram_family(
+    name: str, text: str, measured: histogram.LabelledHistograms
+) -> core.Metric:
     """Return one histogram family with a series for each combination of labels."""
     family = core.HistogramMetricFamily(name, text, labels=measured.labels)
     for values, made in measured:
@@ -179,7 +181,7 @@ def make_histograms(name: str, text: str, measured: histogram.LabelledHistograms
     return family
 
 
-def make_single_histogram(name: str, text: str, made: histogram.Histogram) -> core.Metric:
+def make_unlabelled_histogram(name: str, text: str, made: histogram.Histogram) -> core.Metric:
     """Return a histogram without labels."""
     return core.HistogramMetricFamily(
         name, text, buckets=count_cumulative_buckets(made), sum_value=made.total

@@ -26,7 +26,7 @@ _log = logging.getLogger("policysched")
 PATH = "/debug/shadow"
 REPORT_SECONDS = 600.0
 """Interval between reports of a policy that has new decisions."""
-REASON = "ShadowPolicyReport"
+REASON = "ShadowPolicyReporter"
 _ACTION = "DecidingBeside"
 _SHOWN_CHANGES = 20
 _MAX_MESSAGE_CHARACTERS = 300
@@ -43,7 +43,7 @@ def attach_shadow_decisions(
     decided = shadow_decisions.ShadowDecisions(
         current, scheduler.events.pods, clock, scheduler.queue.has_ready_pod
     )
-    scheduler.decisions.listeners.append(decided.observe_decision)
+    scheduler.decisions.listeners.append(decided.repeat_with_candidates)
     return decided
 
 
@@ -54,7 +54,7 @@ def record_report_event(
     recorder.record_object_event(about, "Normal", REASON, _ACTION, note)
 
 
-class ShadowPolicyReport:
+class ShadowPolicyReporter:
     """Reports the tallies of shadow policies."""
 
     def __init__(self, decided: shadow_decisions.ShadowDecisions, tell: Tell) -> None:

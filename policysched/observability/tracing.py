@@ -147,7 +147,7 @@ class AttemptTracer:
             root.set_status(_make_span_status(decision))
         inside = trace.set_span_in_context(root, context.Context())
         span("queue", queued_seconds, started_seconds, inside)
-        for name, points in _group_points_by_phase(decision).items():
+        for name, points in _group_extension_points(decision).items():
             first, last = points[0].started_seconds, points[-1].ended_seconds
             phase = span(name, first, last, inside)
             within = trace.set_span_in_context(phase, context.Context())
@@ -156,7 +156,7 @@ class AttemptTracer:
         root.end(wall(ended_seconds))
 
 
-def _group_points_by_phase(
+def _group_extension_points(
     decision: decisions.SchedulingDecision,
 ) -> dict[str, list[point_times.PointTime]]:
     """Return the extension points grouped by phase: `cycle` and `binding`."""

@@ -84,10 +84,10 @@ class UnservedPodReporter:
             by_name.setdefault(_shorten_scheduler_name(pod.spec.scheduler_name), []).append(pod)
         new = {name: pods for name, pods in by_name.items() if name not in self._told_seconds}
         if new:
-            self._warn_of_names(new)
+            self._warn_of_scheduler_names(new)
             self._told_seconds |= dict.fromkeys(new, now_seconds)
 
-    def _warn_of_names(self, by_name: dict[str, list[objects.Pod]]) -> None:
+    def _warn_of_scheduler_names(self, by_name: dict[str, list[objects.Pod]]) -> None:
         """Log one warning about all names, sorted by their number of pods."""
         largest = sorted(by_name, key=lambda name: (-len(by_name[name]), name))
         told = [

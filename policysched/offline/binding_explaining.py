@@ -55,7 +55,7 @@ def find_binding(plane: karmada_file.KarmadaControlPlane, key: str) -> objects.B
     raise errors.InputError(f"`{key}`", "the control plane has no such binding", help=advice)
 
 
-def report_binding(
+def make_binding_report(
     algorithm: algorithms.BindingAlgorithm,
     binding: objects.Binding,
     clusters: snapshot.ControlPlaneSnapshot,
@@ -68,7 +68,7 @@ def report_binding(
         "present": _render_targets(binding.spec.clusters),
         **_render_result(found.decision.result),
         "observedAffinity": found.decision.observed_affinity,
-        "policies": [_render_policy(each, found) for each in found.about],
+        "policies": [_render_policy_statements(each, found) for each in found.about],
         "attempts": [_render_attempt(algorithm, each, clusters) for each in found.attempts],
     }
 
@@ -83,7 +83,9 @@ def _render_targets(targets: objects.Targets) -> list[Report]:
     return [{"name": each.name, "replicas": each.replicas} for each in targets]
 
 
-def _render_policy(policy: checked.CheckedPolicy, found: explanation.BindingExplanation) -> Report:
+def _render_policy_statements(
+    policy: checked.CheckedPolicy, found: explanation.BindingExplanation
+) -> Report:
     """Return the statements that this policy, and no other policy, adds to the placement."""
     adds = [statement for statement, name in found.added.items() if name == policy.name]
     return {"policy": policy.name, "adds": adds}
@@ -232,11 +234,11 @@ def _render_division(made: explanation.ExplainedAttempt) -> Report | None:
     }
 
 
-def report_all_bindings(
+def make_binding_reports(
     algorithm: algorithms.BindingAlgorithm,
     plane: karmada_file.KarmadaControlPlane,
     clusters: snapshot.ControlPlaneSnapshot,
 ) -> Iterator[Report]:
     """Yield the reports about all bindings, each considered alone."""
     for binding in plane.bindings:
-        yield report_binding(algorithm, binding, clusters)
+        yield make_binding_report(algorithm, binding, clusters)

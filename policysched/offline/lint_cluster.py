@@ -43,7 +43,7 @@ def read_cluster_facts(
             object twice, or has an invalid quantity.
         KubeError: the running cluster cannot be read.
     """
-    where, found = _read_objects(named, told)
+    where, found = _read_cluster_objects(named, told)
     return make_cluster_facts(where, found, list_annotation_keys_read(program), now)
 
 
@@ -62,7 +62,7 @@ def make_cluster_facts(
     own = found.cluster
     offline_cluster.add_cluster_objects(cluster, own, where, annotations)
     pods = tuple(
-        (pod, cluster.shapes.make_info(pod).shape) for pod in own.pods if not pod.is_terminal
+        (pod, cluster.shapes.make_pod_info(pod).shape) for pod in own.pods if not pod.is_terminal
     )
     snapshot = cluster.cache.snapshot(now)
     members = (
@@ -85,11 +85,11 @@ def _convert_control_plane_to_facts(
     for node in nodes:
         cache.set_node(node)
     pods = [binding_shapes.convert_binding_to_pod(each) for each in plane.bindings]
-    shaped = tuple((pod, shapes.make_info(pod).shape) for pod in pods)
+    shaped = tuple((pod, shapes.make_pod_info(pod).shape) for pod in pods)
     return cluster_facts.ClusterFacts(where, nodes, shaped, cache.snapshot(now))
 
 
-def _read_objects(
+def _read_cluster_objects(
     named: str | live_cluster.LiveClusterReference, told: Callable[[str, int], None] | None
 ) -> tuple[str, dump_file.ObjectDump]:
     """Return the name of the cluster and its objects.

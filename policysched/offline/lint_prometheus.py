@@ -71,7 +71,7 @@ def make_prometheus_source(url: str, table: Mapping[str, Any]) -> settings.Prome
         if key not in _OPTIONS:
             known = ", ".join(_OPTIONS)
             raise errors.InputError(where, f"`{key}` is not a setting", help=f"it has {known}")
-        given[key] = _convert_setting(key, value, where)
+        given[key] = _convert_server_setting(key, value, where)
     ca_file = given.pop("ca-file", None)
     fields = {key.replace("-", "_"): value for key, value in given.items()}
     found = settings.PrometheusSource(url, tls=settings.PrometheusTls(ca_file=ca_file), **fields)
@@ -81,7 +81,7 @@ def make_prometheus_source(url: str, table: Mapping[str, Any]) -> settings.Prome
     return found
 
 
-def _convert_setting(key: str, value: object, where: str) -> object:
+def _convert_server_setting(key: str, value: object, where: str) -> object:
     try:
         return msgspec.convert(value, dict[str, str] if _OPTIONS[key] is dict else _OPTIONS[key])
     except msgspec.ValidationError as error:
@@ -110,7 +110,7 @@ def survey_prometheus(
     """
     if result.program is None:
         return PrometheusSurvey(prometheus_facts.PrometheusFacts(server.url), 0)
-    about = subjects.RuleInput(result.program, result.parsed, result.texts)
+    about = subjects.LintInput(result.program, result.parsed, result.texts)
     with connection.PrometheusClient("lint", server) as opened:
         survey = _PrometheusSurveyor(
             inspection.PrometheusInspector(opened), server.url, now.timestamp()
@@ -160,12 +160,12 @@ class _PrometheusSurveyor:
             lookback_days=LOOKBACK_DAYS,
             queries=found,
             selectors=selectors,
-            scrape_seconds=self._ask_or_default({}, self._inspector.list_scrape_intervals),
+            scrape_seconds=self._query_or_default({}, self._inspector.list_scrape_intervals),
             recordings=dict(self._list_recording_rules()),
         )
         return PrometheusSurvey(facts, len({each.query.text for each in asked}) - len(found))
 
-    def _ask_or_default(self, otherwise: _T, ask: Callable[[], _T]) -> _T:
+    def _query_or_default(self, otherwise: _T, ask: Callable[[], _T]) -> _T:
         """Return the server's answer, or `otherwise` if the query fails.
 
         Raises:
@@ -196,7 +196,7 @@ class _PrometheusSurveyor:
             return prometheus_facts.SeriesSelectorFacts()
         known = self._known.get(text)
         if known is None:
-            known = self._known[text] = self._ask_or_default(
+            known = self._known[text] = self._query_or_default(
                 prometheus_facts.SeriesSelectorFacts(), lambda: self._ask_about_series(part, text)
             )
         return known
@@ -207,10 +207,10 @@ class _PrometheusSurveyor:
         """Return whether series match a selector, and if not, which part of it is unknown."""
         ask, name = self._inspector, part.name or ""
         if ask.evaluate_query(f"count({text})").answer.series:
-            jobs: list[str] = self._ask_or_default(
+            jobs: list[str] = self._query_or_default(
                 [], lambda: ask.list_label_values("job", text, self._start, self._end)
             )
-            kind = self._ask_or_default("", lambda: self._get_metric_kind(name)) if name else ""
+            kind = self._query_or_default("", lambda: self._get_metric_kind(name)) if name else ""
             return prometheus_facts.SeriesSelectorFacts(jobs=tuple(jobs), kind=kind)
         if not name or ask.has_series(text, self._start, self._end):
             return prometheus_facts.SeriesSelectorFacts(is_there=False)
@@ -254,7 +254,7 @@ class _PrometheusSurveyor:
         return "counter" if family in {"histogram", "summary"} else family
 
     def _list_recording_rules(self) -> Iterator[tuple[str, str]]:
-        rules: list[tuple[str, str]] = self._ask_or_default(
+        rules: list[tuple[str, str]] = self._query_or_default(
             [], self._inspector.list_recording_rules
         )
         for name, query in rules:
@@ -264,7 +264,9 @@ class _PrometheusSurveyor:
                 continue  # the server can accept syntax that the parser does not know
 
 
-def _convert_to_query_sample(each: answers.InstantVectorSample) -> prometheus_facts.QuerySample:
+def _convert_to_query_sample(
+    each: answers.InstantVectorSample,
+) -> prometheus_facts.QueryResultSeries:
     is_number = each.value is not None and math.isfinite(each.value)
     labels: Mapping[str, str] = each.labels
-    return prometheus_facts.QuerySample(labels, each.value if is_number else None)
+    return prometheus_facts.QueryResultSeries(labels, each.value if is_number else None)

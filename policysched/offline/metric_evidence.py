@@ -51,7 +51,7 @@ class PodMetricEvidence:
             return {}
         readers = {reader.name: reader for _, told in self._rules for reader in told.metrics}
         return {
-            "rules": [self._render_rule(rule, told) for rule, told in self._rules],
+            "rules": [self._render_rule_metrics(rule, told) for rule, told in self._rules],
             "metrics": {name: self._render_metric(reader) for name, reader in readers.items()},
         }
 
@@ -68,7 +68,7 @@ class PodMetricEvidence:
         node = self._snap.view_rows(np.array([row], np.intp))
         return rule.measured_on(node) if isinstance(rule, reject.Reject) else told.on_node(node)
 
-    def _render_rule(
+    def _render_rule_metrics(
         self, rule: outage_hold.MetricRule, told: evidence.RuleEvidence
     ) -> dict[str, object]:
         """Return a rule with the metrics that it reads and the outage that disables it, if any."""

@@ -118,7 +118,7 @@ def _add_pod(cluster: OfflineCluster, pod: objects.Pod, where: str) -> None:
     if problem := time_text.find_time_problem(pod.status.start_time):
         raise errors.InputError(f"{where}: Pod {pod.key}: status.startTime", problem)
     try:
-        info = cluster.shapes.make_info(pod)
+        info = cluster.shapes.make_pod_info(pod)
     except quantity.QuantityError as error:
         raise errors.InputError(f"{where}: Pod {pod.key}", str(error)) from error
     if pod.spec.node_name:

@@ -68,7 +68,7 @@ def _make_unknown_pod_error(
     )
 
 
-def report_pod(
+def make_pod_report(
     framework: runtime.Framework,
     info: pod_shape.PodInfo,
     snap: snapshot.Snapshot,
@@ -80,19 +80,19 @@ def report_pod(
     `candidates` are the shadow policies to evaluate. The report contains the evidence behind each
     reason for the nodes in `evidence_of`; None means all nodes.
     """
-    return report_explanation(
+    return make_report_from_explanation(
         framework, framework.explain_pod(info, snap), snap, candidates, evidence_of
     )
 
 
-def report_explanation(
+def make_report_from_explanation(
     framework: runtime.Framework,
     found: explanation.Explanation,
     snap: snapshot.Snapshot,
     candidates: Sequence[shadow.Candidate] = (),
     evidence_of: Collection[str] | None = (),
 ) -> dict[str, object]:
-    """Return the report for an existing explanation; see `report_pod` for the arguments."""
+    """Return the report for an existing explanation; see `make_pod_report` for the arguments."""
     info = found.pod
     measured = metric_evidence.PodMetricEvidence(framework.profile.plugins, info.shape, snap)
     evidence = collect_rejection_evidence(framework, info, snap)
@@ -159,7 +159,7 @@ def _render_nodes(
     made: dict[tuple[object, ...], object] = {}
     found: dict[str, object] = {}
     for verdict in verdicts:
-        answers = list_failures(verdict)
+        answers = list_node_failures(verdict)
         row = nodes.row_of[verdict.name]
         details = tuple(
             (measured.describe_rule_reading(answer.rule, row), evidence(answer, verdict.name))
@@ -183,7 +183,7 @@ def _render_verdict(
     return {"ok": False, **_render_status(first), "all": failures}
 
 
-def list_failures(verdict: explanation.NodeVerdict) -> tuple[status.Status, ...]:
+def list_node_failures(verdict: explanation.NodeVerdict) -> tuple[status.Status, ...]:
     """Return every failure on a node, including the deciding one."""
     if verdict.first.is_success or verdict.first in verdict.all_failures:
         return verdict.all_failures

@@ -80,7 +80,7 @@ class DeciderFactory:
         )
         profiles = policies.require_profiles(policies.make_profiles(self.policies, handle))
         offline_cluster.add_cluster_objects(cluster, found, where, profiles.annotation_keys)
-        cluster.cache.follow_metric_needs(profiles.metric_needs)
+        cluster.cache.retain_needed_metric_data(profiles.metric_needs)
         for metric, samples in self.samples.items():
             cluster.cache.metrics.refresh(metric, samples)
         frameworks = {name: runtime.Framework(prof, rng) for name, prof in profiles.by_name.items()}
@@ -180,12 +180,12 @@ class PodDecider:
     ) -> Iterator[dict[str, Any]]:
         """Yield the report about each pending pod, considered alone, in the order of the file.
 
-        `evidence_of` has the same meaning as in `pod_report.report_pod`.
+        `evidence_of` has the same meaning as in `pod_report.make_pod_report`.
         """
         for info in self.cluster.pending:
             framework = self.choice.choose_framework(info)
             if framework is not None:
-                yield self.report_pod(framework, info, evidence_of)
+                yield self.make_pod_report(framework, info, evidence_of)
 
     def explain_pod(self, pod: str, evidence_of: Collection[str] | None = ()) -> dict[str, Any]:
         """Return the report about one pod, which `pod_report.find_pod` finds.
@@ -194,7 +194,7 @@ class PodDecider:
             InputError: the pod does not exist, or no profile serves it.
         """
         info = pod_report.find_pod(self.cluster, pod)
-        return self.report_pod(self.choice.require_framework(info), info, evidence_of)
+        return self.make_pod_report(self.choice.require_framework(info), info, evidence_of)
 
     def simulate_placements(self) -> Iterator[simulating.SimulatedPlacement]:
         """Yield the placement of each pending pod in queue order."""
@@ -204,18 +204,18 @@ class PodDecider:
         """Return the current requests for each resource, and its capacity."""
         return simulating.list_allocations(self.cluster.cache)
 
-    def report_pod(
+    def make_pod_report(
         self,
         framework: runtime.Framework,
         info: pod_shape.PodInfo,
         evidence_of: Collection[str] | None = (),
     ) -> dict[str, Any]:
         """Return the report about the decision of `framework` about one pod."""
-        return self.report_explanation(
+        return self.make_report_from_explanation(
             framework, framework.explain_pod(info, self.cluster.cache.snapshot()), evidence_of
         )
 
-    def report_explanation(
+    def make_report_from_explanation(
         self,
         framework: runtime.Framework,
         found: explanation.Explanation,
@@ -224,4 +224,6 @@ class PodDecider:
         """Return the report about a pod from an explanation that `framework` made."""
         candidates = self.shadows.get(framework.profile.scheduler_name, ())
         snap = self.cluster.cache.snapshot()
-        return pod_report.report_explanation(framework, found, snap, candidates, evidence_of)
+        return pod_report.make_report_from_explanation(
+            framework, found, snap, candidates, evidence_of
+        )

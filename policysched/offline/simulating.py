@@ -120,7 +120,7 @@ class SchedulingSimulation:
                 placement, message=result.message, reasons=_list_failure_reasons(result)
             )
         feasible = self._count_feasible_nodes(framework, info, result)
-        rejected = _assume_on_node(framework, self._cache, info, result)
+        rejected = _assume_reserve_and_permit(framework, self._cache, info, result)
         if rejected is not None:
             message = ", ".join(rejected.reasons)
             return dataclasses.replace(
@@ -208,7 +208,7 @@ def _list_failure_reasons(result: runtime.ScheduleResult) -> tuple[str, ...]:
     return tuple(sorted({reason for answer in present for reason in answer.reasons}))
 
 
-def _assume_on_node(
+def _assume_reserve_and_permit(
     framework: runtime.Framework,
     cache: caches.Cache,
     info: pod_shape.PodInfo,

@@ -149,7 +149,7 @@ def compare_bindings(
         change = (
             looking.compare_binding(binding)
             if both
-            else looking.make_profile_change(binding, served)
+            else looking.make_one_sided_change(binding, served)
         )
         if change is not None:
             found.bindings.append(change)
@@ -166,10 +166,13 @@ class _BindingComparer:
         """Build the algorithms of both sides and find the edits between their cluster policies."""
         self._basis = basis
         self._clusters = snapshot.make_snapshot(plane.clusters, plane.bindings)
-        self._plugins = registry.choose_plugins(
+        self._plugins = registry.create_selected_plugins(
             registry.add_entry_point_plugins(registry.make_built_in_factories()), ["*"]
         )
-        self._profiles = _find_profile(basis.old, basis), _find_profile(basis.new, basis)
+        self._profiles = (
+            _find_cluster_policy_profile(basis.old, basis),
+            _find_cluster_policy_profile(basis.new, basis),
+        )
         self.edits = cluster_policy_edits.find_cluster_policy_edits(
             *self._profiles, (basis.old, basis.new)
         )
@@ -187,9 +190,9 @@ class _BindingComparer:
         basis, name = self._basis, triggers.get_scheduler_name(binding)
         if basis.scheduler_name is not None:
             return True, True
-        return not basis.make_undecided_test(basis.old)(name), not basis.make_undecided_test(
-            basis.new
-        )(name)
+        return not basis.make_unserved_predicate(basis.old)(
+            name
+        ), not basis.make_unserved_predicate(basis.new)(name)
 
     def _has_profile_without_policies(self, binding: objects.Binding) -> bool:
         """Return whether a profile without cluster policies serves a binding on both sides."""
@@ -199,15 +202,15 @@ class _BindingComparer:
             name in side.profile_names and profile.name != name for side, profile in pairs
         )
 
-    def make_profile_change(
+    def make_one_sided_change(
         self, binding: objects.Binding, served: tuple[bool, bool]
     ) -> BindingChange:
         """Return the change for a binding whose profile only one side declares."""
         name = triggers.get_scheduler_name(binding)
         without = BindingFate(None, f"no profile serves the schedulerName {name}")
-        algorithms, fresh = (self._old, self._new), _remove_clusters(binding)
+        algorithms, fresh = (self._old, self._new), _make_unscheduled_binding(binding)
         old, new = (
-            self._make_fate(made, fresh) if is_served else without
+            self._decide_binding_fate(made, fresh) if is_served else without
             for made, is_served in zip(algorithms, served, strict=True)
         )
         word = "removed" if served[0] else "added"
@@ -227,11 +230,14 @@ class _BindingComparer:
         """Return the change for a binding; None if both sides make the same decisions."""
         if self._has_profile_without_policies(binding):
             return None
-        fresh = _remove_clusters(binding)
-        old, new = self._make_fate(self._old, fresh), self._make_fate(self._new, fresh)
+        fresh = _make_unscheduled_binding(binding)
+        old, new = (
+            self._decide_binding_fate(self._old, fresh),
+            self._decide_binding_fate(self._new, fresh),
+        )
         outcome = _classify_change(old, new)
         present = {each.name: each.replicas for each in binding.spec.clusters}
-        moves_now = present != {} and self._would_move_now(binding)
+        moves_now = present != {} and self._do_decisions_differ(binding)
         if outcome is BindingChangeKind.SAME and not moves_now:
             return None
         cause_of = fresh
@@ -251,13 +257,19 @@ class _BindingComparer:
             self._find_cause(cause_of, lost),
         )
 
-    def _would_move_now(self, binding: objects.Binding) -> bool:
-        old, new = self._make_fate(self._old, binding), self._make_fate(self._new, binding)
+    def _do_decisions_differ(self, binding: objects.Binding) -> bool:
+        old, new = (
+            self._decide_binding_fate(self._old, binding),
+            self._decide_binding_fate(self._new, binding),
+        )
         return old.shares != new.shares
 
     def _find_cause(self, binding: objects.Binding, lost: Sequence[str]) -> changes.ChangeCause:
         """Return the edits that cause the difference, with a text about a lost cluster, if any."""
-        old, new = self._make_fate(self._old, binding), self._make_fate(self._new, binding)
+        old, new = (
+            self._decide_binding_fate(self._old, binding),
+            self._decide_binding_fate(self._new, binding),
+        )
         how = self._explain_lost_cluster(binding, new, lost)
         relevant = [each for each in self.edits if self._does_edit_concern(each, binding)]
         outcome = _classify_change(old, new)
@@ -266,7 +278,7 @@ class _BindingComparer:
             return _matches_old_result(
                 outcome,
                 old,
-                self._make_fate(self._make_algorithm_without_edits(taken_back), binding),
+                self._decide_binding_fate(self._make_algorithm_without_edits(taken_back), binding),
             )
 
         alike = (tuple(each.key for each in relevant), outcome, how)
@@ -294,7 +306,9 @@ class _BindingComparer:
                     return True
         return False
 
-    def _make_fate(self, made: algorithm.BindingAlgorithm, binding: objects.Binding) -> BindingFate:
+    def _decide_binding_fate(
+        self, made: algorithm.BindingAlgorithm, binding: objects.Binding
+    ) -> BindingFate:
         result = binding_decision.decide_binding(made, binding, self._clusters).result
         if isinstance(result, errors.PlacementFailure):
             return BindingFate(None, result.text)
@@ -308,7 +322,7 @@ class _BindingComparer:
         if key not in self._without:
             old, new = self._profiles
             rows = profile_edits.undo_profile_edits(
-                cluster_profile.treat_clusters_as_nodes(new), taken_back
+                cluster_profile.replace_pod_by_cluster_policies(new), taken_back
             )
             metrics = {each.key: each for each in (*old.cluster_metrics, *new.cluster_metrics)}
             profile = dataclasses.replace(
@@ -331,7 +345,7 @@ class _BindingComparer:
         return algorithm.BindingAlgorithm(self._plugins, policies=made)
 
 
-def _find_profile(
+def _find_cluster_policy_profile(
     side: sides.PlanSide, basis: two_sided_cluster.PlanInputs
 ) -> checked.CheckedProfile:
     """Return the profile whose cluster policies are in force, or an empty profile."""
@@ -345,7 +359,7 @@ def _find_profile(
     )
 
 
-def _remove_clusters(binding: objects.Binding) -> objects.Binding:
+def _make_unscheduled_binding(binding: objects.Binding) -> objects.Binding:
     """Return a binding as it was when created: without clusters and never scheduled."""
     spec = msgspec.structs.replace(binding.spec, clusters=(), reschedule_triggered_at=None)
     return msgspec.structs.replace(binding, spec=spec, status=objects.BindingStatus())

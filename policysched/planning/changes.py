@@ -192,7 +192,7 @@ class PodChanges:
         return int(lost.sum()), int(gained.sum())
 
 
-def make_profile_change(
+def make_one_sided_change(
     pod: objects.Pod,
     phase: PlannedPodPhase,
     served: PodFate,

@@ -26,14 +26,15 @@ def find_cluster_policy_edits(
 ) -> list[profile_edits.ProfileEdit]:
     """Return the edits from the old to the new cluster policies, ordered by key.
 
-    The edits can be undone on profiles as returned by `cluster_profile.treat_clusters_as_nodes`.
+    The edits can be undone on profiles as returned by
+    `cluster_profile.replace_pod_by_cluster_policies`.
     """
     rows = (
-        cluster_profile.treat_clusters_as_nodes(old),
-        cluster_profile.treat_clusters_as_nodes(new),
+        cluster_profile.replace_pod_by_cluster_policies(old),
+        cluster_profile.replace_pod_by_cluster_policies(new),
     )
     found = profile_edits.find_profile_edits(
-        *rows, (said[0].read_source_wording(), said[1].read_source_wording())
+        *rows, (said[0].read_definition_texts(), said[1].read_definition_texts())
     )
     before, after = (
         profile_edits.get_enforced_policies(rows[0]),
@@ -64,7 +65,9 @@ def _find_placement_edits(
             "placement",
             f"{some.name}: {statement}",
             *texts,
-            _make_placement_undo(profile_edits.make_empty_policy(old or some), field, before),
+            _make_placement_undo(
+                profile_edits.make_policy_without_rules(old or some), field, before
+            ),
             span=_get_span(after) or _get_span(before),
             scopes=profile_edits.collect_policy_scopes(old, new),
         )

@@ -83,9 +83,9 @@ class DecisionComparer:
         pods: int = 1,
     ) -> DecisionDifference:
         """Return the difference between two decisions in the current cluster for identical pods."""
-        return self.compare_queued_decisions(pair, info, decided, decided[0].node, pods)
+        return self.compare_pending_pod_decisions(pair, info, decided, decided[0].node, pods)
 
-    def compare_queued_decisions(
+    def compare_pending_pod_decisions(
         self,
         pair: two_sided_cluster.DecidingProfileNames,
         info: pod_shape.PodInfo,
@@ -120,7 +120,7 @@ class DecisionComparer:
         how = self._explain_difference(pair, info, old, new)
         row = self._world.cache.nodes.row_of.get(old.node or "")
         alike = None if row is None else new.get_row_status(row)
-        is_old = _make_old_outcome_test(outcome, old, self._world)
+        is_old = _make_old_outcome_predicate(outcome, old, self._world)
         found = self._causes.find_cause(pair, info, outcome, is_old, alike)
         return dataclasses.replace(found, how=how)
 
@@ -157,7 +157,7 @@ def _describe_newly_allowed_node(
     return f"{new.node} no longer rejects it"
 
 
-def _make_old_outcome_test(
+def _make_old_outcome_predicate(
     outcome: changes.PodChangeKind,
     old: deciding.PlannedDecision,
     where: two_sided_cluster.TwoSidedCluster,

@@ -10,7 +10,7 @@ def describe_changed_params_and_lets(
     rule: checked.Rule,
     old: checked.CheckedProfile,
     new: checked.CheckedProfile,
-    said: tuple[wording.SourceWording, wording.SourceWording],
+    said: tuple[wording.DefinitionTexts, wording.DefinitionTexts],
 ) -> str:
     """Return the changed params and lets that a rule with unchanged text uses, or ""."""
     names = wording.collect_names_in_rule(rule.head.text, *said)
@@ -43,7 +43,7 @@ def describe_changed_metrics(old: checked.Rule | None, new: checked.Rule | None)
     read = [
         {
             key
-            for expr in checked.list_expressions(rule)
+            for expr in checked.list_rule_expressions(rule)
             for key in checked_expr.list_read_metrics(expr)
         }
         for rule in (old, new)

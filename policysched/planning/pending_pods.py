@@ -61,14 +61,16 @@ class _PendingPodComparer:
         framework = self._world.new.get_framework(pair.new or "")
         if pair.old is None:
             now = self._simulation.place_pod(framework, info)
-            self._record_profile_change(info, now, changes.PodChangeKind.PROFILE_ADDED)
+            self._record_one_sided_change(info, now, changes.PodChangeKind.PROFILE_ADDED)
             return
         placed = self._before[info.key]
         compared = None
         if self._is_concerned_by_edits(pair, info) and framework.pre_enqueue(info).is_success:
             old = self._comparing.decide_old(pair, info, (placed.node,))
             new = self._comparing.decide_new(pair, info, (placed.node, old.node))
-            compared = self._comparing.compare_queued_decisions(pair, info, (old, new), placed.node)
+            compared = self._comparing.compare_pending_pod_decisions(
+                pair, info, (old, new), placed.node
+            )
         now = self._simulation.place_pod(framework, info, placed.node)
         self._record_change(info, (_make_fate(placed), _make_fate(now)), compared)
 
@@ -79,14 +81,14 @@ class _PendingPodComparer:
             self._found.unserved[info.pod.spec.scheduler_name] += 1
             return
         self._found.considered[changes.PlannedPodPhase.PENDING] += 1
-        self._record_profile_change(info, placed, changes.PodChangeKind.PROFILE_REMOVED)
+        self._record_one_sided_change(info, placed, changes.PodChangeKind.PROFILE_REMOVED)
 
     def _is_concerned_by_edits(
         self, pair: two_sided_cluster.DecidingProfileNames, info: pod_shape.PodInfo
     ) -> bool:
         return bool(self._world.get_relevant_edits(pair, info.shape))
 
-    def _record_profile_change(
+    def _record_one_sided_change(
         self,
         info: pod_shape.PodInfo,
         served: simulating.SimulatedPlacement,
@@ -95,7 +97,7 @@ class _PendingPodComparer:
         """Record the change for a pod whose profile only one side declares."""
         phase = changes.PlannedPodPhase.PENDING
         self._found.pods.append(
-            changes.make_profile_change(info.pod, phase, _make_fate(served), outcome)
+            changes.make_one_sided_change(info.pod, phase, _make_fate(served), outcome)
         )
 
     def _record_change(

@@ -47,7 +47,7 @@ class PluginEffect:
     args: object = None
 
 
-def compute_plugin_effect(profile: checked.CheckedProfile, name: str) -> PluginEffect:
+def compute_effective_plugin_settings(profile: checked.CheckedProfile, name: str) -> PluginEffect:
     """Return the effective settings of a plugin in a profile."""
     setting = next((each for each in profile.plugins if each.name == name), None)
     usual = defaults.DEFAULT_WEIGHTS.get(name)

@@ -81,7 +81,7 @@ class ProfileEdit:
 def find_profile_edits(
     old: checked.CheckedProfile,
     new: checked.CheckedProfile,
-    said: tuple[wording.SourceWording, wording.SourceWording],
+    said: tuple[wording.DefinitionTexts, wording.DefinitionTexts],
 ) -> list[ProfileEdit]:
     """Return the edits that turn the old profile into the new one, in the order of the new text.
 
@@ -137,14 +137,14 @@ def _find_policy_edits(
     some = new or old
     assert some is not None  # noqa: S101 - the name comes from one of them
     scopes = collect_policy_scopes(old, new)
-    shell = make_empty_policy(old or some)
-    for was, now in _pair_rules(old.rules if old else (), new.rules if new else ()):
+    shell = make_policy_without_rules(old or some)
+    for was, now in _pair_differing_rules(old.rules if old else (), new.rules if new else ()):
         yield _make_rule_edit(shell, was, now, scopes, through)
     for each in _find_disable_edits(old, new):
         yield dataclasses.replace(each, scopes=scopes)
 
 
-def make_empty_policy(policy: checked.CheckedPolicy) -> checked.CheckedPolicy:
+def make_policy_without_rules(policy: checked.CheckedPolicy) -> checked.CheckedPolicy:
     """Return a policy with the same scope but without rules."""
     clusters = policy.clusters and checked_cluster.ClusterPlacement()
     return dataclasses.replace(policy, rules=(), disables=(), clusters=clusters)
@@ -165,7 +165,7 @@ def _repels_every_pod(rule: checked.Rule) -> bool:
     return isinstance(rule, checked.PodAffinityRule) and rule.anti and rule.weight is None
 
 
-def _pair_rules(
+def _pair_differing_rules(
     old: Sequence[checked.Rule], new: Sequence[checked.Rule]
 ) -> Iterator[tuple[checked.Rule | None, checked.Rule | None]]:
     """Yield pairs of old and new rules that differ.
@@ -179,7 +179,7 @@ def _pair_rules(
     for rule in new:
         was = before.get(rule.head.name)
         if was is None and rule.head.given_name is None:
-            was = _find_predecessor(rule, left)
+            was = _find_old_rule_version(rule, left)
             if was is not None:
                 left.remove(was)
         if was is None or _remove_wording(was) != _remove_wording(rule):
@@ -188,7 +188,7 @@ def _pair_rules(
         yield rule, None
 
 
-def _find_predecessor(new: checked.Rule, left: Sequence[checked.Rule]) -> checked.Rule | None:
+def _find_old_rule_version(new: checked.Rule, left: Sequence[checked.Rule]) -> checked.Rule | None:
     """Return the predecessor of an unnamed rule: an identical rule, or the first of its kind."""
     alike = [
         each for each in left if each.head.given_name is None and each.head.kind == new.head.kind
@@ -270,7 +270,7 @@ def _find_disable_edits(
         if was == now:
             continue
         words = f"disable {rule.replace('/', '.')}"
-        undo = _make_disable_undo(make_empty_policy(some), was, rule)
+        undo = _make_disable_undo(make_policy_without_rules(some), was, rule)
         old_text, new_text = (words if was else ""), (words if now else "")
         span = now.span if now else was.span if was else None
         yield ProfileEdit("disable", f"{some.name}: {words}", old_text, new_text, undo, span=span)
@@ -324,21 +324,21 @@ def _find_plugin_edits(
 ) -> Iterator[ProfileEdit]:
     """Yield the edits to plugins whose effective settings differ."""
     for name in sorted(_collect_plugin_names(old) | _collect_plugin_names(new)):
-        if _has_same_plugin_effect(name, old, new):
+        if _has_same_effective_settings(name, old, new):
             continue
         said = (
-            _describe_plugin(*_get_plugin_state(old, name)) or "as usual",
-            _describe_plugin(*_get_plugin_state(new, name)) or "as usual",
+            _describe_plugin_settings(*_get_plugin_settings(old, name)) or "as usual",
+            _describe_plugin_settings(*_get_plugin_settings(new, name)) or "as usual",
         )
         yield ProfileEdit("plugin", name, *said, _make_plugin_undo(name, old), span=new.span)
 
 
-def _has_same_plugin_effect(
+def _has_same_effective_settings(
     name: str, old: checked.CheckedProfile, new: checked.CheckedProfile
 ) -> bool:
-    return plugin_effects.compute_plugin_effect(old, name) == plugin_effects.compute_plugin_effect(
-        new, name
-    )
+    return plugin_effects.compute_effective_plugin_settings(
+        old, name
+    ) == plugin_effects.compute_effective_plugin_settings(new, name)
 
 
 _PluginState: TypeAlias = tuple[checked.PluginSetting | None, bool, bool]
@@ -349,12 +349,12 @@ def _collect_plugin_names(profile: checked.CheckedProfile) -> set[str]:
     return set_up | set(profile.disabled) | set(profile.disabled_scores)
 
 
-def _get_plugin_state(profile: checked.CheckedProfile, name: str) -> _PluginState:
+def _get_plugin_settings(profile: checked.CheckedProfile, name: str) -> _PluginState:
     setting = next((each for each in profile.plugins if each.name == name), None)
     return setting, name in profile.disabled, name in profile.disabled_scores
 
 
-def _describe_plugin(
+def _describe_plugin_settings(
     setting: checked.PluginSetting | None,
     is_off: bool,  # noqa: FBT001 - a part of a `_PluginState`
     is_score_off: bool,  # noqa: FBT001 - as above
@@ -374,7 +374,7 @@ def _describe_plugin(
 
 def _make_plugin_undo(name: str, old: checked.CheckedProfile) -> Undo:
     """Return a function that restores the old settings of a plugin."""
-    setting, is_off, is_score_off = _get_plugin_state(old, name)
+    setting, is_off, is_score_off = _get_plugin_settings(old, name)
 
     def undo(profile: checked.CheckedProfile) -> checked.CheckedProfile:
         others = tuple(each for each in profile.plugins if each.name != name)
@@ -407,7 +407,9 @@ def _find_profile_field_edits(
 
 def _find_differing_plugins(old: checked.CheckedProfile, new: checked.CheckedProfile) -> list[str]:
     return [
-        each for each in defaults.DEFAULT_WEIGHTS if not _has_same_plugin_effect(each, old, new)
+        each
+        for each in defaults.DEFAULT_WEIGHTS
+        if not _has_same_effective_settings(each, old, new)
     ]
 
 
@@ -421,7 +423,7 @@ def _make_field_undo(field: str, old: checked.CheckedProfile, new: checked.Check
     kept = [
         _make_plugin_undo(each, old)
         for each in sorted(names)
-        if _has_same_plugin_effect(each, old, new)
+        if _has_same_effective_settings(each, old, new)
     ]
 
     def undo(profile: checked.CheckedProfile) -> checked.CheckedProfile:

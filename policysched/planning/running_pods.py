@@ -40,7 +40,7 @@ def compare_running_pods(
             groups.setdefault(key, []).append(info)
     looking = _RunningPodComparer(where, found)
     for (pair, _, node), infos in sorted(groups.items(), key=lambda item: item[0][1:]):
-        looking.compare_equal_pods(pair, node, infos)
+        looking.compare_identical_pods(pair, node, infos)
         advance(len(infos))
 
 
@@ -57,7 +57,7 @@ class _RunningPodComparer:
         self._found = found
         self._comparing = decision_comparing.DecisionComparer(where, found, deciding.decide_pod)
 
-    def compare_equal_pods(
+    def compare_identical_pods(
         self,
         pair: two_sided_cluster.DecidingProfileNames,
         node: str,
@@ -81,7 +81,7 @@ class _RunningPodComparer:
         """Return the change for the first pod in `infos`; the caller removed it from its node."""
         info, snap = two_sided_cluster.make_pending_pod(infos[0]), self._world.take_snapshot()
         if None in (pair.old, pair.new):
-            return self._find_profile_change(pair, node, info)
+            return self._make_one_sided_change(pair, node, info)
         old = self._comparing.decide_old(pair, info, (node,))
         new = self._comparing.decide_new(pair, info, (old.node, node))
         fates = decision_comparing.make_pod_fate(old), decision_comparing.make_pod_fate(new)
@@ -102,7 +102,7 @@ class _RunningPodComparer:
             cause=compared.cause,
         )
 
-    def _find_profile_change(
+    def _make_one_sided_change(
         self, pair: two_sided_cluster.DecidingProfileNames, node: str, info: pod_shape.PodInfo
     ) -> changes.PodChange:
         """Return the change for a pod that only one side serves."""
@@ -112,7 +112,7 @@ class _RunningPodComparer:
         else:
             decision = self._comparing.decide_old(pair, info, (node,))
             outcome = changes.PodChangeKind.PROFILE_REMOVED
-        return changes.make_profile_change(
+        return changes.make_one_sided_change(
             info.pod,
             changes.PlannedPodPhase.RUNNING,
             decision_comparing.make_pod_fate(decision),

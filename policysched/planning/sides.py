@@ -81,7 +81,7 @@ class PlanSide:
             return frozenset()
         return frozenset(each.name or checked.DEFAULT_SCHEDULER_NAME for each in program.profiles)
 
-    def leaves_pods_undecided(self, other: PlanSide, scheduler_name: str) -> bool:
+    def leaves_pods_unserved(self, other: PlanSide, scheduler_name: str) -> bool:
         """Return whether no profile of this side serves pods with a schedulerName.
 
         If only `other` declares the profile, it was added or removed. No fallback replaces it on
@@ -99,9 +99,9 @@ class PlanSide:
         program = self.policies.program
         return program is None or program.decides_all_pods
 
-    def read_source_wording(self) -> wording.SourceWording:
+    def read_definition_texts(self) -> wording.DefinitionTexts:
         """Return the wording of the policy texts of this side."""
-        return wording.read_source_wording(self.texts)
+        return wording.read_definition_texts(self.texts)
 
 
 def read_plan_sides(
@@ -189,7 +189,7 @@ def _read_texts_at_revision(place: str, other: SideOptions) -> list[source.Sourc
         raise errors.UsageError(f"`{place}` has no revision; write `git:REVISION:PATH`")
     if colon:
         return git_revisions.read_policies_at_revision(revision, path)
-    paths = [_get_path_of_place(each) for each in other.places]
+    paths = [_extract_path_from_location(each) for each in other.places]
     known = [each for each in paths if each]
     if not known:
         raise errors.UsageError(
@@ -200,7 +200,7 @@ def _read_texts_at_revision(place: str, other: SideOptions) -> list[source.Sourc
     ]
 
 
-def _get_path_of_place(place: str) -> str:
+def _extract_path_from_location(place: str) -> str:
     """Return the path in a place of the other side; "" if the place contains none."""
     if place.startswith(_GIT):
         return place.removeprefix(_GIT).partition(":")[2]

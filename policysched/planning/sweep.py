@@ -35,7 +35,7 @@ class SweepSettings:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class SweepResult:
+class SweepPointResult:
     """The state of the cluster after the simulation of one point.
 
     Attributes:
@@ -75,7 +75,7 @@ class SweepSimulation:
 
     def simulate_points(
         self, points: Sequence[sweep_axes.Point], advance: Callable[[int], None] = lambda _: None
-    ) -> Iterator[SweepResult]:
+    ) -> Iterator[SweepPointResult]:
         """Yield the result of the policies as written and then of each point.
 
         Raises:
@@ -97,19 +97,19 @@ class SweepSimulation:
         point: sweep_axes.Point | None,
         policy_set: policies.PolicySet,
         preferred: Mapping[str, str],
-    ) -> tuple[SweepResult, dict[str, str]]:
+    ) -> tuple[SweepPointResult, dict[str, str]]:
         """Return the result of a point and the node of each queued or evicted pod, "" for none."""
         side = dataclasses.replace(self._basis.new, policies=policy_set)
         found = self._found
         now = self._basis.make_decider(side, found, self._where)
         broken = self._count_rule_violations(now, policy_set)
         if self._settings.places_all:
-            found = _unbind_pods(found, now)
+            found = _make_pods_pending(found, now)
         decider = self._basis.make_decider(side, found, self._where)
-        nodes = _place_pods(decider, preferred)
+        nodes = _place_queued_pods(decider, preferred)
         pending = sum(not node for node in nodes.values())
         after = balance.measure_balance(decider.cluster.cache, self._settings.hot)
-        return SweepResult(point, after, pending, broken), nodes
+        return SweepPointResult(point, after, pending, broken), nodes
 
     def _make_policy_set_at_point(self, point: sweep_axes.Point) -> policies.PolicySet:
         """Return the policies of the new side with the weights and params of a point."""
@@ -132,16 +132,16 @@ class SweepSimulation:
         self, now: sessions.PodDecider, policy_set: policies.PolicySet
     ) -> int:
         """Return the number of pods on nodes that filters reject; cached per set of hard rules."""
-        rules = _select_hard_rules(policy_set)
+        rules = _remove_score_rules(policy_set)
         for known, count in self._broken:
             if known == rules:
                 return count
-        count = sum(not each for each in _check_each_running_pod_fits(now))
+        count = sum(not each for each in _iterate_running_pod_fits(now))
         self._broken.append((rules, count))
         return count
 
 
-def _select_hard_rules(policy_set: policies.PolicySet) -> object:
+def _remove_score_rules(policy_set: policies.PolicySet) -> object:
     """Return the parts of the profiles that determine the feasible nodes: all but scoring rules."""
     program = policy_set.program
     return [
@@ -162,7 +162,7 @@ def _is_score_rule(rule: checked.Rule) -> bool:
     return getattr(rule, "weight", None) is not None
 
 
-def _check_each_running_pod_fits(now: sessions.PodDecider) -> Iterator[bool]:
+def _iterate_running_pod_fits(now: sessions.PodDecider) -> Iterator[bool]:
     """Yield, for each running pod that a profile serves, whether its node is feasible."""
     cache = now.cluster.cache
     known: dict[tuple[int, str], bool] = {}
@@ -184,7 +184,7 @@ def _check_each_running_pod_fits(now: sessions.PodDecider) -> Iterator[bool]:
         yield known[key]
 
 
-def _unbind_pods(
+def _make_pods_pending(
     found: cluster_file.ClusterObjects, now: sessions.PodDecider
 ) -> cluster_file.ClusterObjects:
     """Return the cluster with its pods pending, except pods that depend on their node.
@@ -211,7 +211,9 @@ def _is_daemon_set_pod(pod: objects.Pod) -> bool:
     )
 
 
-def _place_pods(decider: sessions.PodDecider, preferred: Mapping[str, str]) -> dict[str, str]:
+def _place_queued_pods(
+    decider: sessions.PodDecider, preferred: Mapping[str, str]
+) -> dict[str, str]:
     """Place the queued pods and return their nodes; "" for none.
 
     Among nodes with equal points, the preferred node is chosen.

@@ -29,10 +29,16 @@ def refuse_undrawable_axes(varied: Sequence[sweep_axes.SweepAxis]) -> None:
         raise errors.UsageError("--plot needs one or two --sweep")
 
 
-def draw_sweep(varied: Sequence[sweep_axes.SweepAxis], results: Sequence[sweep.SweepResult]) -> str:
+def draw_sweep(
+    varied: Sequence[sweep_axes.SweepAxis], results: Sequence[sweep.SweepPointResult]
+) -> str:
     """Return an SVG image of a sweep over one or two axes."""
     points = [each for each in results if each.point is not None]
-    body = _draw_lines(varied[0], points) if len(varied) == 1 else _draw_tiles(varied, points)
+    body = (
+        _draw_balance_lines(varied[0], points)
+        if len(varied) == 1
+        else _draw_balance_tiles(varied, points)
+    )
     names = ", ".join(axis.name for axis in varied)
     return "\n".join(
         (
@@ -45,7 +51,9 @@ def draw_sweep(varied: Sequence[sweep_axes.SweepAxis], results: Sequence[sweep.S
     )
 
 
-def _draw_lines(axis: sweep_axes.SweepAxis, results: Sequence[sweep.SweepResult]) -> Iterable[str]:
+def _draw_balance_lines(
+    axis: sweep_axes.SweepAxis, results: Sequence[sweep.SweepPointResult]
+) -> Iterable[str]:
     """Yield lines of the coefficients of variation, with counts of hot nodes and pending pods."""
     spreads = [_get_coefficients_of_variation(each) for each in results]
     highest = max((max(each.values()) for each in spreads), default=0.0) or 1.0
@@ -81,8 +89,8 @@ def _draw_lines(axis: sweep_axes.SweepAxis, results: Sequence[sweep.SweepResult]
         yield _draw_text(x, below + 40, str(result.pending), "middle")
 
 
-def _draw_tiles(
-    varied: Sequence[sweep_axes.SweepAxis], results: Sequence[sweep.SweepResult]
+def _draw_balance_tiles(
+    varied: Sequence[sweep_axes.SweepAxis], results: Sequence[sweep.SweepPointResult]
 ) -> Iterable[str]:
     """Yield a tile for each point; tiles of less balanced clusters are darker."""
     across, down = varied
@@ -114,7 +122,7 @@ def _draw_tiles(
         yield _draw_text(_LEFT - 6, _TOP + (row + 0.5) * height + 4, value, "end")
 
 
-def _get_coefficients_of_variation(result: sweep.SweepResult) -> dict[str, float]:
+def _get_coefficients_of_variation(result: sweep.SweepPointResult) -> dict[str, float]:
     return {name: each.variation for name, each in result.balance.by_resource.items()}
 
 

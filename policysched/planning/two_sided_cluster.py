@@ -54,10 +54,10 @@ class PlanInputs:
         read = {**self.old.list_metrics_read(name), **self.new.list_metrics_read(name)}
         return sorted({name for key, name in read.items() if not self.samples.get(key)})
 
-    def make_undecided_test(self, side: sides.PlanSide) -> Callable[[str], bool]:
+    def make_unserved_predicate(self, side: sides.PlanSide) -> Callable[[str], bool]:
         """Return a predicate that is true for schedulerNames whose pods a side does not serve."""
         other = self.new if side is self.old else self.old
-        return functools.partial(side.leaves_pods_undecided, other)
+        return functools.partial(side.leaves_pods_unserved, other)
 
     def make_decider(
         self, side: sides.PlanSide, found: cluster_file.ClusterObjects, where: str
@@ -65,7 +65,11 @@ class PlanInputs:
         """Return the decider of one side, with its own copy of the cluster."""
         samples = {each.key: self.samples.get(each.key, {}) for each in side.policies.node_metrics}
         basis = sessions.DeciderFactory(
-            side.policies, self.now, samples, self.scheduler_name, self.make_undecided_test(side)
+            side.policies,
+            self.now,
+            samples,
+            self.scheduler_name,
+            self.make_unserved_predicate(side),
         )
         return basis.make_decider(found, where)
 
@@ -103,16 +107,16 @@ class TwoSidedCluster:
         old, new = self._make_profiles(basis.old.policies), self._make_profiles(basis.new.policies)
         keys = old.annotation_keys | new.annotation_keys
         offline_cluster.add_cluster_objects(self.cluster, found, where, keys)
-        self.cache.follow_metric_needs(needs.both(old.metric_needs, new.metric_needs))
+        self.cache.retain_needed_metric_data(needs.both(old.metric_needs, new.metric_needs))
         for metric, samples in basis.samples.items():
             self.cache.metrics.refresh(metric, samples)
         forced = basis.scheduler_name
-        self.old = SideFrameworks(old, forced, basis.make_undecided_test(basis.old))
-        self.new = SideFrameworks(new, forced, basis.make_undecided_test(basis.new))
+        self.old = SideFrameworks(old, forced, basis.make_unserved_predicate(basis.old))
+        self.new = SideFrameworks(new, forced, basis.make_unserved_predicate(basis.new))
         for info in self.cluster.pending:
             if not self.new.choice.would_be_queued(info):
                 self.cache.nominated.remove_nomination(info.uid)
-        self._wordings = basis.old.read_source_wording(), basis.new.read_source_wording()
+        self._wordings = basis.old.read_definition_texts(), basis.new.read_definition_texts()
         self._edits: dict[DecidingProfileNames, list[profile_edits.ProfileEdit]] = {}
         self._relevant: dict[tuple[DecidingProfileNames, int], list[profile_edits.ProfileEdit]] = {}
         self._variants: dict[
@@ -151,7 +155,7 @@ class TwoSidedCluster:
         only the edits to this profile are returned.
         """
         old, new = _get_programs(self._basis)
-        implied = _get_implied_name(self._basis)
+        implied = _get_implied_profile_name(self._basis)
         met = {name for pair in self._edits for name in (pair.old, pair.new)}
         names = {**_index_profiles(new, implied), **_index_profiles(old, implied)}
         forced = self._basis.scheduler_name
@@ -204,7 +208,7 @@ class TwoSidedCluster:
     def _find_edits(self, pair: DecidingProfileNames) -> list[profile_edits.ProfileEdit]:
         """Find the edits between two profiles; see `get_edits_of_pair`."""
         old, new = _get_programs(self._basis)
-        implied = _get_implied_name(self._basis)
+        implied = _get_implied_profile_name(self._basis)
         before, after = _index_profiles(old, implied), _index_profiles(new, implied)
         said = self._wordings
         own = profile_edits.find_profile_edits(
@@ -229,7 +233,7 @@ class TwoSidedCluster:
     ) -> runtime.Framework:
         """Compile the new program with some edits undone in the profiles that contain them."""
         side, program = self._basis.new.policies, _get_programs(self._basis)[1]
-        names = [each.name or _get_implied_name(self._basis) for each in program.profiles]
+        names = [each.name or _get_implied_profile_name(self._basis) for each in program.profiles]
         of_old = _index_metrics(_get_programs(self._basis)[0])
         profiles = tuple(
             _add_metrics(
@@ -238,7 +242,7 @@ class TwoSidedCluster:
             for name, each in zip(names, program.profiles, strict=True)
         )
         changed = dataclasses.replace(program, profiles=profiles)
-        specs = tuple(policies.make_profile_specs(changed, _get_implied_name(self._basis)))
+        specs = tuple(policies.make_profile_specs(changed, _get_implied_profile_name(self._basis)))
         made = self._make_profiles(dataclasses.replace(side, program=changed, specs=specs))
         return runtime.Framework(made.by_name[pair.new or names[0]], None)
 
@@ -318,7 +322,7 @@ def _get_programs(basis: PlanInputs) -> tuple[checked.CheckedProgram, checked.Ch
     return old, new
 
 
-def _get_implied_name(basis: PlanInputs) -> str:
+def _get_implied_profile_name(basis: PlanInputs) -> str:
     return basis.scheduler_name or profile_choice.DEFAULT_SCHEDULER_NAME
 
 

@@ -16,7 +16,7 @@ _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class SourceWording:
+class DefinitionTexts:
     """The wording of one side's policy texts.
 
     Attributes:
@@ -34,7 +34,7 @@ class SourceWording:
         return self.scopes.get(policy.name, _UNKNOWN_SCOPE)
 
 
-def read_source_wording(texts: Iterable[source.SourceText]) -> SourceWording:
+def read_definition_texts(texts: Iterable[source.SourceText]) -> DefinitionTexts:
     """Return the wording of texts that have no errors."""
     scopes: dict[str, str] = {}
     lets: dict[str, str] = {}
@@ -55,10 +55,10 @@ def read_source_wording(texts: Iterable[source.SourceText]) -> SourceWording:
                     metrics[name.text] = query.text
                 case _:
                     pass
-    return SourceWording(scopes, lets, metrics)
+    return DefinitionTexts(scopes, lets, metrics)
 
 
-def collect_names_in_rule(rule: str, *sides: SourceWording) -> set[str]:
+def collect_names_in_rule(rule: str, *sides: DefinitionTexts) -> set[str]:
     """Return all names in the text of a rule and in the definitions of these names."""
     found: set[str] = set()
     pending = [rule]

@@ -131,7 +131,9 @@ class DefaultPreemption:
         found: list[victims.Candidate] = []
         refused: dict[int, status.Status] = {}
         spares_budgets = False
-        for row, answer in _search_in_batches(search, order, min(enough, _LARGEST_BATCH) or 1):
+        for row, answer in _search_candidates_in_batches(
+            search, order, min(enough, _LARGEST_BATCH) or 1
+        ):
             if isinstance(answer, status.Status):
                 refused[row] = answer
                 continue
@@ -171,7 +173,7 @@ class DefaultPreemption:
         return status.unschedulable(self.name, f"preemption: {text}")
 
 
-def _search_in_batches(
+def _search_candidates_in_batches(
     search: victims.VictimSearch, rows: npt.NDArray[np.intp], size: int
 ) -> Iterator[tuple[int, victims.Answer]]:
     """Yield (row, candidate or status) for each row, evaluated in batches of `size`."""

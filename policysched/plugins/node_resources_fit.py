@@ -101,7 +101,7 @@ class NodeResourcesFit:
             resource_arguments.make_scoring_strategy(given.scoring_strategy),
             resource_arguments.get_weighted_resources(given.scoring_strategy.resources),
             resource_arguments.get_ignored_resources(given.ignored_resources),
-            resource_arguments.get_ignored_groups(given.ignored_resource_groups),
+            resource_arguments.get_ignored_resource_groups(given.ignored_resource_groups),
         )
 
     def answer_key(self, shape: pod_shape.PodShape) -> Hashable:
@@ -119,7 +119,7 @@ class NodeResourcesFit:
         failing = codes.nonzero()[0]
         full = codes[failing] & resources.NO_POD_SLOT != 0
         full &= nodes.snapshot.is_alive[nodes.rows][failing]
-        self._note_pod_slot_shortage(pod.shape, nodes, lacking=bool(full.any()))
+        self._record_too_many_pods(pod.shape, nodes, lacking=bool(full.any()))
         answers = status.NodeStatuses.passing(len(nodes))
         numbers = {status.SUCCESS: 0}
         for code in np.unique(codes[failing]).tolist():
@@ -143,7 +143,7 @@ class NodeResourcesFit:
         if not code:
             return status.SUCCESS
         if code & resources.NO_POD_SLOT and node.snapshot.is_alive[node.row]:
-            self._remember_pod_slot_shortage(pod.shape, lacking=True)
+            self._store_too_many_pods(pod.shape, lacking=True)
         return self._make_status(needs, code, node.snapshot.nodes, node.row)
 
     def evidence_on(
@@ -256,7 +256,7 @@ class NodeResourcesFit:
             ),
         )
 
-    def _note_pod_slot_shortage(
+    def _record_too_many_pods(
         self, shape: pod_shape.PodShape, nodes: snapshot.NodeView, *, lacking: bool
     ) -> None:
         """Record for the hints whether any node had too many pods.
@@ -265,9 +265,9 @@ class NodeResourcesFit:
         """
         asked_about_all = isinstance(nodes.rows, slice)
         if lacking or asked_about_all:
-            self._remember_pod_slot_shortage(shape, lacking=lacking)
+            self._store_too_many_pods(shape, lacking=lacking)
 
-    def _remember_pod_slot_shortage(self, shape: pod_shape.PodShape, *, lacking: bool) -> None:
+    def _store_too_many_pods(self, shape: pod_shape.PodShape, *, lacking: bool) -> None:
         key = self.answer_key(shape)
         if key not in self._lacks_pod_slots and len(self._lacks_pod_slots) >= _MAX_KEYS:
             self._lacks_pod_slots.clear()  # hints assume a shortage if none is recorded

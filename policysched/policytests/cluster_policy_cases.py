@@ -109,17 +109,17 @@ def find_cluster_case_mismatches(
     clusters = snapshot.make_snapshot(_make_clusters(case, policy))
     binding = _make_binding(case)
     profile = _make_single_policy_profile(program, policy, has_resource="resource" in case.value)
-    now = inputs.get_time(case)
+    now = inputs.get_case_time(case)
     policies = cluster_policies.ClusterPolicies(profile, program, clocks.ManualClock(now))
     for metric, samples in _make_case_samples(case, inputs, now).items():
         policies.refresh_samples(metric, samples)
-    plugins = registry.choose_plugins(registry.make_built_in_factories(), ["*"])
+    plugins = registry.create_selected_plugins(registry.make_built_in_factories(), ["*"])
     made = algorithm.BindingAlgorithm(plugins, policies=policies)
     found = explanation.explain_binding(made, binding, clusters)
     facts = list(_list_rule_facts(profile, policies.make_binding_view(binding, clusters), policies))
     for decision in cluster_policy_expectations.convert_attempts_for_coverage(found, facts):
         observe(decision)
-    return list(cluster_policy_expectations.compare_decision(case, found, policy.name))
+    return list(cluster_policy_expectations.find_expectation_mismatches(case, found, policy.name))
 
 
 def _list_rule_facts(
@@ -201,7 +201,7 @@ def _make_clusters(
     for name in _list_cluster_names(case, policy):
         try:
             fields = shorthand.resolve_inherited_fields(name, every, "cluster") if every else {}
-            made = shorthand.make_cluster(name, fields, dict.fromkeys(sorted(asked), _MUCH))
+            made = shorthand.make_member_cluster(name, fields, dict.fromkeys(sorted(asked), _MUCH))
         except shorthand.ShorthandError as error:
             at = error.path if error.path[:1] == (name,) else (name, *error.path)
             line = case.suite.find_line("clusters", *at)

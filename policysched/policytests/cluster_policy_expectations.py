@@ -69,7 +69,7 @@ def _list_named_rules(case: suites.PolicyTestCase) -> Iterator[tuple[tuple[str, 
     yield from ((("rules", rule), rule) for rule in case.expect.get("rules", {}))
 
 
-def compare_decision(
+def find_expectation_mismatches(
     case: suites.PolicyTestCase, found: explanation.BindingExplanation, policy: str
 ) -> Iterator[expectations.ExpectationMismatch]:
     """Yield the expectations that a decision does not meet.

@@ -68,7 +68,7 @@ class CaseOutcome:
 
 
 def evaluate_case(
-    subject: suite_inputs.DecidableCase,
+    subject: suite_inputs.CaseDecisionInputs,
     where: str,
     observe: Callable[[ExplainedDecision], None],
     *,
@@ -103,7 +103,7 @@ def _decide_pod(
 ) -> ExplainedDecision:
     """Return the decision for a pod without placing the pod."""
     framework = decider.choice.require_framework(info)
-    report = decider.report_pod(framework, info)
+    report = decider.make_pod_report(framework, info)
     facts = list(_list_rule_facts(decider, basis, framework, info, report))
     snap = decider.cluster.cache.snapshot()
     selected = [

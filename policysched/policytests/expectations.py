@@ -327,7 +327,9 @@ def format_yaml_on_one_line(value: Value) -> str:
     if isinstance(value, Mapping):
         return (
             "{"
-            + ", ".join(f"{_format_key(k)}: {format_yaml_on_one_line(v)}" for k, v in value.items())
+            + ", ".join(
+                f"{_format_yaml_key(k)}: {format_yaml_on_one_line(v)}" for k, v in value.items()
+            )
             + "}"
         )
     if isinstance(value, list):
@@ -336,17 +338,17 @@ def format_yaml_on_one_line(value: Value) -> str:
         return "null"
     if isinstance(value, bool):
         return str(value).lower()
-    return _format_scalar(value) if isinstance(value, str) else str(value)
+    return _format_yaml_scalar(value) if isinstance(value, str) else str(value)
 
 
 _SAFE = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./@±+ %")
 
 
-def _format_key(name: str) -> str:
-    return _format_scalar(name)
+def _format_yaml_key(name: str) -> str:
+    return _format_yaml_scalar(name)
 
 
-def _format_scalar(value: str) -> str:
+def _format_yaml_scalar(value: str) -> str:
     is_plain = bool(value) and set(value) <= _SAFE and value == value.strip()
     is_word = is_plain and value[0].isalpha() and value.lower() not in _CONSTANTS
     is_number = is_plain and "±" in value

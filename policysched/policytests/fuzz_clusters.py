@@ -85,7 +85,7 @@ def _add_words_of_syntax_node(found: PolicyVocabulary, node: syntax_expr.SyntaxN
             pass
 
 
-def generate_suite(words: PolicyVocabulary, rng: random.Random) -> dict[str, Any]:
+def generate_test_suite(words: PolicyVocabulary, rng: random.Random) -> dict[str, Any]:
     """Return nodes, pods, metrics and tests in the format of a test file."""
     names = [f"n{number}" for number in range(rng.randint(1, _MOST_NODES))]
     pods = {f"p{number}": _generate_pod(words, rng) for number in range(_PODS)}

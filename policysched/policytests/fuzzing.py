@@ -67,12 +67,14 @@ def fuzz_policies(
     words = fuzz_clusters.build_policy_vocabulary(texts, policy_set.node_metrics)
     rng = random.Random(seed)
     for _ in range(count):
-        document = {**_copy_suite_header(suite), **fuzz_clusters.generate_suite(words, rng)}
+        document = {**_copy_suite_header(suite), **fuzz_clusters.generate_test_suite(words, rng)}
         for test in document["tests"]:
             test["schedulerName"] = rng.choice([each.name for each in policy_set.specs])
         problem = _find_cluster_problem(document, path, policy_set)
         if problem:
-            return _minimise_counterexample(document, path, policy_set, _classify_problem(problem))
+            return _minimise_counterexample(
+                document, path, policy_set, _find_violated_property(problem)
+            )
         tell()
     return None
 
@@ -83,13 +85,13 @@ def _minimise_counterexample(
     """Return the smallest document found that still violates the same property."""
     small = _shrink_document(
         document,
-        lambda each: _classify_problem(_find_cluster_problem(each, path, policy_set)) == kind,
+        lambda each: _find_violated_property(_find_cluster_problem(each, path, policy_set)) == kind,
     )
     problem = _find_cluster_problem(small, path, policy_set)
     return FuzzCounterexample(path, problem, yaml.safe_dump(small, sort_keys=False))
 
 
-def _classify_problem(problem: str) -> str:
+def _find_violated_property(problem: str) -> str:
     """Return the property that a problem violates."""
     return problem.partition(": ")[2].partition(":")[0]
 
@@ -157,7 +159,7 @@ class _GeneratedCluster:
     def evaluate_case(self, number: int) -> evaluation.CaseOutcome | str:
         """Return the outcome of a test, or the message of an error."""
         try:
-            subject = self._inputs.make_decidable_case(self._suite.cases[number])
+            subject = self._inputs.make_decision_inputs(self._suite.cases[number])
             return evaluation.evaluate_case(
                 subject, self._suite.path, lambda _: None, are_replicas=True
             )

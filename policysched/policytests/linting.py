@@ -28,9 +28,9 @@ def find_lint_mismatches(
         SuiteError: an expected code or file does not exist.
     """
     texts = policy_sources.read_policy_texts(inputs.policy_paths) if inputs.policy_paths else []
-    now = inputs.get_time(case).timestamp()
+    now = inputs.get_case_time(case).timestamp()
     result = checker.check(texts, given=inputs.get_params(), now=now)
-    report = linter.lint_program(result, settings.RuleSettings())
+    report = linter.lint_program(result, settings.LintSettings())
     folder = str(case.suite.folder)
     found = {_format_finding(each, report, folder): each.severity for each in report.findings}
     files = {os.path.relpath(text.place(0)[0], folder) for text in texts}

@@ -85,7 +85,9 @@ class NameResolver:
     def find_metric_name_faults(self, suite: suites.PolicyTestSuite) -> Iterator[_Fault]:
         """Yield the line and message of every unknown name in the metrics of the file."""
         for metric, nodes in suite.get_file_field("metrics", {}).items():
-            yield from self._find_table_faults(metric, nodes, suite.find_line("metrics", metric))
+            yield from self._find_metric_table_faults(
+                metric, nodes, suite.find_line("metrics", metric)
+            )
             target = self._targets.get(metric, "node")
             known = self._inputs.nodes if target == "node" else suite.get_file_field("clusters", {})
             for node in nodes if isinstance(nodes, dict) else ():
@@ -96,13 +98,15 @@ class NameResolver:
     def _find_metric_faults(self, case: suites.PolicyTestCase) -> Iterator[_Fault]:
         said = case.value.get("metrics", {})
         for metric, nodes in said.items() if isinstance(said, dict) else ():
-            yield from self._find_table_faults(metric, nodes, case.find_line("metrics", metric))
+            yield from self._find_metric_table_faults(
+                metric, nodes, case.find_line("metrics", metric)
+            )
             for node in nodes if isinstance(nodes, dict) else ():
                 yield from self._find_unknown_node_fault(
                     node, case.find_line("metrics", metric, node)
                 )
 
-    def _find_table_faults(self, metric: str, nodes: object, line: int) -> Iterator[_Fault]:
+    def _find_metric_table_faults(self, metric: str, nodes: object, line: int) -> Iterator[_Fault]:
         if metric not in self._targets:
             yield line, suite_inputs.describe_unknown_name("metric", metric, self._targets)
         if isinstance(nodes, str) and nodes != "outage":

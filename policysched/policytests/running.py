@@ -122,7 +122,7 @@ def _run_test_suite(
     done.coverage.add_rules(inputs.all_rules)
     for case in suite.cases:
         if pattern is None or pattern.search(case.name):
-            result = _run_pod_case(case, inputs, known, done.coverage)
+            result = _run_policy_case(case, inputs, known, done.coverage)
             done.results.append(result)
             tell(result)
     lint_case = suite.lint_case
@@ -148,7 +148,7 @@ def _find_time_faults(
     return [(case.find_line(), problem) for case in suite.cases if case.get_field("now") is None]
 
 
-def _run_pod_case(
+def _run_policy_case(
     case: suites.PolicyTestCase,
     inputs: suite_inputs.SuiteInputs,
     known: name_resolution.NameResolver,
@@ -165,7 +165,7 @@ def _run_pod_case(
                 )
             )
             return CaseResult(case, "fail" if missed else "pass", missed)
-        subject = inputs.make_decidable_case(case)
+        subject = inputs.make_decision_inputs(case)
         are_replicas = "replicas" in case.value
         outcome = evaluation.evaluate_case(
             subject, case.suite.path, covered.record_decision, are_replicas=are_replicas

@@ -43,7 +43,7 @@ _DEFAULT_INTERVAL = "1m"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class EvaluatedSeries:
+class MetricQueryAnswers:
     """The answers to the queries of metrics.
 
     Attributes:
@@ -62,7 +62,7 @@ class EvaluatedSeries:
     ) -> metrics_file.Samples:
         """Return the samples of each node, timed as if the evaluation took place at `now`."""
         names = node_aliases.NodeAliasIndex()
-        names.follow_nodes(nodes)
+        names.update_indexed_nodes(nodes)
         found: metrics_file.Samples = {}
         for metric in metrics:
             answer, is_timed = self.by_key[metric.key]
@@ -83,11 +83,11 @@ class SeriesEvaluator:
             InputError: promtool is not found.
         """
         self._suite = suite
-        self._known: dict[tuple[str, ...], EvaluatedSeries] = {}
+        self._known: dict[tuple[str, ...], MetricQueryAnswers] = {}
         self._series: list[Mapping[str, str]] = suite.get_file_field("series", [])
         self._tool = self._find_promtool(prometheus_bin) if self._series else ""
 
-    def evaluate_metrics(self, metrics: Sequence[checked.CheckedMetric]) -> EvaluatedSeries:
+    def evaluate_metrics(self, metrics: Sequence[checked.CheckedMetric]) -> MetricQueryAnswers:
         """Return the answers to the queries of the metrics.
 
         Raises:
@@ -104,7 +104,9 @@ class SeriesEvaluator:
             vectors = [_parse_promtool_answer(each, at_seconds) for each in told]
             timed = zip(vectors, (each.has_freshness for each in asked), strict=True)
             keys = (each.key for each in metrics)
-            self._known[queries] = EvaluatedSeries(at_seconds, dict(zip(keys, timed, strict=True)))
+            self._known[queries] = MetricQueryAnswers(
+                at_seconds, dict(zip(keys, timed, strict=True))
+            )
         return self._known[queries]
 
     def _find_promtool(self, prometheus_bin: str | None) -> str:

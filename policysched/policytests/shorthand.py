@@ -78,7 +78,7 @@ def make_node(name: str, fields: Fields) -> Object:
     }
 
 
-def make_cluster(name: str, fields: Fields, size: Mapping[str, Any]) -> Object:
+def make_member_cluster(name: str, fields: Fields, size: Mapping[str, Any]) -> Object:
     """Return a Cluster; its allocatable resources default to `size`."""
     allocatable = format_quantities({**size, **fields.get("allocatable", {})}, ("allocatable",))
     taints = [

@@ -117,9 +117,9 @@ class PolicyTestCase:
 
     def find_line(self, *path: str | int) -> int:
         """Return the line of the value at a path in the test."""
-        return self.suite.find_line(*self.get_path(*path))
+        return self.suite.find_line(*self.get_path_in_file(*path))
 
-    def get_path(self, *path: str | int) -> plain_yaml.Path:
+    def get_path_in_file(self, *path: str | int) -> plain_yaml.Path:
         """Return the path in the file that corresponds to a path in the test."""
         return ("tests", self.number, *path)
 
@@ -136,7 +136,7 @@ class LintCase(PolicyTestCase):
         """Return no expectations: a `LintCase` has expected findings in `value` instead."""
         return {}
 
-    def get_path(self, *path: str | int) -> plain_yaml.Path:
+    def get_path_in_file(self, *path: str | int) -> plain_yaml.Path:
         """Return the path in the file that corresponds to a path in the lint case."""
         return ("lint", *path)
 

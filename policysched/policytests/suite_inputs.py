@@ -28,7 +28,7 @@ _OUTAGE = "outage"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class DecidableCase:
+class CaseDecisionInputs:
     """A case that is ready for a decision.
 
     Attributes:
@@ -109,7 +109,7 @@ class SuiteInputs:
         }
         return {name: _format_param(value) for name, value in params.items()}
 
-    def get_time(self, case: suites.PolicyTestCase) -> datetime.datetime:
+    def get_case_time(self, case: suites.PolicyTestCase) -> datetime.datetime:
         """Return the time of a case: `now` of the case or of the file, or a fixed default."""
         written = case.get_field("now")
         return (clocks.parse_time(written) if written else None) or _ANY_TIME
@@ -261,14 +261,14 @@ class SuiteInputs:
 
     # --- one case --------------------------------------------------------------------------------
 
-    def make_decidable_case(self, case: suites.PolicyTestCase) -> DecidableCase:
+    def make_decision_inputs(self, case: suites.PolicyTestCase) -> CaseDecisionInputs:
         """Return the inputs of the decision of a case.
 
         Raises:
             InputError: the pod, params or metrics are invalid.
         """
         policy_set = self.get_policy_set(case)
-        now = self.get_time(case)
+        now = self.get_case_time(case)
         samples = self._make_samples(case, policy_set, now)
         basis = sessions.DeciderFactory(policy_set, now, samples, case.get_field("schedulerName"))
         pod = self.get_pod(case)
@@ -283,7 +283,7 @@ class SuiteInputs:
         found = dataclasses.replace(
             self._found, pods=[*placed, *ours], owners=[*self._found.owners, *owners]
         )
-        return DecidableCase(basis, found)
+        return CaseDecisionInputs(basis, found)
 
     def _make_samples(
         self, case: suites.PolicyTestCase, policy_set: policies.PolicySet, now: datetime.datetime
@@ -307,13 +307,13 @@ class SuiteInputs:
                     continue  # the metric is about clusters
                 table = {metric: {} if nodes == _OUTAGE else nodes}
                 found = metrics_file.make_samples_from_tables(
-                    table, self._make_place_function(path), metrics, now
+                    table, self._make_line_locator(path), metrics, now
                 )
                 for key, values in found.items():
                     samples[key] = _override_samples(samples.get(key, {}), nodes, values)
         return samples
 
-    def _make_place_function(self, path: plain_yaml.Path) -> Callable[[plain_yaml.Path], str]:
+    def _make_line_locator(self, path: plain_yaml.Path) -> Callable[[plain_yaml.Path], str]:
         return lambda key: f"{self._suite.path}:{self._suite.find_line(*path, *key)}"
 
 

@@ -44,7 +44,7 @@ def update_expectations_text(
     edits: list[tuple[int, int, str]] = []
     for result in results:
         for path, value in _list_replacements(result):
-            place = result.case.get_path("expect", *path)
+            place = result.case.get_path_in_file("expect", *path)
             _refuse_aliased_value(suite, place)
             span = spans[place]
             comment = _extract_comment(suite.text[span.start : span.end])

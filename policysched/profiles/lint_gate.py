@@ -42,7 +42,7 @@ def downgrade_lint_errors(result: checker.CheckResult) -> checker.CheckResult:
     return dataclasses.replace(result, diagnostics=(*lowered, *result.diagnostics))
 
 
-def choose_lint_judge(mode: str) -> Judge:
+def choose_lint_error_handler(mode: str) -> Judge:
     """Return the function for `policies.lintErrors` in the configuration: `refuse` or `warn`."""
     return {"refuse": refuse_lint_errors, "warn": downgrade_lint_errors}[mode]
 
@@ -59,9 +59,9 @@ def _list_lint_errors(result: checker.CheckResult) -> tuple[diagnostics.Diagnost
 
 
 @functools.cache
-def _make_error_only_settings() -> settings.RuleSettings:
+def _make_error_only_settings() -> settings.LintSettings:
     error = diagnostics.Severity.ERROR
-    return settings.RuleSettings(
+    return settings.LintSettings(
         select=tuple(each.code for each in registry.list_offline_rules() if each.severity is error)
     )
 

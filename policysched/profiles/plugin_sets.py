@@ -84,7 +84,7 @@ class PluginSet:
 
 
 @dataclasses.dataclass(slots=True)
-class _PluginChoiceState:
+class _EffectivePluginSettings:
     """Settings of one plugin after the layers so far."""
 
     where: str
@@ -99,7 +99,9 @@ def assemble_plugin_set(
 ) -> PluginSet | list[PluginSetFault]:
     """Return the plugins that the layers select, or a list of all faults."""
     faults = [fault for layer in layers for fault in _find_unknown_plugin_faults(layer, plugins)]
-    choices = {p.name: _PluginChoiceState("default", p.weight) for p in defaults.DEFAULT_PLUGINS}
+    choices = {
+        p.name: _EffectivePluginSettings("default", p.weight) for p in defaults.DEFAULT_PLUGINS
+    }
     for layer in layers:
         _apply_layer(layer, choices)
     found = PluginSet()
@@ -117,13 +119,13 @@ def assemble_plugin_set(
     return problems or _find_required_plugin_faults(found, layers) or found
 
 
-def _apply_layer(layer: PluginLayer, choices: dict[str, _PluginChoiceState]) -> None:
+def _apply_layer(layer: PluginLayer, choices: dict[str, _EffectivePluginSettings]) -> None:
     """Apply the changes of one layer to `choices`, which maps plugin names to settings."""
     if layer.disable_all_scores:
         for name in defaults.DEFAULT_WEIGHTS:
             choices[name].scores = False
     for setting in layer.settings:
-        choice = choices.setdefault(setting.name, _PluginChoiceState(setting.where))
+        choice = choices.setdefault(setting.name, _EffectivePluginSettings(setting.where))
         choice.is_on = True
         choice.where = setting.where
         if setting.weight is not None:
@@ -131,9 +133,9 @@ def _apply_layer(layer: PluginLayer, choices: dict[str, _PluginChoiceState]) -> 
         if setting.args is not None:
             choice.args = setting.args
     for name in layer.disabled:
-        choices.setdefault(name, _PluginChoiceState(layer.where)).is_on = False
+        choices.setdefault(name, _EffectivePluginSettings(layer.where)).is_on = False
     for name in layer.disabled_scores:
-        choices.setdefault(name, _PluginChoiceState(layer.where, is_on=False)).scores = False
+        choices.setdefault(name, _EffectivePluginSettings(layer.where, is_on=False)).scores = False
     # This follows the settings, because the factor also applies to weights that they set.
     for name in defaults.DEFAULT_WEIGHTS:
         choices[name].weight *= layer.builtin_weight

@@ -122,7 +122,7 @@ def load_policy_set(
         ConfigurationError: params without policies, or an unknown `scheduler_name`.
     """
     configuration = configuration or config.Config()
-    given = convert_params(configuration) | dict(params)
+    given = convert_params_to_text(configuration) | dict(params)
     if paths:
         sources = policy_sources.read_policy_texts(paths)
         return make_policy_set_from_texts(sources, given, scheduler_name, configuration, now, judge)
@@ -137,7 +137,7 @@ def load_policy_set(
     return PolicySet(None, tuple(specs), registry.create_installed_registry())
 
 
-def convert_params(configuration: config.Config) -> dict[str, str]:
+def convert_params_to_text(configuration: config.Config) -> dict[str, str]:
     """Return the values of a configuration's params as text, which the checker expects."""
     return {name: str(value) for name, value in configuration.params.items()}
 
@@ -312,7 +312,7 @@ def _make_profile(
             spec.name,
             tuple(found.plugins),
             found.weights,
-            projection=shape_projection.ShapeProjection(),
+            projection=shape_projection.PodFieldsRead(),
         )
     return profile.Profile(
         spec.name,
@@ -390,7 +390,7 @@ def require_profiles(made: Profiles | list[plugin_sets.PluginSetFault]) -> Profi
     raise errors.ConfigurationError(first.where, problem + further)
 
 
-def check_profiles(policy_set: PolicySet) -> None:
+def verify_profile_creation(policy_set: PolicySet) -> None:
     """Verify that the profiles can be created, by creating them once.
 
     Raises:

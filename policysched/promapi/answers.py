@@ -133,7 +133,7 @@ def require_result(
         problem = f"{said}, or is not an answer of Prometheus' API; check the address"
         raise failures.QueryError(_Cause.MALFORMED, problem)
     if found.status != "success":
-        raise failures.QueryError(_find_cause(found), _get_error_text(found))
+        raise failures.QueryError(_classify_error_response(found), _get_error_text(found))
     if found.data is None:
         raise failures.QueryError(_Cause.MALFORMED, "the answer has no data")
     if found.data.result_type != result_type:
@@ -208,7 +208,7 @@ def _parse_response_body(body: bytes) -> ApiResponseBody | None:
         return None
 
 
-def _find_cause(body: ApiResponseBody) -> failures.QueryIssue:
+def _classify_error_response(body: ApiResponseBody) -> failures.QueryIssue:
     if body.status != "error":
         return _Cause.MALFORMED
     if body.error_type in _TIMED_OUT:

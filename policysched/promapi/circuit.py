@@ -39,13 +39,13 @@ class CircuitBreaker:
         """Whether the source counts as down."""
         return self.failures >= FAILURES_TO_BE_DOWN
 
-    def get_wait_seconds(self) -> float:
+    def get_remaining_pause_seconds(self) -> float:
         """Return the remaining seconds of the pause; 0.0 if queries are allowed."""
         if not self.failures:
             return 0.0
         return max(0.0, self._open_until_seconds - self._clock.monotonic_seconds())
 
-    def note_failure(self, started_at_seconds: float, retry_after_seconds: float | None) -> None:
+    def record_failure(self, started_at_seconds: float, retry_after_seconds: float | None) -> None:
         """Record the failure of a query that started at this time of the monotonic clock.
 
         Failures of queries that were in flight at the same time count as one failure.
@@ -58,6 +58,6 @@ class CircuitBreaker:
         self._failed_at_seconds = self._clock.monotonic_seconds()
         self._open_until_seconds = self._failed_at_seconds + wait
 
-    def note_success(self) -> None:
+    def record_success(self) -> None:
         """End the pause by resetting the number of failures."""
         self.failures = 0

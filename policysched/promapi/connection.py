@@ -124,7 +124,9 @@ class PrometheusClient:
         """
         return answers.decode_instant_vector(*self.send_request("query", {"query": promql}))
 
-    def ask_range(self, promql: str, steps: range_answers.RangeSteps) -> sample_matrix.SampleMatrix:
+    def ask_range(
+        self, promql: str, steps: range_answers.RangeQueryTimes
+    ) -> sample_matrix.SampleMatrix:
         """Send a range query; return its samples at the times of `steps`.
 
         Raises:
@@ -157,7 +159,7 @@ class PrometheusClient:
         except (OSError, ValueError, urllib3.exceptions.HTTPError) as error:
             if self._monotonic_seconds() >= deadline:
                 raise self._make_timeout_error() from error
-            raise failures.QueryError(_Cause.UNREACHABLE, _find_root_reason(error)) from None
+            raise failures.QueryError(_Cause.UNREACHABLE, _find_root_cause(error)) from None
         if response.status_code != _OK:
             raise answers.make_http_status_error(response.status_code, response.headers, body)
         return body, response.headers.get("Content-Type", "")
@@ -271,7 +273,7 @@ def _require_tls_files(tls: settings.PrometheusTls) -> None:
             raise failures.QueryError(_Cause.CREDENTIAL, f"there is no file `{path}`")
 
 
-def _find_root_reason(error: BaseException) -> str:
+def _find_root_cause(error: BaseException) -> str:
     """Return the root cause of an error; outer errors contain the URL and the query."""
     reason = "the connection failed"
     seen: BaseException | None = error

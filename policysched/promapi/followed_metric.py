@@ -132,7 +132,7 @@ class FollowedMetric:
 
         # Runs in the joining thread, the only thread that changes the kept samples.
         def join(names: node_aliases.NodeAliasIndex) -> series_node_join.NodeSamples:
-            self.kept.set_times_back(set_back_seconds)
+            self.kept.shift_times_back(set_back_seconds)
             joined = series_node_join.join_instant_vector(
                 reply.answer,
                 self.metric,
@@ -147,7 +147,7 @@ class FollowedMetric:
         joined = await self._joins.run_with_node_names(known, join)
         self.stats.counts += joined.counts
         if reply.answer.series and known:
-            self._note_node_match(reply.answer.series[0], names_nodes=joined.has_named_nodes)
+            self._log_node_match_change(reply.answer.series[0], names_nodes=joined.has_named_nodes)
 
     async def _ask_with_measurement_times(
         self,
@@ -195,10 +195,10 @@ class FollowedMetric:
         except failures.QueryError as error:
             self.stats.durations.observe(error.duration_seconds)
             self.stats.counts[error.cause] += 1
-            self._note_problem(str(error))
+            self._log_problem_change(str(error))
             raise
         self.stats.durations.observe(reply.duration_seconds)
-        self._note_problem("")
+        self._log_problem_change("")
         return reply
 
     def _compute_evaluation_time(self, reply: query_source.TimedReply) -> float:
@@ -212,7 +212,7 @@ class FollowedMetric:
         self.answered.set()
         return evaluated_at_seconds + self._server_clock.behind_seconds
 
-    def note_window_seconds(self, seconds: float) -> None:
+    def record_longest_window_seconds(self, seconds: float) -> None:
         """Record the length of the longest window; if it grew, mark older samples as needed.
 
         Older samples are requested only once, because new samples fill the windows over time.
@@ -221,7 +221,7 @@ class FollowedMetric:
             self.backfilled.clear()
         self.window_seconds = seconds
 
-    async def ask_older_samples(
+    async def fetch_older_samples(
         self, nodes: node_names_thread.NodeLister
     ) -> metric_windows.OlderSamples:
         """Send the range query for the windows and join its answer with nodes.
@@ -239,7 +239,7 @@ class FollowedMetric:
             raise failures.QueryError(failures.QueryIssue.UNTIMED, problem)
         asked = self._untimed if self._untimed_left else self._timed
         behind_seconds = self._server_clock.behind_seconds
-        steps = range_answers.make_steps_until(
+        steps = range_answers.make_range_query_times(
             self._clock.now().timestamp() - behind_seconds,
             self.window_seconds + self.metric.max_age_seconds,
             self.metric.refresh_seconds,
@@ -259,7 +259,7 @@ class FollowedMetric:
         self.stats.counts += older.counts
         return older.samples
 
-    def _note_problem(self, problem: str) -> None:
+    def _log_problem_change(self, problem: str) -> None:
         """Log when a metric starts or stops failing; `PrometheusQuerySource` logs outages."""
         if problem and not self.stats.problem:
             _log.warning(
@@ -272,7 +272,9 @@ class FollowedMetric:
             _log.info("metric `%s` has a result again", self.metric.name)
         self.stats.problem = problem
 
-    def _note_node_match(self, example: answers.InstantVectorSample, *, names_nodes: bool) -> None:
+    def _log_node_match_change(
+        self, example: answers.InstantVectorSample, *, names_nodes: bool
+    ) -> None:
         """Log when series stop matching nodes, and when a series matches a node again."""
         name, label = self.metric.name, self.metric.label
         if self._names_nodes and not names_nodes:

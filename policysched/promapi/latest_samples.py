@@ -34,7 +34,7 @@ class LatestSamples:
         """The last sample of each node, keyed by node name; a returned mapping never changes."""
         return self._published
 
-    def set_times_back(self, seconds: float) -> None:
+    def shift_times_back(self, seconds: float) -> None:
         """Move all measurement times back, after the local clock was set back by `seconds`."""
         self._samples = {
             node: metric_table.Sample(each.value, each.measured_at_seconds - seconds)

@@ -96,7 +96,7 @@ class LiveMetricsSource:
                     metric, origin, self._around, self._joins, known.kept
                 )
         for key, each in followed.items():
-            each.note_window_seconds(window_seconds.get(key, 0.0))
+            each.record_longest_window_seconds(window_seconds.get(key, 0.0))
         self._followed = followed
         for one in self._sources.values():
             one.forget_other_metrics(followed.keys())
@@ -116,11 +116,11 @@ class LiveMetricsSource:
         When this returns, the windows over metrics with an answer also have their older samples,
         unless the query for these failed.
         """
-        await self._wait_until_all_asked()
+        await self._wait_until_all_queried()
         answered = [each for each in self._followed.values() if each.answered.is_set()]
         await asyncio.gather(*(each.backfilled.wait() for each in answered))
 
-    async def _wait_until_all_asked(self) -> None:
+    async def _wait_until_all_queried(self) -> None:
         await asyncio.gather(*(each.asked.wait() for each in self._followed.values()))
 
     async def run(
@@ -220,12 +220,12 @@ class LiveMetricsSource:
         """
         name = followed.metric.name
         await followed.answered.wait()
-        await self._wait_until_all_asked()
+        await self._wait_until_all_queried()
         while not followed.backfilled.is_set():
             async with self._range_turn:
                 seconds = followed.window_seconds
                 try:
-                    older = await followed.ask_older_samples(nodes)
+                    older = await followed.fetch_older_samples(nodes)
                     backfill({followed.metric.key: older})
                 except failures.QueryError as error:
                     _log.warning(

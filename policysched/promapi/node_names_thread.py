@@ -51,5 +51,5 @@ class NodeNamesThread:
     def _update_names_and_run(
         self, nodes: Sequence[objects.Node], work: Callable[[node_aliases.NodeAliasIndex], _T]
     ) -> _T:
-        self._names.follow_nodes(nodes)
+        self._names.update_indexed_nodes(nodes)
         return work(self._names)

@@ -46,7 +46,9 @@ class QueryClient(Protocol):
         """Return the answer; called in a thread. Raises QueryError."""
         ...
 
-    def ask_range(self, promql: str, steps: range_answers.RangeSteps) -> sample_matrix.SampleMatrix:
+    def ask_range(
+        self, promql: str, steps: range_answers.RangeQueryTimes
+    ) -> sample_matrix.SampleMatrix:
         """Return the samples at the times of `steps`; called in a thread. Raises QueryError."""
         ...
 
@@ -148,7 +150,7 @@ class PrometheusQuerySource:
         while self.is_failing:
             async with self._probe:
                 if self.is_failing:
-                    await self._sleep(self._circuit.get_wait_seconds())
+                    await self._sleep(self._circuit.get_remaining_pause_seconds())
                     return await self._send_query_now(promql, key, trust_seconds)
         if key in self._suspects:
             async with self._suspects_turn, self._turns:
@@ -157,7 +159,7 @@ class PrometheusQuerySource:
             return await self._send_query_now(promql, key, trust_seconds)
 
     async def ask_range(
-        self, promql: str, steps: range_answers.RangeSteps
+        self, promql: str, steps: range_answers.RangeQueryTimes
     ) -> sample_matrix.SampleMatrix:
         """Wait for a turn and send a range query.
 
@@ -186,9 +188,11 @@ class PrometheusQuerySource:
             if error.is_source_at_fault:
                 self._note_failure(key, started_at_seconds, error)
             else:
-                self._note_success(key, trust_seconds)  # a server that refuses a query is up
+                self._record_query_success(
+                    key, trust_seconds
+                )  # a server that refuses a query is up
             raise
-        self._note_success(key, trust_seconds)
+        self._record_query_success(key, trust_seconds)
         duration_seconds = self._clock.monotonic_seconds() - started_at_seconds
         return TimedReply(answer, sent_at_seconds, duration_seconds)
 
@@ -211,7 +215,7 @@ class PrometheusQuerySource:
         if any(until >= now for until in self._succeeded_until_seconds.values()):
             self._suspects.add(key)
             return
-        self._circuit.note_failure(started_at_seconds, error.retry_after_seconds)
+        self._circuit.record_failure(started_at_seconds, error.retry_after_seconds)
         if self._circuit.is_down and self._health.is_up:
             _log.error(
                 "metrics source `%s` (%s) is down, its samples become stale: %s",
@@ -221,11 +225,11 @@ class PrometheusQuerySource:
             )
             self._change_health(is_up=False, problem=str(error))
 
-    def _note_success(self, key: str, trust_seconds: float) -> None:
+    def _record_query_success(self, key: str, trust_seconds: float) -> None:
         now = self._clock.monotonic_seconds()
         self._succeeded_until_seconds[key] = now + trust_seconds
         self._suspects.discard(key)
-        self._circuit.note_success()
+        self._circuit.record_success()
         if not self._health.is_up:
             _log.info("metrics source `%s` is up again", self.name)
             self._change_health(is_up=True, problem="")

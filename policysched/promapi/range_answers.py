@@ -24,7 +24,7 @@ _ROUNDING_SECONDS = 0.001
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class RangeSteps:
+class RangeQueryTimes:
     """The times of a range query, in seconds since 1970 on the server's clock."""
 
     first_seconds: float
@@ -46,13 +46,15 @@ class RangeSteps:
         return 1 + round((self.last_seconds - self.first_seconds) / self.step_seconds)
 
 
-def make_steps_until(last_seconds: float, length_seconds: float, step_seconds: float) -> RangeSteps:
+def make_range_query_times(
+    last_seconds: float, length_seconds: float, step_seconds: float
+) -> RangeQueryTimes:
     """Return the times that cover the last `length_seconds`, rounded up to whole steps.
 
     If there are more times than the server accepts, only the newest ones are returned.
     """
     intervals = min(math.ceil(length_seconds / step_seconds), MAX_POINTS - 1)
-    return RangeSteps(last_seconds - intervals * step_seconds, last_seconds, step_seconds)
+    return RangeQueryTimes(last_seconds - intervals * step_seconds, last_seconds, step_seconds)
 
 
 class _MatrixElement(msgspec.Struct):
@@ -65,7 +67,7 @@ _points_decoder = msgspec.json.Decoder(_MatrixElement)
 
 
 def decode_range_answer(
-    body: bytes, content_type: str, steps: RangeSteps
+    body: bytes, content_type: str, steps: RangeQueryTimes
 ) -> sample_matrix.SampleMatrix:
     """Decode the body of an HTTP 200 answer to a range query; omit times without series.
 

@@ -39,7 +39,7 @@ class SampleMatrix:
     is_partial: bool = False
 
 
-def from_instant_vector(answer: answers.InstantVector) -> SampleMatrix:
+def convert_to_sample_matrix(answer: answers.InstantVector) -> SampleMatrix:
     """Convert an instant vector to a matrix with one time, or without times if it is empty."""
     all_series = (*answer.series, *answer.measured)
     evaluated_at = answer.evaluated_at_seconds

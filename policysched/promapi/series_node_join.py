@@ -85,7 +85,7 @@ def join_instant_vector(
 
     `asked_at_seconds` is the evaluation time on the local clock.
     """
-    found = sample_matrix.from_instant_vector(answer)
+    found = sample_matrix.convert_to_sample_matrix(answer)
     behind_seconds = round(asked_at_seconds - (answer.evaluated_at_seconds or 0.0), 3)
     joined = join_matrix(found, metric, names, behind_seconds, has_freshness=has_freshness)
     joined.counts[_Cause.EMPTY] = not answer.series
@@ -126,7 +126,7 @@ def join_matrix(
             time is used.
     """
     matched = _match_series_to_nodes(found, metric.label, names)
-    counts = matched.counts + _count_answer_remarks(found)
+    counts = matched.counts + _count_answer_warnings(found)
     values = found.values[:, matched.series]
     is_there = found.is_there[:, matched.series]
     is_number = found.is_number[:, matched.series]
@@ -243,7 +243,7 @@ def _is_outside_range(
     return (values < low) | (values > high)
 
 
-def _count_answer_remarks(found: sample_matrix.SampleMatrix) -> _Counts:
+def _count_answer_warnings(found: sample_matrix.SampleMatrix) -> _Counts:
     return collections.Counter(
         {
             _Cause.WARNING: int(bool(found.warnings)),

@@ -114,7 +114,7 @@ def find_url_problem(url: str) -> str:
     if parts is None and _MAY_BE_SECRET.search(url):
         return f"this is not the URL of a server; {_HELP}, without user and parameters"
     if parts is None:
-        return f"{server_urls.quote_url(url)} is not the URL of a server; {_HELP}"
+        return f"{server_urls.format_url_for_message(url)} is not the URL of a server; {_HELP}"
     if parts.query or parts.fragment:
         return "the URL ends in `?…` or `#…`; put parameters into `queryParams`"
     return ""

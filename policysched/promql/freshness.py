@@ -99,18 +99,18 @@ class _FreshnessWriter:
             UnwritableQueryError: T cannot be expressed, or is too long, because each nested window
                 doubles its length.
         """
-        text = self._render_any(expr)
+        text = self._render_vector_time(expr)
         if len(text) > _MAX_CHARACTERS:
             raise query_text.UnwritableQueryError("too many parts")
         return text
 
-    def _render_any(self, expr: promql_parser.Expr) -> str:
+    def _render_vector_time(self, expr: promql_parser.Expr) -> str:
         """Return T of an instant vector of any kind, without checking its length."""
         match expr:
             case promql_parser.ParenExpr() | promql_parser.UnaryExpr():
                 return self.render_vector_freshness(expr.expr)
             case promql_parser.VectorSelector():
-                shift = _render_shift(expr.at, expr.offset)
+                shift = _render_time_shift(expr.at, expr.offset)
                 return f"(timestamp({query_text.render_query(expr)}){shift})"
             case promql_parser.AggregateExpr():
                 return self._render_aggregation(expr)
@@ -159,7 +159,7 @@ class _FreshnessWriter:
             vector, scalar = expr.lhs, expr.rhs
             if sides[0] == _Kind.SCALAR:
                 vector, scalar = scalar, vector
-            text = self._render_limited(self.render_vector_freshness(vector), [scalar])
+            text = self._render_limited_time(self.render_vector_freshness(vector), [scalar])
         elif operator in functions.LEFT_SET_OPERATORS:
             left, right = self.render_vector_freshness(expr.lhs), query_text.render_query(expr.rhs)
             return f"({left} {query_text.render_operator(expr)} {right})"
@@ -215,7 +215,7 @@ class _FreshnessWriter:
         if not vectors:  # such as `hour()`: T is the evaluation time
             return f"timestamp({query_text.render_query(expr)})"
         scalars = [arg for arg in args if query_tree.find_result_kind(arg) == _Kind.SCALAR]
-        return self._render_limited(self.render_vector_freshness(vectors[0]), scalars)
+        return self._render_limited_time(self.render_vector_freshness(vectors[0]), scalars)
 
     def _render_relabelled(self, expr: promql_parser.Call) -> str:
         vector, *rest = expr.args
@@ -224,7 +224,7 @@ class _FreshnessWriter:
         arguments = [self.render_vector_freshness(vector), *map(query_text.render_query, rest)]
         return f"{expr.func.name}({', '.join(arguments)})"
 
-    def _render_limited(self, text: str, scalars: list[promql_parser.Expr]) -> str:
+    def _render_limited_time(self, text: str, scalars: list[promql_parser.Expr]) -> str:
         """Return T of a vector, given as `text`, limited to at most the T of each scalar."""
         for each in scalars:
             time = self.render_scalar_freshness(each)
@@ -251,7 +251,7 @@ class _FreshnessWriter:
         last = f"({now} or {past})" if now else past
         # T has only the series of the query itself; series without a sample within maxAge get 0.
         value = query_text.render_query(call)
-        return f"(({last}{_render_shift(at, offset)}) and {value} or (timestamp({value}) * 0))"
+        return f"(({last}{_render_time_shift(at, offset)}) and {value} or (timestamp({value}) * 0))"
 
     def _render_lookback(self, window: datetime.timedelta) -> str:
         """Return `[range:step]` of the subquery that finds the last sample of a window."""
@@ -266,7 +266,9 @@ def _render_ones(expr: promql_parser.Expr) -> str:
     return f"(timestamp({query_text.render_query(expr)}) ^ 0)"
 
 
-def _render_shift(at: promql_parser.AtModifier | None, offset: datetime.timedelta | None) -> str:
+def _render_time_shift(
+    at: promql_parser.AtModifier | None, offset: datetime.timedelta | None
+) -> str:
     """Return the term ` + …` that shifts the time requested by `@` and `offset` to now."""
     text = ""
     if at is not None and at.type == promql_parser.AtModifierType.At:

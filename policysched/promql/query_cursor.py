@@ -25,7 +25,7 @@ def is_inside_string(before: str) -> bool:
     return _STRING.search(before) is not None
 
 
-def accepts_expression(before: str) -> bool:
+def can_expression_follow(before: str) -> bool:
     """Return whether names of series and functions are useful proposals after the text.
 
     They are not useful in ranges, matchers and groupings, or anywhere after a double quote.

@@ -81,7 +81,7 @@ def _find_call_labels(expr: promql_parser.Call) -> frozenset[str] | None:
     return inner
 
 
-def find_pinned_labels(expr: promql_parser.Expr) -> frozenset[str]:
+def find_equality_matched_labels(expr: promql_parser.Expr) -> frozenset[str]:
     """Return the labels for which every selector of an expression has an equality matcher."""
     found = [
         {

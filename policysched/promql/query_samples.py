@@ -74,7 +74,7 @@ def find_value_filter(expr: promql_parser.Expr) -> promql_parser.Expr | None:
     return next((part for part in found if part is not None), None)
 
 
-def may_be_empty(expr: promql_parser.Expr) -> bool:
+def may_result_be_empty(expr: promql_parser.Expr) -> bool:
     """Return whether a filter operator or an absence function can leave the result empty."""
     if next(query_tree.find_calls(expr, functions.ABSENCE_FUNCTIONS), None) is not None:
         return True

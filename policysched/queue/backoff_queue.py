@@ -45,7 +45,7 @@ class BackoffQueue:
         """Return the number of pods that are backing off."""
         return len(self._rejected) + len(self._erred)
 
-    def compute_end_of_backoff(self, queued: queued_pod.QueuedPodInfo) -> float:
+    def compute_backoff_end_seconds(self, queued: queued_pod.QueuedPodInfo) -> float:
         """Return the monotonic time at which a pod can be retried; 0 means immediately.
 
         If the last attempts ended with errors, the backoff depends on the number of these errors

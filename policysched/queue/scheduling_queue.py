@@ -239,7 +239,7 @@ class SchedulingQueue:
             else:
                 queued.consecutive_errors += 1
             queued.timestamp_seconds = self._clock.monotonic_seconds()
-            queued.backoff_until_seconds = self._backoff.compute_end_of_backoff(queued)
+            queued.backoff_until_seconds = self._backoff.compute_backoff_end_seconds(queued)
             self._requeue_pod(queued, self._choose_strategy_after_attempt(queued), ATTEMPT_FAILED)
         self._active.done(uid)
 
@@ -432,7 +432,7 @@ class SchedulingQueue:
             _log.exception("a PreEnqueue plugin failed for pod %s", queued.info.key)
             queued.consecutive_errors += 1
             queued.timestamp_seconds = self._clock.monotonic_seconds()
-            queued.backoff_until_seconds = self._backoff.compute_end_of_backoff(queued)
+            queued.backoff_until_seconds = self._backoff.compute_backoff_end_seconds(queued)
             self._back_off_after_error(queued, why)
             return False
         queued.gating_plugin = "" if answer.is_success else answer.plugin

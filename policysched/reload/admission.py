@@ -195,7 +195,7 @@ class PolicyReviewer:
         if isinstance(found, versions.VersionRefusal):
             return _make_denial_response(found)
         try:
-            policies.check_profiles(found.policy_set)
+            policies.verify_profile_creation(found.policy_set)
         except errors.InputError as error:
             return _make_denial_response(versions.make_version_refusal(found.hash, error))
         return AdmissionResponse(warnings=_format_warnings(found.policy_set.findings))

@@ -54,7 +54,7 @@ class ConfigMapSource:
                 _log.warning("waiting for the policies of %s: %s", self.origin, error)
                 await self._api.pause_between_attempts(failures)
             else:
-                self._take_config_map(found)
+                self._record_latest_config_map(found)
                 return self._make_offered_version()
 
     async def run(
@@ -68,23 +68,23 @@ class ConfigMapSource:
 
     def replace(self, listed: Iterable[config_maps.ConfigMap]) -> None:
         """Process the result of a list: the ConfigMap, or nothing if it does not exist."""
-        self._take_config_map(next(iter(listed), None))
+        self._record_latest_config_map(next(iter(listed), None))
         self._take(self._make_offered_version())
 
     def upsert(self, config_map: config_maps.ConfigMap) -> None:
         """Process a new or changed object."""
-        self._take_config_map(config_map)
+        self._record_latest_config_map(config_map)
         self._take(self._make_offered_version())
 
     def delete(self, config_map: config_maps.ConfigMap) -> None:
         """Offer a problem instead of texts: a deletion must not remove the policies in use."""
-        self._take_config_map(None)
+        self._record_latest_config_map(None)
         self._take(self._make_offered_version())
 
-    def _take_config_map(self, config_map: config_maps.ConfigMap | None) -> None:
+    def _record_latest_config_map(self, config_map: config_maps.ConfigMap | None) -> None:
         self.latest = config_map
         self.last = config_map or self.last
-        if config_map is not None and statuses.lacks_version_status(config_map):
+        if config_map is not None and statuses.lacks_version_hash(config_map):
             self.on_bare()
 
     def _make_offered_version(self) -> versions.OfferedVersion:

@@ -102,10 +102,10 @@ class InitialVersionFinder:
         Raises:
             InputError: there is no good version, and stored versions must not be used.
         """
-        self._start = self._read_local()
+        self._start = self._read_local_version()
         return self._start
 
-    def _read_local(self) -> InitialVersion | None:
+    def _read_local_version(self) -> InitialVersion | None:
         """Read and check the files; return None if the API server is needed."""
         if self._settings.config_map:
             return None

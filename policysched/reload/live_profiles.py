@@ -141,7 +141,7 @@ class LiveProfiles:
             return False
         return True
 
-    async def retry_by_metric_age(self) -> NoReturn:
+    async def retry_at_sample_expiry(self) -> NoReturn:
         """Retry rejected pods when samples become stale or recent placements expire.
 
         A refresh of samples retries pods by itself; this handles samples that are no longer

@@ -141,10 +141,10 @@ class Reloader(Generic[_Made]):
             )
         self.state.is_frozen = offer.is_frozen
         if version_hash == self.state.current.hash and not offer.problem:
-            self._keep_version_in_use()
+            self._record_unchanged_version()
         elif offer.is_frozen and not self._recipe.is_requested_by_rollback(offer):
             _log.warning("reloads are frozen: %s is held back", _format_version(version_hash))
-            self.state.record_frozen(version_hash)
+            self.state.record_frozen_offer(version_hash)
         else:
             await self._load_version(offer)
 
@@ -154,13 +154,13 @@ class Reloader(Generic[_Made]):
         # The target of a rollback matters only during a freeze.
         return (texts, offer.problem, offer.is_frozen, offer.is_frozen and offer.demanded)
 
-    def _keep_version_in_use(self) -> None:
+    def _record_unchanged_version(self) -> None:
         if self.state.refused is not None:
             _log.info(
                 "the policies equal the version in use again %s",
                 logs.format_log_fields(hash=self._current_hash),
             )
-        self.state.record_unchanged()
+        self.state.record_unchanged_offer()
 
     async def _load_version(self, offer: versions.OfferedVersion) -> None:
         """Check an offered version in a thread; use it, or record its refusal."""
@@ -180,7 +180,7 @@ class Reloader(Generic[_Made]):
                 hash=found.hash, former=self._current_hash, seconds=f"{seconds:.3f}"
             ),
         )
-        self.state.record_load(states.make_version_in_use(found, self._clock.now()))
+        self.state.record_loaded_version(states.make_version_in_use(found, self._clock.now()))
         # A corrected version must not wait for metrics that only this version needs.
         await self._live.wait_for_metrics(self._offered)
 

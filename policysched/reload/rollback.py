@@ -95,7 +95,7 @@ class Rollback:
             ConflictError: another client has changed the policies.
             KubeError: the write failed, or its outcome is unknown.
         """
-        first = await self._read_target()
+        first = await self._read_target_config_map()
         version = _choose_version_to_restore((await self.list_versions()).versions, first, wanted)
         target = first
         for attempt in range(1, _ATTEMPTS + 1):
@@ -103,7 +103,7 @@ class Rollback:
                 return await self._write_version(version, target, freeze=freeze)
             except kube_errors.ConflictError:
                 # A new status of a scheduler is harmless; a change to the policies is not.
-                target = await self._read_target()
+                target = await self._read_target_config_map()
                 if (
                     _get_config_map_content(target) != _get_config_map_content(first)
                     or attempt == _ATTEMPTS
@@ -111,7 +111,7 @@ class Rollback:
                     raise
         raise AssertionError  # the last attempt returns or raises
 
-    async def _read_target(self) -> config_maps.ConfigMap:
+    async def _read_target_config_map(self) -> config_maps.ConfigMap:
         target = await self._read_config_map(self._policies)
         if target is None:
             raise errors.InputError(f"configmap {self._policies}", "does not exist")

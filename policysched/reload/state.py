@@ -95,7 +95,7 @@ class PolicyState:
         self.reloads: collections.Counter[OfferOutcome] = collections.Counter()
         self.listeners: list[Listener] = []
 
-    def record_load(self, version: VersionInUse) -> None:
+    def record_loaded_version(self, version: VersionInUse) -> None:
         """Record that another version took effect."""
         self.current = version
         self.refused = self.refused_at = None
@@ -110,12 +110,12 @@ class PolicyState:
             ReloadEvent(OfferOutcome.REFUSED, refusal.hash, refusal.details, refusal.summary)
         )
 
-    def record_frozen(self, version_hash: str) -> None:
+    def record_frozen_offer(self, version_hash: str) -> None:
         """Record that a version was not considered, because reloads are frozen."""
         self.refused = self.refused_at = None
         self._notify_listeners(ReloadEvent(OfferOutcome.FROZEN, version_hash))
 
-    def record_unchanged(self) -> None:
+    def record_unchanged_offer(self) -> None:
         """Record that the source offers the version in use again."""
         self.refused = self.refused_at = None
         outcome = OfferOutcome.FROZEN if self.is_frozen else OfferOutcome.KEPT

@@ -105,10 +105,10 @@ class StatusAnnotationWriter:
             await self._news.wait()
             self._news.clear()
             while pause_seconds := await self._write_once():
-                await self._wait_for_news(pause_seconds)
+                await self._wait_for_write_request(pause_seconds)
                 self._news.clear()
 
-    async def _wait_for_news(self, seconds: float) -> None:
+    async def _wait_for_write_request(self, seconds: float) -> None:
         """Wait until a write is requested, for at most `seconds`."""
         waiting = [
             asyncio.ensure_future(each) for each in (self._sleep(seconds), self._news.wait())
@@ -147,7 +147,7 @@ class StatusAnnotationWriter:
         if self._written is not None and self._written[0] == target.metadata.uid:
             # The watch may still show a state from before our last write, and this state may happen
             # to equal `wished`.
-            return self._written[1] == wished and not lacks_version_status(target)
+            return self._written[1] == wished and not lacks_version_hash(target)
         return _has_annotations(target.metadata.annotations, wished)
 
 
@@ -160,7 +160,7 @@ def are_reloads_frozen(annotations: Mapping[str, str]) -> bool:
     return said is not None and said.strip().lower() != "false"
 
 
-def lacks_version_status(config_map: config_maps.ConfigMap) -> bool:
+def lacks_version_hash(config_map: config_maps.ConfigMap) -> bool:
     """Return whether the annotation HASH is missing, as after `kubectl replace`."""
     return HASH not in config_map.metadata.annotations
 

@@ -100,8 +100,8 @@ class VersionChecker:
         self._clock = clock or clocks.SystemClock()
         self._configuration = configuration
         self._scheduler_name = scheduler_name
-        self._params = policies.convert_params(configuration)
-        self._judge = lint_gate.choose_lint_judge(configuration.policies.lint_errors)
+        self._params = policies.convert_params_to_text(configuration)
+        self._judge = lint_gate.choose_lint_error_handler(configuration.policies.lint_errors)
 
     def compute_hash(self, texts: Sequence[source.SourceText]) -> str:
         """Return the hash that identifies a version, even an invalid version; "" without texts."""

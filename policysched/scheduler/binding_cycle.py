@@ -58,7 +58,7 @@ class BindingCycle:
         self._counters = counters
         self._log = log
 
-    def prepare_binding(self, assumed: scheduling_cycle.AssumedPod) -> bool:
+    def run_pre_bind_pre_flight(self, assumed: scheduling_cycle.AssumedPod) -> bool:
         """Run PreBindPreFlight; return whether to continue, otherwise undo the assumption.
 
         If the pod waits for Permit or has PreBind work, its node is published as a nomination
@@ -207,7 +207,7 @@ class BindingCycle:
         if is_freed and not failed.is_rejection:
             self._queue.move_all_to_active_or_backoff(object_changes.POD_DELETE, placed, None)
         profile = assumed.framework.profile
-        self._failures.handle_failure(assumed.queued, profile, failed, assumed.decision)
+        self._failures.requeue_and_report_pod(assumed.queued, profile, failed, assumed.decision)
         if is_freed and failed.is_rejection:
             self._queue.move_all_to_active_or_backoff(
                 object_changes.POD_DELETE, placed, None, lambda pod: pod.uid != info.uid

@@ -129,7 +129,7 @@ class DecisionLog:
         """Return the number of kept decisions."""
         return len(self._ring)
 
-    def find_latest(self, pod_key: str) -> SchedulingDecision | None:
+    def find_latest_decision(self, pod_key: str) -> SchedulingDecision | None:
         """Return the newest kept decision about a pod (`namespace/name`), or None."""
         return next((d for d in reversed(self._ring) if d.pod == pod_key), None)
 
@@ -152,7 +152,7 @@ class DecisionLog:
         decision = self._add_decision(
             queued, prof, outcome, snap.now, started_seconds, result.times
         )
-        _condense_arrays(decision, result, snap)
+        _copy_array_summaries(decision, result, snap)
         self._ring.append(decision)
         for listener in self.listeners:
             try:
@@ -220,7 +220,7 @@ class DecisionLog:
                 _log.exception("a listener failed at the end of an attempt for %s", decision.pod)
 
 
-def note_post_filter(
+def record_post_filter_result(
     decision: SchedulingDecision,
     answer: interface.PostFilterResult | None,
     evidence: tuple[str, ...],
@@ -243,7 +243,7 @@ def _cut_message(message: str) -> str:
     return standings.cut(message, MAX_MESSAGE_CHARACTERS)
 
 
-def _condense_arrays(
+def _copy_array_summaries(
     decision: SchedulingDecision, result: runtime.ScheduleResult, snap: snapshot.Snapshot
 ) -> None:
     """Copy a summary of the arrays over all nodes, which the next cycle overwrites."""

@@ -126,7 +126,7 @@ class DryRunComparer:
 
     # --- pods that the other scheduler placed -----------------------------------------------------
 
-    def compare_bound(self, pending: pod_shape.PodInfo, node_name: str) -> None:
+    def compare_bound_pod(self, pending: pod_shape.PodInfo, node_name: str) -> None:
         """Compare the decisions about a pod that was just bound; plugin errors become FAILED.
 
         Must be called before the cache counts the pod.
@@ -143,7 +143,7 @@ class DryRunComparer:
 
     # --- pending pods -----------------------------------------------------------------------------
 
-    def compare_waiting(self, pods: Iterable[pod_shape.PodInfo]) -> Iterable[None]:
+    def compare_pending_pods(self, pods: Iterable[pod_shape.PodInfo]) -> Iterable[None]:
         """Compare one pending pod in each iteration; forget pods that are no longer pending."""
         waiting = {info.uid: info for info in pods}
         for gone in self.waiting.keys() - waiting.keys():

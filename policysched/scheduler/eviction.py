@@ -118,7 +118,7 @@ class PreemptionExecutor:
         Victims that are already terminating are skipped. If none remain, no preemption starts.
         """
         self._forget_finished_preemptions()
-        staying = tuple(v for v in preemption.victims if not self._is_victim_leaving(v))
+        staying = tuple(v for v in preemption.victims if not self._is_victim_terminating(v))
         if staying:
             self.in_progress.start(preemption.preemptor.uid)
             self._start_task(
@@ -149,7 +149,7 @@ class PreemptionExecutor:
         if not is_done:
             self._queue.retry_after_error(uid)
             return
-        self._limit_wait_for_victims(preemption)
+        self._gate_preemptor_until_terminating(preemption)
         if self._was_woken_in_vain(preemption):
             self._queue.activate([uid])
 
@@ -167,18 +167,18 @@ class PreemptionExecutor:
             return False
         # Set before the last eviction: the watch can show its effect before the call returns.
         self.in_progress.wait_until(
-            preemption.preemptor.uid, lambda: self._are_all_victims_leaving(preemption)
+            preemption.preemptor.uid, lambda: self._are_all_victims_terminating(preemption)
         )
         async with self._limit:
             return await self._evict_victim(preemption, last)
 
-    def _limit_wait_for_victims(self, preemption: PodPreemption) -> None:
+    def _gate_preemptor_until_terminating(self, preemption: PodPreemption) -> None:
         """Keep the gate closed until the watch shows all victims terminating, or a timeout."""
         until_seconds = self._clock.monotonic_seconds() + SHOWN_WITHIN_SECONDS
 
         def is_over() -> bool:
             is_late = self._clock.monotonic_seconds() >= until_seconds
-            return is_late or self._are_all_victims_leaving(preemption)
+            return is_late or self._are_all_victims_terminating(preemption)
 
         self.in_progress.wait_until(preemption.preemptor.uid, is_over)
 
@@ -250,17 +250,17 @@ class PreemptionExecutor:
             preemptor.pod.spec.node_name or preemptor.is_terminating
         )
 
-    def _is_victim_leaving(self, victim: pod_shape.PodInfo) -> bool:
+    def _is_victim_terminating(self, victim: pod_shape.PodInfo) -> bool:
         current = self._pods.current(victim.uid)
         return current is None or current.is_terminating
 
-    def _are_all_victims_leaving(self, preemption: PodPreemption) -> bool:
+    def _are_all_victims_terminating(self, preemption: PodPreemption) -> bool:
         """Return whether the watch shows all victims terminating, except requeued victims."""
         kept = preemption.turned_away
         # Every event of every pod calls this, and the last victim terminates last, so checking it
         # first is fastest.
         return all(
-            v.uid in kept or self._is_victim_leaving(v) for v in reversed(preemption.victims)
+            v.uid in kept or self._is_victim_terminating(v) for v in reversed(preemption.victims)
         )
 
     def _was_woken_in_vain(self, preemption: PodPreemption) -> bool:

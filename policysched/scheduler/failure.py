@@ -127,7 +127,7 @@ class FailureHandler:
         self._counters = counters
         self._log = log
 
-    def handle_failure(
+    def requeue_and_report_pod(
         self,
         queued: queued_pod.QueuedPodInfo,
         prof: profile.Profile,
@@ -153,7 +153,7 @@ class FailureHandler:
         queued.unschedulable_plugins = set(failure.unschedulable_plugins)
         queued.pending_plugins = set(failure.pending_plugins)
         # Before the pod is requeued, so that the gate is closed when the queue runs PreEnqueue.
-        self._evict_for_pod(newest, prof, failure)
+        self._start_evictions(newest, prof, failure)
         self._queue.add_unschedulable(queued)
         nominations.update_nomination_after_failure(
             self._queue, newest, failure.nominated_node_name
@@ -161,7 +161,7 @@ class FailureHandler:
         if failure.is_told:
             self._publish_failure(queued, prof, failure)
 
-    def _evict_for_pod(
+    def _start_evictions(
         self, info: pod_shape.PodInfo, prof: profile.Profile, failure: AttemptFailure
     ) -> None:
         """Start the evictions that PostFilter chose, if it made room for the pod."""

@@ -66,13 +66,13 @@ class PodSink:
             if old is not None:
                 self._remove_pod(old)
             return
-        new = self._shapes.make_info(pod)
+        new = self._shapes.make_pod_info(pod)
         self._known[new.uid] = new
         self.unserved.observe_pod(new.uid, pod)
         if pod.spec.node_name:
-            self._follow_placed_pod(old, new)
+            self._apply_placed_pod(old, new)
         elif self._serves(pod.spec.scheduler_name):
-            self._follow_waiting_pod(old, new)
+            self._apply_waiting_pod(old, new)
 
     def delete(self, pod: objects.Pod) -> None:
         """Remove a deleted pod."""
@@ -82,7 +82,7 @@ class PodSink:
 
     # --- pods with a node -------------------------------------------------------------------------
 
-    def _follow_placed_pod(self, old: pod_shape.PodInfo | None, new: pod_shape.PodInfo) -> None:
+    def _apply_placed_pod(self, old: pod_shape.PodInfo | None, new: pod_shape.PodInfo) -> None:
         """Apply a pod with a node; if it was pending here, end its queueing or its Permit wait."""
         if self.before_placed and old is not None and not old.pod.spec.node_name:
             self.before_placed(old, new.pod.spec.node_name)
@@ -109,7 +109,7 @@ class PodSink:
 
     # --- pods without a node ----------------------------------------------------------------------
 
-    def _follow_waiting_pod(self, old: pod_shape.PodInfo | None, new: pod_shape.PodInfo) -> None:
+    def _apply_waiting_pod(self, old: pod_shape.PodInfo | None, new: pod_shape.PodInfo) -> None:
         """Queue or update a pod without a node; undo the assumption of a pod being deleted."""
         if self._cache.is_assumed(new):
             if old is not None and new.is_terminating and not old.is_terminating:
@@ -157,7 +157,7 @@ class PodSink:
         for uid, old in self._known.items() if changed else ():
             if changed.isdisjoint(old.pod.metadata.annotations):
                 continue
-            new = self._known[uid] = self._shapes.make_info(old.pod)
+            new = self._known[uid] = self._shapes.make_pod_info(old.pod)
             if new.pod.spec.node_name:
                 self._cache.update_pod(new)
             elif self._queue.get(uid) is not None:

@@ -168,7 +168,7 @@ class Scheduler:
         """
         has_other_names = frameworks.keys() != self._frameworks.keys()
         self._frameworks = _measure_frameworks_by_clock(frameworks, self._clock)
-        self.cache.follow_metric_needs(metrics or metric_needs.MetricNeeds())
+        self.cache.retain_needed_metric_data(metrics or metric_needs.MetricNeeds())
         if has_other_names:
             self.events.pods.drop_unserved_pods()
         self.events.pods.set_annotation_keys(annotation_keys)
@@ -199,7 +199,7 @@ class Scheduler:
         if queued is None:
             return False
         framework = self._frameworks.get(queued.info.pod.spec.scheduler_name)
-        if framework is None or self._skip_if_unneeded(framework, queued):
+        if framework is None or self._should_skip_pod(framework, queued):
             self.queue.done(queued.uid)
             return True
         assumed = self._cycle.run(framework, queued)
@@ -218,7 +218,7 @@ class Scheduler:
         due = (self.queue.next_timer_seconds(), self.waiting_pods.next_deadline_seconds())
         return min((t for t in due if t is not None), default=None)
 
-    def _skip_if_unneeded(
+    def _should_skip_pod(
         self, framework: runtime.Framework, queued: queued_pod.QueuedPodInfo
     ) -> bool:
         """Return whether a popped pod is terminating or already in the cache."""
@@ -235,7 +235,7 @@ class Scheduler:
         return self._bindings_in_flight
 
     def _start_binding(self, assumed: scheduling_cycle.AssumedPod) -> None:
-        if not self._binding.prepare_binding(assumed):
+        if not self._binding.run_pre_bind_pre_flight(assumed):
             return
         if assumed.is_waiting or assumed.has_pre_bind:
             self._start_task(self._wait_and_bind(assumed))
@@ -270,7 +270,7 @@ class Scheduler:
         if self._is_stopping:
             self._requeue_all_pods()
         while not self._is_stopping:
-            await self._run_one_turn()
+            await self._run_loop_iteration()
 
     def _requeue_all_pods(self) -> None:
         """Retry all waiting pods, because another leader may have handled them."""
@@ -280,7 +280,7 @@ class Scheduler:
             queued.reported = ("", "")
         self.queue.set_profiles(self._frameworks)
 
-    async def _run_one_turn(self) -> None:
+    async def _run_loop_iteration(self) -> None:
         self.run_timers()
         if self._bindings_in_flight >= self._settings.max_bindings_in_flight:
             await self._wait_for_work(self.next_timer_seconds())

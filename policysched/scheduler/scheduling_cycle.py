@@ -91,12 +91,12 @@ class SchedulingCycle:
     ) -> AssumedPod | None:
         """Schedule a popped pod; return None if that failed and the failure was handled."""
         self._cycles += 1
-        if self._cycles % _CYCLES_A_SAMPLE or not self._is_sample_due():
+        if self._cycles % _CYCLES_A_SAMPLE or not self._start_sample_if_due():
             return self._run_cycle(framework, queued)
         with plugin_watch.measuring(self._watch):
             return self._run_cycle(framework, queued)
 
-    def _is_sample_due(self) -> bool:
+    def _start_sample_if_due(self) -> bool:
         now_seconds = self._clock.monotonic_seconds()
         if now_seconds < self._next_sample_seconds:
             return False
@@ -120,17 +120,17 @@ class SchedulingCycle:
             _log.exception("a plugin failed while %s was scheduled", queued.info.key)
             failed = failure.make_internal_failure(error)
             decision = self._log.record_error(queued, prof, failed.message, started_seconds)
-            self._failures.handle_failure(queued, prof, failed, decision)
+            self._failures.requeue_and_report_pod(queued, prof, failed, decision)
             return None
         decision = self._log.record_decision(queued, prof, result, snap, started_seconds)
         if failed is not None:
-            decisions.note_post_filter(decision, failed.made_room, failed.evidence)
-            self._failures.handle_failure(queued, prof, failed, decision)
+            decisions.record_post_filter_result(decision, failed.made_room, failed.evidence)
+            self._failures.requeue_and_report_pod(queued, prof, failed, decision)
             return None
         place = AssumedPod(
             queued, framework, decision, result.state, result.node_name or "", is_waiting=False
         )
-        return self._assume_pod(place, snap.now_seconds)
+        return self._assume_reserve_and_permit(place, snap.now_seconds)
 
     def _run_post_filter(
         self,
@@ -162,7 +162,9 @@ class SchedulingCycle:
             brief = messages.brief_fit_error(diagnosis, snap.is_alive, nodes, room_bytes)
         return dataclasses.replace(failed, evidence=tuple(evidence), brief=brief)
 
-    def _assume_pod(self, place: AssumedPod, now_seconds: float) -> AssumedPod | None:
+    def _assume_reserve_and_permit(
+        self, place: AssumedPod, now_seconds: float
+    ) -> AssumedPod | None:
         """Assume a pod, then reserve and permit it; return None after handling a failure."""
         info, node_name = place.info, place.node_name
         self._cache.assume_pod(info, node_name, now_seconds)
@@ -176,7 +178,7 @@ class SchedulingCycle:
             place.framework.binding.unreserve(place.state, info, node_name)
             self._cache.forget_pod(info)
             profile = place.framework.profile
-            self._failures.handle_failure(place.queued, profile, failed, place.decision)
+            self._failures.requeue_and_report_pod(place.queued, profile, failed, place.decision)
             return None
         if waits:
             self._waiting.add(info, node_name, waits)

@@ -116,7 +116,7 @@ class ShadowDecisions:
             for each in candidates
         }
 
-    def observe_decision(
+    def repeat_with_candidates(
         self,
         decision: decisions.SchedulingDecision,
         result: runtime.ScheduleResult,
@@ -145,7 +145,7 @@ class ShadowDecisions:
             tally.seconds += seconds
             if is_busy:
                 self._saved_seconds -= seconds
-            _note_verdict(tally, decision, verdict)
+            _count_verdict(tally, decision, verdict)
 
     def _has_time_budget(self) -> bool:
         now_seconds = self._clock.monotonic_seconds()
@@ -155,7 +155,7 @@ class ShadowDecisions:
         return self._saved_seconds > 0
 
 
-def _note_verdict(
+def _count_verdict(
     tally: ShadowPolicyTally, decision: decisions.SchedulingDecision, verdict: shadow.Verdict
 ) -> None:
     """Count a verdict in the tally, and keep it if it differs from the real decision."""

@@ -86,7 +86,7 @@ class _ExpiringCache(Generic[_K, _V]):
             self._by_key.popitem(last=False)
 
 
-class DelegatedAccess:
+class DelegatedAccessGuard:
     """Guards the secure port with reviews by the API server; see `http_server.PageGuard`."""
 
     def __init__(

@@ -155,7 +155,7 @@ class ConnectionAcceptor:
         for each in self._by_protocol.values():
             each.drop_connection()
 
-    def note_use(self, protocol: asyncio.BaseProtocol) -> None:
+    def mark_recently_used(self, protocol: asyncio.BaseProtocol) -> None:
         """Mark a connection as recently used."""
         connection = self._by_protocol.pop(protocol, None)
         if connection is not None:

@@ -28,7 +28,7 @@ def make_debug_pages(
             config_printing.format_config_yaml(configuration)
         ),
         "/debug/memory": lambda _: http_server.make_json_page(make_memory_report()),
-        "/debug/tasks": lambda _: _make_text_page(make_tasks_report()),
+        "/debug/tasks": lambda _: _make_text_page(make_task_stacks_report()),
     }
     made[ROOT] = lambda _: _make_index_page([*made, *others])
     return made
@@ -49,7 +49,7 @@ def make_memory_report() -> dict[str, Any]:
     }
 
 
-def make_tasks_report() -> str:
+def make_task_stacks_report() -> str:
     """Return the stack of every task of the event loop."""
     found = sorted(asyncio.all_tasks(), key=lambda task: task.get_name())
     text = io.StringIO()

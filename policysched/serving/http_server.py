@@ -196,10 +196,10 @@ class HttpServer:
 
     async def _handle_request(self, request: web.BaseRequest) -> web.StreamResponse:
         """Answer a request completely; drop a client that does not read the answer in time."""
-        self._connections.note_use(request.protocol)
+        self._connections.mark_recently_used(request.protocol)
         try:
             async with asyncio.timeout(_ANSWER_SECONDS):
-                await self._wait_for_address_turn(request.remote or "")
+                await self._delay_above_rate_limit(request.remote or "")
                 page = _FAILED
                 with _log_page_failures(request.path):
                     page = await self._make_answer(request)
@@ -212,9 +212,9 @@ class HttpServer:
                 request.transport.abort()
             raise ConnectionResetError from None
         finally:
-            self._connections.note_use(request.protocol)
+            self._connections.mark_recently_used(request.protocol)
 
-    async def _wait_for_address_turn(self, address: str) -> None:
+    async def _delay_above_rate_limit(self, address: str) -> None:
         """Delay a request above the rate limit; later requests of its connection also wait."""
         now_seconds = asyncio.get_running_loop().time()
         wait_seconds = self._pace.compute_wait_seconds(address, now_seconds)

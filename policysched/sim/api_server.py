@@ -147,7 +147,7 @@ class SimulatedApiServer:
             return refusal
         self.pods.update(_make_bound_pod(current, node_name, self._make_timestamp()))
         self.bind_count += 1
-        if self.faults.loses_next_answer(self._rng):
+        if self.faults.loses_binding_answer(self._rng):
             return handles.BindError("the answer to the binding was lost")
         return None
 

@@ -30,7 +30,7 @@ class SimulationDriver:
         server.budgets.watch_objects(scheduler.events.budgets)
         server.pods.watch_objects(scheduler.events.pods)
 
-    async def schedule_one_step(self) -> bool:
+    async def deliver_and_schedule_pod(self) -> bool:
         """Deliver all changes and schedule one pod; return False if no pod is ready."""
         self._server.deliver_changes()
         self._scheduler.run_timers()
@@ -40,7 +40,7 @@ class SimulationDriver:
 
     async def run_until_idle(self) -> None:
         """Schedule until no pod is ready and all changes are delivered."""
-        while await self.schedule_one_step() or self._server.has_undelivered:
+        while await self.deliver_and_schedule_pod() or self._server.has_undelivered:
             pass
 
     async def advance_time(self, seconds: float) -> None:

@@ -30,7 +30,7 @@ class BindFaults:
             return True
         return rng.random() < self.fail_share
 
-    def loses_next_answer(self, rng: random.Random) -> bool:
+    def loses_binding_answer(self, rng: random.Random) -> bool:
         """Return whether to lose the answer to the binding that was just made."""
         return rng.random() < self.lose_answer_share
 

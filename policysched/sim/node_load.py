@@ -110,25 +110,25 @@ class SimulatedNodeLoad:
         self, nodes: list[objects.Node], pods: Iterable[objects.Pod]
     ) -> dict[str, dict[str, float]]:
         """Return node → metric → load that samples approach: idle load plus usage of pods."""
-        targets = {node.name: self._draw_idle_load(node.name) for node in nodes}
+        targets = {node.name: self._generate_idle_load(node.name) for node in nodes}
         allocatable = {node.name: _get_cpu_and_memory(node.status.allocatable) for node in nodes}
         for pod in pods:
             node_name = pod.spec.node_name
             if node_name in targets and not pod.is_terminal:
-                _add_use(targets[node_name], self._get_pod_use(pod), *allocatable[node_name])
+                _add_use(targets[node_name], self._get_pod_usage(pod), *allocatable[node_name])
         return targets
 
-    def _draw_idle_load(self, node_name: str) -> dict[str, float]:
+    def _generate_idle_load(self, node_name: str) -> dict[str, float]:
         background: Mapping[str, float] = self.background.get(node_name, {})
         return {metric: _SYSTEM_LOAD[metric] + background.get(metric, 0.0) for metric in METRICS}
 
-    def _get_pod_use(self, pod: objects.Pod) -> _PodUse:
+    def _get_pod_usage(self, pod: objects.Pod) -> _PodUse:
         use = self._uses.get(pod.key)
         if use is None:
-            use = self._uses[pod.key] = self._draw_pod_use(pod)
+            use = self._uses[pod.key] = self._generate_pod_usage(pod)
         return use
 
-    def _draw_pod_use(self, pod: objects.Pod) -> _PodUse:
+    def _generate_pod_usage(self, pod: objects.Pod) -> _PodUse:
         requests = pod_requests.compute_pod_requests(pod)
         cores = requests.nonzero_cpu_milli / 1000
         return _PodUse(

@@ -43,7 +43,7 @@ class VolumeFaults:
     refuse_next: int = 0
 
 
-class SimulatedVolumes:
+class SimulatedVolumeController:
     """The writes of VolumeBinding (`handles.VolumeWriter`) and the controllers that react to them.
 
     Attributes:
@@ -61,8 +61,8 @@ class SimulatedVolumes:
         self._claims = server.get_storage_collection(storage_objects.PersistentVolumeClaim)
         self._classes = server.get_storage_collection(storage_objects.StorageClass)
         self._tasks: dict[str, asyncio.Task[None]] = {}
-        self._volumes.watch_objects(_ObjectCallbackSink(self._react_to_volume))
-        self._claims.watch_objects(_ObjectCallbackSink(self._react_to_claim))
+        self._volumes.watch_objects(_ObjectCallbackSink(self._start_binding_if_needed))
+        self._claims.watch_objects(_ObjectCallbackSink(self._start_provisioning_if_needed))
 
     # --- writes of the scheduler ------------------------------------------------------------------
 
@@ -91,17 +91,21 @@ class SimulatedVolumes:
 
     # --- the controllers --------------------------------------------------------------------------
 
-    def _react_to_volume(self, volume: storage_objects.PersistentVolume) -> None:
+    def _start_binding_if_needed(self, volume: storage_objects.PersistentVolume) -> None:
         reference = volume.spec.claim_ref
-        if reference is not None and self._find_promised_claim(volume) is not None:
-            self._begin_work(f"bind {reference.uid}", self._bind_volume(volume.metadata.name))
+        if reference is not None and self._find_unbound_claim(volume) is not None:
+            self._start_unique_task(
+                f"bind {reference.uid}", self._bind_volume(volume.metadata.name)
+            )
 
-    def _react_to_claim(self, claim: storage_objects.PersistentVolumeClaim) -> None:
+    def _start_provisioning_if_needed(self, claim: storage_objects.PersistentVolumeClaim) -> None:
         if not claim.spec.volume_name and self._needs_provisioning(claim):
             meta = claim.metadata
-            self._begin_work(f"make {meta.uid}", self._provision_volume(meta.name, meta.namespace))
+            self._start_unique_task(
+                f"make {meta.uid}", self._provision_volume(meta.name, meta.namespace)
+            )
 
-    def _begin_work(self, key: str, work: Coroutine[None, None, None]) -> None:
+    def _start_unique_task(self, key: str, work: Coroutine[None, None, None]) -> None:
         """Start the task `key` unless it is already running; needs a running event loop."""
         if key in self._tasks:
             work.close()
@@ -109,7 +113,7 @@ class SimulatedVolumes:
         task = self._tasks[key] = asyncio.get_running_loop().create_task(work)
         task.add_done_callback(lambda _: self._tasks.pop(key, None))
 
-    def _find_promised_claim(
+    def _find_unbound_claim(
         self, volume: storage_objects.PersistentVolume
     ) -> storage_objects.PersistentVolumeClaim | None:
         """Return the unbound claim that the claimRef of the volume names, or None."""
@@ -125,7 +129,7 @@ class SimulatedVolumes:
         """Complete the binding of a volume and its claim, if the claim is still unbound."""
         await self._sleep(self.faults.bind_seconds)
         volume = self._volumes.find(volume_name)
-        claim = None if volume is None else self._find_promised_claim(volume)
+        claim = None if volume is None else self._find_unbound_claim(volume)
         if volume is None or claim is None:
             return
         bound = storage_objects.VolumeStatus(phase="Bound")

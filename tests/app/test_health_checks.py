@@ -61,7 +61,7 @@ class Process:
             stopping=self.stopping,
             config=SimpleNamespace(parallel_binds=4),
         )
-        self._pages = health_checks.make_scheduler_health(joined).make_pages()
+        self._pages = health_checks.make_scheduler_health_checks(joined).make_pages()
 
     def begin(self) -> None:
         """List everything; scheduling begins."""

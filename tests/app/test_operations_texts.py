@@ -86,7 +86,7 @@ def test_a_dry_run_logs_such_lines(caplog: pytest.LogCaptureFixture) -> None:
         differences=(dry_run.SchedulerComparison(*pod, outcome.OTHER_NODE, "n1", "n2", why),),
     )
     caplog.set_level(logging.INFO, "policysched")
-    report = dry_run_report.DryRunReport(cast("dry_run.DryRunComparer", compared))
+    report = dry_run_report.DryRunReporter(cast("dry_run.DryRunComparer", compared))
     report.log_new_differences()
     lines = " ".join(record.getMessage() for record in caplog.records)
     assert lines == _read_output("dry run: pod=prod/web-7")

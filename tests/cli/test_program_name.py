@@ -24,7 +24,7 @@ def test_a_program_on_the_path_has_its_short_name(
 ) -> None:
     """A shell that finds the program passes its full path, which the user did not type."""
     monkeypatch.setenv("PATH", str(program.parent))
-    assert program_name.get_command() == "policysched"
+    assert program_name.get_invocation_command() == "policysched"
 
 
 @pytest.mark.parametrize("has_other", [False, True])
@@ -40,7 +40,7 @@ def test_another_program_keeps_the_path_by_which_it_was_called(
         (tmp_path / "policysched").write_text("#!/bin/sh\n", encoding="utf-8")
         (tmp_path / "policysched").chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path))
-    assert program_name.get_command() == shlex.quote(str(program))
+    assert program_name.get_invocation_command() == shlex.quote(str(program))
 
 
 @pytest.mark.parametrize(
@@ -56,4 +56,4 @@ def test_other_calls_have_the_name_of_errors(
 ) -> None:
     """A module, a plugin of kubectl and a lost file have no path that can be called."""
     monkeypatch.setattr("sys.argv", [called])
-    assert program_name.get_command() == command
+    assert program_name.get_invocation_command() == command

@@ -47,7 +47,7 @@ def remove(kind: type[objects.StorageObject], name: str) -> Change:
 def is_full(attached: attached_volumes.AttachedVolumeCounts, driver: str = DISKS) -> list[bool]:
     """Return, for both nodes, whether another volume is too many."""
     attached.refresh()
-    full: list[bool] = attached.find_exceeding_nodes(
+    full: list[bool] = attached.find_nodes_over_volume_limit(
         driver, {csi_migration.CSIVolumeIdentity(driver, "x")}
     ).tolist()
     return full

@@ -110,7 +110,7 @@ class CacheMachine(RuleBasedStateMachine):
     @rule(data=st.data(), uid=PODS, node_name=NODES)
     def add_or_update_pod(self, data: st.DataObject, uid: str, node_name: str) -> None:
         """The watch shows a pod, wherever the cache has it."""
-        info = self.shapes.make_info(data.draw(pods(uid)).node(node_name).build())
+        info = self.shapes.make_pod_info(data.draw(pods(uid)).node(node_name).build())
         data.draw(st.sampled_from([self.cache.add_pod, self.cache.update_pod]))(info)
         self.pods[uid] = Placed(info, node_name, is_assumed=False)
 
@@ -118,7 +118,7 @@ class CacheMachine(RuleBasedStateMachine):
     def add_unknown_pods(self, data: st.DataObject, places: dict[str, str]) -> None:
         """Several pods of which nothing is known come in one go, as from a file."""
         infos = [
-            self.shapes.make_info(data.draw(pods(uid)).node(node_name).build())
+            self.shapes.make_pod_info(data.draw(pods(uid)).node(node_name).build())
             for uid, node_name in places.items()
             if uid not in self.pods
         ]
@@ -129,7 +129,7 @@ class CacheMachine(RuleBasedStateMachine):
     @rule(data=st.data(), uid=PODS, node_name=NODES)
     def assume_pod(self, data: st.DataObject, uid: str, node_name: str) -> None:
         """Assume a pod; twice is refused."""
-        info = self.shapes.make_info(data.draw(pods(uid)).build())
+        info = self.shapes.make_pod_info(data.draw(pods(uid)).build())
         if uid in self.pods:
             with pytest.raises(ValueError, match="already in the cache"):
                 self.cache.assume_pod(info, node_name)
@@ -143,14 +143,14 @@ class CacheMachine(RuleBasedStateMachine):
         """The watch shows a pod where it is counted, otherwise unchanged."""
         placed = data.draw(st.sampled_from(sorted(self.pods.items())))[1]
         pod = builders.PodBuilder(placed.info.pod).node(placed.node_name).build()
-        info = self.shapes.make_info(pod)
+        info = self.shapes.make_pod_info(pod)
         self.cache.update_pod(info)
         self.pods[info.uid] = Placed(info, placed.node_name, is_assumed=False)
 
     @rule(data=st.data(), uid=PODS)
     def forget_pod(self, data: st.DataObject, uid: str) -> None:
         """Undo an assumption; a confirmed pod stays."""
-        info = self.shapes.make_info(data.draw(pods(uid)).build())
+        info = self.shapes.make_pod_info(data.draw(pods(uid)).build())
         is_assumed = uid in self.pods and self.pods[uid].is_assumed
         assert self.cache.forget_pod(info) == is_assumed
         if is_assumed:
@@ -159,7 +159,7 @@ class CacheMachine(RuleBasedStateMachine):
     @rule(data=st.data(), uid=PODS)
     def remove_pod(self, data: st.DataObject, uid: str) -> None:
         """The watch deletes a pod."""
-        info = self.shapes.make_info(data.draw(pods(uid)).build())
+        info = self.shapes.make_pod_info(data.draw(pods(uid)).build())
         assert self.cache.remove_pod(info) == (uid in self.pods)
         self.pods.pop(uid, None)
 
@@ -254,7 +254,9 @@ class CacheMachine(RuleBasedStateMachine):
     def taken_ports_are_those_of_the_pods(self) -> None:
         """A host port is taken exactly where a pod claims it."""
         port = pod_shape.HostPort("0.0.0.0", "TCP", 80)  # noqa: S104 - any address, as the API says
-        taken = self.cache.nodes.ports.find_port_conflicts((port,), self.cache.nodes.size)
+        taken = self.cache.nodes.ports.find_nodes_with_port_conflicts(
+            (port,), self.cache.nodes.size
+        )
         expected = {
             placed.node_name for placed in self.pods.values() if placed.info.shape.host_ports
         }
@@ -305,9 +307,7 @@ class CacheMachine(RuleBasedStateMachine):
             for term in placed.info.shape.anti_affinity_terms:
                 weighted = pod_shape.WeightedAffinityTerm(term, 1)
                 expected.setdefault(weighted, collections.Counter())[placed.node_name] += 1
-        owned = self.cache.counts.get_terms_of_placed_pods(
-            pod_counts.TermKind.REQUIRED_ANTI_AFFINITY
-        )
+        owned = self.cache.counts.get_term_owner_counts(pod_counts.TermKind.REQUIRED_ANTI_AFFINITY)
         found = {
             term: self.by_name(column.get_counts(self.cache.nodes.size))
             for term, column in owned.items()
@@ -350,7 +350,7 @@ class TestAssumedPods:
     def test_expiry(self, finished: bool, waited_seconds: float, expired: list[str]) -> None:
         """An assumed pod expires only after its binding finished and nobody confirmed it."""
         cache, clock = self.make(ttl_seconds=30.0)
-        info = pod_shape.PodShapeCache().make_info(builders.make_pod("a").build())
+        info = pod_shape.PodShapeCache().make_pod_info(builders.make_pod("a").build())
         cache.assume_pod(info, "n1")
         if finished:
             cache.finish_binding(info)
@@ -362,11 +362,11 @@ class TestAssumedPods:
         """A pod that the watch shows on its node neither expires nor can be forgotten."""
         cache, clock = self.make(ttl_seconds=30.0)
         shapes = pod_shape.PodShapeCache()
-        info = shapes.make_info(builders.make_pod("a").build())
+        info = shapes.make_pod_info(builders.make_pod("a").build())
         cache.assume_pod(info, "n1")
         cache.finish_binding(info)
         generation = cache.nodes.usage_changes.generation
-        cache.update_pod(shapes.make_info(builders.make_pod("a").node("n1").build()))
+        cache.update_pod(shapes.make_pod_info(builders.make_pod("a").node("n1").build()))
         clock.advance(60.0)
         assert cache.expire_assumed() == []
         assert not cache.forget_pod(info)

@@ -42,9 +42,9 @@ def test_zones_without_a_region(zones: str, problem: str) -> None:
         gce_persistent_disk=volume_sources.GCEPersistentDisk(pd_name="d"),
         meta={"labels": {ZONE: zones}},
     )
-    assert csi_migration.translate_persistent_volume(volume) == csi_migration.UntranslatableVolume(
-        problem
-    )
+    assert csi_migration.translate_persistent_volume(
+        volume
+    ) == csi_migration.UntranslatableVolumeReason(problem)
 
 
 @pytest.mark.parametrize(
@@ -65,7 +65,7 @@ def test_ebs_volumes(volume_id: str, handle: str | None) -> None:
     disk = volume_sources.AWSElasticBlockStore(volume_id=volume_id)
     volume = storage_builders.make_volume("v", aws_elastic_block_store=disk)
     expected = (
-        csi_migration.UntranslatableVolume(f"{EBS} ({volume_id})")
+        csi_migration.UntranslatableVolumeReason(f"{EBS} ({volume_id})")
         if handle is None
         else csi_migration.CSIVolumeIdentity("ebs.csi.aws.com", handle)
     )

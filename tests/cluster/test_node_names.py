@@ -78,7 +78,7 @@ def test_nodes_come_change_and_go() -> None:
     names = node_aliases.NodeAliasIndex(NODES)
     twin_a = NODES[3]
     moved = _node("node-1", ("InternalIP", "10.0.0.77"), uid="new")
-    names.follow_nodes([moved, twin_a])
+    names.update_indexed_nodes([moved, twin_a])
     assert len(names) == 2
     assert (
         names.find_nodes("10.0.0.1:9100")
@@ -90,6 +90,6 @@ def test_nodes_come_change_and_go() -> None:
     assert names.find_nodes("twin") == names.find_nodes("10.0.0.9") == {"twin-a"}
     assert (names.get_node_uid("node-1"), names.get_node_uid("node-2")) == ("new", None)
     assert ("node-1" in names, "node-2" in names) == (True, False)
-    names.follow_nodes([])
+    names.update_indexed_nodes([])
     assert len(names) == 0
     assert names._aliases == names._short_names == {}

@@ -17,7 +17,7 @@ def _others(count: int) -> list[builders.PodBuilder]:
 def test_pods_in_use_share_their_shape_whatever_comes_between() -> None:
     """A shape that a pod has is found again after many others."""
     shapes = pod_shape.PodShapeCache(limit=2)
-    placed = shapes.make_info(POD.build())
+    placed = shapes.make_pod_info(POD.build())
     for other in _others(5):
         shapes.intern_shape(other.build())
     assert shapes.intern_shape(POD.build()) is placed.shape

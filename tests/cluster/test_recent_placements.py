@@ -21,7 +21,7 @@ def _cache() -> tuple[caches.Cache, clocks.ManualClock, pod_shape.PodShapeCache]
     clock = clocks.ManualClock(builders.EPOCH)
     cache = caches.Cache(clock)
     cache.set_node(builders.make_node("n1").build())
-    cache.follow_metric_needs(metric_needs.MetricNeeds(placed_seconds=frozenset({SECONDS})))
+    cache.retain_needed_metric_data(metric_needs.MetricNeeds(placed_seconds=frozenset({SECONDS})))
     return cache, clock, pod_shape.PodShapeCache()
 
 
@@ -45,7 +45,7 @@ def _pod(
 def test_an_assumed_pod_counts_until_its_time_is_over() -> None:
     """Its row is noted when it comes and when it ceases to count."""
     cache, clock, shapes = _cache()
-    info = shapes.make_info(builders.make_pod("p").build())
+    info = shapes.make_pod_info(builders.make_pod("p").build())
     cache.assume_pod(info, "n1")
     assert _counting(cache) == {info.uid}
     clock.advance(SECONDS - 0.5)
@@ -61,7 +61,7 @@ def test_an_assumed_pod_counts_until_its_time_is_over() -> None:
 def test_a_binding_that_fails_takes_it_back() -> None:
     """A pod that is forgotten, or that goes, no longer counts."""
     cache, _, shapes = _cache()
-    info = shapes.make_info(builders.make_pod("p").build())
+    info = shapes.make_pod_info(builders.make_pod("p").build())
     cache.assume_pod(info, "n1")
     cache.forget_pod(info)
     assert _counting(cache) == set()
@@ -73,10 +73,10 @@ def test_a_binding_that_fails_takes_it_back() -> None:
 def test_the_watch_confirms_and_does_not_prolong() -> None:
     """A pod counts from when it was assumed, however late the watch is."""
     cache, clock, shapes = _cache()
-    info = shapes.make_info(builders.make_pod("p").build())
+    info = shapes.make_pod_info(builders.make_pod("p").build())
     cache.assume_pod(info, "n1")
     clock.advance(50)
-    confirmed = shapes.make_info(_pod("p", scheduled_seconds_ago=-49))
+    confirmed = shapes.make_pod_info(_pod("p", scheduled_seconds_ago=-49))
     cache.add_pod(confirmed)
     assert _counting(cache) == {info.uid}
     clock.advance(11)
@@ -102,9 +102,9 @@ def test_placed_pods_count_by_what_their_status_says(
     cache, clock, shapes = _cache()
     needs = metric_needs.MetricNeeds(placed_seconds=frozenset({SECONDS}))
     if not follows_first:
-        cache.follow_metric_needs(metric_needs.MetricNeeds())
-    cache.add_pod(shapes.make_info(pod))
-    cache.follow_metric_needs(needs)
+        cache.retain_needed_metric_data(metric_needs.MetricNeeds())
+    cache.add_pod(shapes.make_pod_info(pod))
+    cache.retain_needed_metric_data(needs)
     assert bool(_counting(cache)) is counts
     clock.advance(SECONDS + 1)
     assert not _counting(cache)
@@ -115,7 +115,7 @@ def test_the_next_change_is_that_of_a_pod_that_is_there() -> None:
     cache, clock, shapes = _cache()
     recent = cache.snapshot().placed.recent
     assert recent.next_change_seconds() is None
-    first, second = (shapes.make_info(builders.make_pod(name).build()) for name in ("a", "b"))
+    first, second = (shapes.make_pod_info(builders.make_pod(name).build()) for name in ("a", "b"))
     cache.assume_pod(first, "n1")
     clock.advance(10)
     cache.assume_pod(second, "n1")
@@ -136,32 +136,32 @@ def test_pods_of_a_shape_are_counted_together() -> None:
     row = cache.nodes.row_of["n1"]
     requests = ("100m", "200m", "100m", "100m")
     infos = [
-        shapes.make_info(builders.make_pod(f"p{number}").requests({"cpu": cpu}).build())
+        shapes.make_pod_info(builders.make_pod(f"p{number}").requests({"cpu": cpu}).build())
         for number, cpu in enumerate(requests)
     ]
     for info in infos:
         cache.assume_pod(info, "n1")
         clock.advance(10)
     few, many = infos[1].shape, infos[0].shape
-    assert recent.count_shapes(SECONDS, row) == {many: 3, few: 1}
+    assert recent.count_pods_by_shape(SECONDS, row) == {many: 3, few: 1}
     cache.forget_pod(infos[2])
     cache.forget_pod(infos[1])
-    assert recent.count_shapes(SECONDS, row) == {many: 2}
+    assert recent.count_pods_by_shape(SECONDS, row) == {many: 2}
     clock.advance(25)
     cache.expire_samples()
-    assert recent.count_shapes(SECONDS, row) == {many: 1}
+    assert recent.count_pods_by_shape(SECONDS, row) == {many: 1}
     cache.forget_pod(infos[3])
-    assert recent.count_shapes(SECONDS, row) == {}
+    assert recent.count_pods_by_shape(SECONDS, row) == {}
 
 
 def test_a_clock_that_is_set_back_lets_no_pod_count_for_longer() -> None:
     """Neither by what is followed, nor by what is followed from then on."""
     cache, clock, shapes = _cache()
-    cache.assume_pod(shapes.make_info(builders.make_pod("p").build()), "n1")
+    cache.assume_pod(shapes.make_pod_info(builders.make_pod("p").build()), "n1")
     clock.advance(20)
     clock.jump_wall_clock(-3600)
     assert len(_counting(cache)) == 1
-    cache.follow_metric_needs(metric_needs.MetricNeeds(placed_seconds=frozenset({SECONDS})))
+    cache.retain_needed_metric_data(metric_needs.MetricNeeds(placed_seconds=frozenset({SECONDS})))
     clock.advance(39)
     assert len(_counting(cache)) == 1
     clock.advance(1)

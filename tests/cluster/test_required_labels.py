@@ -70,7 +70,9 @@ def test_terms_that_act_on_a_pod_are_those_of_a_walk(labels: dict[str, str]) -> 
     counts = made.cache.counts
     walked = {
         owned.term
-        for owned in counts.get_terms_of_placed_pods(kind)
+        for owned in counts.get_term_owner_counts(kind)
         if owned.term.matches_incoming_pod(shape.namespace, shape.labels, {})
     }
-    assert {owned.term for owned, _ in counts.find_terms_acting_on(kind, shape)} == walked
+    assert {
+        owned.term for owned, _ in counts.find_terms_matching_incoming_pod(kind, shape)
+    } == walked

@@ -203,7 +203,7 @@ class TestClaimsOfPods:
     def test_claims(self) -> None:
         """Claims are named in order; an ephemeral volume's is named after pod and volume."""
         pod = builders.make_pod("web").claim("data", read_only=True).volume("empty")
-        info = SHAPES.make_info(pod.ephemeral("scratch").build())
+        info = SHAPES.make_pod_info(pod.ephemeral("scratch").build())
         assert info.shape.claims == (
             pod_shape.ClaimUse("v0", "data", read_only=True),
             pod_shape.ClaimUse("scratch", "web-scratch", is_ephemeral=True),
@@ -221,7 +221,7 @@ class TestClaimsOfPods:
         """
         one = builders.make_pod("a").ephemeral("scratch")
         assert SHAPES.intern_shape(one.build()) is not SHAPES.intern_shape(one.uid("other").build())
-        other = SHAPES.make_info(builders.make_pod("b").ephemeral("scratch").build())
+        other = SHAPES.make_pod_info(builders.make_pod("b").ephemeral("scratch").build())
         assert other.shape.claims[0].claim_name == "b-scratch"
         assert SHAPES.intern_shape(one.build()) is SHAPES.intern_shape(one.node("n1").build())
 

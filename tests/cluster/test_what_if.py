@@ -32,12 +32,12 @@ def facts(made: builders.Cluster) -> dict[str, Any]:
     """Return all that is counted of the pods."""
     cache = made.cache
     nodes, counts = cache.nodes, cache.counts
-    anti = counts.get_terms_of_placed_pods(pod_counts.TermKind.REQUIRED_ANTI_AFFINITY)
+    anti = counts.get_term_owner_counts(pod_counts.TermKind.REQUIRED_ANTI_AFFINITY)
     return {
         "cpu": nodes.requested[:2, 0].tolist(),
         "nonzero": nodes.nonzero_requested[:2].tolist(),
         "pods": nodes.pod_count[:2].tolist(),
-        "ports": nodes.ports.find_port_conflicts(
+        "ports": nodes.ports.find_nodes_with_port_conflicts(
             (pod_shape.HostPort("0.0.0.0", "TCP", 80),),  # noqa: S104 - the API's word for any
             2,
         ).tolist(),

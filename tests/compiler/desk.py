@@ -44,7 +44,7 @@ class Desk:
         self.clock = clocks.ManualClock(builders.EPOCH)
         self.program = compiler.compile_program(check(text))
         self.cache = caches.Cache(self.clock)
-        self.cache.follow_metric_needs(self.program.metric_needs)
+        self.cache.retain_needed_metric_data(self.program.metric_needs)
         self.shapes = pod_shape.PodShapeCache(self.program.annotation_keys)
         for name, labels in (namespaces or {}).items():
             self.cache.set_namespace(name, labels)
@@ -57,11 +57,11 @@ class Desk:
     def place(self, *pods: builders.PodBuilder) -> None:
         """Take in pods that have a node."""
         for pod in pods:
-            self.cache.add_pod(self.shapes.make_info(pod.build()))
+            self.cache.add_pod(self.shapes.make_pod_info(pod.build()))
 
     def remove(self, pod: builders.PodBuilder) -> None:
         """Take a placed pod away."""
-        self.cache.remove_pod(self.shapes.make_info(pod.build()))
+        self.cache.remove_pod(self.shapes.make_pod_info(pod.build()))
 
     def sample(
         self, metric: str, ages: Mapping[str, float] | None = None, /, **values: float
@@ -78,7 +78,7 @@ class Desk:
         self, pod: builders.PodBuilder, profile_name: str | None = None
     ) -> explanation.Explanation:
         """Return everything that a profile says about a pending pod."""
-        info = self.shapes.make_info(pod.build())
+        info = self.shapes.make_pod_info(pod.build())
         return self.frameworks[profile_name].explain_pod(info, self.cache.snapshot())
 
     def feasible(self, pod: builders.PodBuilder, profile_name: str | None = None) -> list[str]:

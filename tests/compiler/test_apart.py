@@ -55,7 +55,7 @@ def test_many_nodes_are_judged_as_each_alone(data: st.DataObject) -> None:
     placed = data.draw(st.lists(st.tuples(APPS, st.integers(0, len(nodes) - 1)), max_size=8))
     made.place(*(desk.pod(f"p{i}", app=app).node(f"n{n}") for i, (app, n) in enumerate(placed)))
     framework = _rejecting(made)
-    info = made.shapes.make_info(desk.pod("pending", app=data.draw(APPS)).build())
+    info = made.shapes.make_pod_info(desk.pod("pending", app=data.draw(APPS)).build())
     snap = made.cache.snapshot()
     diagnosis = framework.schedule_pod(info, snap).diagnosis
     assert diagnosis is not None
@@ -94,7 +94,7 @@ def _changes(data: st.DataObject, made: desk.Desk, row: int) -> tuple[Placed, Pl
     new: Placed = []
     for number in range(data.draw(st.integers(0, 2))):
         pod = desk.pod(f"new-{row}-{number}", app=data.draw(APPS))
-        new.append((made.shapes.make_info(pod.build()), row))
+        new.append((made.shapes.make_pod_info(pod.build()), row))
     return gone, new
 
 
@@ -107,7 +107,10 @@ def test_placed_pods_that_repel_are_judged_so_too() -> None:
     )
     made = desk.Desk(text, [desk.node("n0", rack="1"), desk.node("n1", rack="2")])
     made.place(*(desk.pod(f"db{i}", app="db").node(f"n{i}") for i in range(2)))
-    info, snap = made.shapes.make_info(desk.pod("web", app="web").build()), made.cache.snapshot()
+    info, snap = (
+        made.shapes.make_pod_info(desk.pod("web", app="web").build()),
+        made.cache.snapshot(),
+    )
     diagnosis = made.frameworks["any"].schedule_pod(info, snap).diagnosis
     assert diagnosis is not None
     assert diagnosis.refilter is not None

@@ -97,7 +97,7 @@ def test_one_program_serves_several_clusters() -> None:
         cache = caches.Cache(desk.Desk(text).clock)
         for name in ("n1", "n2"):
             cache.set_node(desk.node(name, disk=disk).build())
-        pod = pod_shape.PodShapeCache().make_info(desk.pod().build())
+        pod = pod_shape.PodShapeCache().make_pod_info(desk.pod().build())
         fresh = desk.framework(compiled)
         found.append(fresh.schedule_pod(pod, cache.snapshot()).feasible_count)
     assert found == [2, 0]
@@ -109,7 +109,7 @@ def test_a_fault_names_the_rule() -> None:
     text = "policy p { for pods reject when free(cpu) < 1 as r }"
     there = desk.Desk(text, [desk.node("n")])
     (rule,) = (p for p in there.program.profiles[0].plugins if isinstance(p, reject.Reject))
-    info = there.shapes.make_info(builders.make_pod("p").build())
+    info = there.shapes.make_pod_info(builders.make_pod("p").build())
     broken = object()
     with pytest.raises(AttributeError) as raised:
         rule.filter(cycle_state.CycleState(), info, broken)  # type: ignore[arg-type]  # the fault

@@ -41,7 +41,7 @@ class _Scene:
     def event(self, profile: str = "one") -> list[str]:
         """Return what the event about the pod adds to its message."""
         framework = self.desk.frameworks[profile]
-        info = self.desk.shapes.make_info(desk.pod().build())
+        info = self.desk.shapes.make_pod_info(desk.pod().build())
         snap = self.desk.cache.snapshot()
         result = framework.schedule_pod(info, snap)
         assert result.diagnosis is not None
@@ -50,7 +50,7 @@ class _Scene:
     def details(self, node: str, profile: str = "one") -> list[str | None]:
         """Return what `explain` says that rules saw on a node."""
         framework = self.desk.frameworks[profile]
-        info = self.desk.shapes.make_info(desk.pod().build())
+        info = self.desk.shapes.make_pod_info(desk.pod().build())
         snap = self.desk.cache.snapshot()
         report = metric_evidence.PodMetricEvidence(framework.profile.plugins, info.shape, snap)
         (verdict,) = (v for v in self.desk.explain(desk.pod(), profile).verdicts if v.name == node)
@@ -77,7 +77,7 @@ def test_an_event_tells_of_just_placed_pods(scene: _Scene) -> None:
     scene.desk.sample("busy", n1=0.7, n2=0.9)
     for number in range(3):
         pod = builders.make_pod(f"p{number}").requests(cpu="200m").node("n1").build()
-        scene.desk.cache.assume_pod(scene.desk.shapes.make_info(pod), "n1")
+        scene.desk.cache.assume_pod(scene.desk.shapes.make_pod_info(pod), "n1")
     (told,) = scene.event()
     assert told == (
         "hot/too-hot (line 8): busy 85%..90% > 80%, samples 0s old, "

@@ -262,7 +262,7 @@ def test_pods_of_a_profile_without_text_are_repelled_too() -> None:
     }"""
     there = desk.Desk(text, ZONES)
     there.place(_placed("quiet", "b1", app="quiet"))
-    info = there.shapes.make_info(desk.pod(app="loud").build())
+    info = there.shapes.make_pod_info(desk.pod(app="loud").build())
     verdicts = there.others.explain_pod(info, there.cache.snapshot()).verdicts
     assert [v.name for v in verdicts if v.first.is_success] == ["a1", "a2"]
 

@@ -75,7 +75,9 @@ def test_no_score_leaves_its_range(
     """Every score is 0 to 100, whatever comes; a node without any number gets the declared ones."""
     there = desk.Desk(policy(way), [desk.node(name).capacity(cpu="4") for name in NAMES])
     now_seconds = builders.EPOCH.timestamp()
-    there.cache.assume_pod(there.shapes.make_info(desk.pod("old").requests(cpu="3").build()), "n2")
+    there.cache.assume_pod(
+        there.shapes.make_pod_info(desk.pod("old").requests(cpu="3").build()), "n2"
+    )
     for key, given in refreshes:
         samples = {n: metric_table.Sample(v, now_seconds - age) for n, (v, age) in given.items()}
         there.cache.metrics.refresh(key, samples)

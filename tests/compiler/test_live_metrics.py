@@ -69,7 +69,7 @@ def test_usage_counts_again_once_a_fallback_does() -> None:
     there = desk.Desk(text, THREE[:2])
 
     def chosen() -> str | None:
-        info = there.shapes.make_info(desk.pod().build())
+        info = there.shapes.make_pod_info(desk.pod().build())
         return there.frameworks[None].schedule_pod(info, there.cache.snapshot()).node_name
 
     old = desk.pod("old").requests(cpu="8").node("n1")
@@ -221,7 +221,7 @@ HERD = _metric("placed adds requests(cpu) / allocatable(cpu) for 90s missing all
 
 
 def _assume(there: desk.Desk, name: str, node: str, cpu: str = "3") -> None:
-    info = there.shapes.make_info(desk.pod(name).requests(cpu=cpu).build())
+    info = there.shapes.make_pod_info(desk.pod(name).requests(cpu=cpu).build())
     there.cache.assume_pod(info, node)
 
 
@@ -353,13 +353,13 @@ def test_other_policies_with_the_same_rule_go_on() -> None:
     there = desk.Desk(STEADY, THREE)
     there.sample("busy", n1=0.9, n2=0.1, n3=0.1)
     again = desk.Desk(STEADY.replace("for pods", 'description "new" for pods'), THREE)
-    there.cache.follow_metric_needs(again.program.metric_needs)
+    there.cache.retain_needed_metric_data(again.program.metric_needs)
     there.frameworks = again.frameworks
     there.sample("busy", n1=0.75, n2=0.1, n3=0.1)
     assert there.feasible(desk.pod()) == ["n2", "n3"]
-    there.cache.follow_metric_needs(desk.Desk("policy p { for pods }").program.metric_needs)
+    there.cache.retain_needed_metric_data(desk.Desk("policy p { for pods }").program.metric_needs)
     back = desk.Desk(STEADY, THREE)
-    there.cache.follow_metric_needs(back.program.metric_needs)
+    there.cache.retain_needed_metric_data(back.program.metric_needs)
     there.frameworks = back.frameworks
     assert there.feasible(desk.pod()) == ["n1", "n2", "n3"]
 
@@ -369,7 +369,7 @@ def test_a_rule_over_another_query_begins_anew() -> None:
     there = desk.Desk(STEADY, THREE)
     there.sample("busy", n1=0.9, n2=0.1, n3=0.1)
     again = desk.Desk(STEADY.replace("`busy`", "`busy * 0.5`"), THREE)
-    there.cache.follow_metric_needs(again.program.metric_needs)
+    there.cache.retain_needed_metric_data(again.program.metric_needs)
     there.frameworks = again.frameworks
     there.sample("busy", n1=0.75, n2=0.1, n3=0.1)
     assert there.feasible(desk.pod()) == ["n1", "n2", "n3"]
@@ -401,7 +401,7 @@ def test_an_outage_that_begins_with_the_time_is_noticed(condition: str) -> None:
     text = f"{_metric('')} policy p {{ for pods reject when {condition} missing allow }}"
     there = desk.Desk(text, THREE)
     there.sample("busy", {"n1": 60.0}, n1=0.5)
-    web = there.shapes.make_info(desk.pod(app="web").build())
+    web = there.shapes.make_pod_info(desk.pod(app="web").build())
     (framework,) = there.frameworks.values()
     assert framework.schedule_pod(web, there.cache.snapshot()).feasible_count in (0, 2)
     there.clock.advance(61)

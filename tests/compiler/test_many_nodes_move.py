@@ -92,7 +92,7 @@ def _happen(world: _World, kept: runtime.Framework, number: int, event: _Event) 
     kind, place, what = event
     match kind:
         case "schedule":
-            info = world.desk.shapes.make_info(_pod("pending", "web").build())
+            info = world.desk.shapes.make_pod_info(_pod("pending", "web").build())
             decided = kept.schedule_pod(info, world.desk.cache.snapshot())
             if decided.node_name is not None:
                 world.place(_pod(f"p{number}", "web").node(decided.node_name))
@@ -126,7 +126,7 @@ def test_what_is_kept_is_what_a_fresh_framework_says(
     world = _World(speeds)
     compiled = {each.name: each for each in world.desk.program.profiles}["q"]
     kept = world.desk.frameworks["q"]
-    info = world.desk.shapes.make_info(_pod("pending", "web").build())
+    info = world.desk.shapes.make_pod_info(_pod("pending", "web").build())
     for number, event in enumerate(events):
         _happen(world, kept, number, event)
         snap = world.desk.cache.snapshot()

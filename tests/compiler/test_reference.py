@@ -35,7 +35,7 @@ class Twin:
         compiled = compiler.compile_program(program)
         self.clock = clocks.ManualClock(strategies.EPOCH)
         self.cache = caches.Cache(self.clock)
-        self.cache.follow_metric_needs(compiled.metric_needs)
+        self.cache.retain_needed_metric_data(compiled.metric_needs)
         self.shapes = pod_shape.PodShapeCache(compiled.annotation_keys)
         self.plain = policy_world.World(now_seconds=strategies.START_SECONDS)
         self.judge = policy_pods.Judge(program, self.plain)
@@ -57,13 +57,13 @@ class Twin:
         self.plain.nodes.pop(name, None)
 
     def _pod(self, pod: objects.Pod) -> None:
-        self.cache.update_pod(self.shapes.make_info(pod))
+        self.cache.update_pod(self.shapes.make_pod_info(pod))
         self.plain.place(pod)
 
     def _no_pod(self, uid: str) -> None:
         pod = self.plain.pods.pop(uid, None)
         if pod is not None:
-            self.cache.remove_pod(self.shapes.make_info(pod))
+            self.cache.remove_pod(self.shapes.make_pod_info(pod))
 
     def _metric(self, what: tuple[str, dict[str, tuple[float, float]]]) -> None:
         key, samples = what
@@ -84,12 +84,12 @@ class Twin:
 
     def explain(self, profile_name: str, pod: objects.Pod) -> explanation.Explanation:
         """Return what the compiled policies say."""
-        info = self.shapes.make_info(pod)
+        info = self.shapes.make_pod_info(pod)
         return self.frameworks[profile_name].explain_pod(info, self.cache.snapshot())
 
     def schedule(self, profile_name: str, pod: objects.Pod) -> runtime.ScheduleResult:
         """Return what the compiled policies decide."""
-        info = self.shapes.make_info(pod)
+        info = self.shapes.make_pod_info(pod)
         return self.frameworks[profile_name].schedule_pod(info, self.cache.snapshot())
 
     def assert_same(self, profile_name: str, pod: objects.Pod) -> None:
@@ -176,7 +176,7 @@ def moments(draw: st.DrawFn) -> Moment:
     twin = Twin(draw(strategies.programs()))
     for event in (*draw(beginnings()), *draw(st.lists(strategies.events, max_size=3))):
         twin.happen(*event)
-    info = twin.shapes.make_info(draw(strategies.pods("new")))
+    info = twin.shapes.make_pod_info(draw(strategies.pods("new")))
     return Moment(list(twin.frameworks.values()), info, twin.cache.snapshot())
 
 

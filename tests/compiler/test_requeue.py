@@ -26,7 +26,7 @@ class Waiting(desk.Desk):
 
     def begin(self, pod: builders.PodBuilder) -> Waiting:
         """Try the pod once; it must not fit."""
-        self.waiting = self.shapes.make_info(pod.build())
+        self.waiting = self.shapes.make_pod_info(pod.build())
         self.attempt()
         return self
 
@@ -68,19 +68,23 @@ class Waiting(desk.Desk):
     def add_pod(self, pod: builders.PodBuilder) -> bool:
         """Place a pod and return what its event is worth."""
         self.place(pod)
-        return self.hint(events.ClusterEvent(POD, ADD), None, self.shapes.make_info(pod.build()))
+        return self.hint(
+            events.ClusterEvent(POD, ADD), None, self.shapes.make_pod_info(pod.build())
+        )
 
     def relabel_pod(self, old: builders.PodBuilder, **labels: str) -> bool:
         """Give a placed pod other labels and return what that event is worth."""
-        before = self.shapes.make_info(old.build())
-        after = self.shapes.make_info(old.labels(labels).build())
+        before = self.shapes.make_pod_info(old.build())
+        after = self.shapes.make_pod_info(old.labels(labels).build())
         self.cache.update_pod(after)
         return self.hint(events.ClusterEvent(POD, POD_LABEL), before, after)
 
     def delete_pod(self, pod: builders.PodBuilder) -> bool:
         """Remove a placed pod and return what its event is worth."""
         self.remove(pod)
-        return self.hint(events.ClusterEvent(POD, DELETE), self.shapes.make_info(pod.build()), None)
+        return self.hint(
+            events.ClusterEvent(POD, DELETE), self.shapes.make_pod_info(pod.build()), None
+        )
 
 
 # --- nodes ---------------------------------------------------------------------------------------
@@ -114,7 +118,7 @@ def test_a_change_of_a_node_that_passed_before_helps_nobody() -> None:
     """The pod does not wait for this node's labels, whoever rejected it there."""
     text = "policy p { for pods nodeAffinity required disk = ssd reject when requests(cpu) > 0 }"
     there = Waiting(text, [desk.node("a1", disk="ssd")]).begin(desk.pod().requests(cpu="1"))
-    there.waiting = there.shapes.make_info(desk.pod().build())
+    there.waiting = there.shapes.make_pod_info(desk.pod().build())
     assert not there.change_node(desk.node("a1", disk="ssd", rack="1"), LABEL)
     assert there.change_node(desk.node("a2", disk="ssd"), ADD)
 
@@ -279,14 +283,14 @@ def test_metrics_help_no_pod_that_no_metric_decides() -> None:
 def test_a_pod_that_itself_changed_is_tried_again() -> None:
     """Labels may take it out of the policy; another pod's labels may not."""
     there = Waiting(LABELLED, ZONES).begin(desk.pod())
-    changed = there.shapes.make_info(desk.pod(app="web").build())
+    changed = there.shapes.make_pod_info(desk.pod(app="web").build())
     label = events.ClusterEvent(
         events.EventResource.UNSCHEDULED_POD, events.ActionType.UPDATE_POD_LABEL
     )
     assert there.hint(label, there.waiting, changed)
     assert not there.hint(label, there.waiting, there.waiting)
-    other = there.shapes.make_info(desk.pod("other", app="web").build())
-    assert not there.hint(label, there.shapes.make_info(desk.pod("other").build()), other)
+    other = there.shapes.make_pod_info(desk.pod("other", app="web").build())
+    assert not there.hint(label, there.shapes.make_pod_info(desk.pod("other").build()), other)
 
 
 def test_labels_of_a_namespace_help_when_a_node_passes_then() -> None:
@@ -310,7 +314,7 @@ def test_a_profile_without_filters_waits_for_nothing() -> None:
 def test_before_the_first_attempt_everything_helps() -> None:
     """A hint that has seen no cluster yet does not hold a pod back."""
     there = Waiting(LABELLED, ZONES)
-    there.waiting = there.shapes.make_info(desk.pod().build())
+    there.waiting = there.shapes.make_pod_info(desk.pod().build())
     made = desk.node("x").build()
     asked: list[Callable[[], bool]] = [
         lambda: there.hint(events.ClusterEvent(NODE, ADD), None, made),
@@ -363,7 +367,7 @@ def test_a_placed_pod_that_ceases_to_count_is_worth_another_attempt() -> None:
     policy p {{ for pods reject when busy > 80% missing allow }}"""
     there = Waiting(text, ONE)
     there.sample("busy", n1=0.5)
-    info = there.shapes.make_info(desk.pod("burst").requests(cpu="4").build())
+    info = there.shapes.make_pod_info(desk.pod("burst").requests(cpu="4").build())
     there.cache.assume_pod(info, "n1")
     there.begin(desk.pod())
     there.clock.advance(80)
@@ -372,7 +376,7 @@ def test_a_placed_pod_that_ceases_to_count_is_worth_another_attempt() -> None:
     assert _look(there)
     there.cache.forget_pod(info)
     placed = desk.pod("other").requests(cpu="4").node("n1")
-    there.cache.assume_pod(there.shapes.make_info(placed.build()), "n1")
+    there.cache.assume_pod(there.shapes.make_pod_info(placed.build()), "n1")
     there.attempt()
     assert there.delete_pod(placed)
 

@@ -100,7 +100,7 @@ def test_pods_with_other_requests_get_answers_of_their_own() -> None:
     reject = rules[0].together.filter_row(rules[:1])
     score = rules[1].together.score_row(rules[1:])
     small, large = (
-        there.shapes.make_info(builders.make_pod(f"p{cpu}").requests(cpu=cpu).build())
+        there.shapes.make_pod_info(builders.make_pod(f"p{cpu}").requests(cpu=cpu).build())
         for cpu in ("1", "4")
     )
     for _ in range(2):
@@ -119,7 +119,7 @@ def test_nodes_with_other_labels_get_answers_of_their_own() -> None:
     there = desk.Desk(text, nodes)
     plugins = there.program.profiles[0].plugins
     rules: list[Any] = [plugin for plugin in plugins if hasattr(plugin, "together")]
-    info = there.shapes.make_info(builders.make_pod("p").build())
+    info = there.shapes.make_pod_info(builders.make_pod("p").build())
     ask, snap = rules[0].together.score_row(rules), there.cache.snapshot()
     found = [ask(cycle_state.CycleState(), info, snap.view_row(row)) for row in range(2)]
     assert sorted(found) == [[1.0], [2.0]]

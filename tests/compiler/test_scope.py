@@ -70,7 +70,7 @@ def test_a_pod_that_no_rule_is_for_runs_no_rule() -> None:
     text = f"policy p {{ for pods where app = web {rules} }}"
     there = desk.Desk(text, ZONES)
     framework = there.frameworks[None]
-    state = framework._begin(there.shapes.make_info(desk.pod().build()), there.cache.snapshot())
+    state = framework._begin(there.shapes.make_pod_info(desk.pod().build()), there.cache.snapshot())
     stages = framework._filters._acting_stages(state)
     assert stages == []
 
@@ -80,7 +80,7 @@ def test_a_rule_that_cannot_hold_for_the_pod_is_left_out(rule: str) -> None:
     """What the condition says of the pod is decided once for equal pods."""
     there = desk.Desk(f"policy p {{ for pods {rule} }}", ZONES)
     framework = there.frameworks[None]
-    cycle = framework._begin(there.shapes.make_info(desk.pod().build()), there.cache.snapshot())
+    cycle = framework._begin(there.shapes.make_pod_info(desk.pod().build()), there.cache.snapshot())
     assert framework._filters._acting_stages(cycle) == []
     assert there.feasible(desk.pod(app="web")) == ["b"]
 
@@ -158,7 +158,7 @@ def test_a_timetable_is_looked_up_once_per_change() -> None:
 
 def _tolerates(there: desk.Desk, pod: builders.PodBuilder, taint: objects.Taint) -> bool:
     framework = there.frameworks[None]
-    info = there.shapes.make_info(pod.build())
+    info = there.shapes.make_pod_info(pod.build())
     granted = framework.profile.tolerations(info.shape, there.cache.snapshot())
     return tolerations.tolerates(granted, taint)
 
@@ -186,7 +186,7 @@ def test_tolerations_of_policies_unite_with_those_of_the_pod() -> None:
     """
     there = desk.Desk(text)
     pod = desk.pod(app="web").tolerates("own", effect="NoExecute")
-    info = there.shapes.make_info(pod.build())
+    info = there.shapes.make_pod_info(pod.build())
     granted = there.frameworks[None].profile.tolerations(info.shape, there.cache.snapshot())
     assert [(t.key, t.effect) for t in granted] == [
         ("own", "NoExecute"),

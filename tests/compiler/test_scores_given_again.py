@@ -63,7 +63,7 @@ def test_kept_scores_equal_fresh_ones(events: list[_Event]) -> None:
     one = desk.Desk(_POLICY, [desk.node(name).capacity(cpu="1", pods=50) for name in _NAMES])
     compiled = {each.name: each for each in one.program.profiles}["q"]
     kept = one.frameworks["q"]
-    info = one.shapes.make_info(_pod("pending").build())
+    info = one.shapes.make_pod_info(_pod("pending").build())
     for number, event in enumerate(events):
         _happen(one, number, event)
         decided = kept.schedule_pod(info, one.cache.snapshot())

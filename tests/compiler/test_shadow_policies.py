@@ -55,7 +55,7 @@ def test_pods_that_a_shadow_policy_cannot_matter_to_are_left_out() -> None:
     """It concerns the pods that it selects; one that repels concerns all."""
     program = compiler.compile_program(desk.check(TEXT))
     on = desk.Desk(TEXT)
-    shapes = [on.shapes.make_info(desk.pod(app=app).build()).shape for app in ("web", "db")]
+    shapes = [on.shapes.make_pod_info(desk.pod(app=app).build()).shape for app in ("web", "db")]
     namespaces = on.cache.counts.namespaces
     web_next, apart = (s.concerns for s in program.profiles[0].shadows)
     assert [web_next(shape, namespaces) for shape in shapes] == [True, False]
@@ -66,7 +66,7 @@ def test_a_shadow_policy_replaces_what_it_disables() -> None:
     """In force is the old rule, tried is the program without it."""
     on = desk.Desk(TEXT, [desk.node("n1", disk="ssd"), desk.node("n2", disk="hdd")])
     shadow = desk.framework(on.program.profiles[0].shadows[0].compiled)
-    pod = on.shapes.make_info(desk.pod(app="web").build())
+    pod = on.shapes.make_pod_info(desk.pod(app="web").build())
     assert on.feasible(desk.pod(app="web"), "one") == ["n1"]
     said = shadow.explain_pod(pod, on.cache.snapshot())
     assert [v.name for v in said.verdicts if v.first.is_success] == ["n1", "n2"]
@@ -91,7 +91,7 @@ def test_hysteresis_of_a_shadow_policy_moves_by_refreshes() -> None:
     }}"""
     on = desk.Desk(text, [desk.node("n1"), desk.node("n2")])
     shadow = desk.framework(on.program.profiles[0].shadows[0].compiled)
-    pod = on.shapes.make_info(desk.pod().build())
+    pod = on.shapes.make_pod_info(desk.pod().build())
     on.sample("load", n1=0.9, n2=0.1)
     on.sample("load", n1=0.6, n2=0.6)
     assert on.feasible(desk.pod()) == ["n1", "n2"]
@@ -155,14 +155,14 @@ def test_a_shadow_policy_decides_as_if_enforced_and_changes_nothing(
         place: [desk.framework(s.compiled) for s in each.shadows]
         for place, each in zip(NAMES, profiles, strict=True)
     }
-    twin.cache.follow_metric_needs(compiled.metric_needs)
+    twin.cache.retain_needed_metric_data(compiled.metric_needs)
     for event in (*beginning, ("time", 0.0), *then):
         for world in (twin, without, enforced):
             world.happen(*event)
         for pod in pods:
             for place in NAMES:
                 for framework in tried[place]:
-                    info = twin.shapes.make_info(pod)
+                    info = twin.shapes.make_pod_info(pod)
                     said = framework.explain_pod(info, twin.cache.snapshot())
                     assert _said(said) == _said(enforced.explain(place, pod))
                 assert _said(twin.explain(place, pod)) == _said(without.explain(place, pod))
@@ -185,7 +185,7 @@ def test_whom_it_does_not_concern_it_decides_alike(
     twin = test_reference.Twin(_with_mode(program, name, "shadow"))
     for event in beginning:
         twin.happen(*event)
-    info, snap = twin.shapes.make_info(pod), twin.cache.snapshot()
+    info, snap = twin.shapes.make_pod_info(pod), twin.cache.snapshot()
     for place, each in zip(NAMES, (*shadowed.profiles, shadowed.others), strict=True):
         concerned = any(s.concerns(info.shape, snap.counts.namespaces) for s in each.shadows)
         if concerned:
@@ -210,7 +210,7 @@ def test_a_policy_is_tried_as_its_profile_resolves_its_params() -> None:
     """
     program = desk.check(text)
     on = desk.Desk(text, [builders.make_node("n1").capacity(cpu="2")])
-    pod = on.shapes.make_info(desk.pod().build())
+    pod = on.shapes.make_pod_info(desk.pod().build())
     found = []
     for index in (0, 1):
         (each,) = shadow_policies.tried(program, index)

@@ -10,7 +10,7 @@ from tests import builders
 from tests.compiler import desk
 
 
-def _projection(text: str) -> shape_projection.ShapeProjection:
+def _projection(text: str) -> shape_projection.PodFieldsRead:
     return pod_reads.projection(desk.check(text).policies)
 
 
@@ -48,11 +48,11 @@ def test_policies_say_what_they_read_of_pods(
 ) -> None:
     """Every selector on pods counts, and every label by which pods are told apart."""
     found = _projection(text)
-    assert found == shape_projection.ShapeProjection(frozenset(keys), reads_workload)
+    assert found == shape_projection.PodFieldsRead(frozenset(keys), reads_workload)
 
 
-def _key(projection: shape_projection.ShapeProjection, pod: builders.PodBuilder) -> bytes:
-    return projection.make_projection_key(pod_shape.PodShapeCache().intern_shape(pod.build()))
+def _key(projection: shape_projection.PodFieldsRead, pod: builders.PodBuilder) -> bytes:
+    return projection.make_pod_fields_key(pod_shape.PodShapeCache().intern_shape(pod.build()))
 
 
 @pytest.mark.parametrize(
@@ -69,6 +69,6 @@ def _key(projection: shape_projection.ShapeProjection, pod: builders.PodBuilder)
 )
 def test_only_what_is_not_read_may_differ(other: builders.PodBuilder, is_alike: bool) -> None:
     """Labels nobody asks for make no difference; all else does."""
-    projection = shape_projection.ShapeProjection(frozenset({"tier"}))
+    projection = shape_projection.PodFieldsRead(frozenset({"tier"}))
     one = _key(projection, desk.pod("a", job="1", tier="web"))
     assert (_key(projection, other) == one) is is_alike

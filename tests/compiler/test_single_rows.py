@@ -50,7 +50,7 @@ def test_strategies_stand_side_by_side(first: str, second: str) -> None:
         f"policy p {{ for pods\n score {first} weight 2 as one\n score {second} weight 2 as two\n}}"
     )
     there = desk.Desk(text, [desk.node("n").capacity(cpu="4", memory="8Gi")])
-    info = there.shapes.make_info(desk.pod().requests(cpu="1", memory="6Gi").build())
+    info = there.shapes.make_pod_info(desk.pod().requests(cpu="1", memory="6Gi").build())
     state, node = cycle_state.CycleState(), there.cache.snapshot().view_row(0)
     rules = [p for p in there.program.profiles[0].plugins if hasattr(p, "score_row")]
     assert [rule.score_row(state, info, node) for rule in rules] == [7500, 2500]

@@ -158,7 +158,7 @@ def test_changes_of_weights_are_the_smallest(points: list[tuple[int, int]], weig
     for changes in (range(1, 101 - weight), range(-1, -weight, -1)):
         flipping = (c for c in changes if _is_flipped(totals, totals + 100 * c * finals))
         expected += [next(flipping, None)]
-    found = winner_flips.compute_weight_changes(totals, detail, weight)
+    found = winner_flips.compute_flipping_weight_changes(totals, detail, weight)
     assert found == [change for change in expected if change is not None]
 
 

@@ -146,7 +146,7 @@ def test_a_text_with_errors_is_left_alone() -> None:
     "method, problem",
     [
         pytest.param("run", "would have a different meaning", id="meaning"),
-        pytest.param("_take_comments_before", "would lose or reorder comments", id="comments"),
+        pytest.param("_pop_comments_before", "would lose or reorder comments", id="comments"),
     ],
 )
 def test_a_defect_of_the_formatter_changes_no_text(
@@ -155,7 +155,7 @@ def test_a_defect_of_the_formatter_changes_no_text(
     """The result is proven before it is returned."""
     broken: dict[str, Any] = {
         "run": lambda _self: "policy b { for pods }\n",
-        "_take_comments_before": lambda _self, _end: [],
+        "_pop_comments_before": lambda _self, _end: [],
     }
     monkeypatch.setattr(formatter._PolicyFormatter, method, broken[method])
     result = _format("# c\npolicy a { for pods }\n")

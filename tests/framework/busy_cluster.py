@@ -130,7 +130,7 @@ class BusyCluster:
         self._pod_count += 1
         uid = f"p{self._pod_count}"
         pod = builders.PodBuilder(_renamed(rng.choice(self._templates), uid))
-        info = self._shapes.make_info(pod.labels(revision=rng.choice("123")).build())
+        info = self._shapes.make_pod_info(pod.labels(revision=rng.choice("123")).build())
         found, result = self._said(self._kept, info)
         wanted, _ = self._said(fresh, info)
         if result.node_name is not None and rng.random() < 0.8:
@@ -185,7 +185,7 @@ class BusyCluster:
             self._confirm(info.pod, node_name)
 
     def _confirm(self, pod: objects.Pod, node_name: str) -> None:
-        bound = self._shapes.make_info(builders.PodBuilder(pod).node(node_name).build())
+        bound = self._shapes.make_pod_info(builders.PodBuilder(pod).node(node_name).build())
         self._cache.add_pod(bound)
         self._placed[bound.uid] = bound
 
@@ -198,7 +198,7 @@ class BusyCluster:
 
     def _use_policies(self) -> None:
         made = self._make_profiles()
-        self._cache.follow_metric_needs(made.metric_needs)
+        self._cache.retain_needed_metric_data(made.metric_needs)
         self._shapes = pod_shape.PodShapeCache(made.annotation_keys)
         self._kept = runtime.Framework(_with(self._selective, made.by_name[_NAME]), None)
 
@@ -210,7 +210,7 @@ class BusyCluster:
         """Lose an attempt, if it comes to Filter and finds that something has changed."""
         if self._selective is None:
             return
-        info = self._shapes.make_info(_renamed(rng.choice(self._templates), "failing"))
+        info = self._shapes.make_pod_info(_renamed(rng.choice(self._templates), "failing"))
         self._selective.fails = True
         with contextlib.suppress(errors.PluginFailure):
             self._kept.schedule_pod(info, self._cache.snapshot())
@@ -273,7 +273,7 @@ class BusyCluster:
                 changed = changed.terminating()
             case _:
                 changed = changed.labels(app=rng.choice(("web", "db")))
-        bound = self._shapes.make_info(changed.build())
+        bound = self._shapes.make_pod_info(changed.build())
         self._cache.update_pod(bound)
         self._placed[bound.uid] = bound
 
@@ -282,7 +282,7 @@ class BusyCluster:
             self._pod_count += 1
             pod = _renamed(rng.choice(self._templates), f"nominated-{self._pod_count}")
             node_name = f"n{_one(self._node_numbers, rng)}"
-            self._cache.nominated.nominate(self._shapes.make_info(pod), node_name)
+            self._cache.nominated.nominate(self._shapes.make_pod_info(pod), node_name)
 
     # --- what pods and policies look up -----------------------------------------------------------
 

@@ -123,7 +123,7 @@ def test_a_failure_costs_one_attempt(point: str, is_kept: bool, place: int) -> N
     """Afterwards all plugins, policy rules too, say what they say to a framework made anew."""
     plugin = _Failing(point)
     world, make = _beside_policies(plugin, place)
-    pod = world.shapes.make_info(desk.pod("p", app="web").requests({"cpu": "500m"}).build())
+    pod = world.shapes.make_pod_info(desk.pod("p", app="web").requests({"cpu": "500m"}).build())
     kept = make()
     if is_kept:
         kept.schedule_pod(pod, world.cache.snapshot())
@@ -146,7 +146,7 @@ def test_a_failure_in_between_spoils_no_later_attempt(method: str) -> None:
     """Whoever asked, `simulate`, `explain` or `plan`."""
     plugin = _Failing("Filter")
     world, make = _beside_policies(plugin, 2)
-    pod = world.shapes.make_info(desk.pod("p", app="web").build())
+    pod = world.shapes.make_pod_info(desk.pod("p", app="web").build())
     kept = make()
     kept.schedule_pod(pod, world.cache.snapshot())
     world.cache.set_node(_node(5, **{"is": "bad"}).build())
@@ -300,7 +300,7 @@ def test_a_clock_that_is_set_back_takes_back_what_it_began(
     world = desk.Desk(text, nodes)
     world.sample("load", n0=0.9, n1=0.1)
     kept = _with_taints(world.program)
-    pod = world.shapes.make_info(desk.pod("p").build())
+    pod = world.shapes.make_pod_info(desk.pod("p").build())
     for each in hours:
         world.clock.jump_wall_clock(each * 3600)
         snap = world.cache.snapshot()

@@ -11,7 +11,7 @@ from policysched.cluster.pods import pod_shape
 from policysched.framework import cycle_state, interface, profile, runtime, status
 from tests import builders
 
-POD = pod_shape.PodShapeCache().make_info(builders.make_pod("a").build())
+POD = pod_shape.PodShapeCache().make_pod_info(builders.make_pod("a").build())
 BROKEN = status.Status(status.Code.ERROR, ("no volume",))
 
 

@@ -11,7 +11,7 @@ from policysched.cluster.pods import pod_shape
 from policysched.framework import status, waiting_pods
 from tests import builders
 
-POD = pod_shape.PodShapeCache().make_info(builders.make_pod("a").build())
+POD = pod_shape.PodShapeCache().make_pod_info(builders.make_pod("a").build())
 
 
 class Waiting:

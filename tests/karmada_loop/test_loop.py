@@ -62,8 +62,8 @@ class Scene:
             asyncio.Event(),
             writes_at_once=AT_ONCE,
         )
-        self._pages = karmada_health_checks.make_karmada_health(
-            karmada_health_checks.KarmadaHealthInputs(
+        self._pages = karmada_health_checks.make_karmada_health_checks(
+            karmada_health_checks.MonitoredKarmadaComponents(
                 runner.AlwaysLeader(),
                 cast("watch_sync.WatchSync", _Listed()),
                 (),
@@ -113,7 +113,7 @@ async def test_no_more_is_begun_than_may_be_written_at_once() -> None:
     scene = Scene()
     async with scene.running():
         assert scene.writes.begun == ["first", "second"]
-        assert scene.loop.has_too_much_in_flight
+        assert scene.loop.must_delay_new_attempt
         scene.writes.may_end.set()
         await scene.turns()
         assert scene.writes.begun == ["first", "second", "third"]

@@ -38,7 +38,7 @@ def create_pod(
     path = f"/api/v1/namespaces/{namespace}/pods"
     plane.client.create(path, manifests.pod(name, scheduler_name="nobody", spec=spec))
     body = plane.client.raw("GET", f"{path}/{name}")
-    return SHAPES.make_info(decoding.decode_single_object(body, objects.Pod))
+    return SHAPES.make_pod_info(decoding.decode_single_object(body, objects.Pod))
 
 
 @asynchronous

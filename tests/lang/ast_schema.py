@@ -17,7 +17,7 @@ _LINES = {
     "items": {"type": "string", "pattern": "^(#[^\\n\\r]*)?$"},
 }
 _UNIONS = {
-    syntax_node_kinds.list_type_alternatives(getattr(module, name)): name
+    syntax_node_kinds.list_union_members(getattr(module, name)): name
     for module, names in (
         (syntax, ("Item", "Statement", "ProfileStatement", "ArgsValue")),
         (syntax_clause, ("Clause",)),
@@ -103,9 +103,7 @@ def _node(node_type: type) -> dict[str, Any]:
 
 def _pieces() -> tuple[Any, ...]:
     unions = (syntax.Item, syntax.Statement, syntax.ProfileStatement)
-    return tuple(
-        each for union in unions for each in syntax_node_kinds.list_type_alternatives(union)
-    )
+    return tuple(each for union in unions for each in syntax_node_kinds.list_union_members(union))
 
 
 def _sized(name: str, inner: dict[str, Any]) -> dict[str, Any]:
@@ -114,7 +112,7 @@ def _sized(name: str, inner: dict[str, Any]) -> dict[str, Any]:
 
 
 def _hint(hint: Any) -> dict[str, Any]:
-    members = syntax_node_kinds.list_type_alternatives(hint)
+    members = syntax_node_kinds.list_union_members(hint)
     if members in _UNIONS:
         return {"$ref": f"#/$defs/{_UNIONS[members]}"}
     if len(members) > 1:

@@ -61,7 +61,7 @@ def test_kinds_tell_the_members_of_every_union_apart() -> None:
         for hint in syntax_node_kinds.get_syntax_node_fields(node_type).values():
             members = [
                 each
-                for each in syntax_node_kinds.list_type_alternatives(hint)
+                for each in syntax_node_kinds.list_union_members(hint)
                 if isinstance(each, type)
             ]
             kinds = [syntax_node_kinds.get_syntax_node_kind(each) for each in members]

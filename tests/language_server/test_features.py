@@ -291,7 +291,7 @@ def known() -> programs.ProgramEnvironment:
 def test_counts_are_those_of_the_cluster(known: programs.ProgramEnvironment) -> None:
     """Nodes and pods of the cluster, by policy, by affinity and by requirement."""
     about = program(METRICS, WEB, known=known)
-    texts = [note.text for note in selector_matches.list_match_notes(about, "1.policy")]
+    texts = [note.text for note in selector_matches.list_match_count_notes(about, "1.policy")]
     assert texts == ["1/2 pods, matches 2/3 nodes", "matches 2/3 nodes", "0/2 pods"]
     found = hover.build_hover(about, "metrics.policy", METRICS.index("In (web)"))
     assert found is not None
@@ -307,7 +307,7 @@ def test_lint_compares_with_the_cluster(known: programs.ProgramEnvironment) -> N
 
 def test_shares_of_the_weight(known: programs.ProgramEnvironment) -> None:
     """7 beside the 14 of built-in scores is a third."""
-    notes = list(selector_matches.list_weight_notes(program(METRICS, WEB), "1.policy"))
+    notes = list(selector_matches.list_weight_share_notes(program(METRICS, WEB), "1.policy"))
     assert [note.text for note in notes] == ["33%"]
 
 
@@ -317,7 +317,7 @@ def test_shares_of_the_weight(known: programs.ProgramEnvironment) -> None:
 def test_findings_are_those_of_the_command_line() -> None:
     """What the editor shows is what `lint` reports: same code, place, text."""
     about = program(METRICS, WEB.replace("missing allow", ""))
-    expected = linter.lint_program(checker.check(about.texts), settings.RuleSettings())
+    expected = linter.lint_program(checker.check(about.texts), settings.LintSettings())
     assert about.lint_result.findings == expected.findings
     assert about.lint_result.findings
 

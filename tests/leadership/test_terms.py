@@ -183,7 +183,7 @@ def test_a_leader_that_ends_finishes_flushes_and_releases() -> None:
         async with scene.running() as running:
             scene.elector.elected.set()
             await settle()
-            await scene.terms.end_scheduling(scene.flush)
+            await scene.terms.stop_scheduling_and_flush(scene.flush)
             assert not running.done()
             assert scene.elector.calls == ["acquire", "renew"]
         await scene.terms.release_lease()
@@ -208,7 +208,7 @@ def test_a_lease_runs_out_where_a_call_may_be_under_way() -> None:
         async with scene.running():
             scene.elector.elected.set()
             await settle()
-            await scene.terms.end_scheduling(scene.flush)
+            await scene.terms.stop_scheduling_and_flush(scene.flush)
         await scene.terms.release_lease()
         assert "release" not in scene.elector.calls
 
@@ -221,7 +221,7 @@ def test_a_standby_that_ends_does_not_begin() -> None:
     async def scenario() -> None:
         scene = Scene()
         async with scene.running():
-            await scene.terms.end_scheduling(scene.flush)
+            await scene.terms.stop_scheduling_and_flush(scene.flush)
             scene.elector.elected.set()
             await settle()
             assert scene.bound == []
@@ -258,7 +258,7 @@ def test_without_an_election_there_is_one_term() -> None:
         scene.elector.candidacies.put_nowait(None)  # nobody asks it
         async with scene.running():
             assert scene.bound == ["a"]
-            await scene.terms.end_scheduling(scene.flush)
+            await scene.terms.stop_scheduling_and_flush(scene.flush)
         await scene.terms.release_lease()
         assert (scene.lists, scene.flushes) == (0, 1)
 

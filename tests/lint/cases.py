@@ -69,7 +69,7 @@ def prometheus(code: str, result: checker.CheckResult) -> prometheus_facts.Prome
         return None
     assert result.program is not None
     said = msgspec.json.decode(file.read_bytes(), type=_Said)
-    about = rule_input.RuleInput(result.program, result.parsed, result.texts)
+    about = rule_input.LintInput(result.program, result.parsed, result.texts)
     texts = {each.metric.name: each.query.text for each in about.metric_queries}
     return prometheus_facts.PrometheusFacts(
         name="http://prometheus:9090",
@@ -81,7 +81,7 @@ def prometheus(code: str, result: checker.CheckResult) -> prometheus_facts.Prome
 
 
 def lint(
-    code: str, policies: str, chosen: settings.RuleSettings
+    code: str, policies: str, chosen: settings.LintSettings
 ) -> tuple[diagnostics.Diagnostic, ...]:
     """Return what is found in a text, with all that the rule's examples are linted with."""
     result = checked(policies)

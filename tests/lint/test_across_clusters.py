@@ -30,7 +30,7 @@ def _found(code: str, text: str) -> list[tuple[int, str]]:
     known = lint_cluster.read_cluster_facts(str(PLANE), result.program, cases.NOW)
     members = known.members and dataclasses.replace(known.members, name=PLANE.name)
     known = dataclasses.replace(known, members=members)
-    report = linter.lint_program(result, settings.RuleSettings(select=(code,)), known)
+    report = linter.lint_program(result, settings.LintSettings(select=(code,)), known)
     return [(each.span.line, each.message) for each in report.findings]
 
 
@@ -308,7 +308,7 @@ def test_policies_about_nodes_are_not_compared_with_members() -> None:
     )
     assert result.program is not None
     known = lint_cluster.read_cluster_facts(str(cases.CLUSTER), result.program, cases.NOW)
-    assert linter.lint_program(result, settings.RuleSettings(select=("PS5",)), known).findings == ()
+    assert linter.lint_program(result, settings.LintSettings(select=("PS5",)), known).findings == ()
 
 
 def test_answers_are_compared_with_member_clusters() -> None:
@@ -316,12 +316,14 @@ def test_answers_are_compared_with_member_clusters() -> None:
     text = _policy("reject when errors > 5%", head=_METRIC)
     result = checker.check([source.SourceText("x.policy", text)])
     assert result.program is not None
-    query = rule_input.RuleInput(result.program, result.parsed, result.texts).metric_queries[0]
-    series = tuple(prometheus_facts.QuerySample({"cluster": name}, 0.0) for name in ("m1", "m3"))
+    query = rule_input.LintInput(result.program, result.parsed, result.texts).metric_queries[0]
+    series = tuple(
+        prometheus_facts.QueryResultSeries({"cluster": name}, 0.0) for name in ("m1", "m3")
+    )
     facts = prometheus_facts.QueryFacts(series=series)
     said = prometheus_facts.PrometheusFacts("p", queries={query.query.text: facts})
     known = lint_cluster.read_cluster_facts(str(PLANE), result.program, cases.NOW)
     (found,) = linter.lint_program(
-        result, settings.RuleSettings(select=("PS602",)), known, said
+        result, settings.LintSettings(select=("PS602",)), known, said
     ).findings
     assert found.message == "`errors` has no series for 1 of 3 clusters: `m2`"

@@ -52,7 +52,7 @@ def text_of(drawn: list[tuple[str, list[str]]], extra: str = "") -> str:
 def found(text: str, code: str) -> list[str]:
     """Return the policies in which a rule finds something."""
     result = cases.checked(text)
-    findings = linter.lint_program(result, settings.RuleSettings(select=(code,))).findings
+    findings = linter.lint_program(result, settings.LintSettings(select=(code,))).findings
     lines = text.splitlines()
     return [
         next(line.split()[1] for line in reversed(lines[: each.span.line]) if line[:6] == "policy")
@@ -158,7 +158,7 @@ def test_ps204_reports_rules_without_effect(first: str, second: str) -> None:
     text = text_of([("app = web", [first, second])])
     result = cases.checked(text)
     (policy,) = program_of(text).policies
-    for each in linter.lint_program(result, settings.RuleSettings(select=("PS204",))).findings:
+    for each in linter.lint_program(result, settings.LintSettings(select=("PS204",))).findings:
         weak, strict = policy.rules if each.span.line == 3 else policy.rules[::-1]
         assert not [node for node in NODES if passes(strict, node) and not passes(weak, node)], text
 
@@ -211,7 +211,7 @@ def test_ps805_says_always_exactly_if_it_is(windows: list[str]) -> None:
     halves = [monday + datetime.timedelta(minutes=30 * number) for number in range(7 * 48)]
     is_always = all(active.is_active(time.timestamp()) for time in halves)
     findings = linter.lint_program(
-        cases.checked(text), settings.RuleSettings(select=("PS805",))
+        cases.checked(text), settings.LintSettings(select=("PS805",))
     ).findings
     assert any("covers the whole week" in each.message for each in findings) is is_always
 

@@ -119,7 +119,7 @@ def test_implies_is_exact(first: str, second: str) -> None:
 def test_leaving_out_what_says_nothing_changes_nothing(atoms: list[str], word: str) -> None:
     """The fix of PS311 keeps what a condition answers for all values."""
     text = METRICS + POLICY.format(f" {word} ".join(atoms))
-    only = settings.RuleSettings(select=("PS311",))
+    only = settings.LintSettings(select=("PS311",))
     result = cases.checked(text)
     (fixed,) = fixing.apply_fixes(list(result.texts.values()), {}, only, also_unsafe=False)
     program = cases.checked(fixed.text).program

@@ -28,7 +28,7 @@ BOTH = "profile two { policies b, a }\n"
 
 def codes(text: str) -> set[str]:
     """Return the codes of what is found in a text at warning or above, its layout left out."""
-    chosen = settings.RuleSettings(ignore=("PS802",))
+    chosen = settings.LintSettings(ignore=("PS802",))
     findings = linter.lint_program(cases.checked(text), chosen).findings
     return {each.code for each in findings if each.severity != "info"}
 
@@ -51,7 +51,7 @@ def test_what_another_profile_needs_is_not_useless() -> None:
 def test_safe_fixes_leave_what_another_profile_needs() -> None:
     """The toleration that only the first profile grants otherwise is not taken out."""
     text = source.SourceText("x.policy", TWO_PROFILES + ALONE)
-    chosen = settings.RuleSettings(ignore=("PS802",))
+    chosen = settings.LintSettings(ignore=("PS802",))
     assert fixing.apply_fixes([text], {}, chosen, also_unsafe=False) == [text]
 
 
@@ -189,7 +189,7 @@ def test_scales_keep_a_unit(factor: str) -> None:
 def test_unless_is_told_by_what_it_does() -> None:
     """Where nothing is matched, `unless` takes nothing away."""
     text = metric("number", f"{BY_INSTANCE} unless sum by (node) (b)")
-    chosen = settings.RuleSettings(select=("PS404",))
+    chosen = settings.LintSettings(select=("PS404",))
     (finding,) = linter.lint_program(cases.checked(text), chosen).findings
     assert finding.notes[0].endswith("equal: the right side removes nothing")
 
@@ -207,7 +207,7 @@ def test_comparisons_of_rules_are_bounded(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(selector_sets, "does_selector_imply", counted)
     rules = "".join(f"  nodeAffinity required a{i} = x or b = y as r{i}\n" for i in range(200))
     text = f"policy web {{\n{HEAD}  for pods in namespace (prod)\n{rules}}}\n"
-    linter.lint_program(cases.checked(text), settings.RuleSettings(select=("PS204",)))
+    linter.lint_program(cases.checked(text), settings.LintSettings(select=("PS204",)))
     assert count < 200
 
 
@@ -231,5 +231,5 @@ def test_comparisons_of_rules_are_bounded(monkeypatch: pytest.MonkeyPatch) -> No
 def test_labels_that_keep_pods_off_may_be_on_no_node(rule: str, is_told: bool) -> None:
     """No node is drained now, which is no reason to warn; one that is misspelt is."""
     text = f"policy web {{\n{HEAD}  for pods where app = web\n  {rule} as it\n}}\n"
-    chosen = settings.RuleSettings(select=("PS502",))
+    chosen = settings.LintSettings(select=("PS502",))
     assert bool(cases.lint("PS502", text, chosen)) is is_told

@@ -265,7 +265,7 @@ def test_what_has_several_readings_is_never_applied_unasked(text: str, title: st
     result, (fix,) = found(text)
     assert (fixes.make_fix_title(fix, result.texts), fix.safe) == (title, False)
     given = source.SourceText("x.policy", text)
-    assert fixing.apply_fixes([given], {}, settings.RuleSettings(), also_unsafe=False) == [given]
+    assert fixing.apply_fixes([given], {}, settings.LintSettings(), also_unsafe=False) == [given]
     program = programs.PolicyProgram((given,))
     assert list(actions.make_fix_all_actions(program, "x.policy")) == []
     (offered, *_) = actions.list_code_actions(program, "x.policy", 0, len(text))
@@ -278,7 +278,7 @@ def test_safe_fixes_of_lint_are_those_that_were_reviewed(code: str) -> None:
     """Only rules about what says nothing have them; a fix is an action in words of the text."""
     text = cases.text(code, "failing.policy") + (ANCHORS if code == "PS407" else "")
     result = cases.checked(text)
-    chosen = settings.RuleSettings(select=(code,) if code != "PS803" else ())
+    chosen = settings.LintSettings(select=(code,) if code != "PS803" else ())
     for finding in cases.lint(code, text, chosen):
         if finding.fix is not None and finding.code == code:
             assert ACTION.match(fixes.make_fix_title(finding.fix, result.texts))
@@ -289,7 +289,7 @@ def test_a_misspelt_or_misplaced_ignore_is_not_removed_unasked() -> None:
     """Such a comment was meant for something: the code is unknown, or its finding is elsewhere."""
     text = pods("tolerate x  # policysched: ignore[PS2O8] why\n  nodeAffinity required p != q")
     for wrong in (text, text.replace("PS2O8", "PS208")):
-        (finding,) = cases.lint("PS803", wrong, settings.RuleSettings(select=("PS803", "PS208")))[
+        (finding,) = cases.lint("PS803", wrong, settings.LintSettings(select=("PS803", "PS208")))[
             :1
         ]
         assert finding.code == "PS803"

@@ -15,11 +15,11 @@ POLICY = """policy web {{{name}
   nodeAffinity required zone != a
 }}
 """
-DEFAULTS = settings.RuleSettings()
+DEFAULTS = settings.LintSettings()
 REASON = "# policysched: ignore[PS208] unlabelled nodes are fine"
 
 
-def lint(text: str, chosen: settings.RuleSettings = DEFAULTS) -> tuple[list[str], int]:
+def lint(text: str, chosen: settings.LintSettings = DEFAULTS) -> tuple[list[str], int]:
     """Return code and line of what is found, and how much is silenced."""
     result = checker.check([source.SourceText("x.policy", text)])
     report = linter.lint_program(result, chosen)
@@ -53,7 +53,7 @@ def test_only_rules_that_ran_are_called_unused() -> None:
     """Who leaves a rule out is not told that its comments are useless."""
     text = POLICY.format(name="", before="", behind="  # policysched: ignore[PS203] x")
     assert "PS803:5" in lint(text)[0]
-    assert "PS803:5" not in lint(text, settings.RuleSettings(ignore=("PS203",)))[0]
+    assert "PS803:5" not in lint(text, settings.LintSettings(ignore=("PS203",)))[0]
 
 
 def test_a_comment_with_an_unknown_code_is_reported() -> None:
@@ -77,15 +77,15 @@ def test_the_longest_prefix_decides(
     select: tuple[str, ...], ignore: tuple[str, ...], runs: bool
 ) -> None:
     """Codes are chosen by their beginning."""
-    assert settings.RuleSettings(select, ignore).is_rule_enabled("PS203") is runs
+    assert settings.LintSettings(select, ignore).is_rule_enabled("PS203") is runs
 
 
 def test_levels_and_paths_are_settings() -> None:
     """A severity can be raised, and a rule be left out of some files."""
     text = POLICY.format(name="", before="", behind="")
     result = checker.check([source.SourceText("teams/x.policy", text)])
-    raised = settings.RuleSettings(levels={"PS2": diagnostics.Severity.ERROR})
+    raised = settings.LintSettings(levels={"PS2": diagnostics.Severity.ERROR})
     severities = {each.severity for each in linter.lint_program(result, raised).findings}
     assert severities == {diagnostics.Severity.ERROR}
-    without = settings.RuleSettings(per_path={"teams/*": ("PS208",)})
+    without = settings.LintSettings(per_path={"teams/*": ("PS208",)})
     assert linter.lint_program(result, without).findings == ()

@@ -24,6 +24,6 @@ def test_ps302_tells_values_in_the_unit_of_the_metric(
         f"metric it: {metric} node instance missing allow\n"
         f"policy web {{\n  for pods where app = web\n  reject when {condition} as hot\n}}\n"
     )
-    chosen = settings.RuleSettings(select=("PS302",))
+    chosen = settings.LintSettings(select=("PS302",))
     (finding,) = linter.lint_program(cases.checked(text), chosen).findings
     assert finding.help == f"its values are {values}; choose a threshold in this range"

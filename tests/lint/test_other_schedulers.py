@@ -53,7 +53,7 @@ def test_pods_of_other_schedulers_are_left_out(
     result = cases.checked(_POLICY + profiles)
     assert result.program is not None
     cluster = lint_cluster.read_cluster_facts(file, result.program, cases.NOW)
-    chosen = settings.RuleSettings(select=("PS504", "PS513", "PS514"))
+    chosen = settings.LintSettings(select=("PS504", "PS513", "PS514"))
     findings = linter.lint_program(result, chosen, cluster).findings
     assert sorted(each.code for each in findings) == codes
 
@@ -69,6 +69,6 @@ def test_a_cluster_of_other_schedulers(tmp_path: pathlib.Path) -> None:
     )
     assert result.program is not None
     cluster = lint_cluster.read_cluster_facts(file, result.program, cases.NOW)
-    chosen = settings.RuleSettings(select=("PS504", "PS507"))
+    chosen = settings.LintSettings(select=("PS504", "PS507"))
     (finding,) = linter.lint_program(result, chosen, cluster).findings
     assert (finding.code, "`theirs`" in finding.message) == ("PS507", True)

@@ -71,7 +71,7 @@ policy web {{
         lambda _done, _total: None,
     )
     assert asked.left_out == 0
-    chosen = settings.RuleSettings(select=("PS6",))
+    chosen = settings.LintSettings(select=("PS6",))
     findings = linter.lint_program(result, chosen, prometheus=asked.facts).findings
     return [(each.code, f"{each.message} {each.help}") for each in findings]
 

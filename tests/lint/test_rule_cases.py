@@ -7,13 +7,13 @@ from policysched.lang.checking import checker
 from policysched.lint import fixing, settings
 from tests.lint import cases
 
-EVERYTHING = settings.RuleSettings(ignore=("PS802",))  # examples show one thing, not the form
+EVERYTHING = settings.LintSettings(ignore=("PS802",))  # examples show one thing, not the form
 NEEDED = ("failing.policy", "expected.txt", "passing.policy")
 
 
-def only(code: str) -> settings.RuleSettings:
+def only(code: str) -> settings.LintSettings:
     """Return settings with one rule; PS803 speaks of what the others have found."""
-    return settings.RuleSettings(select=(code,)) if code != "PS803" else settings.RuleSettings()
+    return settings.LintSettings(select=(code,)) if code != "PS803" else settings.LintSettings()
 
 
 def found(code: str, policies: str) -> str:
@@ -84,7 +84,7 @@ def test_fixes_of_all_rules_together_leave_a_text_that_can_be_read(code: str) ->
     failing = cases.text(code, "failing.policy")
     cluster = cases.cluster(code, cases.checked(failing))
     given = [source.SourceText("x.policy", failing)]
-    every = settings.RuleSettings()
+    every = settings.LintSettings()
     once = fixing.apply_fixes(given, {}, every, also_unsafe=True, cluster=cluster)
     assert checker.check(once).program is not None
     assert fixing.apply_fixes(once, {}, every, also_unsafe=True, cluster=cluster) == once

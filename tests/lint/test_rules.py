@@ -31,12 +31,12 @@ def examples(code: str, kind: str) -> list[str]:
 
 def lint(text: str, code: str) -> tuple[diagnostics.Diagnostic, ...]:
     """Return what all rules find that run together with a rule."""
-    return cases.lint(code, text, settings.RuleSettings())
+    return cases.lint(code, text, settings.LintSettings())
 
 
 def mended(
     given: list[source.SourceText],
-    only: settings.RuleSettings,
+    only: settings.LintSettings,
     cluster: cluster_facts.ClusterFacts | None,
     prometheus: prometheus_facts.PrometheusFacts | None,
     *,
@@ -97,7 +97,7 @@ def test_the_passing_text_of_the_page_is_fine(code: str) -> None:
 def test_the_fix_removes_the_finding(code: str) -> None:
     """Where the page promises a fix, all findings of the rule have gone after it."""
     promised = re.search(r"with an? (safe|unsafe) fix", page(code))
-    only = settings.RuleSettings(select=(code,) if code != "PS803" else ())
+    only = settings.LintSettings(select=(code,) if code != "PS803" else ())
     for text in examples(code, "finding"):
         result = cases.checked(text)
         known = cases.cluster(code, result), cases.prometheus(code, result)
@@ -122,5 +122,5 @@ def test_every_rule_is_a_module(code: str) -> None:
 def test_shipped_policies_have_no_warning(path: pathlib.Path) -> None:
     """What we ship is an example of what lint asks for."""
     result = checker.check([source.SourceText("x.policy", path.read_text(encoding="utf-8"))])
-    findings = linter.lint_program(result, settings.RuleSettings()).findings
+    findings = linter.lint_program(result, settings.LintSettings()).findings
     assert [each for each in findings if each.severity != "info"] == []

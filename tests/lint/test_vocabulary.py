@@ -106,7 +106,7 @@ def test_generated_policies_have_no_warning(seed: int) -> None:
     empty = checker.check([]).program
     assert empty is not None
     cluster = lint_cluster.read_cluster_facts(str(CLUSTER), empty, NOW)
-    chosen = settings.RuleSettings(ignore=("PS802",))  # generated texts need not be pretty
+    chosen = settings.LintSettings(ignore=("PS802",))  # generated texts need not be pretty
     for first in range(0, COUNT, POLICIES_IN_A_TEXT):
         numbers = range(first, first + POLICIES_IN_A_TEXT)
         drawn = [policy(rng, number, cluster, rng.choice(cluster.nodes)) for number in numbers]

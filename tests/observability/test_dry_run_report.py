@@ -35,7 +35,7 @@ def test_the_log_has_a_summary_and_each_difference_once(
 ) -> None:
     """Nothing is repeated while nothing changes."""
     caplog.set_level(logging.INFO, "policysched")
-    report = dry_run_report.DryRunReport(_beside().dry_run)
+    report = dry_run_report.DryRunReporter(_beside().dry_run)
     report.log_new_differences()
     report.log_new_differences()
     first, last = (record.getMessage() for record in caplog.records)
@@ -46,14 +46,14 @@ def test_the_log_has_a_summary_and_each_difference_once(
 def test_before_anything_was_compared_there_is_no_share() -> None:
     """Nothing is divided by nothing."""
     beside = scenes.Beside("")
-    summary = dry_run_report.DryRunReport(beside.dry_run).format_summary()
+    summary = dry_run_report.DryRunReporter(beside.dry_run).format_summary()
     assert summary == "agrees on 0 of 0 placed pods"
 
 
 def test_metrics_count_by_outcome() -> None:
     """Placed pods are counters, those that wait a gauge."""
     own = exporter.MetricsExporter()
-    own.add_collector(dry_run_report.DryRunReport(_beside().dry_run).collect_metrics)
+    own.add_collector(dry_run_report.DryRunReporter(_beside().dry_run).collect_metrics)
 
     def value(name: str, **labels: str) -> float | None:
         return own.registry.get_sample_value(name, {"profile": worlds.NAME, **labels})
@@ -66,7 +66,7 @@ def test_metrics_count_by_outcome() -> None:
 def test_the_page_has_the_latest_differences() -> None:
     """With both nodes, and what makes the difference."""
     page = page_forms.read(
-        "dry-run", dry_run_report.DryRunReport(_beside().dry_run).make_page().body
+        "dry-run", dry_run_report.DryRunReporter(_beside().dry_run).make_page().body
     )
     assert page["summary"] == SUMMARY
     assert page["waiting"] == {"bothPending": 1}

@@ -108,7 +108,7 @@ def test_added_load_is_told(nodes: desk.Desk) -> None:
     own = _own(nodes)
     for number, node in enumerate(("fresh", "fresh", "none")):
         pod = builders.make_pod(f"p{number}").requests(cpu="200m").node(node).build()
-        nodes.cache.assume_pod(nodes.shapes.make_info(pod), node)
+        nodes.cache.assume_pod(nodes.shapes.make_pod_info(pod), node)
     found = _samples(own)
     assert found["policysched_metric_added_load{metric=busy}"] == pytest.approx(0.15)
     assert found["policysched_metric_added_pods{metric=busy}"] == 3
@@ -170,9 +170,9 @@ def _of_parts(world: fakes.World) -> Iterator[Iterable[core.Metric]]:
     yield unserved_pod_reporter.UnservedPodReporter(pods, world.clock, tuple).collect_metrics()
     yield request_metrics.collect_request_metrics(request_stats.RequestStats(), "127.0.0.1:6443")
     decided: Any = types.SimpleNamespace(tallies={}, refresh_candidates=lambda: None)
-    yield shadow_policy_report.ShadowPolicyReport(decided, print).collect_metrics()
+    yield shadow_policy_report.ShadowPolicyReporter(decided, print).collect_metrics()
     compared: Any = types.SimpleNamespace(placed={}, waiting={}, seconds=0.0)
-    yield dry_run_report.DryRunReport(compared).collect_metrics()
+    yield dry_run_report.DryRunReporter(compared).collect_metrics()
     elector: Any = types.SimpleNamespace(is_leading=True)
     yield election.collect_leadership_metrics(
         election_config.LeaderElectionConfig(leader_elect=True), elector

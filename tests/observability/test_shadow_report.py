@@ -54,7 +54,7 @@ def test_it_is_told_again_only_when_something_was_decided() -> None:
     """Nobody is bothered with what he knows."""
     world = _world()
     told: list[str] = []
-    report = shadow_policy_report.ShadowPolicyReport(world.shadows, told.append)
+    report = shadow_policy_report.ShadowPolicyReporter(world.shadows, told.append)
     report.report_new_tallies()
     assert told == []
     _play(world, "a")
@@ -70,7 +70,9 @@ def test_counters_are_there_from_the_start() -> None:
     """Every outcome has a series, so that a rate can be taken of the first one."""
     world = _world()
     own = exporter.MetricsExporter()
-    own.add_collector(shadow_policy_report.ShadowPolicyReport(world.shadows, print).collect_metrics)
+    own.add_collector(
+        shadow_policy_report.ShadowPolicyReporter(world.shadows, print).collect_metrics
+    )
     labels = {"profile": scenes.NAME, "policy": "next"}
     assert _value(own.registry, "policysched_shadow_decisions_total", labels) == 0
     _play(world, "a")
@@ -91,7 +93,7 @@ def test_the_page_has_the_pods_that_would_have_moved() -> None:
     """Newest first, with both nodes and the reason."""
     world = _world()
     _play(world, "a", "b")
-    page = shadow_policy_report.ShadowPolicyReport(world.shadows, print).make_page()
+    page = shadow_policy_report.ShadowPolicyReporter(world.shadows, print).make_page()
     assert page.content_type == http_server.JSON
     (policy,) = page_forms.read("shadow", page.body)
     assert (policy["profile"], policy["policy"]) == (scenes.NAME, "next")
@@ -107,7 +109,7 @@ def test_without_shadow_policies_there_is_nothing_to_tell() -> None:
     world = scenes.World("policy now { for pods }")
     world.fake.nodes.upsert(scenes.node("n1"))
     _play(world, "a")
-    report = shadow_policy_report.ShadowPolicyReport(world.shadows, print)
+    report = shadow_policy_report.ShadowPolicyReporter(world.shadows, print)
     assert page_forms.read("shadow", report.make_page().body) == []
     assert [sample for family in report.collect_metrics() for sample in family.samples] == []
 
@@ -154,7 +156,7 @@ def test_events_are_about_the_config_map_of_the_policies() -> None:
     """With its uid, by which `kubectl describe` finds them; without one there is the log alone."""
     meta = objects.ObjectMeta(name="policies", namespace="kube-system", uid="u1")
     joined = Joined(config_maps.ConfigMap(meta))
-    reports._make_policy_event_writer(cast("context.ProcessContext", joined))("a line")
+    reports._make_policy_event_writer(cast("context.ProcessComponents", joined))("a line")
     (about,) = joined.recorder.about
     assert (about.kind, about.namespace, about.name, about.uid) == (
         "ConfigMap",
@@ -164,7 +166,7 @@ def test_events_are_about_the_config_map_of_the_policies() -> None:
     )
     assert joined.recorder.events == [("Normal", "ShadowPolicyReport", "DecidingBeside", "a line")]
     joined = Joined(None)
-    reports._make_policy_event_writer(cast("context.ProcessContext", joined))("a line")
+    reports._make_policy_event_writer(cast("context.ProcessComponents", joined))("a line")
     assert joined.recorder.events == []
 
 
@@ -178,7 +180,7 @@ def test_the_last_word_is_written_when_the_process_ends(
 
     async def scenario() -> None:
         task = asyncio.ensure_future(
-            shadow_policy_report.ShadowPolicyReport(world.shadows, print).run()
+            shadow_policy_report.ShadowPolicyReporter(world.shadows, print).run()
         )
         await asyncio.sleep(0)
         task.cancel()

@@ -176,4 +176,4 @@ def test_no_answer_breaks_lint(bodies: list[bytes]) -> None:
     with fake.FakePrometheus() as server:
         server.answer = answer
         facts = ask(server.url).facts
-    linter.lint_program(checked(), settings.RuleSettings(select=("PS6",)), prometheus=facts)
+    linter.lint_program(checked(), settings.LintSettings(select=("PS6",)), prometheus=facts)

@@ -76,10 +76,12 @@ def _cluster(*pods: builders.PodBuilder) -> offline_cluster.OfflineCluster:
     """One node with four cores, a pod on it that takes three, and pods that wait."""
     cluster = offline_cluster.make_empty_cluster(builders.EPOCH)
     cluster.cache.set_node(builders.make_node("n1").capacity(cpu="4", memory="8Gi").build())
-    old = cluster.shapes.make_info(builders.make_pod("old").requests(cpu="3").node("n1").build())
+    old = cluster.shapes.make_pod_info(
+        builders.make_pod("old").requests(cpu="3").node("n1").build()
+    )
     cluster.cache.add_pod(old)
     cluster.placed[old.key] = old
-    cluster.pending = [cluster.shapes.make_info(pod.build()) for pod in pods]
+    cluster.pending = [cluster.shapes.make_pod_info(pod.build()) for pod in pods]
     return cluster
 
 

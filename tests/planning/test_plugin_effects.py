@@ -24,7 +24,7 @@ _PROFILES = (
     "plugin InterPodAffinity args { hardPodAffinityWeight: 1 }",
     "plugin InterPodAffinity args { hardPodAffinityWeight: 7 }",
 )
-_NO_WORDS = wording.SourceWording(), wording.SourceWording()
+_NO_WORDS = wording.DefinitionTexts(), wording.DefinitionTexts()
 
 
 def _profile(statements: str) -> checked.CheckedProfile:
@@ -36,7 +36,7 @@ def _profile(statements: str) -> checked.CheckedProfile:
 
 def _effects(profile: checked.CheckedProfile) -> dict[str, plugin_effects.PluginEffect]:
     return {
-        name: plugin_effects.compute_plugin_effect(profile, name)
+        name: plugin_effects.compute_effective_plugin_settings(profile, name)
         for name in defaults.DEFAULT_WEIGHTS
     }
 

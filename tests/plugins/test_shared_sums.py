@@ -18,7 +18,7 @@ from policysched.plugins.pod_topology_spread import pod_topology_spread
 from tests import builders, examples
 from tests.plugins import strategies, worlds
 
-_PROJECTION = shape_projection.ShapeProjection()
+_PROJECTION = shape_projection.PodFieldsRead()
 
 
 def _framework(owners: owner_selectors.OwnerSelectors) -> runtime.Framework:

@@ -95,4 +95,4 @@ def explain(
         samples = {node: metric_table.Sample(value, now) for node, value in by_node.items()}
         cluster.cache.metrics.refresh(metric, samples)
     snap = cluster.cache.snapshot()
-    return Answer(pod_report.report_pod(decider, cluster.info(pod), snap))
+    return Answer(pod_report.make_pod_report(decider, cluster.info(pod), snap))

@@ -42,7 +42,7 @@ def test_a_seed_makes_the_same_clusters() -> None:
     words = fuzz_clusters.build_policy_vocabulary([text], ())
     assert words.labels == {"app": {"web"}, "disk": {"ssd"}}
     assert words.taints == {"dedicated=web:NoSchedule"}
-    made = [fuzz_clusters.generate_suite(words, random.Random(seed)) for seed in (1, 1, 2)]
+    made = [fuzz_clusters.generate_test_suite(words, random.Random(seed)) for seed in (1, 1, 2)]
     assert made[0] == made[1] != made[2]
 
 

@@ -16,7 +16,7 @@ def _frameworks(*names: str) -> dict[str, runtime.Framework]:
 
 def _pod(scheduler_name: str) -> pod_shape.PodInfo:
     pod = builders.make_pod("p").spec(scheduler_name=scheduler_name).build()
-    return pod_shape.PodShapeCache().make_info(pod)
+    return pod_shape.PodShapeCache().make_pod_info(pod)
 
 
 @pytest.mark.parametrize(
@@ -50,7 +50,7 @@ def test_pods_that_nobody_tries_are_not_queued() -> None:
     both = {"a": runtime.Framework(gating, None), "b": runtime.Framework(gating, None)}
     choice = profile_choice.ProfileChoice(both)
     gated = builders.make_pod("p").scheduler_name("a").gates("example.com/quota").build()
-    pods = [_pod("a"), _pod("x"), pod_shape.PodShapeCache().make_info(gated)]
+    pods = [_pod("a"), _pod("x"), pod_shape.PodShapeCache().make_pod_info(gated)]
     assert [choice.would_be_queued(pod) for pod in pods] == [True, False, False]
     assert not choice.left_out
 

@@ -26,7 +26,9 @@ class _Hanging:
         self.released.wait()
         return worlds.answer({})
 
-    def ask_range(self, promql: str, steps: range_answers.RangeSteps) -> sample_matrix.SampleMatrix:
+    def ask_range(
+        self, promql: str, steps: range_answers.RangeQueryTimes
+    ) -> sample_matrix.SampleMatrix:
         self.ask(promql)
         return worlds.moments_of(())
 
@@ -113,15 +115,15 @@ def test_pauses_grow_with_failures_and_end_with_success() -> None:
     for _ in range(8):
         started = clock.monotonic_seconds()
         clock.advance(0.1)
-        found.note_failure(started, None)
-        found.note_failure(started, None)
-        pauses.append(found.get_wait_seconds())
+        found.record_failure(started, None)
+        found.record_failure(started, None)
+        pauses.append(found.get_remaining_pause_seconds())
         clock.advance(pauses[-1])
     assert found.failures == 8
     for pause, most in zip(pauses, [1, 2, 4, 8, 16, 30, 30, 30], strict=True):
         assert most / 2 <= pause <= most
-    found.note_success()
-    assert (found.failures, found.get_wait_seconds()) == (0, 0.0)
+    found.record_success()
+    assert (found.failures, found.get_remaining_pause_seconds()) == (0, 0.0)
 
 
 @pytest.mark.parametrize(
@@ -130,5 +132,5 @@ def test_pauses_grow_with_failures_and_end_with_success() -> None:
 def test_a_server_may_ask_for_a_longer_pause(asked_for: float, pause: float) -> None:
     """Not for a shorter one, and not for ever."""
     found = circuit.CircuitBreaker(clocks.ManualClock(builders.EPOCH), random.Random(1))
-    found.note_failure(0.0, asked_for)
-    assert pause / 2 <= found.get_wait_seconds() <= pause
+    found.record_failure(0.0, asked_for)
+    assert pause / 2 <= found.get_remaining_pause_seconds() <= pause

@@ -54,7 +54,7 @@ class _Scrapes:
         scraped = 15.0 * math.floor(seconds / 15)
         return worlds.answer({"n1": scraped}, {"n1": scraped}, at_seconds=seconds)
 
-    def steps(self, steps: range_answers.RangeSteps) -> list[answers.InstantVector]:
+    def steps(self, steps: range_answers.RangeQueryTimes) -> list[answers.InstantVector]:
         """Answer for a range."""
         return [self.at(steps.first_seconds + steps.step_seconds * i) for i in range(steps.count)]
 
@@ -149,7 +149,7 @@ async def test_new_policies_ask_for_what_they_need_more() -> None:
 )
 def test_moments_of_a_range(length: float, step: float, count: int) -> None:
     """They end now; where there would be too many the oldest are given up."""
-    steps = range_answers.make_steps_until(SERVER_NOW, length, step)
+    steps = range_answers.make_range_query_times(SERVER_NOW, length, step)
     assert steps.count == count
     assert steps.last_seconds == SERVER_NOW
     assert steps.first_seconds == SERVER_NOW - (count - 1) * step
@@ -235,7 +235,7 @@ async def test_what_nobody_foresaw_is_survived(caplog: pytest.LogCaptureFixture)
     """A window that a bug keeps from being filled does not hold up the start."""
     world, _ = _world()
 
-    def fail(_: range_answers.RangeSteps) -> list[answers.InstantVector]:
+    def fail(_: range_answers.RangeQueryTimes) -> list[answers.InstantVector]:
         raise ZeroDivisionError
 
     world.server.reply_to_range = fail
@@ -251,7 +251,7 @@ async def test_each_moment_is_held_to_the_rules_for_answers() -> None:
     """Two series for a node, NaN, warnings: counted once, and no sample at that moment."""
     world, scrapes = _world()
 
-    def spoil(steps: range_answers.RangeSteps) -> list[answers.InstantVector]:
+    def spoil(steps: range_answers.RangeQueryTimes) -> list[answers.InstantVector]:
         good = scrapes.steps(steps)
         twice = [dataclasses.replace(one, series=one.series * 2) for one in good[:8]]
         nan = [
@@ -290,7 +290,7 @@ def test_no_range_answer_makes_up_a_sample(body: bytes) -> None:
     async def scenario() -> None:
         world, _ = _world()
 
-        def reply(steps: range_answers.RangeSteps) -> sample_matrix.SampleMatrix:
+        def reply(steps: range_answers.RangeQueryTimes) -> sample_matrix.SampleMatrix:
             return range_answers.decode_range_answer(body, "application/json", steps)
 
         world.server.reply_to_range = reply
@@ -331,7 +331,7 @@ def test_the_difference_of_clocks_is_steady() -> None:
 # --- over HTTP --------------------------------------------------------------------------------
 
 
-STEPS = range_answers.RangeSteps(980.0, 1000.0, 10.0)
+STEPS = range_answers.RangeQueryTimes(980.0, 1000.0, 10.0)
 
 
 def _ask(server: fake.FakePrometheus, **options: Any) -> sample_matrix.SampleMatrix:

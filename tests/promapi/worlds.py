@@ -110,9 +110,9 @@ class Server:
         self.reply: Callable[[str], answers.InstantVector | failures.QueryError] = lambda _: answer(
             {}
         )
-        self.ranges: list[tuple[float, str, range_answers.RangeSteps]] = []
+        self.ranges: list[tuple[float, str, range_answers.RangeQueryTimes]] = []
         self.reply_to_range: Callable[
-            [range_answers.RangeSteps],
+            [range_answers.RangeQueryTimes],
             Sequence[answers.InstantVector] | sample_matrix.SampleMatrix | failures.QueryError,
         ] = lambda _: ()
         self.is_closed = False
@@ -126,7 +126,9 @@ class Server:
             raise found
         return found
 
-    def ask_range(self, promql: str, steps: range_answers.RangeSteps) -> sample_matrix.SampleMatrix:
+    def ask_range(
+        self, promql: str, steps: range_answers.RangeQueryTimes
+    ) -> sample_matrix.SampleMatrix:
         """Answer for some moments."""
         self.ranges.append((self._clock.monotonic_seconds(), promql, steps))
         found = self.reply_to_range(steps)

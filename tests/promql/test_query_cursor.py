@@ -30,7 +30,7 @@ from policysched.promql import query_cursor
 def test_the_text_before_the_cursor_gives_its_place(before: str, places: set[str]) -> None:
     """Most places are exactly one of these."""
     is_in = {
-        "expression": query_cursor.accepts_expression(before),
+        "expression": query_cursor.can_expression_follow(before),
         "grouping": query_cursor.is_inside_grouping(before),
         "range": query_cursor.is_inside_range(before),
         "string": query_cursor.is_inside_string(before),

@@ -111,4 +111,4 @@ def test_filters_count_if_nothing_aggregates_them(query: str, part: str | None) 
 )
 def test_some_queries_may_have_no_result(query: str, *, may_be_empty: bool) -> None:
     """Others have none only if series do not match."""
-    assert query_samples.may_be_empty(promql_parser.parse(query)) is may_be_empty
+    assert query_samples.may_result_be_empty(promql_parser.parse(query)) is may_be_empty

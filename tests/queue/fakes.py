@@ -66,7 +66,7 @@ class FakeProfile:
 def info(pod: builders.PodBuilder | str) -> pod_shape.PodInfo:
     """Return a pod as the scheduler holds it, by builder or by name."""
     builder = builders.make_pod(pod) if isinstance(pod, str) else pod
-    return SHAPES.make_info(builder.build())
+    return SHAPES.make_pod_info(builder.build())
 
 
 def uid(name: str) -> str:

@@ -127,7 +127,7 @@ class Scene:
         """Return the node that a pod gets, and check that its decision tells by which version."""
         self.world.add_pod(builders.make_pod(name).scheduler_name("policysched"))
         await self.world.settle()
-        decision = self.world.scheduler.decisions.find_latest(f"default/{name}")
+        decision = self.world.scheduler.decisions.find_latest_decision(f"default/{name}")
         assert decision is not None
         assert decision.policy_hash == self.state.current.hash
         return decision.node_name

@@ -146,7 +146,7 @@ def test_a_listener_that_fails_keeps_nobody_from_being_told(
     state = _state()
     told: list[states.ReloadEvent] = []
     state.listeners += [lambda _told: 1 // 0, told.append]  # type: ignore[list-item]  # it fails
-    state.record_unchanged()
+    state.record_unchanged_offer()
     assert [each.outcome for each in told] == [states.OfferOutcome.KEPT]
     assert "a listener failed" in caplog.text
 
@@ -157,7 +157,9 @@ def test_an_event_tells_what_an_author_should_know() -> None:
     state = _state()
     events = reporting.PolicyEventRecorder(recorder, lambda: config_maps.ConfigMap(META), state)
     state.listeners.append(events.record_reload_event)
-    state.record_load(states.VersionInUse("11e7", (), builders.EPOCH, ("a:1:1: PS804: old", "b")))
+    state.record_loaded_version(
+        states.VersionInUse("11e7", (), builders.EPOCH, ("a:1:1: PS804: old", "b"))
+    )
     (event,) = recorder.events
     assert event[3] == "version 11e7 is in use, with a warning: a:1:1: PS804: old (and 1 more)"
     assert page_forms.read("policies", reporting.make_policies_page(state).body)["warnings"] == [

@@ -77,11 +77,11 @@ async def test_what_is_told() -> None:
         scene.state.record_refusal(REFUSAL, builders.EPOCH)
         await settle()
         assert scene.told == {"hash": "good", "status": "refused", "errors": "all\nof\nthem"}
-        scene.state.record_load(states.VersionInUse("mended", (), builders.EPOCH))
+        scene.state.record_loaded_version(states.VersionInUse("mended", (), builders.EPOCH))
         await settle()
         assert scene.told == {"hash": "mended", "status": "ok"}
         scene.state.is_frozen = True
-        scene.state.record_frozen("other")
+        scene.state.record_frozen_offer("other")
         await settle()
         assert scene.told == {"hash": "mended", "status": "frozen"}
 
@@ -97,7 +97,7 @@ async def test_warnings_of_the_version_in_use() -> None:
         scene.state.record_refusal(REFUSAL, builders.EPOCH)
         await settle()
         assert scene.told["warnings"] == "a:1:8: PS806: unused\nb:2:1: PS804: old"
-        scene.state.record_load(states.VersionInUse("mended", (), builders.EPOCH))
+        scene.state.record_loaded_version(states.VersionInUse("mended", (), builders.EPOCH))
         await settle()
         assert scene.told == {"hash": "mended", "status": "ok"}
 
@@ -110,7 +110,7 @@ async def test_the_watch_may_be_behind() -> None:
         for _ in range(2):
             scene.state.record_refusal(REFUSAL, builders.EPOCH)
             await settle()
-            scene.state.record_unchanged()
+            scene.state.record_unchanged_offer()
             await settle()
         assert scene.told == {"hash": "good", "status": "ok"}
 
@@ -121,7 +121,7 @@ async def test_it_is_written_once() -> None:
     scene = Scene()
     async with scene.running():
         scene.watch()
-        scene.state.record_unchanged()
+        scene.state.record_unchanged_offer()
         await settle()
         scene.store.put(NAME, {}, {status_annotations.HASH: "by another scheduler"})
         await settle()
@@ -199,7 +199,7 @@ async def test_news_do_not_wait_for_the_next_try() -> None:
     scene.store.failures = [errors.ForbiddenError(403, "Forbidden", "no")]
     async with scene.running():
         assert scene.store.writes == 0
-        scene.state.record_unchanged()
+        scene.state.record_unchanged_offer()
         await settle()
         assert scene.store.writes == 1
 
@@ -229,7 +229,7 @@ async def test_another_object_of_the_same_name_is_told_too() -> None:
         await settle()
         scene.store.put(NAME, {})
         scene.watch()
-        scene.state.record_unchanged()
+        scene.state.record_unchanged_offer()
         await settle()
         assert scene.told == {"hash": "good", "status": "ok"}
 

@@ -31,7 +31,7 @@ class Beside:
             self.world.scheduler.cache, self.world.scheduler.get_framework, self.world.fake.clock, 5
         )
         self.dry_run.is_on = True
-        self.world.fake.pods.before_placed = self.dry_run.compare_bound
+        self.world.fake.pods.before_placed = self.dry_run.compare_bound_pod
         for name, labels in nodes.items():
             self.world.fake.nodes.upsert(scenes.node(name, **labels))
 
@@ -46,7 +46,7 @@ class Beside:
     def look(self) -> dict[str, Outcome]:
         """Look at the pods that wait."""
         waiting = self.world.scheduler.queue.list_waiting_pods()
-        for _ in self.dry_run.compare_waiting(each.info for each in waiting):
+        for _ in self.dry_run.compare_pending_pods(each.info for each in waiting):
             pass
         return {each.pod: each.outcome for each in self.dry_run.waiting.values()}
 

@@ -228,7 +228,7 @@ def test_metrics_are_one_event_a_refresh(world: fakes.World, heard: Heard) -> No
 def test_older_samples_fill_a_window(world: fakes.World, heard: Heard) -> None:
     """What a range query gives counts like samples that came in time."""
     need = metric_windows.HistoryNeed(600.0, 120.0, 15.0)
-    world.cache.follow_metric_needs(metric_needs.MetricNeeds({"cpu": need}))
+    world.cache.retain_needed_metric_data(metric_needs.MetricNeeds({"cpu": need}))
     handlers = world.scheduler.events
     handlers.refresh_metrics({"cpu": {"n1": metric_table.Sample(0.5, 60.0)}})
     times, values = np.array([[30.0], [45.0]]), np.array([[1.0], [0.75]])
@@ -241,8 +241,10 @@ def test_older_samples_fill_a_window(world: fakes.World, heard: Heard) -> None:
 
 def test_a_look_at_the_time_lets_pods_cease_to_count(world: fakes.World, heard: Heard) -> None:
     """The queue is told, as after a refresh, and hints see the time."""
-    world.cache.follow_metric_needs(metric_needs.MetricNeeds(placed_seconds=frozenset({60.0})))
-    info = pod_shape.PodShapeCache().make_info(POD.build())
+    world.cache.retain_needed_metric_data(
+        metric_needs.MetricNeeds(placed_seconds=frozenset({60.0}))
+    )
+    info = pod_shape.PodShapeCache().make_pod_info(POD.build())
     world.cache.assume_pod(info, "n1")
     recent = world.cache.snapshot().placed.recent
     row = world.cache.nodes.row_of["n1"]

@@ -58,8 +58,8 @@ def test_pod_changes(
     resource: events.EventResource,
 ) -> None:
     """Every kind of change has its event; what no event names is UPDATE_OTHER."""
-    old_info = SHAPES.make_info(POD.node(node_name).build())
-    new_info = SHAPES.make_info(new.node(node_name).build())
+    old_info = SHAPES.make_pod_info(POD.node(node_name).build())
+    new_info = SHAPES.make_pod_info(new.node(node_name).build())
     expected = [events.ClusterEvent(resource, action) for action in actions]
     assert object_changes.list_pod_events(old_info, new_info) == expected
 

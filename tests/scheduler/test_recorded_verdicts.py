@@ -64,7 +64,7 @@ def test_records_say_what_explain_says(seed: int, tmp_path_factory: pytest.TempP
     log = decisions.DecisionLog(PODS, clock, measurements.SchedulingHistograms())
     standings = 0
     for number in range(PODS):
-        info = shapes.make_info(_pod(rng, number).build())
+        info = shapes.make_pod_info(_pod(rng, number).build())
         snap = cache.snapshot()
         result = framework.schedule_pod(info, snap)
         queued = queued_pod.QueuedPodInfo(info, 0.0, attempts=1)

@@ -102,10 +102,10 @@ class TestSuccess:
             world.add_pod("b")
             await world.settle()
             assert heard == [("default/a", "n1", 1), ("default/b", None, 1)]
-            found = world.scheduler.decisions.find_latest("default/b")
+            found = world.scheduler.decisions.find_latest_decision("default/b")
             assert found is not None
             assert (found.node_name, found.message, found.attempt) == (None, ROOM, 1)
-            assert world.scheduler.decisions.find_latest("default/x") is None
+            assert world.scheduler.decisions.find_latest_decision("default/x") is None
 
         fakes.play(scenario())
 

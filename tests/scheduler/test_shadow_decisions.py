@@ -63,7 +63,7 @@ class World:
         made = shadow_decisions.ShadowDecisions(
             lambda: candidates, self.fake.pods, self.fake.clock, lambda: self.is_busy
         )
-        self.scheduler.decisions.listeners.append(made.observe_decision)
+        self.scheduler.decisions.listeners.append(made.repeat_with_candidates)
         return made
 
     def outcomes(self, policy: str) -> dict[Outcome, int]:
@@ -236,7 +236,7 @@ def test_what_is_counted_is_about_the_policies_in_use() -> None:
     made = shadow_decisions.ShadowDecisions(
         lambda: current[-1], world.fake.pods, world.fake.clock, lambda: False
     )
-    world.scheduler.decisions.listeners.append(made.observe_decision)
+    world.scheduler.decisions.listeners.append(made.repeat_with_candidates)
     play(world, web("a"))
     assert made.tallies[NAME, "next"].changed == 1
     world.fake.clock.advance(60)

@@ -144,7 +144,7 @@ class WatchMachine(RuleBasedStateMachine):
             fresh.set_node(node)
         for pod in self.pods.values():
             if pod.spec.node_name and not pod.is_terminal:
-                fresh.add_pod(shapes.make_info(pod))
+                fresh.add_pod(shapes.make_pod_info(pod))
         assert _picture(self.world.cache) == _picture(fresh)
         waiting = {queued.uid for queued in self.world.queue.list_waiting_pods()}
         assert waiting == {uid for uid, pod in self.pods.items() if self._should_wait(pod)}

@@ -63,7 +63,7 @@ class Door:
     def __init__(self, **settings: Any) -> None:
         self.reviewer = FakeReviewer()
         self.clock = clocks.ManualClock(builders.EPOCH)
-        self.guard = access.DelegatedAccess(self.reviewer, self.clock, **settings)
+        self.guard = access.DelegatedAccessGuard(self.reviewer, self.clock, **settings)
 
     async def status(
         self, path: str = "/metrics", token: str = "", method: str = "GET", **further: Any

@@ -32,7 +32,7 @@ def server(clock: clocks.ManualClock) -> api_server.SimulatedApiServer:
 def _create(
     server: api_server.SimulatedApiServer, builder: builders.PodBuilder
 ) -> pod_shape.PodInfo:
-    return SHAPES.make_info(server.pods.create(builder.build()))
+    return SHAPES.make_pod_info(server.pods.create(builder.build()))
 
 
 def _bind(

@@ -175,7 +175,7 @@ def test_a_refused_binding_is_tried_again_after_backoff() -> None:
         sim.server.faults = faults.BindFaults(fail_next=1)
         sim.add_nodes(*workload.make_node_fleet(1))
         sim.add_pods(_pod("a"))
-        await sim.driver.schedule_one_step()
+        await sim.driver.deliver_and_schedule_pod()
         assert sim.placements() == {"a": ""}
         await sim.driver.advance_time(15)
 

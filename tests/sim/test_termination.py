@@ -29,7 +29,7 @@ class World:
 
     def create(self, pod: builders.PodBuilder) -> pod_shape.PodInfo:
         """Create a pod."""
-        return SHAPES.make_info(self.server.pods.create(pod.build()))
+        return SHAPES.make_pod_info(self.server.pods.create(pod.build()))
 
 
 def test_a_running_pod_is_marked_and_ends_after_its_grace_period() -> None:

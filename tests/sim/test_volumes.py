@@ -29,7 +29,7 @@ class Simulation:
         self.server = api_server.SimulatedApiServer(
             self.time.clock, random.Random(1), self.time.sleep
         )
-        self.volumes = volumes.SimulatedVolumes(self.server, self.time.sleep)
+        self.volumes = volumes.SimulatedVolumeController(self.server, self.time.sleep)
         self.scheduler = schedulers.Scheduler(
             {NAME: self._framework(bind_timeout_seconds)},
             ports.SchedulerPorts(self.server, self.server, self.server, self.time.sleep),

@@ -71,7 +71,7 @@ def _print_trees(args: argparse.Namespace) -> int:
         found = [(text, tree_text.encode_policy_text(text)) for text in bar.track_items(texts)]
     bad = [(text, each) for text, each in found if each.document is None]
     for text, each in bad:
-        _print_problems(text, each)
+        _print_parse_errors(text, each)
     if bad:
         return errors.EXIT_WRONG_INPUT
     documents = [each.document for _, each in found]
@@ -85,7 +85,7 @@ def _print_trees(args: argparse.Namespace) -> int:
     return errors.EXIT_OK
 
 
-def _print_problems(text: Any, encoded: tree_text.EncodedText) -> None:  # noqa: ANN401 - a source text, whose module is not loaded
+def _print_parse_errors(text: Any, encoded: tree_text.TextEncodingResult) -> None:  # noqa: ANN401 - a source text, whose module is not loaded
     """Print the errors that prevent a text from having a tree."""
     from policysched.lang.diagnostics import rendering  # noqa: PLC0415 - not needed for `--help`
 
@@ -118,18 +118,18 @@ def _render_tree_node(node: dict[str, Any], field: str, indent: str) -> Iterator
     yield f"{indent}{head}{said and f' {said}'}  {at['line']}:{at['column']}"
     for name, value in inner.items():
         if name not in words:
-            yield from _render_value(value, name, indent + "  ")
+            yield from _render_tree_value(value, name, indent + "  ")
 
 
 _SHOWN_ELSEWHERE = ("kind", "at", "before", "behind", "opening", "end")
 
 
-def _render_value(value: object, field: str, indent: str) -> Iterator[str]:
+def _render_tree_value(value: object, field: str, indent: str) -> Iterator[str]:
     if isinstance(value, dict):
         yield from _render_tree_node(value, field, indent)
     elif isinstance(value, list):
         for number, each in enumerate(value):
-            yield from _render_value(each, f"{field}[{number}]", indent)
+            yield from _render_tree_value(each, f"{field}[{number}]", indent)
 
 
 def _format_tree_scalar(value: object) -> str | None:
@@ -163,7 +163,7 @@ def _read_texts_from_trees(path: str) -> Iterator[str]:
 
     document = _parse_tree_document(path)
     try:
-        for at, each in enumerate(_extract_encoded_texts(document)):
+        for at, each in enumerate(_extract_syntax_trees(document)):
             yield tree_text.decode_policy_text(each, f"$.texts[{at}]").text
     except tree_json.InvalidSyntaxTreeError as error:
         raise errors.InputError(f"{_format_path(path)}: {error.path}", str(error)) from error
@@ -188,7 +188,7 @@ def _parse_tree_document(path: str) -> object:
         ) from error
 
 
-def _extract_encoded_texts(document: object) -> list[object]:
+def _extract_syntax_trees(document: object) -> list[object]:
     """Return the trees in a document that `ast -o json` has printed.
 
     Raises:

@@ -34,13 +34,13 @@ def run(args: argparse.Namespace) -> int:
     from policysched.cli import main  # noqa: PLC0415 - `main` imports this module
 
     script = completion_scripts.BY_SHELL[args.shell](
-        describe_commands(main.build_command_parsers())
+        list_command_completions(main.build_command_parsers())
     )
     output.write_text(script.rstrip("\n"))
     return errors.EXIT_OK
 
 
-def describe_commands(
+def list_command_completions(
     every: dict[str, argparse.ArgumentParser],
 ) -> list[completion_scripts.CompletionCommand]:
     """Return the completions of the program itself, its commands and their forms."""
@@ -50,11 +50,11 @@ def describe_commands(
         )
     ]
     for name, parser in every.items():
-        found += _describe_command((name,), parser)
+        found += _list_command_completions((name,), parser)
     return found
 
 
-def _describe_command(
+def _list_command_completions(
     path: tuple[str, ...], parser: argparse.ArgumentParser
 ) -> Iterator[completion_scripts.CompletionCommand]:
     """Yield the completions of a command and its forms."""
@@ -64,7 +64,7 @@ def _describe_command(
         if isinstance(action, argparse._SubParsersAction):  # noqa: SLF001 - as above
             values = dataclasses.replace(values, words=tuple(action.choices))
             for name, inner in action.choices.items():
-                yield from _describe_command((*path, name), inner)
+                yield from _list_command_completions((*path, name), inner)
         elif action.option_strings:
             takes_value = action.nargs != 0
             given = _find_completion_values(action, path[0]) if takes_value else None

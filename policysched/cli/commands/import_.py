@@ -66,7 +66,7 @@ def run(args: argparse.Namespace) -> int:
         for finding in imported.findings:
             output.write_report(str(finding), sys.stderr)
         if args.out is not None:
-            _write_files(imported, args.out)
+            _write_imported_files(imported, args.out)
         else:
             output.write_text_exactly(imported.text)
     return errors.EXIT_FINDINGS if imported.warning_count else errors.EXIT_OK
@@ -94,7 +94,7 @@ def _read_import_sources(
     return source_detection.detect_sources(text, where, report, args.kind), report, where
 
 
-def _write_files(imported: importer.ImportResult, where: str) -> None:
+def _write_imported_files(imported: importer.ImportResult, where: str) -> None:
     """Write the files into a folder without overwriting any file.
 
     Raises:

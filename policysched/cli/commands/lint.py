@@ -90,7 +90,7 @@ class _LintOptions:
     """The values of the options, with the settings files applied."""
 
     form: str
-    chosen: settings.RuleSettings
+    chosen: settings.LintSettings
     fail_level: diagnostics.Severity
     params: Mapping[str, str]
     now: datetime.datetime
@@ -110,7 +110,7 @@ class _LintOptions:
 
 
 @dataclasses.dataclass(frozen=True)
-class _LintFacts:
+class _ClusterAndPrometheusFacts:
     """The facts to compare with the policies; None for facts that are not requested."""
 
     cluster: cluster_facts.ClusterFacts | None
@@ -125,9 +125,11 @@ def run(args: argparse.Namespace) -> int:
         with progress.show_reading_progress("reading policies", args.paths):
             files = policy_texts.read_policy_files(args.paths)
         texts = [text for file in files for text in file.texts]
-        known = _LintFacts(_read_cluster_facts(asked, texts), _read_prometheus_facts(asked, texts))
+        known = _ClusterAndPrometheusFacts(
+            _read_cluster_facts(asked, texts), _read_prometheus_facts(asked, texts)
+        )
         if args.fix or args.unsafe_fixes or args.diff:
-            return _fix_texts(asked, files, known, args)
+            return _fix_and_lint_texts(asked, files, known, args)
         return _lint_texts(asked, texts, known)
     finally:
         gc.enable()
@@ -148,7 +150,7 @@ def _read_options(args: argparse.Namespace) -> _LintOptions:
         raise errors.UsageError(
             "both the cluster and the policies are `-`; name a file for one of them"
         )
-    if "-" in args.paths and _does_write_fixes(args) and form not in finding_formats.FOR_PEOPLE:
+    if "-" in args.paths and _should_write_fixes(args) and form not in finding_formats.FOR_PEOPLE:
         raise errors.UsageError(
             f"fixed policies from stdin are printed to stdout; remove --format {form}"
         )
@@ -175,7 +177,7 @@ def _read_prometheus_source(args: argparse.Namespace) -> prom_settings.Prometheu
     )
 
 
-def _does_write_fixes(args: argparse.Namespace) -> bool:
+def _should_write_fixes(args: argparse.Namespace) -> bool:
     return (args.fix or args.unsafe_fixes) and not args.diff
 
 
@@ -227,7 +229,7 @@ def _read_prometheus_facts(
 def _lint_texts(
     asked: _LintOptions,
     texts: Sequence[source.SourceText],
-    known: _LintFacts,
+    known: _ClusterAndPrometheusFacts,
     stream: TextIO | None = None,
 ) -> int:
     """Print the findings in the texts; return the exit code."""
@@ -249,10 +251,10 @@ def _lint_texts(
     return errors.EXIT_FINDINGS if fails else errors.EXIT_OK
 
 
-def _fix_texts(
+def _fix_and_lint_texts(
     asked: _LintOptions,
     files: Sequence[policy_sources.PolicySourceFile],
-    known: _LintFacts,
+    known: _ClusterAndPrometheusFacts,
     args: argparse.Namespace,
 ) -> int:
     """Apply the fixes or show their diff, lint the result, and return the exit code."""
@@ -283,13 +285,16 @@ def _print_remaining_errors(asked: _LintOptions, texts: Sequence[source.SourceTe
         return errors.EXIT_OK
     form = asked.form if asked.form in finding_formats.FOR_PEOPLE else finding_formats.FULL
     return _lint_texts(
-        dataclasses.replace(asked, form=form), texts, _LintFacts(None, None), sys.stderr
+        dataclasses.replace(asked, form=form),
+        texts,
+        _ClusterAndPrometheusFacts(None, None),
+        sys.stderr,
     )
 
 
 def _choose_lint_settings(
     args: argparse.Namespace,
-) -> tuple[settings.RuleSettings, diagnostics.Severity]:
+) -> tuple[settings.LintSettings, diagnostics.Severity]:
     """Return the settings and the fail level; options override the settings files."""
     from policysched.inputs import lint_settings  # noqa: PLC0415 - not needed for `--help`
     from policysched.lang.diagnostics import diagnostics  # noqa: PLC0415 - as above

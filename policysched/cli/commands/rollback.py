@@ -72,11 +72,11 @@ def run(args: argparse.Namespace) -> int:
             raise errors.UsageError(f"--{written} must be NAMESPACE/NAME, not `{name}`")
     if args.list and (args.hash or args.freeze):
         raise errors.UsageError("--list changes nothing; remove HASH and --freeze")
-    asyncio.run(_run_rollback(args))
+    asyncio.run(_list_versions_or_roll_back(args))
     return errors.EXIT_OK
 
 
-async def _run_rollback(args: argparse.Namespace) -> None:
+async def _list_versions_or_roll_back(args: argparse.Namespace) -> None:
     """Connect to the API server, then list the versions or roll back."""
     import random  # noqa: PLC0415 - not needed for `--help`
 

@@ -77,7 +77,7 @@ def run(args: argparse.Namespace) -> int:
     if args.metrics_file and args.prometheus:
         raise errors.UsageError("give --metrics-file or --prometheus, not both")
     configuration = config_reading.read_effective_config(
-        args.config, run_flags.read_run_flags(args)
+        args.config, run_flags.read_run_overrides(args)
     )
     if args.print_config:
         output.write_text(config_printing.format_config_yaml(configuration).rstrip())

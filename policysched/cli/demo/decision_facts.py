@@ -28,7 +28,7 @@ class NodeExclusion:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class RulePoints:
+class RulePointsComparison:
     """The weighted points of one rule for the chosen node and the runner-up.
 
     `is_summary` is true if the row summarises several rules.
@@ -64,9 +64,9 @@ class DecisionFacts:
     feasible: int
     node_count: int
     runner_up: str | None
-    points: tuple[RulePoints, ...]
+    points: tuple[RulePointsComparison, ...]
     same_points: int | float
-    total: RulePoints
+    total: RulePointsComparison
     excluded: tuple[NodeExclusion, ...]
     before_edit: str | None = None
 
@@ -86,7 +86,9 @@ def extract_decision_facts(report: Report, profile: str, node: str | None) -> De
     chosen = scores.get(node or "", {"total": 0})
     second = scores[runner_up] if runner_up else chosen
     telling = {rule for rule in chosen if len({each[rule] for each in scores.values()}) > 1}
-    points = [RulePoints(rule, chosen[rule], second[rule]) for rule in telling - {"total"}]
+    points = [
+        RulePointsComparison(rule, chosen[rule], second[rule]) for rule in telling - {"total"}
+    ]
     points.sort(key=lambda p: (-abs(p.chosen - p.runner_up), p.rule))
     same = sum(chosen[rule] for rule in chosen if rule not in telling and rule != "total")
     return DecisionFacts(
@@ -99,23 +101,27 @@ def extract_decision_facts(report: Report, profile: str, node: str | None) -> De
         runner_up=runner_up,
         points=tuple(points),
         same_points=same,
-        total=RulePoints("total", chosen["total"], second["total"]),
+        total=RulePointsComparison("total", chosen["total"], second["total"]),
         excluded=_collect_exclusions(report["nodes"]),
     )
 
 
-def select_rule_points_rows(found: DecisionFacts, lines: int) -> list[RulePoints]:
+def select_rule_points_rows(found: DecisionFacts, lines: int) -> list[RulePointsComparison]:
     """Return the rows of a points table with `lines` lines: rules, remaining rules, the total."""
     rest = []
     if found.same_points:
         title = "rules that give all nodes the same points"
-        rest.append(RulePoints(title, found.same_points, found.same_points, is_summary=True))
+        rest.append(
+            RulePointsComparison(title, found.same_points, found.same_points, is_summary=True)
+        )
     room = max(1, lines - len(rest) - 1)
     shown = list(found.points)
     if len(shown) > room:
         shown, cut = shown[: room - 1], shown[room - 1 :]
         chosen, runner_up = sum(p.chosen for p in cut), sum(p.runner_up for p in cut)
-        rest.insert(0, RulePoints(f"{len(cut)} more rules", chosen, runner_up, is_summary=True))
+        rest.insert(
+            0, RulePointsComparison(f"{len(cut)} more rules", chosen, runner_up, is_summary=True)
+        )
     is_tie = found.total.chosen == found.total.runner_up
     total = dataclasses.replace(found.total, rule=TIE)
     return [*shown, *rest, total if is_tie else found.total]

@@ -78,7 +78,7 @@ class DemoCluster:
     async def create_pod(self, pod: objects.Pod) -> list[decision_facts.DecisionFacts]:
         """Create a pod and return the decisions that follow."""
         self._server.pods.create(pod)
-        return await self._run_until_idle()
+        return await self._advance_and_list_decisions()
 
     async def edit_policy(
         self, edit: PolicyLineEdit
@@ -96,7 +96,7 @@ class DemoCluster:
         file.write_text(new, encoding="utf-8")
         self._before_edit = self._frameworks
         self._load_policies()
-        return _diff_lines(old, new), await self._run_until_idle()
+        return _diff_lines(old, new), await self._advance_and_list_decisions()
 
     def _load_policies(self) -> None:
         """Load the policies in the folder into new profiles.
@@ -121,7 +121,7 @@ class DemoCluster:
             self._frameworks, profiles.annotation_keys, profiles.metric_needs
         )
 
-    async def _run_until_idle(self) -> list[decision_facts.DecisionFacts]:
+    async def _advance_and_list_decisions(self) -> list[decision_facts.DecisionFacts]:
         """Advance the virtual time by two seconds and return the decisions since the last call."""
         await self._driver.advance_time(2.0)
         self._refresh_metrics()
@@ -149,7 +149,7 @@ class DemoCluster:
         if info is None:
             return
         name = decision.scheduler_name
-        report = pod_report.report_pod(self._frameworks[name], info, snap)
+        report = pod_report.make_pod_report(self._frameworks[name], info, snap)
         found = decision_facts.extract_decision_facts(report, name, decision.node_name)
         if name in self._before_edit:
             best = self._before_edit[name].explain_pod(info, snap).best

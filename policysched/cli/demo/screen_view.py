@@ -26,7 +26,7 @@ _FULL, _EMPTY = "█", "░"
 def can_draw_on_screen(screen: console.Console) -> bool:
     """Return whether the output is a terminal with a cursor, UTF-8 and a sufficient size."""
     is_large_enough = screen.width >= _MIN_WIDTH and screen.height >= _MIN_HEIGHT
-    has_cursor = screen.is_terminal and not terminal.is_plain_terminal()
+    has_cursor = screen.is_terminal and not terminal.is_dumb_terminal()
     return has_cursor and screen.encoding.lower().startswith("utf") and is_large_enough
 
 
@@ -138,12 +138,12 @@ class ScreenView:
         return self._console.width >= _WIDE
 
     @property
-    def _line_count_below(self) -> int:
+    def _line_count_below_nodes(self) -> int:
         """The number of lines below the table of nodes."""
         return max(_LOG_LINES, self._console.height - len(self._nodes) - 5)
 
     def _count_log_lines(self) -> int:
-        return self._line_count_below if self._is_wide else _LOG_LINES - 1
+        return self._line_count_below_nodes if self._is_wide else _LOG_LINES - 1
 
     def _render_nodes(self) -> table.Table:
         """Return the table of nodes with their load and pods, and a row of pending pods."""
@@ -168,7 +168,7 @@ class ScreenView:
 
     def _render_bar(self, share: float, width: int) -> text.Text:
         drawn = text_view.render_bar(share, width, _FULL, _EMPTY)
-        return text.Text.assemble((drawn, _choose_heat_style(share)), f" {share:4.0%}")
+        return text.Text.assemble((drawn, _choose_load_colour(share)), f" {share:4.0%}")
 
     def _render_pods(self, state: node_state.NodeState) -> text.Text:
         parts = [text.Text(note, "dim") for note in text_view.format_cordon_and_taints(state)]
@@ -197,7 +197,7 @@ class ScreenView:
         drawn = _make_plain_table("points of " + found.pod.rsplit("/", 1)[-1], "left")
         drawn.add_column(found.node or "", justify="right", style="bold green")
         drawn.add_column(f"next: {found.runner_up}", justify="right")
-        lines = self._line_count_below - (0 if self._is_wide else _LOG_LINES) - _FRAME_LINES
+        lines = self._line_count_below_nodes - (0 if self._is_wide else _LOG_LINES) - _FRAME_LINES
         for points in decision_facts.select_rule_points_rows(found, lines):
             style = "dim" if points.is_summary else ""
             chosen, runner_up = f"{points.chosen:g}", f"{points.runner_up:g}"
@@ -228,10 +228,10 @@ def _make_plain_table(first: str, justify: console.JustifyMethod) -> table.Table
 
 
 def _format_percentage(share: float) -> text.Text:
-    return text.Text(f"{share:4.0%}", _choose_heat_style(share))
+    return text.Text(f"{share:4.0%}", _choose_load_colour(share))
 
 
-def _choose_heat_style(share: float) -> str:
+def _choose_load_colour(share: float) -> str:
     if share >= _HOT:
         return "red"
     return "yellow" if share >= _WARM else "green"

@@ -133,7 +133,7 @@ def _format_demo_summary(stage: embedded_cluster.DemoCluster) -> list[str]:
     reasons = [event.reason for event in stage.events]
     bound = output.format_count(reasons.count("Scheduled"), "pod")
     failed = output.format_count(reasons.count("FailedScheduling"), "failed attempt")
-    program = program_name.get_command()
+    program = program_name.get_invocation_command()
     return [
         f"{bound} bound, {failed}. The scheduler, queue, cache and policies are those",
         "of `policysched run`; only the API server was simulated. Try next:",

@@ -64,7 +64,7 @@ def make_binding_algorithm(
         registry.make_built_in_factories(with_workload_affinity=on.workload_affinity)
     )
     return algorithms.BindingAlgorithm(
-        registry.choose_plugins(plugins, _split_plugins(args.plugins)),
+        registry.create_selected_plugins(plugins, _split_plugins(args.plugins)),
         estimator=functools.partial(
             component_sets.count_available_sets
             if on.component_sets

@@ -47,7 +47,7 @@ def read_policy_configuration(args: argparse.Namespace) -> config.Config:
     offline_options.refuse_empty_options(args, "config", "metrics_file")
     if args.metrics_file and args.prometheus:
         raise errors.UsageError("give --metrics-file or --prometheus, not both")
-    flags = run_flags.read_policy_flags(args)
+    flags = run_flags.read_policy_overrides(args)
     said = config_reading.read_effective_config(args.config, flags)
     for field in config.Config.__struct_fields__:
         if field not in _FIELDS and getattr(said, field) != getattr(config.Config(), field):

@@ -234,7 +234,7 @@ def add_prometheus_option(group: argparse._ActionsContainer) -> None:
     )
 
 
-def read_run_flags(args: argparse.Namespace) -> list[config_reading.FieldOverride]:
+def read_run_overrides(args: argparse.Namespace) -> list[config_reading.FieldOverride]:
     """Return the overrides from the options of `run`.
 
     Raises:
@@ -242,32 +242,32 @@ def read_run_flags(args: argparse.Namespace) -> list[config_reading.FieldOverrid
     """
     from policysched.config import config_reading  # noqa: PLC0415 - not needed for `--help`
 
-    found = read_policy_flags(args)
+    found = read_policy_overrides(args)
     for name, switch in _split_feature_gates(args.feature_gates or ()):
         value = _parse_feature_gate(name, switch)
         found.append(config_reading.FieldOverride("--feature-gates", ("features", name), value))
     for title, options in OPTIONS.items():
         if title != _OF_POLICIES:
-            found += _read_options(args, options)
+            found += _read_overrides(args, options)
     return found
 
 
-def read_policy_flags(args: argparse.Namespace) -> list[config_reading.FieldOverride]:
-    """Return the overrides of policies, params and Prometheus servers; see `read_run_flags`."""
+def read_policy_overrides(args: argparse.Namespace) -> list[config_reading.FieldOverride]:
+    """Return the overrides of policies, params and Prometheus servers; see `read_run_overrides`."""
     from policysched.config import config_reading  # noqa: PLC0415 - not needed for `--help`
     from policysched.promapi import settings  # noqa: PLC0415 - as above
 
     flag = config_reading.FieldOverride
-    found = _read_policy_source(args)
+    found = _read_policy_source_overrides(args)
     for name, value in offline_options.parse_param_values(args.params or ()).items():
         found.append(flag("--params", ("params", name), value))
     for text in args.prometheus or ():
         name, server = settings.parse_prometheus_option(text)
         found.append(flag("--prometheus", ("prometheus", name), {"url": server.url}))
-    return found + _read_options(args, OPTIONS[_OF_POLICIES])
+    return found + _read_overrides(args, OPTIONS[_OF_POLICIES])
 
 
-def _read_options(
+def _read_overrides(
     args: argparse.Namespace, options: Iterable[ConfigurationOption]
 ) -> list[config_reading.FieldOverride]:
     """Return the overrides from the given options.
@@ -309,7 +309,7 @@ def _parse_feature_gate(name: str, text: str) -> bool:
         raise errors.UsageError(f"--feature-gates: {name}: {error}") from error
 
 
-def _read_policy_source(args: argparse.Namespace) -> list[config_reading.FieldOverride]:
+def _read_policy_source_overrides(args: argparse.Namespace) -> list[config_reading.FieldOverride]:
     """Return the overrides that replace the policy source in the configuration file.
 
     Raises:

@@ -100,7 +100,7 @@ def iterate_with_progress(
 
 def can_show_progress() -> bool:
     """Return whether progress can be shown: stderr is a terminal that can erase a line."""
-    return sys.stderr.isatty() and not terminal.is_plain_terminal()
+    return sys.stderr.isatty() and not terminal.is_dumb_terminal()
 
 
 def _draw_when_due(bar: ProgressBar, over: threading.Event) -> None:

@@ -28,7 +28,7 @@ def format_table(
     """
     cells = [[control_characters.escape_to_one_line(str(cell)) for cell in row] for row in rows]
     columns = [_TableColumn(title, [row[at] for row in cells]) for at, title in enumerate(header)]
-    widths = _compute_widths(columns, None if room is None else room - len(indent))
+    widths = _compute_column_widths(columns, None if room is None else room - len(indent))
     if widths is None:
         return _format_rows_as_blocks(header, cells, indent, room or 0)
     lines = []
@@ -67,7 +67,7 @@ def _is_number(cell: str) -> bool:
     return not cell or _NUMBER.fullmatch(cell) is not None
 
 
-def _compute_widths(columns: Sequence[_TableColumn], room: int | None) -> list[int] | None:
+def _compute_column_widths(columns: Sequence[_TableColumn], room: int | None) -> list[int] | None:
     """Return the widths of columns; None if they cannot be shown side by side."""
     natural = [column.natural for column in columns]
     gaps = len(_GAP) * (len(columns) - 1)

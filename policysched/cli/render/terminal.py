@@ -10,7 +10,7 @@ from policysched import int64
 _PLAIN = ("dumb", "unknown")
 
 
-def is_plain_terminal() -> bool:
+def is_dumb_terminal() -> bool:
     """Return whether the terminal can neither show colours nor erase a line."""
     return os.environ.get("TERM", "dumb") in _PLAIN
 
@@ -26,7 +26,7 @@ def supports_colours(stream: TextIO) -> bool:
         return False
     if any(variable(name, "0") not in ("", "0") for name in ("FORCE_COLOR", "CLICOLOR_FORCE")):
         return True
-    return variable("CLICOLOR") != "0" and stream.isatty() and not is_plain_terminal()
+    return variable("CLICOLOR") != "0" and stream.isatty() and not is_dumb_terminal()
 
 
 def get_terminal_width(stream: TextIO) -> int | None:

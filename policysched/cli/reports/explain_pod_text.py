@@ -56,7 +56,7 @@ def format_pod_explanation(report: Report, *, all_nodes: bool = False) -> str:
     parts += explain_metrics_text.format_metric_table(report)
     parts += explain_text.format_shadow_policies(report)
     if all_nodes:
-        parts += ["", _format_every_node(report)]
+        parts += ["", _format_all_node_verdicts(report)]
     return "\n".join(parts)
 
 
@@ -221,7 +221,7 @@ def _format_suggested_edit(edit: Report) -> str:
 # --- every node ----------------------------------------------------------------------------------
 
 
-def _format_every_node(report: Report) -> str:
+def _format_all_node_verdicts(report: Report) -> str:
     """Format a line about each node: its points, or everything that rejects it."""
     scores: Mapping[str, Any] = report["scores"]
     rows = [

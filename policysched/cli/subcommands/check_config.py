@@ -35,7 +35,7 @@ def apply_lint_gate(
     """Return the result for a scheduler with this configuration, including lint errors."""
     from policysched.profiles import lint_gate  # noqa: PLC0415 - not needed for `--help`
 
-    return lint_gate.choose_lint_judge(configuration.policies.lint_errors)(result)
+    return lint_gate.choose_lint_error_handler(configuration.policies.lint_errors)(result)
 
 
 def check_configuration_alone(args: argparse.Namespace, configuration: config.Config | None) -> int:
@@ -50,7 +50,7 @@ def check_configuration_alone(args: argparse.Namespace, configuration: config.Co
     from policysched.profiles import policies  # noqa: PLC0415 - `--help` does not need NumPy
 
     policy_set = policies.load_policy_set((), {}, None, _remove_params(configuration))
-    policies.check_profiles(policy_set)
+    policies.verify_profile_creation(policy_set)
     if args.output == output.JSON:
         nothing = {"files": [], "errors": 0, "warnings": 0, "diagnostics": []}
         output.write_text(output.encode_json({"ok": True, "hash": None, **nothing}))

@@ -80,7 +80,7 @@ def run(args: argparse.Namespace) -> int:
             "explaining bindings", len(wanted), unless_printing=True
         ) as bar:
             reports = bar.track_items(
-                binding_explaining.report_binding(algorithm, each, clusters) for each in wanted
+                binding_explaining.make_binding_report(algorithm, each, clusters) for each in wanted
             )
             _write_reports(reports, as_json=as_json, is_lines=inputs.is_lines)
     return errors.EXIT_OK
@@ -118,10 +118,10 @@ def _write_reports(
     elif as_json:
         output.write_json_array(reports)
     else:
-        _print_texts(reports)
+        _print_reports_as_text(reports)
 
 
-def _print_texts(reports: Iterator[explain_binding_text.Report]) -> None:
+def _print_reports_as_text(reports: Iterator[explain_binding_text.Report]) -> None:
     count = 0
     for report in reports:
         if count:

@@ -217,7 +217,8 @@ def read_karmada_run_options(args: argparse.Namespace) -> options.KarmadaSchedul
         )
     if not _is_server_url(args.master):
         raise errors.UsageError(
-            f"--master: {server_urls.quote_url(args.master)} is not the address of a server; write https://HOST:PORT"
+            f"--master: {server_urls.format_url_for_message(args.master)} is not the address of a "
+            "server; write https://HOST:PORT"
         )
     is_rate = math.isfinite(args.kube_api_qps) and args.kube_api_qps != 0.0
     if not is_rate or args.kube_api_burst < 1 or args.writes_at_once < 1:

@@ -105,11 +105,11 @@ def run(
     else:
         output.write_report(_format_sweep_text(report))
     if args.plot is not None:
-        _write_sweep_picture(args.plot, sweep_plot.draw_sweep(varied, results))
+        _write_sweep_chart(args.plot, sweep_plot.draw_sweep(varied, results))
     return errors.EXIT_OK
 
 
-def _write_sweep_picture(path: str, picture: str) -> None:
+def _write_sweep_chart(path: str, picture: str) -> None:
     try:
         pathlib.Path(path).write_text(picture, encoding="utf-8")
     except OSError as error:
@@ -121,7 +121,7 @@ def _make_sweep_report(
     basis: two_sided_cluster.PlanInputs,
     where: str,
     varied: list[sweep_axes.SweepAxis],
-    results: list[sweep.SweepResult],
+    results: list[sweep.SweepPointResult],
 ) -> dict[str, Any]:
     """Return the JSON form of a sweep."""
     return {
@@ -138,7 +138,7 @@ def _make_sweep_report(
     }
 
 
-def _render_sweep_result(result: sweep.SweepResult) -> dict[str, Any]:
+def _render_sweep_result(result: sweep.SweepPointResult) -> dict[str, Any]:
     """Return the measurements at one point, with shares rounded to six decimal places."""
     return {
         **{
@@ -159,7 +159,9 @@ def _render_sweep_result(result: sweep.SweepResult) -> dict[str, Any]:
 def _format_sweep_markdown(report: dict[str, Any]) -> str:
     header, rows = _make_sweep_table(report)
     lines = [header, tuple("---" for _ in header), *rows]
-    return "\n".join("| " + " | ".join(_format_axis_cell(c) for c in line) + " |" for line in lines)
+    return "\n".join(
+        "| " + " | ".join(_escape_table_cell(c) for c in line) + " |" for line in lines
+    )
 
 
 def _format_sweep_text(report: dict[str, Any]) -> str:
@@ -180,7 +182,7 @@ def _make_sweep_table(report: dict[str, Any]) -> tuple[tuple[str, ...], list[tup
     return (*names, *_COLUMNS), rows
 
 
-def _format_axis_cell(words: str) -> str:
+def _escape_table_cell(words: str) -> str:
     return words.replace("|", "\\|")
 
 

@@ -303,7 +303,7 @@ class NodeColumns:
 
     # --- cleanup ----------------------------------------------------------------------------------
 
-    def forget_label_columns(self) -> None:
+    def drop_excess_label_columns(self) -> None:
         """Drop all label columns if there are too many; call it only between cycles.
 
         New columns number their values differently; an entry in `node_changes` signals this.

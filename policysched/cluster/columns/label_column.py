@@ -65,10 +65,10 @@ class LabelColumn:
         if table is None or len(table) != len(self.values) + 1:
             if len(self._tables) >= _MAX_TABLES:
                 self._tables.clear()
-            table = self._tables[requirement] = self._match_interned_values(requirement)
+            table = self._tables[requirement] = self._compute_match_table(requirement)
         return table
 
-    def _match_interned_values(self, requirement: selectors.Requirement) -> npt.NDArray[np.bool_]:
+    def _compute_match_table(self, requirement: selectors.Requirement) -> npt.NDArray[np.bool_]:
         answers = [requirement.matches_value(value) for value in self.values.values]
         answers.append(requirement.matches_value(None))
         return np.array(answers, np.bool_)

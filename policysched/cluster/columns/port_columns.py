@@ -57,7 +57,7 @@ class PortColumns:
             free = self.supposed_free.setdefault((port.ip, port.protocol, port.port), set())
             (free.discard if change > 0 else free.add)(row)
 
-    def find_port_conflicts(
+    def find_nodes_with_port_conflicts(
         self, ports: Iterable[pod_shape.HostPort], size: int
     ) -> npt.NDArray[np.bool_]:
         """Return bool (N,): the nodes on which one of `ports` is already claimed.

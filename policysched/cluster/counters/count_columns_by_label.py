@@ -35,7 +35,7 @@ class CountColumnsByRequiredLabel(Generic[ConditionT]):
         selector: selectors.Selector,
     ) -> None:
         """Add a condition that no pod meets unless `selector` selects it."""
-        found = (_list_wanted_labels(r) for r in selector.requirements)
+        found = (_list_accepted_labels(r) for r in selector.requirements)
         # Index by the rarest requirement, so that pods have few candidates.
         labels = min(filter(None, found), key=self._count_columns_requiring, default=())
         self._labels[column] = labels
@@ -70,7 +70,7 @@ class CountColumnsByRequiredLabel(Generic[ConditionT]):
         return sum(len(self._by_label.get(label, ())) for label in labels)
 
 
-def _list_wanted_labels(requirement: selectors.Requirement) -> tuple[_Label, ...]:
+def _list_accepted_labels(requirement: selectors.Requirement) -> tuple[_Label, ...]:
     """Return the labels that an `In` requirement accepts; () for other operators."""
     if requirement.operator is not selectors.LabelOperator.IN:
         return ()

@@ -125,7 +125,7 @@ class TermKind(enum.Enum):
 
 
 @dataclasses.dataclass(slots=True)
-class _PlacedShape:
+class _PlacedPodsOfShape:
     """The placed pods of one shape, and the columns in which they count.
 
     Attributes:
@@ -147,14 +147,14 @@ class _PlacedShape:
     def is_empty(self) -> bool:
         return not self.live_rows and not self.terminating_rows
 
-    def shift_counts(self, rows: Sequence[int], change: int, *, is_terminating: bool) -> None:
+    def change_row_counts(self, rows: Sequence[int], change: int, *, is_terminating: bool) -> None:
         by_row = self.terminating_rows if is_terminating else self.live_rows
         for row in rows:
             by_row[row] = by_row.get(row, 0) + change
             if by_row[row] == 0:
                 del by_row[row]
 
-    def list_supposed_columns(self, *, is_terminating: bool) -> list[count_column.CountColumn]:
+    def list_what_if_columns(self, *, is_terminating: bool) -> list[count_column.CountColumn]:
         """Return the columns that change when a what-if adds or removes a pod."""
         found = self.columns + self.spread_columns + self.supposed_columns
         return found if is_terminating else found + self.live_only_columns
@@ -170,7 +170,7 @@ class PodCounts:
     def __init__(self) -> None:
         """Start without placed pods."""
         self._namespaces: dict[str, Mapping[str, str]] = {}
-        self._placements: dict[int, _PlacedShape] = {}
+        self._placements: dict[int, _PlacedPodsOfShape] = {}
         self._queries: OrderedDict[PodQuery, count_column.CountColumn] = OrderedDict()
         self._queries_by_label = count_columns_by_label.CountColumnsByRequiredLabel[PodQuery]()
         self._owned: dict[TermKind, OwnedTerms] = {kind: {} for kind in TermKind}
@@ -211,8 +211,8 @@ class PodCounts:
             placement = self._placements.get(shape.index)
             if placement is None:
                 placement = self._add_placed_shape(shape)
-            placement.shift_counts(rows, change, is_terminating=is_terminating)
-            for column in placement.list_supposed_columns(is_terminating=is_terminating):
+            placement.change_row_counts(rows, change, is_terminating=is_terminating)
+            for column in placement.list_what_if_columns(is_terminating=is_terminating):
                 column.add_to_rows(rows, change)
 
     def forget_unplaced_shape(self, shape: pod_shape.PodShape) -> None:
@@ -221,13 +221,13 @@ class PodCounts:
         if placement is not None:
             self._drop_if_empty(placement)
 
-    def _drop_if_empty(self, placement: _PlacedShape) -> None:
+    def _drop_if_empty(self, placement: _PlacedPodsOfShape) -> None:
         if placement.is_empty:
             del self._placements[placement.shape.index]
             self._remove_owned_terms(placement.shape)
 
     def _apply_pod_change(
-        self, placement: _PlacedShape, row: int, change: int, *, is_terminating: bool
+        self, placement: _PlacedPodsOfShape, row: int, change: int, *, is_terminating: bool
     ) -> None:
         """Count a pod on a row (`change` 1) or subtract it (-1), in all columns of its shape."""
         by_row = placement.terminating_rows if is_terminating else placement.live_rows
@@ -244,11 +244,11 @@ class PodCounts:
             for column in placement.live_only_columns:
                 column.add(row, change)
 
-    def _add_placed_shape(self, shape: pod_shape.PodShape) -> _PlacedShape:
-        placement = _PlacedShape(shape, {}, {}, self._add_owned_terms(shape), [], [], [])
+    def _add_placed_shape(self, shape: pod_shape.PodShape) -> _PlacedPodsOfShape:
+        placement = _PlacedPodsOfShape(shape, {}, {}, self._add_owned_terms(shape), [], [], [])
         for column, query in self._queries_by_label.find_candidate_columns(shape.labels):
             if query.matches(shape, self._namespaces):
-                _list_counting_columns(placement, query).append(column)
+                _select_columns_for_query(placement, query).append(column)
         self._placements[shape.index] = placement
         return placement
 
@@ -263,7 +263,7 @@ class PodCounts:
         column = count_column.CountColumn()
         for placement in self._placements.values():
             if query.matches(placement.shape, self._namespaces):
-                _list_counting_columns(placement, query).append(column)
+                _select_columns_for_query(placement, query).append(column)
                 _add_placed_pods_to_column(column, placement, query)
         self._queries[query] = column
         self._queries_by_label.add(column, query, query.selector)
@@ -276,20 +276,20 @@ class PodCounts:
         self._queries_by_label.remove(column)
         column.is_current = False
         for placement in self._placements.values():
-            columns = _list_counting_columns(placement, query)
+            columns = _select_columns_for_query(placement, query)
             if any(c is column for c in columns):
                 columns.remove(column)
 
     # --- terms of placed pods ---------------------------------------------------------------------
 
-    def get_terms_of_placed_pods(self, kind: TermKind) -> OwnedTerms:
+    def get_term_owner_counts(self, kind: TermKind) -> OwnedTerms:
         """Return each distinct term of placed pods, with the number of its owners on each row.
 
         Required terms have weight 1.
         """
         return self._owned[kind]
 
-    def find_terms_acting_on(
+    def find_terms_matching_incoming_pod(
         self, kind: TermKind, shape: pod_shape.PodShape
     ) -> list[tuple[pod_shape.WeightedAffinityTerm, count_column.CountColumn]]:
         """Return the terms of placed pods that match an incoming pod, with their columns."""
@@ -303,7 +303,7 @@ class PodCounts:
     def _add_owned_terms(self, shape: pod_shape.PodShape) -> list[count_column.CountColumn]:
         """Register a shape as owner of its terms; return the columns of these terms."""
         columns = []
-        for kind, term in _list_acting_terms(shape):
+        for kind, term in _list_terms_affecting_incoming_pods(shape):
             column = self._owned[kind].get(term)
             if column is None:
                 column = self._owned[kind][term] = count_column.CountColumn()
@@ -314,7 +314,7 @@ class PodCounts:
         return columns
 
     def _remove_owned_terms(self, shape: pod_shape.PodShape) -> None:
-        for kind, term in _list_acting_terms(shape):
+        for kind, term in _list_terms_affecting_incoming_pods(shape):
             column = self._owned[kind][term]
             self._owners[column] -= 1
             if not self._owners[column]:
@@ -345,8 +345,8 @@ class PodCounts:
         self.namespaces_generation += 1
 
 
-def _list_counting_columns(
-    placement: _PlacedShape, query: PodQuery
+def _select_columns_for_query(
+    placement: _PlacedPodsOfShape, query: PodQuery
 ) -> list[count_column.CountColumn]:
     if isinstance(query, HypotheticalPodsInNamespace):
         return placement.supposed_columns
@@ -357,7 +357,7 @@ def _list_counting_columns(
 
 
 def _add_placed_pods_to_column(
-    column: count_column.CountColumn, placement: _PlacedShape, query: PodQuery
+    column: count_column.CountColumn, placement: _PlacedPodsOfShape, query: PodQuery
 ) -> None:
     if isinstance(query, HypotheticalPodsInNamespace):
         return
@@ -368,7 +368,7 @@ def _add_placed_pods_to_column(
             column.add(row, count)
 
 
-def _list_acting_terms(
+def _list_terms_affecting_incoming_pods(
     shape: pod_shape.PodShape,
 ) -> list[tuple[TermKind, pod_shape.WeightedAffinityTerm]]:
     """Return the terms through which placed pods of `shape` affect incoming pods, with repeats."""

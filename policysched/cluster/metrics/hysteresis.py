@@ -13,7 +13,7 @@ import numpy.typing as npt
 _Bools = npt.NDArray[np.bool_]
 
 
-class HysteresisState:
+class HeldNodes:
     """The names of held nodes, stored under keys that the callers choose."""
 
     def __init__(self) -> None:

@@ -55,7 +55,7 @@ class MetricTable:
         self.generation = 0
         self.looks = 0
         self.moment: datetime.datetime | None = None
-        self.hysteresis = hysteresis.HysteresisState()
+        self.hysteresis = hysteresis.HeldNodes()
         self.listeners: list[Callable[[str], None]] = []
 
     def keep_histories(self, needs: Mapping[str, metric_windows.HistoryNeed]) -> None:
@@ -81,7 +81,7 @@ class MetricTable:
         Samples that are older than their node are also dropped: they belong to a previous node of
         that name.
         """
-        samples = {node: s for node, s in samples.items() if self._is_sample_of_node(node, s)}
+        samples = {node: s for node, s in samples.items() if self._is_sample_new_enough(node, s)}
         self._samples[metric] = {n: s for n, s in samples.items() if math.isfinite(s.value)}
         history = self._histories.get(metric)
         if history is not None:
@@ -104,7 +104,7 @@ class MetricTable:
         """Return the newest samples of a metric, keyed by node name."""
         return self._samples.get(metric, {})
 
-    def restart_metric(self, metric: str, samples: Mapping[str, Sample]) -> None:
+    def replace_all_samples(self, metric: str, samples: Mapping[str, Sample]) -> None:
         """Replace all samples of a metric, including past samples for windows.
 
         Hysteresis state is not reset, because it depends on all earlier refreshes.
@@ -143,21 +143,21 @@ class MetricTable:
         for history in self._histories.values():
             history.set_times_back(-jump_seconds)
 
-    def begin_node_samples(self, name: str, first_seconds: float) -> None:
+    def set_earliest_node_sample(self, name: str, first_seconds: float) -> None:
         """Accept only samples of a node that were measured at `first_seconds` or later.
 
         Earlier samples are dropped. `forget_node` drops all state of a previous node of that name.
         """
         self._first_seconds[name] = first_seconds
-        self._drop_node_samples(name, first_seconds)
+        self._drop_node_samples_before(name, first_seconds)
 
     def forget_node(self, name: str) -> None:
         """Drop the samples and hysteresis state of a removed node: a new node can have its name."""
         self._first_seconds.pop(name, None)
-        self._drop_node_samples(name, math.inf)
+        self._drop_node_samples_before(name, math.inf)
         self.hysteresis.forget_node(name)
 
-    def set_observation_time(self, moment: datetime.datetime) -> None:
+    def set_sample_age_reference_time(self, moment: datetime.datetime) -> None:
         """Record that the age of samples is evaluated at `moment`."""
         self.moment = moment
         self.looks += 1
@@ -190,10 +190,10 @@ class MetricTable:
             kept = self._columns[key] = (version, made)
         return kept[1]
 
-    def _is_sample_of_node(self, node: str, sample: Sample) -> bool:
+    def _is_sample_new_enough(self, node: str, sample: Sample) -> bool:
         return sample.measured_at_seconds >= self._first_seconds.get(node, -math.inf)
 
-    def _drop_node_samples(self, node: str, before_seconds: float) -> None:
+    def _drop_node_samples_before(self, node: str, before_seconds: float) -> None:
         """Drop the samples of a node measured before a time, without notifying listeners."""
         for metric, samples in self._samples.items():
             sample = samples.get(node)

@@ -95,7 +95,7 @@ class OlderSamples(NamedTuple):
         return bool(np.isfinite(self.times).any())
 
 
-class _RefreshLayer(NamedTuple):
+class _RefreshSamples(NamedTuple):
     """The samples of one refresh for the first m of M nodes; time -inf for a missing sample."""
 
     times: _Floats
@@ -109,7 +109,7 @@ class SampleHistory:
         """Start without samples; keep the history that `need` describes."""
         self.need = need
         self._index: dict[str, int] = {}
-        self._layers: list[_RefreshLayer] = []
+        self._layers: list[_RefreshSamples] = []
         self._newest: _Floats = np.zeros(0)
 
     def add(self, samples: Mapping[str, Sample]) -> None:
@@ -121,34 +121,34 @@ class SampleHistory:
         if samples and len(self._index) > _SPARE_NODES + 2 * len(samples):
             self._drop_nodes_without_samples()
         self._add_nodes(samples)
-        layer = self._make_layer(samples)
+        layer = self._make_refresh_samples(samples)
         is_reset = layer.times < self._newest - self.need.max_age_seconds
         is_reset &= np.isfinite(layer.times)
         if is_reset.any():
-            self._forget_samples(is_reset)
+            self._mark_samples_missing(is_reset)
         is_new = layer.times > self._newest
         if not is_new.any():
             return
         self._newest = np.where(is_new, layer.times, self._newest)
         self._layers.append(layer._replace(times=np.where(is_new, layer.times, -np.inf)))
-        self._drop_old_layers()
+        self._drop_old_refreshes()
 
     def add_older(self, older: OlderSamples) -> None:
         """Add samples that are older than the known samples; add a repeated sample only once."""
         self._add_nodes(older.names)
         places = np.array([self._index[name] for name in older.names], np.intp)
         is_older = self.need.select_valid_samples(older.times, older.values) & (
-            older.times < self._oldest_times[places]
+            older.times < self._oldest_sample_times[places]
         )
         times = np.where(is_older, older.times, -np.inf)
         known = np.maximum.accumulate(times, axis=0)[:-1]
         times[1:][times[1:] <= known] = -np.inf
-        all_times, all_values = _make_empty_arrays(len(times), len(self._newest))
+        all_times, all_values = _make_missing_samples(len(times), len(self._newest))
         all_times[:, places], all_values[:, places] = times, older.values
-        layers = [_RefreshLayer(*both) for both in zip(all_times, all_values, strict=True)]
+        layers = [_RefreshSamples(*both) for both in zip(all_times, all_values, strict=True)]
         self._layers = [layer for layer in layers if np.isfinite(layer.times).any()] + self._layers
         self._newest = np.maximum(self._newest, all_times.max(axis=0, initial=-np.inf))
-        self._drop_old_layers()
+        self._drop_old_refreshes()
 
     def set_times_back(self, seconds: float) -> None:
         """Move all times back by `seconds`, because the clock was set back."""
@@ -177,7 +177,7 @@ class SampleHistory:
         Both are float64 (N,). The time is in seconds since 1970, -inf for a missing sample.
         """
         size = len(self._newest)
-        times, values = self._stack_layers()
+        times, values = self._stack_refreshes()
         # The extra last node has no samples; unknown names map to it.
         newest = np.append(self._newest, -np.inf)
         found = aggregate_window(aggregate, values, times > newest - aggregate.seconds)
@@ -187,15 +187,15 @@ class SampleHistory:
     # --- layers -----------------------------------------------------------------------------------
 
     @property
-    def _max_layers(self) -> int:
+    def _max_refresh_count(self) -> int:
         """Maximum number of layers: twice the expected number, for sources that are too fast."""
         need = self.need
         return 8 + 2 * math.ceil((need.seconds + need.max_age_seconds) / need.refresh_seconds)
 
     @property
-    def _oldest_times(self) -> _Floats:
+    def _oldest_sample_times(self) -> _Floats:
         """Float64 (M,): time of the oldest sample of each node; inf if it has none."""
-        times, _ = self._stack_layers()
+        times, _ = self._stack_refreshes()
         oldest: _Floats = np.where(np.isfinite(times), times, np.inf).min(axis=0, initial=np.inf)
         return oldest[:-1]
 
@@ -206,55 +206,59 @@ class SampleHistory:
         new = len(self._index) - len(self._newest)
         self._newest = np.append(self._newest, np.full(new, -np.inf))
 
-    def _make_layer(self, samples: Mapping[str, Sample]) -> _RefreshLayer:
-        times, values = _make_empty_arrays(len(self._index))
+    def _make_refresh_samples(self, samples: Mapping[str, Sample]) -> _RefreshSamples:
+        times, values = _make_missing_samples(len(self._index))
         places = [self._index[name] for name in samples]
         times[places] = [sample.measured_at_seconds for sample in samples.values()]
         values[places] = [sample.value for sample in samples.values()]
-        return _RefreshLayer(
+        return _RefreshSamples(
             np.where(self.need.select_valid_samples(times, values), times, -np.inf), values
         )
 
-    def _forget_samples(self, is_reset: _Bools) -> None:
+    def _mark_samples_missing(self, is_reset: _Bools) -> None:
         self._newest[is_reset] = -np.inf
         for layer in self._layers:
             layer.times[is_reset[: len(layer.times)]] = -np.inf
 
-    def _drop_old_layers(self) -> None:
+    def _drop_old_refreshes(self) -> None:
         """Drop the oldest refreshes while no window needs them or there are too many."""
         while len(self._layers) > 1:
             times = self._layers[0].times
             is_needed = (times > self._newest[: len(times)] - self.need.seconds).any()
-            if is_needed and len(self._layers) <= self._max_layers:
+            if is_needed and len(self._layers) <= self._max_refresh_count:
                 return
             del self._layers[0]
 
     def _drop_nodes_without_samples(self) -> None:
         """Drop nodes that have no sample in any stored refresh."""
         places = np.flatnonzero(np.isfinite(self._newest))
-        self._layers = [self._select_nodes(layer, places) for layer in self._layers]
+        self._layers = [self._select_nodes_of_refresh(layer, places) for layer in self._layers]
         is_kept = np.isfinite([layer.times for layer in self._layers]).any(axis=0)
-        self._layers = [_RefreshLayer(*(each[is_kept] for each in layer)) for layer in self._layers]
+        self._layers = [
+            _RefreshSamples(*(each[is_kept] for each in layer)) for layer in self._layers
+        ]
         places = places[is_kept]
         names = list(self._index)
         self._newest = self._newest[places]
         self._index = {names[place]: number for number, place in enumerate(places.tolist())}
 
-    def _select_nodes(self, layer: _RefreshLayer, places: npt.NDArray[np.intp]) -> _RefreshLayer:
+    def _select_nodes_of_refresh(
+        self, layer: _RefreshSamples, places: npt.NDArray[np.intp]
+    ) -> _RefreshSamples:
         missing = len(self._newest) - len(layer.times)
         times = np.append(layer.times, np.full(missing, -np.inf))
-        return _RefreshLayer(times[places], np.append(layer.values, np.zeros(missing))[places])
+        return _RefreshSamples(times[places], np.append(layer.values, np.zeros(missing))[places])
 
-    def _stack_layers(self) -> tuple[_Floats, _Floats]:
+    def _stack_refreshes(self) -> tuple[_Floats, _Floats]:
         """Return the times and values of all refreshes, (K, M + 1); the last node has none."""
-        times, values = _make_empty_arrays(len(self._layers), len(self._newest) + 1)
+        times, values = _make_missing_samples(len(self._layers), len(self._newest) + 1)
         for number, layer in enumerate(self._layers):
             times[number, : len(layer.times)] = layer.times
             values[number, : len(layer.values)] = layer.values
         return times, values
 
 
-def _make_empty_arrays(*shape: int) -> tuple[_Floats, _Floats]:
+def _make_missing_samples(*shape: int) -> tuple[_Floats, _Floats]:
     return np.full(shape, -np.inf), np.zeros(shape)
 
 

@@ -40,11 +40,11 @@ class RecentPlacements:
         self._counting: dict[float, _PlacementWindow] = {}
 
     @property
-    def has_followed_durations(self) -> bool:
+    def has_durations(self) -> bool:
         """Whether any policy uses a duration."""
         return bool(self._counting)
 
-    def follow_durations(self, seconds: Collection[float]) -> None:
+    def replace_durations(self, seconds: Collection[float]) -> None:
         """Replace the durations, and start without pods."""
         for counting in self._counting.values():
             self._changes.note_changed_items(counting.rows)
@@ -88,10 +88,10 @@ class RecentPlacements:
         counting = self._counting.get(seconds)
         return counting.get_pods(row) if counting else {}
 
-    def count_shapes(self, seconds: float, row: int) -> Mapping[pod_shape.PodShape, int]:
+    def count_pods_by_shape(self, seconds: float, row: int) -> Mapping[pod_shape.PodShape, int]:
         """Return the pods on a row that count for a duration, as shape → number."""
         counting = self._counting.get(seconds)
-        return counting.count_shapes(row) if counting else {}
+        return counting.count_pods_by_shape(row) if counting else {}
 
 
 class _PlacementWindow:
@@ -118,7 +118,7 @@ class _PlacementWindow:
     def get_pods(self, row: int) -> Mapping[str, pod_shape.PodShape]:
         return self._on.get(row, {})
 
-    def count_shapes(self, row: int) -> Mapping[pod_shape.PodShape, int]:
+    def count_pods_by_shape(self, row: int) -> Mapping[pod_shape.PodShape, int]:
         return self._shapes_on.get(row, {})
 
     def add(self, info: pod_shape.PodInfo, row: int, at_seconds: float) -> None:

@@ -82,7 +82,7 @@ class DisruptionBudgets:
         by_name[meta.name] = DisruptionBudget(
             namespace=meta.namespace,
             name=meta.name,
-            selector=_make_guarded_selector(budget.spec.selector),
+            selector=_make_protected_pod_selector(budget.spec.selector),
             disruptions_allowed=budget.status.disruptions_allowed,
             disrupted_pods=frozenset(budget.status.disrupted_pods),
         )
@@ -100,6 +100,6 @@ class DisruptionBudgets:
         return True
 
 
-def _make_guarded_selector(selector: objects.LabelSelector | None) -> selectors.Selector:
+def _make_protected_pod_selector(selector: objects.LabelSelector | None) -> selectors.Selector:
     found = selectors.from_label_selector(selector)
     return selectors.NOTHING if found == selectors.EVERYTHING else found

@@ -32,7 +32,10 @@ _WITH_PORT = re.compile(r"(?:\[(?P<ipv6>[^\]]+)\]|(?P<host>[^:\[\]]+)):[0-9]{1,5
 
 
 class NodeAliasIndex:
-    """An index of nodes by all their names and addresses; `follow_nodes` keeps it up to date."""
+    """An index of nodes by all their names and addresses.
+
+    `update_indexed_nodes` keeps it up to date.
+    """
 
     def __init__(self, nodes: Iterable[objects.Node] = ()) -> None:
         """Index `nodes`."""
@@ -40,7 +43,7 @@ class NodeAliasIndex:
         self._aliases: dict[str, set[str]] = {}
         self._short_names: dict[str, set[str]] = {}
         self._found: dict[str, frozenset[str]] = {}
-        self.follow_nodes(nodes)
+        self.update_indexed_nodes(nodes)
 
     def __len__(self) -> int:
         """Return the number of nodes."""
@@ -55,7 +58,7 @@ class NodeAliasIndex:
         node = self._nodes.get(name)
         return None if node is None else node.metadata.uid
 
-    def follow_nodes(self, nodes: Iterable[objects.Node]) -> None:
+    def update_indexed_nodes(self, nodes: Iterable[objects.Node]) -> None:
         """Update the index to `nodes`; unchanged node objects cost nothing."""
         now = {node.name: node for node in nodes}
         for name, old in list(self._nodes.items()):
@@ -71,29 +74,29 @@ class NodeAliasIndex:
         if found is None:
             if len(self._found) >= _MAX_REMEMBERED_PER_NODE * (1 + len(self._nodes)):
                 self._found.clear()
-            found = self._found[text] = self._find_uncached(text)
+            found = self._found[text] = self._find_nodes_uncached(text)
         return found
 
-    def _find_uncached(self, text: str) -> frozenset[str]:
+    def _find_nodes_uncached(self, text: str) -> frozenset[str]:
         """Try the steps of the module docstring in order; the first match is used."""
         if text in self._nodes:
             return frozenset((text,))
         host = text.strip().lower()
-        found = self._find_by_full_name(host)
+        found = self._find_nodes_by_full_name(host)
         if found:
             return found
         matched = _WITH_PORT.fullmatch(host)
         if matched:
             host = matched["ipv6"] or matched["host"]
-            found = self._find_by_full_name(host)
-        return found or self._find_by_short_name(host)
+            found = self._find_nodes_by_full_name(host)
+        return found or self._find_nodes_by_short_name(host)
 
-    def _find_by_full_name(self, host: str) -> frozenset[str]:
+    def _find_nodes_by_full_name(self, host: str) -> frozenset[str]:
         if host in self._nodes:
             return frozenset((host,))
-        return frozenset(self._aliases.get(_normalise_host(host), ()))
+        return frozenset(self._aliases.get(_normalise_ipv6_host(host), ()))
 
-    def _find_by_short_name(self, host: str) -> frozenset[str]:
+    def _find_nodes_by_short_name(self, host: str) -> frozenset[str]:
         """Match a name with a domain to node names without one, and the reverse."""
         short = host.partition(".")[0]
         if not short or _is_ip(host):
@@ -120,7 +123,7 @@ class NodeAliasIndex:
 def _list_node_aliases(node: objects.Node) -> set[str]:
     found = {a.address for a in node.status.addresses if a.type in _ADDRESS_TYPES}
     found.add(node.metadata.labels.get(HOSTNAME_LABEL, ""))
-    return {_normalise_host(alias.lower()) for alias in found if alias}
+    return {_normalise_ipv6_host(alias.lower()) for alias in found if alias}
 
 
 def _discard_node_alias(index: dict[str, set[str]], key: str, name: str) -> None:
@@ -129,7 +132,7 @@ def _discard_node_alias(index: dict[str, set[str]], key: str, name: str) -> None
         del index[key]
 
 
-def _normalise_host(host: str) -> str:
+def _normalise_ipv6_host(host: str) -> str:
     """Return the canonical form of an IPv6 address, or any other text unchanged."""
     if host.count(":") < _FEWEST_COLONS_OF_IPV6:
         return host

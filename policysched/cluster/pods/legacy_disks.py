@@ -65,7 +65,9 @@ class DiskColumns:
             if column.total == 0:
                 del self._columns[disk]
 
-    def find_disk_conflicts(self, disks: Iterable[DiskMount], size: int) -> npt.NDArray[np.bool_]:
+    def find_nodes_with_disk_conflicts(
+        self, disks: Iterable[DiskMount], size: int
+    ) -> npt.NDArray[np.bool_]:
         """Return bool (N,): the nodes with a pod whose mount conflicts with one of `disks`."""
         taken = np.zeros(size, np.bool_)
         for disk in disks:

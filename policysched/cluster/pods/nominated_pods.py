@@ -74,7 +74,7 @@ class NominatedPods:
         told = msgspec.structs.replace(info.pod.status, nominated_node_name=node_name)
         return pod_shape.PodInfo(msgspec.structs.replace(info.pod, status=told), info.shape)
 
-    def list_pods_taking_precedence(
+    def list_nominated_pods_with_precedence(
         self, info: pod_shape.PodInfo
     ) -> Iterator[tuple[str, list[pod_shape.PodInfo]]]:
         """Yield each node name with its nominated pods that have precedence over `info`.

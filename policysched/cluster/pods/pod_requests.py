@@ -90,10 +90,10 @@ def compute_pod_requests(pod: objects.Pod) -> PodResourceRequests:
     nonzero = _sum_with_overhead(pod, defaults, pod_level)
     scored = _sum_with_overhead(pod, _DEFAULTS, {})
     return PodResourceRequests(
-        amounts=_round_amounts(exact),
-        nonzero_cpu_milli=_round_amounts(nonzero).get(CPU, 0),
-        nonzero_memory_bytes=_round_amounts(nonzero).get(MEMORY, 0),
-        scored=_round_amounts(scored),
+        amounts=_round_up_to_canonical_units(exact),
+        nonzero_cpu_milli=_round_up_to_canonical_units(nonzero).get(CPU, 0),
+        nonzero_memory_bytes=_round_up_to_canonical_units(nonzero).get(MEMORY, 0),
+        scored=_round_up_to_canonical_units(scored),
     )
 
 
@@ -133,7 +133,7 @@ def compute_pod_limits(pod: objects.Pod) -> Amounts:
     _add_amounts(
         total, {r: v for r, v in _parse_exact_amounts(pod.spec.overhead).items() if r in total}
     )
-    return _round_amounts(total)
+    return _round_up_to_canonical_units(total)
 
 
 def get_resource_limit(limits: Amounts, resource: str) -> int | None:
@@ -210,7 +210,7 @@ def _compute_container_requests(pod: objects.Pod, container: objects.Container) 
     held = next((s for s in _get_container_statuses(pod) if s.name == container.name), None)
     if held is None or held.resources is None:
         return spec
-    return _compute_held_amounts(pod, spec, held.resources.requests, held.allocated_resources)
+    return _compute_effective_amounts(pod, spec, held.resources.requests, held.allocated_resources)
 
 
 def _get_pod_level_requests(pod: objects.Pod) -> Amounts:
@@ -221,11 +221,11 @@ def _get_pod_level_requests(pod: objects.Pod) -> Amounts:
     granted = pod.status.resources
     if granted is None:
         return _select_pod_level_amounts(spec)
-    held = _compute_held_amounts(pod, spec, granted.requests, pod.status.allocated_resources)
+    held = _compute_effective_amounts(pod, spec, granted.requests, pod.status.allocated_resources)
     return {name: held.get(name, 0) for name in _select_pod_level_amounts(spec)}
 
 
-def _compute_held_amounts(
+def _compute_effective_amounts(
     pod: objects.Pod,
     spec: Amounts,
     actuated: objects.ResourceList,
@@ -276,7 +276,7 @@ def _parse_nano_units(text: str) -> int:
     return -(-exact.numerator * _NANO // exact.denominator)
 
 
-def _round_amounts(amounts: Amounts) -> Amounts:
+def _round_up_to_canonical_units(amounts: Amounts) -> Amounts:
     return {
         name: min(int64.MAX, -(-value // (_NANO_OF_MILLI if name == CPU else _NANO)))
         for name, value in amounts.items()

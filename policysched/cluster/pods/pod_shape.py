@@ -261,7 +261,7 @@ class PodShape:
         if affinity is None:
             return ()
         terms = affinity.required_during_scheduling_ignored_during_execution
-        if not all(map(_has_readable_selectors, terms)):
+        if not all(map(_has_valid_selectors, terms)):
             return ()
         return tuple(make_affinity_term(t, self.namespace) for t in terms)
 
@@ -272,7 +272,7 @@ class PodShape:
         if affinity is None:
             return ()
         weighted = affinity.preferred_during_scheduling_ignored_during_execution
-        if not all(_has_readable_selectors(w.pod_affinity_term) for w in weighted):
+        if not all(_has_valid_selectors(w.pod_affinity_term) for w in weighted):
             return ()
         return tuple(
             WeightedAffinityTerm(
@@ -337,7 +337,7 @@ class PodShapeCache:
         self._annotation_keys = keys
         return changed
 
-    def make_info(self, pod: objects.Pod) -> PodInfo:
+    def make_pod_info(self, pod: objects.Pod) -> PodInfo:
         """Return a `PodInfo` for the pod."""
         return PodInfo(pod, self.intern_shape(pod))
 
@@ -364,7 +364,7 @@ class PodShapeCache:
         return {k: v for k, v in pod.metadata.annotations.items() if k in self._annotation_keys}
 
     def _compute_signature(self, pod: objects.Pod, annotations: dict[str, str]) -> bytes:
-        spec = make_shared_spec(pod.spec)
+        spec = drop_unread_spec_fields(pod.spec)
         meta = pod.metadata
         owner = _find_controller(pod)
         held = pod_requests.compute_resized_requests(pod)
@@ -374,7 +374,7 @@ class PodShapeCache:
         )
 
 
-def make_shared_spec(spec: objects.PodSpec) -> objects.PodSpec:
+def drop_unread_spec_fields(spec: objects.PodSpec) -> objects.PodSpec:
     """Return the spec without fields that differ within a workload but that scheduling ignores.
 
     Volumes of kinds that are not decoded are dropped: pods with a service account have a
@@ -413,7 +413,7 @@ def make_affinity_term(term: objects.PodAffinityTerm, namespace: str) -> Affinit
     )
 
 
-def _has_readable_selectors(term: objects.PodAffinityTerm) -> bool:
+def _has_valid_selectors(term: objects.PodAffinityTerm) -> bool:
     """Return whether Kubernetes can parse both selectors.
 
     If it cannot, the pod's terms of this kind are all ignored.

@@ -16,7 +16,7 @@ _ENCODER = msgspec.json.Encoder(order="sorted")
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class ShapeProjection:
+class PodFieldsRead:
     """The fields that plugins read from an incoming pod, besides its namespace, spec and requests.
 
     Attributes:
@@ -27,7 +27,7 @@ class ShapeProjection:
     label_keys: frozenset[str] = frozenset()
     reads_workload: bool = False
 
-    def make_projection_key(self, shape: pod_shape.PodShape) -> bytes:
+    def make_pod_fields_key(self, shape: pod_shape.PodShape) -> bytes:
         """Return a key that is equal for shapes that agree in all fields that plugins read.
 
         The key contains all annotations, because shapes have only annotations that policies read.
@@ -40,7 +40,7 @@ class ShapeProjection:
                 shape.annotations,
                 shape.owner.kind if shape.owner else None,
                 shape.workload if self.reads_workload else "",
-                pod_shape.make_shared_spec(shape.spec),
+                pod_shape.drop_unread_spec_fields(shape.spec),
                 shape.requests,
                 shape.own_name,
             )

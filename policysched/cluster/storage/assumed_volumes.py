@@ -54,12 +54,12 @@ class AssumedObjects(Generic[ObjectT]):
     def get(self, name: str, namespace: str = "") -> ObjectT | None:
         """Return the assumed or else the observed version of an object, or None."""
         told = self._store.get(name, namespace)
-        return None if told is None else self._get_assumed_or_told(told)
+        return None if told is None else self._get_assumed_or_observed(told)
 
     def list_group(self, key: str) -> Sequence[ObjectT]:
         """Return the objects of one group of the store, in their assumed versions if any."""
         told = self._store.list_group(key)
-        return [self._get_assumed_or_told(item) for item in told] if self._assumed else told
+        return [self._get_assumed_or_observed(item) for item in told] if self._assumed else told
 
     @property
     def cursor(self) -> tuple[int, int]:
@@ -90,7 +90,7 @@ class AssumedObjects(Generic[ObjectT]):
             del self._assumed[_make_object_key(item)]
             self._changes.note_changed_item(_make_object_key(item))
 
-    def _get_assumed_or_told(self, told: ObjectT) -> ObjectT:
+    def _get_assumed_or_observed(self, told: ObjectT) -> ObjectT:
         assumed = self._assumed.get(_make_object_key(told))
         return told if assumed is None or not _have_same_version(assumed, told) else assumed
 

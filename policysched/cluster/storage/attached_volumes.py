@@ -93,7 +93,7 @@ class AttachedVolumeCounts:
         """Return bool (N,): the nodes with a limit for any driver."""
         return self._limited_drivers.get_counts(self._nodes.size) > 0
 
-    def find_exceeding_nodes(
+    def find_nodes_over_volume_limit(
         self, driver: str, volumes: Iterable[csi_migration.CSIVolumeIdentity]
     ) -> columns.BoolArray:
         """Return bool (N,): the nodes whose limit for `driver` the `volumes` would exceed.
@@ -162,13 +162,13 @@ class AttachedVolumeCounts:
         }
         if not limits:
             return _NodeVolumeCounts(has_csi_node=True)
-        lookup = csi_volumes.RecordingLookup(self.stored)
+        lookup = csi_volumes.RecordingObjectLookup(self.stored)
         held, problem = self._find_pod_volumes(row, lookup)
         counts = Counter(v.driver for v in held | self._find_attached_volumes(name, lookup))
         return _NodeVolumeCounts(True, limits, counts, held, problem, frozenset(lookup.looked_for))
 
     def _find_pod_volumes(
-        self, row: int, lookup: csi_volumes.RecordingLookup
+        self, row: int, lookup: csi_volumes.RecordingObjectLookup
     ) -> tuple[frozenset[csi_migration.CSIVolumeIdentity], str]:
         """Return the volumes of the row's pods, and the first problem with them.
 
@@ -176,7 +176,7 @@ class AttachedVolumeCounts:
         """
         held: set[csi_migration.CSIVolumeIdentity] = set()
         for pod in self.stored.pods.get_pods(row):
-            for found in csi_volumes.resolve_volumes(pod, lookup, has_csi_node=True):
+            for found in csi_volumes.resolve_pod_csi_volumes(pod, lookup, has_csi_node=True):
                 if isinstance(found, csi_migration.CSIVolumeIdentity):
                     held.add(found)
                 elif not found.is_missing_claim:
@@ -184,7 +184,7 @@ class AttachedVolumeCounts:
         return frozenset(held), ""
 
     def _find_attached_volumes(
-        self, node_name: str, lookup: csi_volumes.RecordingLookup
+        self, node_name: str, lookup: csi_volumes.RecordingObjectLookup
     ) -> set[csi_migration.CSIVolumeIdentity]:
         """Return the volumes of the node's VolumeAttachments."""
         attached = set()

@@ -56,7 +56,7 @@ class CSIVolumeIdentity(NamedTuple):
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class UntranslatableVolume:
+class UntranslatableVolumeReason:
     """The reason why an in-tree volume has no CSI volume, in kube-scheduler's words."""
 
     problem: str
@@ -74,7 +74,7 @@ def find_in_tree_plugin(
 
 def translate_inline_volume(
     volume: objects.Volume,
-) -> CSIVolumeIdentity | UntranslatableVolume | None:
+) -> CSIVolumeIdentity | UntranslatableVolumeReason | None:
     """Return the CSI volume of an inline volume of a pod, or None if it does not count."""
     plugin = find_in_tree_plugin(volume)
     if plugin not in COUNTED:
@@ -83,14 +83,14 @@ def translate_inline_volume(
     handle = _make_gce_handle(disk.pd_name, "") if disk is not None else _make_volume_handle(volume)
     return (
         handle
-        if isinstance(handle, UntranslatableVolume)
+        if isinstance(handle, UntranslatableVolumeReason)
         else CSIVolumeIdentity(DRIVERS[plugin], handle)
     )
 
 
 def translate_persistent_volume(
     volume: storage_objects.PersistentVolume,
-) -> CSIVolumeIdentity | UntranslatableVolume | None:
+) -> CSIVolumeIdentity | UntranslatableVolumeReason | None:
     """Return the CSI volume of an in-tree PersistentVolume, or None if it does not count."""
     plugin = find_in_tree_plugin(volume.spec)
     if plugin not in COUNTED:
@@ -102,14 +102,14 @@ def translate_persistent_volume(
         handle = _make_volume_handle(volume.spec)
     return (
         handle
-        if isinstance(handle, UntranslatableVolume)
+        if isinstance(handle, UntranslatableVolumeReason)
         else CSIVolumeIdentity(DRIVERS[plugin], handle)
     )
 
 
 def _make_volume_handle(
     source: objects.Volume | storage_objects.PersistentVolumeSpec,
-) -> str | UntranslatableVolume:
+) -> str | UntranslatableVolumeReason:
     """Return the handle of a volume if it depends only on the volume source."""
     if source.aws_elastic_block_store is not None:
         return _make_ebs_handle(source.aws_elastic_block_store.volume_id)
@@ -120,7 +120,7 @@ def _make_volume_handle(
     return source.portworx_volume.volume_id if source.portworx_volume is not None else ""
 
 
-def _make_gce_handle(name: str, zone_label: str) -> str | UntranslatableVolume:
+def _make_gce_handle(name: str, zone_label: str) -> str | UntranslatableVolumeReason:
     """Return the handle of a GCE disk in one zone, several zones or an unknown zone.
 
     Source: `gce_pd.go`, TranslateInTreePVToCSI.
@@ -129,29 +129,29 @@ def _make_gce_handle(name: str, zone_label: str) -> str | UntranslatableVolume:
     if len(zones) == 1:
         return f"projects/{_UNKNOWN}/zones/{zone_label or _UNKNOWN}/disks/{name}"
     region = _find_gce_region(zones)
-    if isinstance(region, UntranslatableVolume):
-        return UntranslatableVolume(f"failed to get region from zones: {region.problem}")
+    if isinstance(region, UntranslatableVolumeReason):
+        return UntranslatableVolumeReason(f"failed to get region from zones: {region.problem}")
     return f"projects/{_UNKNOWN}/regions/{region}/disks/{name}"
 
 
-def _find_gce_region(zones: list[str]) -> str | UntranslatableVolume:
+def _find_gce_region(zones: list[str]) -> str | UntranslatableVolumeReason:
     """Return the common region of the zones; the region of `us-east1-b` is `us-east1`."""
     regions = set()
     for zone in zones:
         region = zone.rpartition("-")[0]
         if region.count("-") != 1:
             expected = "zone in unexpected format, expected: {locale}-{region}-{zone}"
-            return UntranslatableVolume(f"{expected}, got: {zone}")
+            return UntranslatableVolumeReason(f"{expected}, got: {zone}")
         regions.add(region)
     if len(regions) > 1:
         spelled = " ".join(f"{region}:{{}}" for region in sorted(regions))
-        return UntranslatableVolume(
+        return UntranslatableVolumeReason(
             f"multiple or no regions gotten from zones, got: map[{spelled}]"
         )
     return regions.pop()
 
 
-def _make_ebs_handle(volume_id: str) -> str | UntranslatableVolume:
+def _make_ebs_handle(volume_id: str) -> str | UntranslatableVolumeReason:
     """Return the volume ID from `aws://zone/vol-1`; an ID without this scheme is unchanged."""
     if not volume_id.startswith(_EBS_SCHEME):
         return volume_id
@@ -159,10 +159,12 @@ def _make_ebs_handle(volume_id: str) -> str | UntranslatableVolume:
     if _EBS_VOLUME.fullmatch(path):
         return path
     problem = f"Invalid format for AWS volume ({volume_id})"
-    return UntranslatableVolume(f"failed to translate Kubernetes ID to EBS Volume ID {problem}")
+    return UntranslatableVolumeReason(
+        f"failed to translate Kubernetes ID to EBS Volume ID {problem}"
+    )
 
 
-def _make_azure_handle(disk: volume_sources.AzureDisk) -> str | UntranslatableVolume:
+def _make_azure_handle(disk: volume_sources.AzureDisk) -> str | UntranslatableVolumeReason:
     if disk.kind is not None and disk.kind.lower() != "managed":
-        return UntranslatableVolume(f"kind({disk.kind}) is not supported in csi migration")
+        return UntranslatableVolumeReason(f"kind({disk.kind}) is not supported in csi migration")
     return disk.disk_uri

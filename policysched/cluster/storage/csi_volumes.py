@@ -18,7 +18,7 @@ Dependency: TypeAlias = tuple[type[storage_objects.StorageObject], tuple[str, st
 """Type of an object, and its (namespace, name)."""
 
 
-class RecordingLookup:
+class RecordingObjectLookup:
     """Looks up objects and records each lookup, even if the object is missing."""
 
     def __init__(self, stored: storage.Storage) -> None:
@@ -47,16 +47,16 @@ class RecordingLookup:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class UnresolvedVolume:
+class UnresolvedVolumeReason:
     """The reason why a volume of a pod is unknown, in kube-scheduler's words."""
 
     text: str
     is_missing_claim: bool = False
 
 
-def resolve_volumes(
-    pod: pod_shape.PodInfo, lookup: RecordingLookup, *, has_csi_node: bool
-) -> Iterator[csi_migration.CSIVolumeIdentity | UnresolvedVolume]:
+def resolve_pod_csi_volumes(
+    pod: pod_shape.PodInfo, lookup: RecordingObjectLookup, *, has_csi_node: bool
+) -> Iterator[csi_migration.CSIVolumeIdentity | UnresolvedVolumeReason]:
     """Yield, for each volume of a pod in order, its CSI volume or its problem, if it has either.
 
     `has_csi_node` is whether the node has a CSINode.
@@ -66,49 +66,56 @@ def resolve_volumes(
         if volume.persistent_volume_claim is not None or volume.ephemeral is not None:
             found = _resolve_claim_use(pod, next(uses), lookup, has_csi_node=has_csi_node)
         else:
-            found = _resolve_inline(volume) if has_csi_node else None
+            found = _resolve_inline_volume(volume) if has_csi_node else None
         if found is not None:
             yield found
 
 
-def _resolve_inline(
+def _resolve_inline_volume(
     volume: objects.Volume,
-) -> csi_migration.CSIVolumeIdentity | UnresolvedVolume | None:
+) -> csi_migration.CSIVolumeIdentity | UnresolvedVolumeReason | None:
     found = csi_migration.translate_inline_volume(volume)
-    if isinstance(found, csi_migration.UntranslatableVolume):
-        return UnresolvedVolume(
+    if isinstance(found, csi_migration.UntranslatableVolumeReason):
+        return UnresolvedVolumeReason(
             f"converting volume({volume.name}) from inline to csi: {found.problem}"
         )
     return found
 
 
 def _resolve_claim_use(
-    pod: pod_shape.PodInfo, use: pod_shape.ClaimUse, lookup: RecordingLookup, *, has_csi_node: bool
-) -> csi_migration.CSIVolumeIdentity | UnresolvedVolume | None:
+    pod: pod_shape.PodInfo,
+    use: pod_shape.ClaimUse,
+    lookup: RecordingObjectLookup,
+    *,
+    has_csi_node: bool,
+) -> csi_migration.CSIVolumeIdentity | UnresolvedVolumeReason | None:
     """Resolve the claim of a pod, or return why it is missing or not owned by the pod."""
     name, namespace = use.claim_name, pod.shape.namespace
     if not name:
-        return UnresolvedVolume("PersistentVolumeClaim had no name")
+        return UnresolvedVolumeReason("PersistentVolumeClaim had no name")
     claim = lookup.find_claim(namespace, name)
     if claim is None:
         missing = f'persistentvolumeclaim "{name}" not found'
-        return UnresolvedVolume(
+        return UnresolvedVolumeReason(
             f"looking up PVC {namespace}/{name}: {missing}", is_missing_claim=True
         )
     if use.is_ephemeral and not claim.is_owned_by(pod.pod.metadata.uid):
         problem = f"PVC {namespace}/{name} was not created for pod {pod.key} (pod is not owner)"
-        return UnresolvedVolume(problem)
+        return UnresolvedVolumeReason(problem)
     return _resolve_claim(claim, lookup, has_csi_node=has_csi_node)
 
 
 def _resolve_claim(
-    claim: storage_objects.PersistentVolumeClaim, lookup: RecordingLookup, *, has_csi_node: bool
+    claim: storage_objects.PersistentVolumeClaim,
+    lookup: RecordingObjectLookup,
+    *,
+    has_csi_node: bool,
 ) -> csi_migration.CSIVolumeIdentity | None:
     """Return the CSI volume of a claim, or None if the claim counts for no driver."""
     name = claim.spec.volume_name
     volume = lookup.find_volume(name) if name else None
     if volume is None:
-        return _resolve_unprovisioned(claim, lookup, has_csi_node=has_csi_node)
+        return _resolve_unprovisioned_claim(claim, lookup, has_csi_node=has_csi_node)
     found = _resolve_persistent_volume(volume, has_csi_node=has_csi_node)
     return found if found is not None and found.driver and found.handle else None
 
@@ -120,11 +127,14 @@ def _resolve_persistent_volume(
     if csi is not None:
         return csi_migration.CSIVolumeIdentity(csi.driver, csi.volume_handle)
     found = csi_migration.translate_persistent_volume(volume) if has_csi_node else None
-    return None if isinstance(found, csi_migration.UntranslatableVolume) else found
+    return None if isinstance(found, csi_migration.UntranslatableVolumeReason) else found
 
 
-def _resolve_unprovisioned(
-    claim: storage_objects.PersistentVolumeClaim, lookup: RecordingLookup, *, has_csi_node: bool
+def _resolve_unprovisioned_claim(
+    claim: storage_objects.PersistentVolumeClaim,
+    lookup: RecordingObjectLookup,
+    *,
+    has_csi_node: bool,
 ) -> csi_migration.CSIVolumeIdentity | None:
     """Return the volume to be provisioned for a claim, or None if it counts for no driver."""
     found = lookup.find_storage_class(claim.class_name) if claim.class_name else None

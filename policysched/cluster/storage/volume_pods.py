@@ -54,7 +54,7 @@ class VolumePods:
         """
         return self._uses.get(claim_name, {}).get(namespace, {})
 
-    def count_claim_uses_anywhere(self, claim_name: str) -> Collection[Mapping[int, int]]:
+    def count_claim_uses_by_namespace(self, claim_name: str) -> Collection[Mapping[int, int]]:
         """Return the same counts for the claims with this name, one mapping for each namespace."""
         return self._uses.get(claim_name, {}).values()
 

@@ -36,7 +36,9 @@ class _PlacedPodVocabulary:
         self.words = vocabularies.LabelVocabulary(placed)
         self.namespaces = sorted({pod.metadata.namespace for pod in placed})
 
-    def correct_label(self, key: str, value: str) -> Iterator[tuple[_TermCorrection, str, str]]:
+    def propose_label_corrections(
+        self, key: str, value: str
+    ) -> Iterator[tuple[_TermCorrection, str, str]]:
         """Yield corrections of a misspelt label, each with the resulting key and value."""
         for near in self.words.find_similar_keys(key):
             text = f"label {key}: did you mean {near}? no pod has the label {key}"
@@ -46,7 +48,7 @@ class _PlacedPodVocabulary:
                 text = f"label {key}={value}: did you mean {other}? no pod has {key}={value}"
                 yield _TermCorrection(text, value, other, suggested_edit.CORRECTS), key, other
 
-    def correct_namespace(self, name: str) -> Iterator[_TermCorrection]:
+    def propose_namespace_corrections(self, name: str) -> Iterator[_TermCorrection]:
         """Yield similar namespace names; nothing if the namespace has pods."""
         for near in (
             suggested_edit.find_similar_words(name, self.namespaces)
@@ -68,7 +70,7 @@ class _PlacedPodVocabulary:
 # --- terms of the pod ----------------------------------------------------------------------------
 
 
-def correct_affinity_term(
+def propose_affinity_term_corrections(
     tried: trials.PodTrials, term: objects.PodAffinityTerm
 ) -> Iterator[tuple[suggested_edit.SuggestedEdit, objects.PodAffinityTerm]]:
     """Yield corrections of a required affinity term, each with the resulting term."""
@@ -76,23 +78,23 @@ def correct_affinity_term(
     selector = term.label_selector or objects.LabelSelector()
     for key, value in selector.match_labels.items():
         others = {k: v for k, v in selector.match_labels.items() if k != key}
-        for said, near_key, near_value in pods.correct_label(key, value):
+        for said, near_key, near_value in pods.propose_label_corrections(key, value):
             changed = structs.replace(selector, match_labels={**others, near_key: near_value})
-            yield _make_pod_edit(said), structs.replace(term, label_selector=changed)
+            yield _make_pod_affinity_edit(said), structs.replace(term, label_selector=changed)
     for name in term.namespaces:
-        for said in pods.correct_namespace(name):
+        for said in pods.propose_namespace_corrections(name):
             several = (*(each for each in term.namespaces if each != name), said.after)
-            yield _make_pod_edit(said), structs.replace(term, namespaces=several)
+            yield _make_pod_affinity_edit(said), structs.replace(term, namespaces=several)
     for near in selector_edits.build_label_vocabulary(tried).find_similar_keys(term.topology_key):
         text = f"topologyKey {term.topology_key}: did you mean {near}? no node has that label"
         correction = _TermCorrection(text, term.topology_key, near, suggested_edit.CORRECTS)
-        yield _make_pod_edit(correction), structs.replace(term, topology_key=near)
+        yield _make_pod_affinity_edit(correction), structs.replace(term, topology_key=near)
     if not term.namespaces and term.namespace_selector is None:
         for said in pods.find_other_namespaces(selector.match_labels):
-            yield _make_pod_edit(said), structs.replace(term, namespaces=(said.after,))
+            yield _make_pod_affinity_edit(said), structs.replace(term, namespaces=(said.after,))
 
 
-def _make_pod_edit(said: _TermCorrection) -> suggested_edit.SuggestedEdit:
+def _make_pod_affinity_edit(said: _TermCorrection) -> suggested_edit.SuggestedEdit:
     """Return the edit to the pod that applies a correction to its podAffinity."""
     text = f"required podAffinity: {said.text}"
     what = "spec.affinity.podAffinity"
@@ -104,11 +106,11 @@ def _make_pod_edit(said: _TermCorrection) -> suggested_edit.SuggestedEdit:
 # --- rules ---------------------------------------------------------------------------------------
 
 
-def correct_affinity_rule(
+def find_affinity_rule_corrections(
     tried: trials.PodTrials, rule: checked.PodAffinityRule
 ) -> Iterator[suggested_edit.SuggestedEdit]:
     """Yield the corrections of a required podAffinity rule that make the pod fit."""
-    for said, pods in _correct_pod_selection(_PlacedPodVocabulary(tried), rule.pods):
+    for said, pods in _propose_pod_selection_corrections(_PlacedPodVocabulary(tried), rule.pods):
         nodes = rule_trials.find_feasible_nodes_with_rule(
             tried, rule, dataclasses.replace(rule, pods=pods)
         )
@@ -122,10 +124,10 @@ def correct_affinity_rule(
                 if said.effort == suggested_edit.CORRECTS
                 else suggested_edit.RELAXES_RULE,
             )
-            yield rule_trials.make_rule_edit(rule, "podAffinity", *words).add_nodes(nodes)
+            yield rule_trials.make_rule_edit(rule, "podAffinity", *words).add_fitting_nodes(nodes)
 
 
-def _correct_pod_selection(
+def _propose_pod_selection_corrections(
     known: _PlacedPodVocabulary, pods: checked_selector.PodSelection
 ) -> Iterator[tuple[_TermCorrection, checked_selector.PodSelection]]:
     """Yield corrections of a rule's labels and namespaces, each with the resulting selection."""
@@ -136,7 +138,7 @@ def _correct_pod_selection(
             continue
         labels[each.key] = each.values[0]
         for value in each.values:
-            for said, key, other in known.correct_label(each.key, value):
+            for said, key, other in known.propose_label_corrections(each.key, value):
                 values = tuple(sorted({*each.values, other}))
                 new = dataclasses.replace(each, key=key, values=values)
                 selector = pod_requirements.replace_selector_requirement(whole, each, new)
@@ -146,7 +148,7 @@ def _correct_pod_selection(
             yield said, dataclasses.replace(pods, namespaces=_make_namespace_set(said.after))
         return
     for name in pods.namespaces.names:
-        for said in known.correct_namespace(name):
+        for said in known.propose_namespace_corrections(name):
             names = tuple(sorted({*pods.namespaces.names, said.after} - {name}))
             several = dataclasses.replace(pods.namespaces, names=names)
             yield said, dataclasses.replace(pods, namespaces=several)

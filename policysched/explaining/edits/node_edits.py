@@ -34,7 +34,7 @@ def find_node_edits(
 ) -> Iterator[suggested_edit.SuggestedEdit]:
     """Yield the edits to single nodes that make the pod fit on the edited node."""
     yield from _try_uncordoning(tried, known)
-    yield from _try_untainting(tried, known)
+    yield from _try_removing_only_untolerated_taint(tried, known)
     yield from _try_adding_labels(tried, known)
 
 
@@ -53,7 +53,7 @@ def try_node_edit(
             if node in tried.find_feasible_nodes():
                 able.append(node)
     if able:
-        yield said.add_nodes(able, max(0, len(nodes) - MOST_NODES))
+        yield said.add_fitting_nodes(able, max(0, len(nodes) - MOST_NODES))
 
 
 def _make_node_edit(
@@ -84,7 +84,7 @@ def _try_uncordoning(
     yield from try_node_edit(tried, said, cordoned, uncordoned)
 
 
-def _try_untainting(
+def _try_removing_only_untolerated_taint(
     tried: trials.PodTrials, known: rejections.PodRejections
 ) -> Iterator[suggested_edit.SuggestedEdit]:
     """Yield the removals of a taint from nodes on which it is the only untolerated taint."""

@@ -33,7 +33,7 @@ def find_placed_pod_removals(
             said = suggested_edit.SuggestedEdit(
                 "node", "pod", "pods", info.key, None, text, suggested_edit.CHANGES_NODE
             )
-            yield said.add_nodes(fitting)
+            yield said.add_fitting_nodes(fitting)
 
 
 def _find_blocked_nodes(tried: trials.PodTrials, known: rejections.PodRejections) -> list[str]:

@@ -34,7 +34,7 @@ def find_pod_edits(
     """Yield the single edits to the pod that make it fit."""
     yield from request_edits.find_request_edits(tried, known)
     if known.can_single_edit_suffice(names.POD_TOPOLOGY_SPREAD):
-        yield from _relax_spread_constraints(tried)
+        yield from _find_spread_constraint_edits(tried)
     for plugin, propose in _PROPOSING.items():
         if not known.can_single_edit_suffice(plugin):
             continue
@@ -43,7 +43,7 @@ def find_pod_edits(
                 return
             nodes = tried.find_feasible_nodes(proposal.pod)
             if nodes:
-                yield proposal.said.add_nodes(nodes)
+                yield proposal.said.add_fitting_nodes(nodes)
 
 
 def replace_pod_spec(pod: objects.Pod, **changes: object) -> objects.Pod:
@@ -193,7 +193,9 @@ def _propose_pod_affinity_changes(
                 ),
             )
             for corrected, other in (
-                affinity_edits.correct_affinity_term(tried, term) if field == "pod_affinity" else ()
+                affinity_edits.propose_affinity_term_corrections(tried, term)
+                if field == "pod_affinity"
+                else ()
             ):
                 several = (*terms[:at], other, *terms[at + 1 :])
                 near = structs.replace(
@@ -232,7 +234,9 @@ def _make_drop_edit(kind: str, what: str, before: str, text: str) -> suggested_e
     )
 
 
-def _relax_spread_constraints(tried: trials.PodTrials) -> Iterator[suggested_edit.SuggestedEdit]:
+def _find_spread_constraint_edits(
+    tried: trials.PodTrials,
+) -> Iterator[suggested_edit.SuggestedEdit]:
     """Yield the changes to single fields of hard spread constraints that make the pod fit."""
     pod = tried.info.pod
     constraints = pod.spec.topology_spread_constraints
@@ -260,11 +264,11 @@ def _relax_spread_constraints(tried: trials.PodTrials) -> Iterator[suggested_edi
                 said = suggested_edit.SuggestedEdit(
                     "pod", "topologySpread", what, before, near, text, suggested_edit.CORRECTS
                 )
-                yield said.add_nodes(nodes)
-        yield from _relax_spread_constraint(tried, constraint, what, fits)
+                yield said.add_fitting_nodes(nodes)
+        yield from _find_constraint_relaxations(tried, constraint, what, fits)
 
 
-def _relax_spread_constraint(
+def _find_constraint_relaxations(
     tried: trials.PodTrials,
     constraint: objects.TopologySpreadConstraint,
     what: str,
@@ -292,7 +296,7 @@ def _relax_spread_constraint(
         edited = suggested_edit.SuggestedEdit(
             "pod", "topologySpread", what, each.before, after, text, effort
         )
-        yield edited.add_nodes(each.nodes)
+        yield edited.add_fitting_nodes(each.nodes)
 
 
 _PROPOSING: dict[

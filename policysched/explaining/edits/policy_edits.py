@@ -44,7 +44,7 @@ def find_policy_edits(
                 f"remove rule {written}",
                 suggested_edit.DROPS_RULE,
             )
-            yield said.add_nodes(nodes)
+            yield said.add_fitting_nodes(nodes)
 
 
 def _find_checked_rule(
@@ -70,15 +70,15 @@ def _find_rule_edits(
             alone = known.find_nodes_to_edit(rule.head.name, names.NODE_AFFINITY)
             yield from rule_node_edits.find_rule_node_edits(tried, rule, alone)
         case checked.TopologySpreadRule(when_unsatisfiable="DoNotSchedule"):
-            yield from _relax_spread_rule(tried, rule)
-            yield from _correct_topology_key(tried, rule)
+            yield from _find_spread_rule_relaxations(tried, rule)
+            yield from _find_topology_key_corrections(tried, rule)
             nodes = known.find_nodes_rejected_only_by(rule.head.name)
             yield from node_edits.try_joining_domain(tried, nodes, rule.topology_key)
         case checked.PodAffinityRule(weight=None, anti=False):
             nodes = known.find_nodes_rejected_only_by(rule.head.name)
             yield from node_edits.try_joining_domain(tried, nodes, rule.topology_key)
-            yield from _correct_topology_key(tried, rule)
-            yield from affinity_edits.correct_affinity_rule(tried, rule)
+            yield from _find_topology_key_corrections(tried, rule)
+            yield from affinity_edits.find_affinity_rule_corrections(tried, rule)
         case _:
             pass
 
@@ -86,7 +86,7 @@ def _find_rule_edits(
 # --- spread and topologies -----------------------------------------------------------------------
 
 
-def _relax_spread_rule(
+def _find_spread_rule_relaxations(
     tried: trials.PodTrials, rule: checked.TopologySpreadRule
 ) -> Iterator[suggested_edit.SuggestedEdit]:
     """Yield the relaxations of a hard spread rule that make the pod fit."""
@@ -99,10 +99,12 @@ def _relax_spread_rule(
         if not tried.is_limit_reached:
             text = f"{each.field} from {each.before} to {each.after}"
             said = (each.before, each.after, text, suggested_edit.RELAXES_RULE)
-            yield rule_trials.make_rule_edit(rule, "topologySpread", *said).add_nodes(each.nodes)
+            yield rule_trials.make_rule_edit(rule, "topologySpread", *said).add_fitting_nodes(
+                each.nodes
+            )
 
 
-def _correct_topology_key(
+def _find_topology_key_corrections(
     tried: trials.PodTrials, rule: checked.TopologySpreadRule | checked.PodAffinityRule
 ) -> Iterator[suggested_edit.SuggestedEdit]:
     """Yield corrections of a topologyKey that no node has as a label."""
@@ -114,4 +116,4 @@ def _correct_topology_key(
         if nodes:
             text = f"topologyKey {before}: did you mean {near}? no node has that label"
             said = (before, near, text, suggested_edit.CORRECTS)
-            yield rule_trials.make_rule_edit(rule, rule.head.kind, *said).add_nodes(nodes)
+            yield rule_trials.make_rule_edit(rule, rule.head.kind, *said).add_fitting_nodes(nodes)

@@ -77,11 +77,11 @@ class _RequestOrLimit:
         return pod_requests.parse_amount(self.resource, self.written_amount or 0)
 
     @property
-    def search_start(self) -> int:
+    def search_start_amount(self) -> int:
         """The start of the search; an absent limit counts as larger than any limit."""
         return self.amount or (_UNLIMITED if self.kind == "limits" else 0)
 
-    def allows(self, amount: int) -> bool:
+    def keeps_request_within_limit(self, amount: int) -> bool:
         """Return whether `amount` keeps the request at most as large as a positive limit."""
         if self.kind == "requests":
             limit = self._get_amounts("limits").get(self.resource)
@@ -187,7 +187,7 @@ def _find_container_edits(
     tried: trials.PodTrials, found: _AmountReadingRules, resource: str
 ) -> Iterator[suggested_edit.SuggestedEdit]:
     """Yield the edits to single containers, ordered by their current amount, largest first."""
-    wanted = _compute_pod_total(tried.info.shape, found.kind, resource) or 0
+    wanted = _compute_total_request_or_limit(tried.info.shape, found.kind, resource) or 0
     totals: list[int] | None = None
     for asked in _list_editable_amounts(tried.info.pod, found.kind, resource)[:_MOST_CONTAINERS]:
         if tried.is_limit_reached:
@@ -211,12 +211,14 @@ def _find_container_edits(
         amount = _find_fitting_amount(tried, asked, proposals, [each - others for each in probes])
         if amount is not None:
             totals.append(others + amount)
-            yield _make_request_edit(asked, amount).add_nodes(
+            yield _make_request_edit(asked, amount).add_fitting_nodes(
                 tried.find_feasible_nodes(asked.make_pod_with_amount(amount))
             )
 
 
-def _compute_pod_total(shape: pod_shape.PodShape, kind: _Kind, resource: str) -> int | None:
+def _compute_total_request_or_limit(
+    shape: pod_shape.PodShape, kind: _Kind, resource: str
+) -> int | None:
     """Return the total request or limit of the pod; None if it has no limit."""
     if kind == "requests":
         return shape.requests.amounts.get(resource, 0)
@@ -249,14 +251,14 @@ def _find_fitting_amount(
 
     def fits(amount: int) -> bool:
         return (
-            asked.allows(amount)
+            asked.keeps_request_within_limit(amount)
             and not tried.is_limit_reached
             and bool(tried.find_feasible_nodes(asked.make_pod_with_amount(amount)))
         )
 
     step = amount_search.get_amount_search_step(asked.resource, max(asked.amount, *proposals))
     amount = amount_search.find_nearest_fitting_amount(
-        fits, asked.search_start, proposals, step, probes
+        fits, asked.search_start_amount, proposals, step, probes
     )
     return None if tried.is_limit_reached else amount
 
@@ -265,7 +267,7 @@ def _make_request_edit(asked: _RequestOrLimit, amount: int) -> suggested_edit.Su
     """Return the edit that lowers, raises or sets an amount."""
     before, after = asked.written_amount, amounts.format_quantity(asked.resource, amount)
     noun = asked.kind.removesuffix("s")
-    verb = "lower" if amount < asked.search_start else "raise"
+    verb = "lower" if amount < asked.search_start_amount else "raise"
     if asked.kind == "limits" and before is None:
         verb = "set"
     change = f"of {asked.owner}" + (f" from {before}" if before is not None else "")
@@ -320,21 +322,23 @@ def _find_comparison_crossings(
 ) -> Iterator[float]:
     """Yield the amounts of the whole pod at which both sides of a comparison are equal."""
     shapes = [
-        tried.decider.cluster.shapes.make_info(asked.make_pod_with_amount(base)).shape
+        tried.decider.cluster.shapes.make_pod_info(asked.make_pod_with_amount(base)).shape
         for base in bases
     ]
-    here, there = (_compute_pod_total(shape, asked.kind, asked.resource) for shape in shapes)
+    here, there = (
+        _compute_total_request_or_limit(shape, asked.kind, asked.resource) for shape in shapes
+    )
     if here is None or there is None or here == there:
         return
     before, after = (
-        _compute_side_difference(tried, compare, found.nodes, shape) for shape in shapes
+        _compute_operand_difference(tried, compare, found.nodes, shape) for shape in shapes
     )
     with np.errstate(divide="ignore", invalid="ignore"):
         roots = here - before * (there - here) / (after - before)
     yield from np.unique(roots[np.abs(roots) < _LARGEST]).tolist()
 
 
-def _compute_side_difference(
+def _compute_operand_difference(
     tried: trials.PodTrials,
     compare: checked_expr.Compare,
     nodes: list[str],
@@ -342,7 +346,7 @@ def _compute_side_difference(
 ) -> columns.FloatArray:
     """Return float64 (n,): the left side minus the right side of a comparison on n nodes."""
     left, right = (
-        rule_values.evaluate_on_nodes(tried, side, nodes, shape)
+        rule_values.evaluate_expression_on_nodes(tried, side, nodes, shape)
         for side in (compare.left, compare.right)
     )
     return left - right

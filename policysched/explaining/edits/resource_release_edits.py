@@ -22,7 +22,7 @@ _MOST_SIZES = 3
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class _FreeableResource:
+class _NodeResourceShortage:
     """The use and the shortage of one resource on one node.
 
     Attributes:
@@ -56,7 +56,7 @@ def find_resource_release_edits(
 
 def _group_by_missing_amount(
     tried: trials.PodTrials, nodes: list[str], resource: str
-) -> dict[int, list[_FreeableResource]]:
+) -> dict[int, list[_NodeResourceShortage]]:
     """Return the nodes that can free enough of the resource, keyed by the missing amount."""
     columns = tried.decider.cluster.cache.nodes
     rows = np.array([columns.row_of[name] for name in nodes], np.intp)
@@ -66,16 +66,16 @@ def _group_by_missing_amount(
         wanted = tried.info.shape.requests.amounts.get(resource, 0)
         at = columns.get_resource_column_index(resource)
         sizes, used = columns.allocatable[rows, at], columns.requested[rows, at]
-    found = defaultdict[int, list[_FreeableResource]](list)
+    found = defaultdict[int, list[_NodeResourceShortage]](list)
     for node, size, taken in zip(nodes, sizes.tolist(), used.tolist(), strict=True):
         missing = max(0, wanted - (size - taken))
         if max(1, missing) <= taken:
-            found[missing].append(_FreeableResource(node, taken, missing))
+            found[missing].append(_NodeResourceShortage(node, taken, missing))
     return found
 
 
 def _find_smallest_release(
-    tried: trials.PodTrials, resource: str, rooms: dict[int, list[_FreeableResource]]
+    tried: trials.PodTrials, resource: str, rooms: dict[int, list[_NodeResourceShortage]]
 ) -> tuple[int, int] | None:
     """Return the smallest sufficient release as (missing amount, release); None if none helps."""
     best: tuple[int, int] | None = None
@@ -89,7 +89,7 @@ def _find_smallest_release(
 
 
 def _find_amount_to_free(
-    tried: trials.PodTrials, resource: str, room: _FreeableResource, less_than: int | None
+    tried: trials.PodTrials, resource: str, room: _NodeResourceShortage, less_than: int | None
 ) -> int | None:
     """Return the amount to free on a node; None if no amount below `less_than` is enough."""
     most = room.used if less_than is None else min(room.used, less_than - 1)
@@ -109,7 +109,7 @@ def _find_amount_to_free(
 def _make_release_edits(
     tried: trials.PodTrials,
     resource: str,
-    rooms: dict[int, list[_FreeableResource]],
+    rooms: dict[int, list[_NodeResourceShortage]],
     missing: int,
     amount: int,
 ) -> Iterator[suggested_edit.SuggestedEdit]:

@@ -25,16 +25,16 @@ def find_rule_node_edits(
 ) -> Iterator[suggested_edit.SuggestedEdit]:
     """Yield corrections of the rule, and edits to labels and taints of the nodes in `alone`."""
     words = selector_edits.build_label_vocabulary(tried)
-    for each in dict.fromkeys(_list_requirements(rule)):
-        for said, corrected in _correct_requirement(tried, rule, each, words):
+    for each in dict.fromkeys(_list_node_requirements(rule)):
+        for said, corrected in _propose_requirement_corrections(tried, rule, each, words):
             nodes = rule_trials.find_feasible_nodes_with_rule(
                 tried, rule, _replace_rule_requirement(rule, each, corrected)
             )
             if nodes:
-                yield said.add_nodes(nodes)
+                yield said.add_fitting_nodes(nodes)
         if isinstance(each, checked_selector.LabelRequirement):
-            yield from _replace_requirement_bound(tried, rule, each, words)
-        yield from _edit_labels_and_taints(tried, alone, each)
+            yield from _find_nearest_fitting_bound(tried, rule, each, words)
+        yield from _find_label_and_taint_edits(tried, alone, each)
 
 
 def find_label_number_edits(
@@ -69,7 +69,7 @@ def _try_label_numbers(
     yield from node_edits.try_label_change(tried, nodes, key, None)
 
 
-def _list_requirements(rule: _NodeRule) -> Iterator[_Requirement]:
+def _list_node_requirements(rule: _NodeRule) -> Iterator[_Requirement]:
     """Yield the requirements on nodes in a rule."""
     if isinstance(rule, checked.NodeAffinityRule):
         yield from checked_selector.walk_requirements(rule.selector)
@@ -79,7 +79,7 @@ def _list_requirements(rule: _NodeRule) -> Iterator[_Requirement]:
             yield from checked_selector.walk_requirements(each.selector)
 
 
-def _edit_labels_and_taints(
+def _find_label_and_taint_edits(
     tried: trials.PodTrials, alone: Sequence[str], each: _Requirement
 ) -> Iterator[suggested_edit.SuggestedEdit]:
     """Yield edits to labels and taints after which the requirement no longer rejects the nodes."""
@@ -96,7 +96,7 @@ def _edit_labels_and_taints(
 # --- corrections ---------------------------------------------------------------------------------
 
 
-def _correct_requirement(
+def _propose_requirement_corrections(
     tried: trials.PodTrials,
     rule: _NodeRule,
     each: _Requirement,
@@ -110,7 +110,7 @@ def _correct_requirement(
                     rule, f"label {key}", key, near, "no node has that label"
                 )
                 yield said, dataclasses.replace(each, key=near)
-            yield from _correct_requirement_values(rule, each, words)
+            yield from _propose_value_corrections(rule, each, words)
         case checked_selector.FieldRequirement(field="nodeName", values=values):
             known = selector_edits.list_node_names(tried)
             for value in (value for value in values if value not in known):
@@ -135,7 +135,7 @@ def _correct_requirement(
             pass
 
 
-def _correct_requirement_values(
+def _propose_value_corrections(
     rule: _NodeRule, each: checked_selector.LabelRequirement, words: vocabularies.LabelVocabulary
 ) -> Iterator[tuple[suggested_edit.SuggestedEdit, _Requirement]]:
     """Yield the corrections of misspelt label values, each with the corrected requirement."""
@@ -157,7 +157,7 @@ def _make_requirement_edit(
     )
 
 
-def _replace_requirement_bound(
+def _find_nearest_fitting_bound(
     tried: trials.PodTrials,
     rule: _NodeRule,
     each: checked_selector.LabelRequirement,
@@ -175,7 +175,7 @@ def _replace_requirement_bound(
         if nodes:
             text = f"label {each.key} {each.operator} {before}: compare with {bound}"
             said = (before, str(bound), text, suggested_edit.RELAXES_RULE)
-            yield rule_trials.make_rule_edit(rule, "threshold", *said).add_nodes(nodes)
+            yield rule_trials.make_rule_edit(rule, "threshold", *said).add_fitting_nodes(nodes)
             return
 
 

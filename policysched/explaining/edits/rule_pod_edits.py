@@ -43,7 +43,7 @@ def find_rule_pod_edits(
             else tried.find_feasible_nodes(change.apply_to(tried.info.pod))
         )
         if nodes:
-            yield change.make_edit(tried.info.pod).add_nodes(nodes)
+            yield change.make_pod_edit(tried.info.pod).add_fitting_nodes(nodes)
     numbers = (each for each in read if isinstance(each, checked_selector.NumberRequirement))
     turns = {each.value for each in numbers if each.resource is None}
     yield from _try_priorities(tried, turns | set(_find_rule_priority_crossings(tried, known)))
@@ -78,7 +78,7 @@ class _MetadataChange:
         metadata = structs.replace(pod.metadata, **{self._field: changed})
         return structs.replace(pod, metadata=metadata)
 
-    def make_edit(self, pod: objects.Pod) -> suggested_edit.SuggestedEdit:
+    def make_pod_edit(self, pod: objects.Pod) -> suggested_edit.SuggestedEdit:
         """Return the change as a suggested edit to the pod."""
         before, what = self.get_value(pod), f"metadata.{self._field}[{self.key}]"
         effort = suggested_edit.DROPS_OF_POD if self.value is None else suggested_edit.ADJUSTS_POD
@@ -122,12 +122,12 @@ def _find_priority_crossings(
 ) -> Iterator[float]:
     """Yield the priorities at which both sides of a comparison are equal on some node."""
     shapes = [
-        tried.decider.cluster.shapes.make_info(_set_priority(tried.info.pod, priority)).shape
+        tried.decider.cluster.shapes.make_pod_info(_set_priority(tried.info.pod, priority)).shape
         for priority in (0, 1)
     ]
     at_zero, at_one = (
-        rule_values.evaluate_on_nodes(tried, compare.left, nodes, shape)
-        - rule_values.evaluate_on_nodes(tried, compare.right, nodes, shape)
+        rule_values.evaluate_expression_on_nodes(tried, compare.left, nodes, shape)
+        - rule_values.evaluate_expression_on_nodes(tried, compare.right, nodes, shape)
         for shape in shapes
     )
     with np.errstate(all="ignore"):
@@ -153,9 +153,9 @@ def _try_priorities(
             verb = "raise" if after > before else "lower"
             text = f"{verb} the priority of the pod from {before} to {after} (priorityClassName)"
             said = (str(before), str(after), text, suggested_edit.ADJUSTS_POD)
-            yield suggested_edit.SuggestedEdit("pod", "priority", "spec.priority", *said).add_nodes(
-                nodes
-            )
+            yield suggested_edit.SuggestedEdit(
+                "pod", "priority", "spec.priority", *said
+            ).add_fitting_nodes(nodes)
             return
 
 

@@ -74,27 +74,27 @@ def list_required_affinity_edits(
     `known` contains the names of the nodes in the cluster.
     """
     for at, term in enumerate(required.node_selector_terms):
-        for said, expressions in _edit_expressions(term.match_expressions, words):
+        for said, expressions in _propose_expression_edits(term.match_expressions, words):
             yield said, _replace_affinity_term(required, at, match_expressions=expressions)
-        for said, fields in _correct_node_names(term.match_fields, known):
+        for said, fields in _propose_node_name_corrections(term.match_fields, known):
             yield said, _replace_affinity_term(required, at, match_fields=fields)
-        for field, left in _drop_each_expression(term.match_fields):
+        for field, left in _iterate_expression_removals(term.match_fields):
             yield _make_drop_edit(field), _replace_affinity_term(required, at, match_fields=left)
 
 
-def _edit_expressions(
+def _propose_expression_edits(
     expressions: Sequence[objects.SelectorRequirement], words: vocabularies.LabelVocabulary
 ) -> Iterator[tuple[suggested_edit.SuggestedEdit, tuple[objects.SelectorRequirement, ...]]]:
     """Yield corrections and removals of single match expressions, each with the resulting tuple."""
     for at, each in enumerate(expressions):
         if each.operator in ("In", "Exists", "Gt", "Lt"):
-            for said, other in _correct_expression(each, words):
+            for said, other in _propose_expression_corrections(each, words):
                 yield said, (*expressions[:at], other, *expressions[at + 1 :])
-    for each, left in _drop_each_expression(expressions):
+    for each, left in _iterate_expression_removals(expressions):
         yield _make_drop_edit(each), left
 
 
-def _correct_expression(
+def _propose_expression_corrections(
     each: objects.SelectorRequirement, words: vocabularies.LabelVocabulary
 ) -> Iterator[tuple[suggested_edit.SuggestedEdit, objects.SelectorRequirement]]:
     """Yield corrections of one match expression: its key, its bound or an additional value."""
@@ -106,7 +106,7 @@ def _correct_expression(
         )
         yield said, structs.replace(each, key=near)
     if each.operator in ("Gt", "Lt"):
-        yield from _replace_expression_bound(each, words)
+        yield from _propose_looser_bounds(each, words)
     if each.operator != "In":
         return
     offered = dict.fromkeys(
@@ -132,7 +132,7 @@ def _correct_expression(
         yield said, after
 
 
-def _replace_expression_bound(
+def _propose_looser_bounds(
     each: objects.SelectorRequirement, words: vocabularies.LabelVocabulary
 ) -> Iterator[tuple[suggested_edit.SuggestedEdit, objects.SelectorRequirement]]:
     """Yield looser bounds that the value of some node just satisfies, the nearest first."""
@@ -157,7 +157,7 @@ def _replace_expression_bound(
         )
 
 
-def _correct_node_names(
+def _propose_node_name_corrections(
     fields: Sequence[objects.SelectorRequirement], known: Collection[str]
 ) -> Iterator[tuple[suggested_edit.SuggestedEdit, tuple[objects.SelectorRequirement, ...]]]:
     """Yield corrections of misspelt node names in match fields, each with the resulting tuple."""
@@ -186,7 +186,7 @@ def find_nearest_bounds(
     return sorted(bounds, key=lambda bound: (abs(bound - before), bound))[:_MOST_BOUNDS]
 
 
-def _drop_each_expression(
+def _iterate_expression_removals(
     expressions: Sequence[objects.SelectorRequirement],
 ) -> Iterator[tuple[objects.SelectorRequirement, tuple[objects.SelectorRequirement, ...]]]:
     for at, each in enumerate(expressions):

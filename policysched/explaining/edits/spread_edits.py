@@ -54,15 +54,17 @@ def find_spread_relaxations(
     spread: EffectiveSpreadConstraint, fits: Fits
 ) -> Iterator[SpreadRelaxation]:
     """Yield changes to single fields that make the pod fit: nearest numbers and node policies."""
-    yield from _relax_spread_number(fits, "maxSkew", "max_skew", spread.max_skew, 1, _MOST_SKEW)
+    yield from _find_fitting_spread_number(
+        fits, "maxSkew", "max_skew", spread.max_skew, 1, _MOST_SKEW
+    )
     least = spread.min_domains or 1
-    yield from _relax_spread_number(fits, "minDomains", "min_domains", least, -1, least - 1)
+    yield from _find_fitting_spread_number(fits, "minDomains", "min_domains", least, -1, least - 1)
     affinity, taints = spread.node_affinity_policy or _HONOR, spread.node_taints_policy or _IGNORE
-    yield from _toggle_node_policy(fits, "nodeAffinityPolicy", "node_affinity_policy", affinity)
-    yield from _toggle_node_policy(fits, "nodeTaintsPolicy", "node_taints_policy", taints)
+    yield from _try_other_node_policy(fits, "nodeAffinityPolicy", "node_affinity_policy", affinity)
+    yield from _try_other_node_policy(fits, "nodeTaintsPolicy", "node_taints_policy", taints)
 
 
-def _relax_spread_number(
+def _find_fitting_spread_number(
     fits: Fits, field: str, name: str, before: int, sign: int, most: int
 ) -> Iterator[SpreadRelaxation]:
     """Yield the number nearest to `before`, in the direction `sign`, that makes the pod fit."""
@@ -76,7 +78,7 @@ def _relax_spread_number(
             yield SpreadRelaxation(field, str(before), str(after), nodes)
 
 
-def _toggle_node_policy(
+def _try_other_node_policy(
     fits: Fits, field: str, name: str, before: str
 ) -> Iterator[SpreadRelaxation]:
     after = _IGNORE if before == _HONOR else _HONOR

@@ -37,13 +37,13 @@ class _Threshold:
     constant: checked_expr.Const
     is_term: bool
 
-    def replace_value(self, value: float) -> checked.RejectRule:
+    def make_rule_with_value(self, value: float) -> checked.RejectRule:
         """Return the rule with `value` as the threshold."""
         changed = dataclasses.replace(self.constant, value=value)
         condition = _replace_constant(self.rule.condition, self.constant, changed)
         return dataclasses.replace(self.rule, condition=condition)
 
-    def get_step(self, value: float) -> float:
+    def get_third_digit_step(self, value: float) -> float:
         """Return the unit of the third written digit of a value; at least 1 for counts."""
         step = amounts_text.get_third_digit_step(value, self.constant.unit)
         is_count = self.is_term and value.is_integer() and self.constant.value.is_integer()
@@ -51,18 +51,18 @@ class _Threshold:
 
     def list_values_near(self, value: float) -> list[float]:
         """Return numbers of about three digits near a value, the closest to the constant first."""
-        step = self.get_step(value)
+        step = self.get_third_digit_step(value)
         count = round(value / step, 6)  # absorbs float errors: 8Gi is 800 steps of 0.01Gi
         counts = {math.floor(count) - 1, math.floor(count), math.ceil(count), math.ceil(count) + 1}
-        found = [_round_to_written(count * step, self.constant.unit) for count in counts]
+        found = [_round_to_written_digits(count * step, self.constant.unit) for count in counts]
         return sorted(found, key=lambda number: abs(number - self.constant.value))
 
     def get_next_nearer_value(self, value: float) -> float:
         """Return the threshold one step nearer to the current threshold."""
-        step = math.copysign(self.get_step(value), self.constant.value - value)
-        return _round_to_written(value + step, self.constant.unit)
+        step = math.copysign(self.get_third_digit_step(value), self.constant.value - value)
+        return _round_to_written_digits(value + step, self.constant.unit)
 
-    def make_edit(self, value: float) -> suggested_edit.SuggestedEdit:
+    def make_threshold_edit(self, value: float) -> suggested_edit.SuggestedEdit:
         """Return the edit that sets the threshold to `value`."""
         unit = self.constant.unit
         before, after = (
@@ -87,7 +87,9 @@ def find_threshold_edits(
                 _is_constant_term(side, constant) for side in (compare.left, compare.right)
             )
             values = find_crossing_values(tried, compare, constant, nodes)
-            yield from _relax_threshold(tried, _Threshold(rule, constant, is_term), values)
+            yield from _find_nearest_threshold_edit(
+                tried, _Threshold(rule, constant, is_term), values
+            )
 
 
 def find_crossing_values(
@@ -103,7 +105,8 @@ def find_crossing_values(
         other = checked_expr.Const(value, leaf.unit, leaf.span)
         sides = (_replace_constant(side, leaf, other) for side in (compare.left, compare.right))
         left, right = (
-            rule_values.evaluate_on_nodes(tried, side, nodes, tried.info.shape) for side in sides
+            rule_values.evaluate_expression_on_nodes(tried, side, nodes, tried.info.shape)
+            for side in sides
         )
         return left - right
 
@@ -114,14 +117,14 @@ def find_crossing_values(
     return [float(value) for value in np.unique(turns[np.isfinite(turns)])]
 
 
-def _relax_threshold(
+def _find_nearest_threshold_edit(
     tried: trials.PodTrials, threshold: _Threshold, values: list[float]
 ) -> Iterator[suggested_edit.SuggestedEdit]:
     """Yield the edit to the nearest threshold of about three digits that makes the pod fit."""
 
     def fits(value: float) -> tuple[str, ...]:
         return rule_trials.find_feasible_nodes_with_rule(
-            tried, threshold.rule, threshold.replace_value(value)
+            tried, threshold.rule, threshold.make_rule_with_value(value)
         )
 
     present = threshold.constant.value
@@ -132,7 +135,7 @@ def _relax_threshold(
                 continue
             closest, gained = _find_nearest_fitting_value(threshold, candidate, nodes, fits)
             if not tried.is_limit_reached:
-                yield threshold.make_edit(closest).add_nodes(gained)
+                yield threshold.make_threshold_edit(closest).add_fitting_nodes(gained)
             return
 
 
@@ -152,7 +155,7 @@ def _find_nearest_fitting_value(
     return value, nodes
 
 
-def _round_to_written(value: float, unit: units.Unit) -> float:
+def _round_to_written_digits(value: float, unit: units.Unit) -> float:
     """Return the value that results from writing `value` with nine digits and reading it back."""
     scale = amounts_text.get_written_unit_scale(value, unit)
     return float(f"{value / scale:.9g}") * scale

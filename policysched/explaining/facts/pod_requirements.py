@@ -39,7 +39,7 @@ def find_requirements_by_rule(
                 )
                 several = (
                     leaf
-                    for each in _collect_selectors(policy, rule)
+                    for each in _collect_rule_pod_selectors(policy, rule)
                     for leaf in checked_selector.walk_requirements(each)
                 )
                 found.setdefault(rule.head.name, {}).update(dict.fromkeys((*numbers, *several)))
@@ -67,14 +67,14 @@ def replace_selector_requirement(
             return new if selector == old else selector
 
 
-def _collect_selectors(
+def _collect_rule_pod_selectors(
     policy: checked.CheckedPolicy, rule: checked.Rule
 ) -> Iterator[checked_selector.Selector]:
     """Yield the pod selectors of a rule."""
     if isinstance(rule, checked.PodAffinityRule) and rule.anti:
         # Placed pods repel the pods that the rule selects.
         yield policy.scope.where if rule.pods.selector is None else rule.pods.selector
-    for expr in checked.list_expressions(rule):
+    for expr in checked.list_rule_expressions(rule):
         for each in checked_expr.walk_expressions(expr):
             if isinstance(each, checked_expr.PodMatch):
                 yield each.selector

@@ -45,7 +45,7 @@ class PodRejections:
         """Collect the rejections in an explanation; only those on `node` if it is given."""
         failed = (each for each in found.verdicts if not each.first.is_success)
         meant = (each for each in failed if node is None or each.name == node)
-        answers = {each.name: pod_report.list_failures(each) for each in meant}
+        answers = {each.name: pod_report.list_node_failures(each) for each in meant}
         hard = (p.head.name for p in prof.plugins if isinstance(p, topology_spread.HardSpread))
         following = frozenset((names.POD_TOPOLOGY_SPREAD, *hard))
         kept: dict[tuple[int, ...], frozenset[str]] = {}

@@ -14,7 +14,7 @@ from policysched.framework import cycle_state
 from policysched.lang.checked import checked_expr
 
 
-def evaluate_on_nodes(
+def evaluate_expression_on_nodes(
     tried: trials.PodTrials,
     expr: checked_expr.TypedExpr,
     nodes: Sequence[str],

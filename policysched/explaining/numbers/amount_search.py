@@ -26,13 +26,13 @@ def list_amounts_to_probe(resource: str, present: int, proposals: Iterable[int] 
     """
     unit = units.find_resource_unit(resource)
     whole = {units.CORES: _CORE, units.BYTES: _GIBIBYTE}.get(unit, 1)
-    wholes = (each for near in (present, *proposals) for each in _list_wholes_near(near, whole))
+    wholes = (each for near in (present, *proposals) for each in _list_multiples_near(near, whole))
     times = range(1, _MOST_DOUBLINGS + 1)
     scaled = (*(present >> n for n in times), *(present << n for n in times))
     return [amount for amount in (*wholes, *scaled) if amount >= 0]
 
 
-def _list_wholes_near(amount: int, whole: int) -> list[int]:
+def _list_multiples_near(amount: int, whole: int) -> list[int]:
     """Return the two multiples of `whole` below an amount and the two above it."""
     below, above = (amount - 1) // whole, amount // whole + 1
     return [count * whole for count in (below - 1, below, above, above + 1)]

@@ -13,23 +13,31 @@ _DIGITS = 9
 def format_exact_amount(value: float, unit: units.Unit) -> str:
     """Format a value of a query (a ratio in 0..1, whole cores) with its unit."""
     if unit.is_dimensionless:
-        return f"{_format_briefly(100 * value)}%" if unit.is_ratio else _format_briefly(value)
+        return (
+            f"{_format_significant_digits(100 * value)}%"
+            if unit.is_ratio
+            else _format_significant_digits(value)
+        )
     if unit == units.BYTES:
         place = _get_binary_prefix_index(value)
-        return _format_briefly(value / 1024**place) + _BINARY[place]
+        return _format_significant_digits(value / 1024**place) + _BINARY[place]
     if unit == units.SECONDS:
-        return f"{_format_briefly(value)}s"
+        return f"{_format_significant_digits(value)}s"
     named = amounts.format_amount(1.0, unit)  # such as `1/s`, `1 number/s`
     return (
-        f"{_format_briefly(value)} {units.CORES}"
+        f"{_format_significant_digits(value)} {units.CORES}"
         if unit == units.CORES
-        else _format_briefly(value) + named[1:]
+        else _format_significant_digits(value) + named[1:]
     )
 
 
 def format_canonical_value(value: float, unit: units.Unit) -> str:
     """Format a value in canonical units; unlike in queries, CPU is in milli-CPU."""
-    return f"{_format_briefly(value)}m" if unit == units.CORES else format_exact_amount(value, unit)
+    return (
+        f"{_format_significant_digits(value)}m"
+        if unit == units.CORES
+        else format_exact_amount(value, unit)
+    )
 
 
 def get_written_unit_scale(value: float, unit: units.Unit) -> float:
@@ -54,5 +62,5 @@ def _get_binary_prefix_index(value: float) -> int:
     return place
 
 
-def _format_briefly(value: float) -> str:
+def _format_significant_digits(value: float) -> str:
     return f"{value:.{_DIGITS}g}"

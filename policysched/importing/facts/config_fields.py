@@ -12,7 +12,7 @@ from policysched.config import config_reading
 ADVICE = "policysched works without it; docs/import.md describes the treatment of each field"
 
 
-def find_fields_refusal(fields: dict[str, Any]) -> str | None:
+def find_config_fields_problem(fields: dict[str, Any]) -> str | None:
     """Return the reason why the fields cannot be set, or None if they can.
 
     The configuration's own schema and reader decide, so a field that a later version adds is

@@ -92,7 +92,7 @@ def get_default_score_weights(version: str) -> dict[str, int]:
     return newest | _OLD_WEIGHTS if version in ("v1beta1", "v1beta2") else newest
 
 
-def get_default_plugins(version: str) -> dict[str, int]:
+def get_default_plugin_weights(version: str) -> dict[str, int]:
     """Return the weights of the plugins that a version enables by default, keyed by plugin name."""
     found = dict.fromkeys(POINTS, 1) | get_default_score_weights(version)
     if version == "v1beta1":

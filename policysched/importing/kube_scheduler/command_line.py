@@ -110,7 +110,7 @@ def import_command_line(
                 made.report.note(ignored.at, problem, "kube-scheduler uses the file")
         return
     version = "v1beta1" if provider or hard_weight else "v1"
-    plan = profile_plan.ProfilePlan(names, version, at)
+    plan = profile_plan.ProfileDraft(names, version, at)
     _apply_algorithm_provider(plan, provider, made)
     if hard_weight is not None:
         affinity = plan.choices["InterPodAffinity"]
@@ -126,7 +126,7 @@ def _get_last_flag(
 
 
 def _apply_algorithm_provider(
-    plan: profile_plan.ProfilePlan,
+    plan: profile_plan.ProfileDraft,
     provider: flags.CommandLineFlag | None,
     made: import_draft.ImportDraft,
 ) -> None:

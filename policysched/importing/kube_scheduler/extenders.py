@@ -10,7 +10,7 @@ _ADVICE = "write its decision as a policy, or as a plugin in Python"
 _TAS_ADVICE = "import its TASPolicy objects, which define its decisions"
 
 
-def import_extenders(given: fields.StrictFields, report: findings.FindingCollector) -> list[str]:
+def report_extenders(given: fields.StrictFields, report: findings.FindingCollector) -> list[str]:
     """Report each extender, and return the resources that only extenders manage.
 
     These resources have `ignoredByScheduler: true`. Pods request them, but no node has them, so
@@ -47,6 +47,8 @@ def _format_extender_url(extender: fields.StrictFields) -> str:
     if server_urls.split_server_url(url) is None:
         place = extender.locate_field("urlPrefix")
         wanted = "the URL of a server, `http[s]://HOST[:PORT][/PATH]`"
-        problem = f"`{place.dotted_path}` must be {wanted}, not {server_urls.quote_url(url)}"
+        problem = (
+            f"`{place.dotted_path}` must be {wanted}, not {server_urls.format_url_for_message(url)}"
+        )
         raise findings.MalformedFieldError(place, problem)
-    return server_urls.quote_url(url)
+    return server_urls.format_url_for_message(url)

@@ -28,17 +28,17 @@ def import_kube_scheduler_config(
         InputError: the version is not in `plugin_facts.VERSIONS`, or a field has the wrong type.
     """
     version = _parse_config_version(given)
-    ignored = extenders.import_extenders(given, made.report)
+    ignored = extenders.report_extenders(given, made.report)
     percentage = given.read_integer("percentageOfNodesToScore")
     _note_percentage_of_nodes(given, percentage)
     profiles = given.read_objects("profiles")
     for profile in profiles:
         _import_profile(profile, version, ignored, made)
     if not profiles:
-        plan = profile_plan.ProfilePlan(DEFAULT_NAME, version, given.place)
+        plan = profile_plan.ProfileDraft(DEFAULT_NAME, version, given.place)
         _import_plugins(plan, None, ignored, made)
         made.add_plan(plan)
-    _import_configuration(given, made)
+    _import_fields_outside_profiles(given, made)
     given.report_unread_fields()
 
 
@@ -64,13 +64,13 @@ def _import_profile(
 ) -> None:
     name = profile.read_text("schedulerName", DEFAULT_NAME)
     _note_percentage_of_nodes(profile, profile.read_integer("percentageOfNodesToScore"))
-    plan = profile_plan.ProfilePlan(name, version, profile.place)
+    plan = profile_plan.ProfileDraft(name, version, profile.place)
     _import_plugins(plan, profile, ignored, made)
     made.add_plan(plan)
 
 
 def _import_plugins(
-    plan: profile_plan.ProfilePlan,
+    plan: profile_plan.ProfileDraft,
     profile: fields.StrictFields | None,
     ignored: list[str],
     made: import_draft.ImportDraft,
@@ -82,7 +82,7 @@ def _import_plugins(
     given = profile.read_object("plugins") if profile is not None else None
     points = plugin_points.resolve_enabled_plugins(given, plan.version)
     for name in plugin_facts.DECIDES:
-        _set_plugin_choice(plan, name, points, made)
+        _set_plugin_settings(plan, name, points, made)
     for name, settings in args.items():
         if name in plan.choices:
             plan.choices[name].args = dict(settings.value)
@@ -95,8 +95,8 @@ def _import_plugins(
         plan.ignore_resources(ignored, "resources of extenders")
 
 
-def _set_plugin_choice(
-    plan: profile_plan.ProfilePlan,
+def _set_plugin_settings(
+    plan: profile_plan.ProfileDraft,
     name: str,
     points: plugin_points.PluginPoints,
     made: import_draft.ImportDraft,
@@ -105,7 +105,7 @@ def _set_plugin_choice(
     wanted = plugin_facts.DECIDES[name]
     if name == "NodeResourcesFit" and plan.version == "v1beta1":
         wanted = frozenset({"filter"})
-    enabled = points.find_points(name)
+    enabled = points.find_extension_points(name)
     deciding = enabled & wanted
     choice = plan.choices[name]
     if name in points.places or deciding != wanted:
@@ -117,7 +117,7 @@ def _set_plugin_choice(
     choice.is_on = bool(deciding)
     choice.scores = "score" in deciding or "score" not in wanted
     if name in ("PrioritySort", "DefaultBinder") and not choice.is_on:
-        _keep_mandatory_plugin(plan, name, points, made)
+        _reenable_mandatory_plugin(plan, name, points, made)
     elif deciding and wanted - deciding - {"score"}:
         _report_partial_plugin(plan, name, points, made)
     prepares = "preFilter" in plugin_facts.POINTS[name] and name in _NEED_PRE_FILTER
@@ -135,8 +135,8 @@ _NEED_PRE_FILTER = frozenset({"NodePorts", "NodeResourcesFit", "PodTopologySprea
 }
 
 
-def _keep_mandatory_plugin(
-    plan: profile_plan.ProfilePlan,
+def _reenable_mandatory_plugin(
+    plan: profile_plan.ProfileDraft,
     name: str,
     points: plugin_points.PluginPoints,
     made: import_draft.ImportDraft,
@@ -150,20 +150,20 @@ def _keep_mandatory_plugin(
 
 
 def _report_partial_plugin(
-    plan: profile_plan.ProfilePlan,
+    plan: profile_plan.ProfileDraft,
     name: str,
     points: plugin_points.PluginPoints,
     made: import_draft.ImportDraft,
 ) -> None:
     """Warn that the source enables a plugin at only some of its deciding extension points."""
-    missing = sorted(plugin_facts.DECIDES[name] - points.find_points(name) - {"score"})
+    missing = sorted(plugin_facts.DECIDES[name] - points.find_extension_points(name) - {"score"})
     problem = f"`{name}` is enabled without {' and '.join(missing)}; here it is enabled as a whole"
     advice = f"write `disable {name}` if its filter is not wanted either"
     made.report.warn(points.get_location(name, plan.at), problem, advice)
 
 
 def _import_resource_scores(
-    plan: profile_plan.ProfilePlan,
+    plan: profile_plan.ProfileDraft,
     points: plugin_points.PluginPoints,
     args: dict[str, plugin_arguments.PluginArguments],
 ) -> None:
@@ -185,7 +185,7 @@ def _import_resource_scores(
 
 
 def _add_out_of_tree_plugins(
-    plan: profile_plan.ProfilePlan,
+    plan: profile_plan.ProfileDraft,
     points: plugin_points.PluginPoints,
     args: dict[str, plugin_arguments.PluginArguments],
     made: import_draft.ImportDraft,
@@ -197,7 +197,7 @@ def _add_out_of_tree_plugins(
             weight = points.weights["score"].get(name, 1)
             settings = args.get(name)
             own = dict(settings.value) if settings else None
-            plan.others[name] = profile_plan.PluginChoice(
+            plan.others[name] = profile_plan.DraftPluginSettings(
                 weight, args=own, comment=place.origin_comment, at=place
             )
             continue
@@ -220,9 +220,11 @@ def _report_removed_plugins(
         place = points.places.get(name)
         if place is None:
             continue
-        if points.find_points(name):
+        if points.find_extension_points(name):
             problem = f"Kubernetes has removed the plugin `{name}`"
-        elif name in plugin_facts.IN_TREE_LIMITS and points.find_points("NodeVolumeLimits"):
+        elif name in plugin_facts.IN_TREE_LIMITS and points.find_extension_points(
+            "NodeVolumeLimits"
+        ):
             problem = f"`{name}` cannot be off by itself"
         else:
             continue
@@ -238,7 +240,9 @@ def _note_percentage_of_nodes(given: fields.StrictFields, percentage: int | None
         given.report.note(given.locate_field("percentageOfNodesToScore"), problem, _SCORES_ALL)
 
 
-def _import_configuration(given: fields.StrictFields, made: import_draft.ImportDraft) -> None:
+def _import_fields_outside_profiles(
+    given: fields.StrictFields, made: import_draft.ImportDraft
+) -> None:
     """Add the fields outside profiles; report those without a counterpart."""
     backoffs = {
         name: (given.locate_field(name), given.read_integer(name))

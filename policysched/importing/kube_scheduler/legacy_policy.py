@@ -19,7 +19,7 @@ _ALWAYS_ALL = "policysched always reports every reason"
 
 
 @dataclasses.dataclass(slots=True)
-class _LegacyPolicyReading:
+class _RequestedFiltersAndScores:
     """The filters and scores that a Policy requests.
 
     Attributes:
@@ -28,7 +28,7 @@ class _LegacyPolicyReading:
         resource_scores: scores by requested resources.
     """
 
-    plan: profile_plan.ProfilePlan
+    plan: profile_plan.ProfileDraft
     made: import_draft.ImportDraft
     filters: dict[str, str] = dataclasses.field(default_factory=dict)
     scores: dict[str, tuple[int, str, findings.ValueLocation]] = dataclasses.field(
@@ -48,18 +48,18 @@ def import_legacy_policy(
         InputError: a field has the wrong type.
     """
     given.skip_fields("kind", "apiVersion")
-    plan = profile_plan.ProfilePlan(scheduler_name, "v1beta1", given.place)
-    reading = _LegacyPolicyReading(plan, made)
+    plan = profile_plan.ProfileDraft(scheduler_name, "v1beta1", given.place)
+    reading = _RequestedFiltersAndScores(plan, made)
     _import_predicates(given, reading)
     _import_priorities(given, reading)
-    _set_plugin_choices(reading)
+    _apply_requests_to_plugins(reading)
     hard_weight = given.read_integer("hardPodAffinitySymmetricWeight")
     affinity = plan.choices["InterPodAffinity"]
     if hard_weight is not None and affinity.is_on:
         affinity.args = {"hardPodAffinityWeight": hard_weight}
         affinity.args_at = given.locate_field("hardPodAffinitySymmetricWeight")
         affinity.comment = affinity.args_at.origin_comment
-    ignored = extenders.import_extenders(given, made.report)
+    ignored = extenders.report_extenders(given, made.report)
     if ignored:
         plan.ignore_resources(ignored, "resources of extenders")
     if given.read_boolean("alwaysCheckAllPredicates", default=False):
@@ -72,7 +72,7 @@ def import_legacy_policy(
 # ---------------------------------------------------------------------------- predicates
 
 
-def _import_predicates(given: fields.StrictFields, reading: _LegacyPolicyReading) -> None:
+def _import_predicates(given: fields.StrictFields, reading: _RequestedFiltersAndScores) -> None:
     for plugin in legacy_policy_facts.MANDATORY:
         reading.filters[plugin] = ""
     if "predicates" not in given:
@@ -82,7 +82,7 @@ def _import_predicates(given: fields.StrictFields, reading: _LegacyPolicyReading
         _import_predicate(predicate, reading)
 
 
-def _import_predicate(predicate: fields.StrictFields, reading: _LegacyPolicyReading) -> None:
+def _import_predicate(predicate: fields.StrictFields, reading: _RequestedFiltersAndScores) -> None:
     """Record the filters that a predicate requests, or report an unknown predicate."""
     name = predicate.read_text("name")
     argument = predicate.read_object("argument")
@@ -99,7 +99,7 @@ def _import_predicate(predicate: fields.StrictFields, reading: _LegacyPolicyRead
 
 
 def _import_custom_predicate(
-    name: str, argument: fields.StrictFields, reading: _LegacyPolicyReading
+    name: str, argument: fields.StrictFields, reading: _RequestedFiltersAndScores
 ) -> None:
     """Convert labelsPresence to a rule; warn about serviceAffinity, which has no counterpart."""
     presence = argument.read_object("labelsPresence")
@@ -130,11 +130,11 @@ def _import_custom_predicate(
 # ---------------------------------------------------------------------------- priorities
 
 
-def _import_priorities(given: fields.StrictFields, reading: _LegacyPolicyReading) -> None:
+def _import_priorities(given: fields.StrictFields, reading: _RequestedFiltersAndScores) -> None:
     """Record the scores of the priorities, or of the defaults if the Policy lists none."""
     if "priorities" not in given:
         for name, weight in legacy_policy_facts.DEFAULT_PRIORITIES.items():
-            _import_known_priority(name, weight, "", given.place, reading)
+            _import_exact_priority(name, weight, "", given.place, reading)
     for priority in given.read_objects("priorities"):
         name = priority.read_text("name")
         weight = priority.read_integer("weight") or 0
@@ -147,16 +147,16 @@ def _import_priorities(given: fields.StrictFields, reading: _LegacyPolicyReading
                 argument.read_all_values()
         elif argument is not None:
             _import_custom_priority(name, weight, argument, priority.place, reading)
-        elif not _import_known_priority(name, weight, comment, priority.place, reading):
-            _import_other_priority(name, priority.place, weight, reading)
+        elif not _import_exact_priority(name, weight, comment, priority.place, reading):
+            _substitute_inexact_priority(name, priority.place, weight, reading)
 
 
-def _import_known_priority(
+def _import_exact_priority(
     name: str,
     weight: int,
     comment: str,
     place: findings.ValueLocation,
-    reading: _LegacyPolicyReading,
+    reading: _RequestedFiltersAndScores,
 ) -> bool:
     """Record the score of a priority with a counterpart; return False for any other priority."""
     if name in legacy_policy_facts.STRATEGIES:
@@ -180,8 +180,8 @@ _RATIO_DEFAULT = {
 """The default without arguments prefers empty nodes (`requested_to_capacity_ratio.go` of 1.17)."""
 
 
-def _import_other_priority(
-    name: str, place: findings.ValueLocation, weight: int, reading: _LegacyPolicyReading
+def _substitute_inexact_priority(
+    name: str, place: findings.ValueLocation, weight: int, reading: _RequestedFiltersAndScores
 ) -> None:
     """Report a priority without an exact counterpart, and record the best substitute."""
     report = reading.made.report
@@ -216,7 +216,7 @@ def _import_custom_priority(
     weight: int,
     argument: fields.StrictFields,
     place: findings.ValueLocation,
-    reading: _LegacyPolicyReading,
+    reading: _RequestedFiltersAndScores,
 ) -> None:
     """Convert a priority with an argument to a rule, a resource score or a warning."""
     preference = argument.read_object("labelPreference")
@@ -244,7 +244,7 @@ def _import_capacity_ratio(
     ratio: fields.StrictFields,
     weight: int,
     place: findings.ValueLocation,
-    reading: _LegacyPolicyReading,
+    reading: _RequestedFiltersAndScores,
 ) -> None:
     """Record the resource score of `requestedToCapacityRatioArguments`."""
     shape = [
@@ -272,7 +272,7 @@ def _report_unknown_name(
     name: str,
     place: findings.ValueLocation,
     known: tuple[str, ...],
-    reading: _LegacyPolicyReading,
+    reading: _RequestedFiltersAndScores,
 ) -> None:
     """Warn about an unknown predicate or priority, and suggest similar names."""
     advice = spelling.suggest_names(name, known) or "write a rule with the same effect"
@@ -282,7 +282,7 @@ def _report_unknown_name(
 # ---------------------------------------------------------------------------- plugins
 
 
-def _set_plugin_choices(reading: _LegacyPolicyReading) -> None:
+def _apply_requests_to_plugins(reading: _RequestedFiltersAndScores) -> None:
     """Set each plugin as the predicates and priorities request."""
     for name, decides in plugin_facts.DECIDES.items():
         if name not in _COVERED:
@@ -294,7 +294,7 @@ def _set_plugin_choices(reading: _LegacyPolicyReading) -> None:
             choice.weight, comment, place = reading.scores[name]
             choice.comment, choice.at = comment or choice.comment, place
             if not is_filter and name in _FILTERS:
-                _report_unwanted_filter(name, place, reading)
+                _report_added_filter(name, place, reading)
         choice.is_on = is_filter or is_score
         choice.scores = is_score or "score" not in decides
         if not choice.is_on:
@@ -304,8 +304,8 @@ def _set_plugin_choices(reading: _LegacyPolicyReading) -> None:
     profile_plan.add_resource_scores(reading.plan, reading.resource_scores, replaces_fit=True)
 
 
-def _report_unwanted_filter(
-    name: str, place: findings.ValueLocation, reading: _LegacyPolicyReading
+def _report_added_filter(
+    name: str, place: findings.ValueLocation, reading: _RequestedFiltersAndScores
 ) -> None:
     problem = f"`{name}` only scores here; policysched's filters too"
     advice = f"write `disable {name}` if pods must run on nodes that it rejects"

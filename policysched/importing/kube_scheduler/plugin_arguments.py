@@ -66,7 +66,9 @@ def read_plugin_arguments(profile: fields.StrictFields, version: str) -> dict[st
         args.report_unread_fields(_NOT_HERE, _ADVICE)
         _refuse_long_numbers(value, args.place)
         if value:
-            found[name] = PluginArguments(name, args.place, _adapt_to_version(name, value, version))
+            found[name] = PluginArguments(
+                name, args.place, _add_version_defaults(name, value, version)
+            )
     return found
 
 
@@ -94,7 +96,7 @@ def convert_to_scoring_strategy(given: PluginArguments | None) -> dict[str, Any]
     return value
 
 
-def _adapt_to_version(name: str, value: dict[str, Any], version: str) -> dict[str, Any]:
+def _add_version_defaults(name: str, value: dict[str, Any], version: str) -> dict[str, Any]:
     """Add the defaults of a version: in v1beta1, `defaultConstraints` implied the type List."""
     is_old_list = version == "v1beta1" and value.get("defaultConstraints")
     if name == "PodTopologySpread" and is_old_list:

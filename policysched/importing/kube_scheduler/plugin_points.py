@@ -41,7 +41,7 @@ class PluginPoints:
     places: dict[str, findings.ValueLocation] = dataclasses.field(default_factory=dict)
     out_of_tree: dict[str, findings.ValueLocation] = dataclasses.field(default_factory=dict)
 
-    def find_points(self, name: str) -> frozenset[str]:
+    def find_extension_points(self, name: str) -> frozenset[str]:
         """Return the extension points at which a plugin is enabled."""
         return frozenset(point for point, plugins in self.weights.items() if name in plugins)
 
@@ -87,7 +87,7 @@ def resolve_enabled_plugins(plugins: fields.StrictFields | None, version: str) -
 
 def _merge_default_plugins(own: _PluginSet, version: str) -> dict[str, int]:
     """Return the default plugins as modified by `multiPoint`."""
-    defaults = {} if ALL in own.disabled else plugin_facts.get_default_plugins(version)
+    defaults = {} if ALL in own.disabled else plugin_facts.get_default_plugin_weights(version)
     kept = {name: weight for name, weight in defaults.items() if name not in own.disabled}
     return kept | own.enabled
 

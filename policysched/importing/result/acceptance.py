@@ -44,7 +44,7 @@ class _Refusal(NamedTuple):
     option: str = ""
 
 
-def keep_accepted_items(
+def select_accepted_items(
     items: Sequence[policy_text.Item], report: findings.FindingCollector
 ) -> list[policy_text.Item]:
     """Return the items that the language accepts, and warn about the others.
@@ -100,12 +100,12 @@ def _find_leaf(at: findings.ValueLocation, word: str, option: str) -> findings.V
                 value = value[key]
             case _:
                 return None
-    paths = [path for path, text in _iterate_leaves(value, ()) if text == word]
+    paths = [path for path, text in _iterate_keys_and_scalars(value, ()) if text == word]
     in_option = [path for path in paths if option in path]
     return next((at.locate_child(*path) for path in (*in_option, *paths)), None)
 
 
-def _iterate_leaves(
+def _iterate_keys_and_scalars(
     value: plain_yaml.Value, path: plain_yaml.Path
 ) -> Iterator[tuple[plain_yaml.Path, str]]:
     """Yield the path and the text of every key and scalar in a value."""
@@ -113,10 +113,10 @@ def _iterate_leaves(
         case Mapping():
             for key, inner in value.items():
                 yield (*path, key), str(key)
-                yield from _iterate_leaves(inner, (*path, key))
+                yield from _iterate_keys_and_scalars(inner, (*path, key))
         case list():
             for number, inner in enumerate(value):
-                yield from _iterate_leaves(inner, (*path, number))
+                yield from _iterate_keys_and_scalars(inner, (*path, number))
         case _:
             yield path, str(value)
 
@@ -254,7 +254,7 @@ class _StatementLocator:
         for item, statement, around in self._spans:
             if around.start <= span.start < around.end:
                 return _Refusal(
-                    item, statement, problem, _unquote_word(word), self._find_option(span)
+                    item, statement, problem, _unquote_word(word), self._find_clause_keyword(span)
                 )
         raise self._make_unlocated_error(problem)
 
@@ -265,7 +265,7 @@ class _StatementLocator:
                 return _Refusal(item, statement, fault.problem)
         raise self._make_unlocated_error(str(fault))
 
-    def _find_option(self, span: source.Span) -> str:
+    def _find_clause_keyword(self, span: source.Span) -> str:
         inside = (name for around, name in self._options if around.start <= span.start < around.end)
         return next(inside, "")
 

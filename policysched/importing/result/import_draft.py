@@ -34,7 +34,7 @@ class ImportDraft:
     report: findings.FindingCollector = dataclasses.field(default_factory=findings.FindingCollector)
     metrics: dict[str, policy_text.CommentedMetric] = dataclasses.field(default_factory=dict)
     policies: list[policy_text.CommentedBlock] = dataclasses.field(default_factory=list)
-    plans: dict[str, profile_plan.ProfilePlan] = dataclasses.field(default_factory=dict)
+    plans: dict[str, profile_plan.ProfileDraft] = dataclasses.field(default_factory=dict)
     ignored_resources: list[str] = dataclasses.field(default_factory=list)
     config: dict[str, Any] = dataclasses.field(default_factory=dict)
     run_options: dict[str, str] = dataclasses.field(default_factory=dict)
@@ -45,7 +45,7 @@ class ImportDraft:
         """Whether there is nothing to write."""
         return not (self.policies or self.plans or self.config or self.run_options)
 
-    def add_plan(self, plan: profile_plan.ProfilePlan) -> None:
+    def add_plan(self, plan: profile_plan.ProfileDraft) -> None:
         """Add a profile; if the name is taken, keep the first profile and report the second."""
         if plan.name in self.plans:
             problem = f"the profile `{plan.name}` already exists; this one is left out"
@@ -63,13 +63,13 @@ class ImportDraft:
             at: the location assigned to a profile that no source contains.
         """
         if self.ignored_resources and not self.plans:
-            self.add_plan(profile_plan.ProfilePlan(IMPLIED, plugin_facts.NEWEST, at))
+            self.add_plan(profile_plan.ProfileDraft(IMPLIED, plugin_facts.NEWEST, at))
         acting = [block.name for block in self.policies]
         blocks: list[policy_text.CommentedBlock] = []
         for plan in self.plans.values():
             if self.ignored_resources:
                 plan.ignore_resources(self.ignored_resources, "no node has this resource")
-            blocks += plan.make_blocks(acting, self.names, self.report)
+            blocks += plan.make_policy_and_profile(acting, self.names, self.report)
         return [*self.metrics.values(), *self.policies, *blocks]
 
     def set_config_field(self, name: str, at: findings.ValueLocation, value: object) -> None:
@@ -78,7 +78,7 @@ class ImportDraft:
 
     def set_config_fields(self, given: Mapping[str, Offered]) -> None:
         """Set fields of the configuration, and report those that are refused."""
-        fitting, problems = _select_fitting_fields(given, lambda fields: fields)
+        fitting, problems = _select_valid_fields(given, lambda fields: fields)
         self.config |= fitting
         for name, problem in problems.items():
             at, value = given[name]
@@ -88,7 +88,7 @@ class ImportDraft:
     def set_config_group(self, name: str, group: Mapping[str, Offered]) -> None:
         """Add fields to a group of the configuration, and report those that are refused."""
         known = self.config.get(name, {})
-        fitting, problems = _select_fitting_fields(group, lambda fields: {name: known | fields})
+        fitting, problems = _select_valid_fields(group, lambda fields: {name: known | fields})
         if fitting:
             self.config[name] = known | fitting
         for key, problem in problems.items():
@@ -96,13 +96,13 @@ class ImportDraft:
             told = f"`{name}.{key}: {value}` cannot be set: {problem}"
             self.report.note(at, told, config_fields.ADVICE)
 
-    def default_to_leader_election(self) -> None:
+    def enable_leader_election_by_default(self) -> None:
         """Set `leaderElect`, whose default in kube-scheduler is true, if no source sets it."""
         said = self.config.get("leaderElection", {})
         self.config["leaderElection"] = {"leaderElect": True} | said
 
 
-def _select_fitting_fields(
+def _select_valid_fields(
     given: Mapping[str, Offered], whole: Callable[[dict[str, Any]], dict[str, Any]]
 ) -> tuple[dict[str, Any], dict[str, str]]:
     """Return the fields that are valid together, and the reasons why the others are not.
@@ -122,7 +122,7 @@ def _select_fitting_fields(
     together = (
         each
         for each in (values, *without_one)
-        if not config_fields.find_fields_refusal(whole(each))
+        if not config_fields.find_config_fields_problem(whole(each))
     )
     fitting = dict(next(together, {}))
     problems: dict[str, str] = {}
@@ -130,7 +130,9 @@ def _select_fitting_fields(
     while is_growing:
         is_growing = False
         for name in [each for each in values if each not in fitting]:
-            problem = config_fields.find_fields_refusal(whole(fitting | {name: values[name]}))
+            problem = config_fields.find_config_fields_problem(
+                whole(fitting | {name: values[name]})
+            )
             if problem is None:
                 fitting[name] = values[name]
                 problems.pop(name, None)

@@ -39,7 +39,7 @@ _CONSTANTS = ("true", "false", "null")
 
 def make_word(text: str) -> syntax_expr.Value:
     """Return a word, quoted if it could have another meaning."""
-    is_taken = text in _TAKEN or foreign_fields.resembles_field(text)
+    is_taken = text in _TAKEN or foreign_fields.resembles_reserved_word(text)
     is_plain = _WORD.fullmatch(text) is not None and not is_taken
     return syntax_expr.Value(SPAN, text, quoted=not is_plain)
 
@@ -140,7 +140,7 @@ def make_word_clause(name: str, value: str) -> syntax_clause.WordClause:
     return syntax_clause.WordClause(SPAN, name, make_word(value))
 
 
-def make_choice_clause(name: str, value: str) -> syntax_clause.WordClause:
+def make_unquoted_word_clause(name: str, value: str) -> syntax_clause.WordClause:
     """Return a clause with an unquoted word, such as `prefer low` or `as NAME`."""
     return syntax_clause.WordClause(SPAN, name, make_keyword(value))
 

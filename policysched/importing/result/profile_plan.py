@@ -19,7 +19,7 @@ _TOO_HEAVY = "reduce the other weights, so that none exceeds 100"
 
 
 @dataclasses.dataclass(slots=True)
-class PluginChoice:
+class DraftPluginSettings:
     """The settings of a profile for one plugin.
 
     Attributes:
@@ -55,7 +55,7 @@ class ReplacementRule:
 
 
 @dataclasses.dataclass(slots=True)
-class ProfilePlan:
+class ProfileDraft:
     """A profile under construction.
 
     Attributes:
@@ -70,14 +70,14 @@ class ProfilePlan:
     name: str
     version: str
     at: findings.ValueLocation
-    choices: dict[str, PluginChoice] = dataclasses.field(default_factory=dict)
-    others: dict[str, PluginChoice] = dataclasses.field(default_factory=dict)
+    choices: dict[str, DraftPluginSettings] = dataclasses.field(default_factory=dict)
+    others: dict[str, DraftPluginSettings] = dataclasses.field(default_factory=dict)
     rules: list[ReplacementRule] = dataclasses.field(default_factory=list)
 
     def __post_init__(self) -> None:
         """Start with the default plugins and weights of the version."""
         weights = defaults.DEFAULT_WEIGHTS | plugin_facts.get_default_score_weights(self.version)
-        self.choices = {name: PluginChoice(weights[name]) for name in plugin_facts.POINTS}
+        self.choices = {name: DraftPluginSettings(weights[name]) for name in plugin_facts.POINTS}
 
     def ignore_resources(self, names: Iterable[str], comment: str) -> None:
         """Make NodeResourcesFit ignore resources that pods request but no node has."""
@@ -87,7 +87,7 @@ class ProfilePlan:
         fit.args = args
         fit.comment = (f"{fit.comment}; " if fit.comment else "") + comment
 
-    def make_blocks(
+    def make_policy_and_profile(
         self,
         policies: Iterable[str],
         names: policy_text.UniqueNames,
@@ -105,7 +105,7 @@ class ProfilePlan:
         if self.rules:
             acting.append(names.reserve_name(f"{self.name}-rules"))
             found.append(self._make_rules_policy(acting[-1]))
-        statements = tuple(self._make_statements(acting))
+        statements = tuple(self._make_profile_statements(acting))
         comment = f"from {self.at.origin_comment}"
         owner = f"the profile {self.name}"
         block = policy_text.CommentedBlock(
@@ -124,7 +124,7 @@ class ProfilePlan:
             and choice.scores
             and (name in self.others or plugin_facts.is_scoring_plugin(name))
         ]
-        weighted: list[PluginChoice | ReplacementRule] = [
+        weighted: list[DraftPluginSettings | ReplacementRule] = [
             *scoring,
             *(r for r in self.rules if r.weight),
         ]
@@ -143,7 +143,7 @@ class ProfilePlan:
 
     # ------------------------------------------------------------------------ text
 
-    def _make_statements(self, policies: list[str]) -> list[policy_text.CommentedStatement]:
+    def _make_profile_statements(self, policies: list[str]) -> list[policy_text.CommentedStatement]:
         """Return the statements of the profile: its policies, plugins and `disable`."""
         found = []
         if policies:
@@ -160,7 +160,7 @@ class ProfilePlan:
         return [*found, *(_make_disable_statements(*key, listed) for key, listed in off.items())]
 
     def _make_plugin_statement(
-        self, name: str, choice: PluginChoice
+        self, name: str, choice: DraftPluginSettings
     ) -> list[policy_text.CommentedStatement]:
         """Return the `use` statement of a plugin, or nothing if its settings are defaults."""
         if not choice.is_on:
@@ -233,7 +233,7 @@ class ResourceStrategyScore:
         """Return the score as a `score` rule."""
         resources = self.args.get("resources") or []
         arguments = [
-            _make_argument_pair(_make_resource_word(each["name"]), each.get("weight") or 1)
+            _make_argument_pair(_make_resource_expression(each["name"]), each.get("weight") or 1)
             for each in resources
         ]
         ratio = self.args.get("requestedToCapacityRatio")
@@ -255,7 +255,7 @@ class ResourceStrategyScore:
 
 
 def add_resource_scores(
-    plan: ProfilePlan, scores: list[ResourceStrategyScore], *, replaces_fit: bool
+    plan: ProfileDraft, scores: list[ResourceStrategyScore], *, replaces_fit: bool
 ) -> None:
     """Score by resources: NodeResourcesFit uses the first strategy, and the others become rules.
 
@@ -281,7 +281,7 @@ def _make_argument_pair(key: syntax_expr.Expr, value: object) -> syntax_expr.Arg
     return syntax_expr.Argument(policy_text.SPAN, key, policy_text.make_number_expression(value))
 
 
-def _make_resource_word(name: str) -> syntax_expr.Expr:
+def _make_resource_expression(name: str) -> syntax_expr.Expr:
     if name in ("cpu", "memory"):
         return syntax_expr.Ref(policy_text.SPAN, policy_text.make_keyword(name))
     return syntax_expr.Text(policy_text.SPAN, policy_text.make_string(name))

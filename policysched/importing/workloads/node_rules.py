@@ -42,7 +42,7 @@ def convert_node_affinity(given: fields.StrictFields) -> list[policy_text.Commen
     if required is not None:
         found += _convert_required_terms(required)
     preferred = given.read_objects(PREFERRED)
-    weights = scale_term_weights([read_term_weight(each) for each in preferred])
+    weights = compute_policy_term_weights([read_term_weight(each) for each in preferred])
     if len(preferred) > 1:
         report_heavier_preferred_terms(given, PREFERRED)
     for term, weight in zip(preferred, weights, strict=True):
@@ -86,7 +86,7 @@ def read_term_weight(term: fields.StrictFields) -> int:
     return weight
 
 
-def scale_term_weights(weights: list[int]) -> list[int]:
+def compute_policy_term_weights(weights: list[int]) -> list[int]:
     """Return the weights of preferred terms in a policy.
 
     A single term gets the weight of the plugin, whatever its weight in the pod, because points are

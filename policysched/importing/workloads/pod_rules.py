@@ -34,7 +34,7 @@ def convert_pod_affinity(
     preferred = given.read_objects(node_rules.PREFERRED)
     if len(preferred) > 1:
         node_rules.report_heavier_preferred_terms(given, node_rules.PREFERRED)
-    weights = node_rules.scale_term_weights(
+    weights = node_rules.compute_policy_term_weights(
         [node_rules.read_term_weight(each) for each in preferred]
     )
     for weighted, weight in zip(preferred, weights, strict=True):

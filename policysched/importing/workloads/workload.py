@@ -65,14 +65,14 @@ def import_workload(given: fields.StrictFields, made: import_draft.ImportDraft) 
         "policy",
         made.names.reserve_name(name or kind),
         (policy_text.CommentedStatement(scope), *statements),
-        f"from the {owner}, {given.place.origin_comment}; {_describe_fields_of_pods(kind)}",
+        f"from the {owner}, {given.place.origin_comment}; {_advise_on_placement_fields(kind)}",
         given.place,
         f"the {owner}",
     )
     made.policies.append(block)
 
 
-def _describe_fields_of_pods(kind: str) -> str:
+def _advise_on_placement_fields(kind: str) -> str:
     """Return advice on whether pods with the policy still need their placement fields."""
     if kind == "DaemonSet":
         return "leave the fields in its pods: the DaemonSet controller reads them"

@@ -114,10 +114,10 @@ def report_replica_division(
     if assignment.fills_clusters_by_tier(request):
         how = "clusters of the affinity first, then the overflow clusters"
         return ReplicaDivisionReport(
-            _choose_divider_name(strategy, chosen), how, spec.replicas, {}, {}
+            _get_division_method(strategy, chosen), how, spec.replicas, {}, {}
         )
     whole = assignment.ReplicaDivision(chosen, spec.replicas, spec, strategy, afresh)
-    by = _choose_divider_name(strategy, chosen)
+    by = _get_division_method(strategy, chosen)
     if by == "staticWeights":
         weights = assignment.get_static_weights(whole)
         return ReplicaDivisionReport(
@@ -126,7 +126,7 @@ def report_replica_division(
     return _report_least_moving_division(whole, by)
 
 
-def _choose_divider_name(
+def _get_division_method(
     strategy: objects.ReplicaScheduling, chosen: Sequence[candidates.CandidateCluster]
 ) -> Divider:
     """Return the kind of division that the strategy and the votes select."""

@@ -71,7 +71,7 @@ def add_entry_point_plugins(
     return registry
 
 
-def choose_plugins(
+def create_selected_plugins(
     registry: Mapping[str, Factory], said: Iterable[str]
 ) -> list[interface.ClusterPlugin]:
     """Create the plugins that `--plugins` selects, in the order of the registry.

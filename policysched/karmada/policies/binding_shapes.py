@@ -55,6 +55,6 @@ class BindingPodInfoCache:
         """Return the pod that represents a binding, with its shape."""
         last, known = self._last
         if known is None or last is not binding:
-            known = self._shapes.make_info(convert_binding_to_pod(binding))
+            known = self._shapes.make_pod_info(convert_binding_to_pod(binding))
             self._last = binding, known
         return known

@@ -129,7 +129,7 @@ class ClusterPolicies:
         self, clusters: snapshot.ControlPlaneSnapshot
     ) -> datetime.datetime | None:
         """Return the time at which a sample next becomes stale, or None for never."""
-        return self._next_metric_change(self._rows.update_snapshot(clusters))
+        return self._next_metric_change(self._rows.take_snapshot_of_clusters(clusters))
 
     # --- answers ----------------------------------------------------------------------------------
 
@@ -138,21 +138,23 @@ class ClusterPolicies:
     ) -> objects.Placement:
         """Return the binding's placement, completed by policies; the binding must have one."""
         placement = cast("objects.Placement", binding.spec.placement)
-        concerned = self._find_selecting_policies(binding, self._rows.update_snapshot(clusters))
+        concerned = self._find_selecting_policies(
+            binding, self._rows.take_snapshot_of_clusters(clusters)
+        )
         if not concerned:
             return placement
         shape = self._shapes.make_pod_info(binding).shape
-        granted = self._compiled.tolerations(shape, self._rows.update_snapshot(clusters))
+        granted = self._compiled.tolerations(shape, self._rows.take_snapshot_of_clusters(clusters))
         return placement_completion.complete_placement(placement, concerned, granted)
 
-    def find_metric_outage(
+    def find_outage_failure(
         self, request: interface.SchedulingRequest, clusters: snapshot.ControlPlaneSnapshot
     ) -> errors.PlacementFailure | None:
         """Return the failure if the binding must wait for a metric (`onOutage hold`), or None."""
         if self._hold is None:
             return None
         shape = self._shapes.make_pod_info(request.binding).shape
-        found = self._hold.outage_of(shape, self._rows.update_snapshot(clusters))
+        found = self._hold.outage_of(shape, self._rows.take_snapshot_of_clusters(clusters))
         if found is None:
             return None
         rule, samples = found
@@ -192,7 +194,9 @@ class ClusterPolicies:
         total = sum(given.values(), np.zeros(len(feasible), np.int64))
         return cluster_scores.ClusterScores(
             [int(each) for each in total // score_table.HUNDREDTHS],
-            self._compute_division_votes(request, self._rows.update_snapshot(clusters), given),
+            self._compute_division_votes(
+                request, self._rows.take_snapshot_of_clusters(clusters), given
+            ),
         )
 
     # --- answers of each rule ---------------------------------------------------------------------
@@ -206,7 +210,7 @@ class ClusterPolicies:
         self, binding: objects.Binding, clusters: snapshot.ControlPlaneSnapshot
     ) -> cluster_view.BindingView:
         """Return the binding and the clusters in the form that rules evaluate."""
-        snap = self._rows.update_snapshot(clusters)
+        snap = self._rows.take_snapshot_of_clusters(clusters)
         return cluster_view.BindingView(
             self._shapes.make_pod_info(binding), snap, self._rows.find_rows(clusters)
         )
@@ -215,7 +219,9 @@ class ClusterPolicies:
         self, binding: objects.Binding, clusters: snapshot.ControlPlaneSnapshot
     ) -> list[checked.CheckedPolicy]:
         """Return the policies whose scope contains the binding, ordered by name."""
-        return self._find_selecting_policies(binding, self._rows.update_snapshot(clusters))
+        return self._find_selecting_policies(
+            binding, self._rows.take_snapshot_of_clusters(clusters)
+        )
 
     def iterate_filter_reasons(
         self, request: interface.SchedulingRequest, clusters: snapshot.ControlPlaneSnapshot
@@ -223,7 +229,7 @@ class ClusterPolicies:
         """Yield the reasons of each filter that acts on the binding, in order of precedence."""
         seen = self.make_binding_view(request.binding, clusters)
         nodes = seen.clusters
-        outside = self._make_other_group_reasons(request, seen.snap, nodes)
+        outside = self._make_cluster_group_reasons(request, seen.snap, nodes)
         if outside is not None:
             yield outside
         for rule in self._filters:
@@ -258,7 +264,7 @@ class ClusterPolicies:
         self, binding: objects.Binding, clusters: snapshot.ControlPlaneSnapshot
     ) -> permitted_clusters.PermittedClusters:
         """Return the clusters that the rules permit now; current targets are not exempt."""
-        snap = self._rows.update_snapshot(clusters)
+        snap = self._rows.take_snapshot_of_clusters(clusters)
         nodes = snap.view_rows(self._rows.find_rows(clusters))
         pod = self._shapes.make_pod_info(binding)
         passes = np.ones(len(nodes), np.bool_)
@@ -269,13 +275,15 @@ class ClusterPolicies:
         is_held = self._hold is not None and self._hold.outage_of(pod.shape, snap) is not None
         return permitted_clusters.PermittedClusters(is_held, self._rows.names, passes.tobytes())
 
-    def describe_provenance(
+    def format_policy_provenance(
         self, binding: objects.Binding, clusters: snapshot.ControlPlaneSnapshot
     ) -> str:
         """Return ` (policies: NAMES; HASH)` for the binding's policies, or "" without policies."""
         names = [
             each.name
-            for each in self._find_selecting_policies(binding, self._rows.update_snapshot(clusters))
+            for each in self._find_selecting_policies(
+                binding, self._rows.take_snapshot_of_clusters(clusters)
+            )
         ]
         if not names:
             return ""
@@ -293,7 +301,7 @@ class ClusterPolicies:
         namespaces = snap.counts.namespaces
         return [p for p, about in self._policies if about.selects(shape, namespaces)]
 
-    def _make_other_group_reasons(
+    def _make_cluster_group_reasons(
         self,
         request: interface.SchedulingRequest,
         snap: node_snapshots.Snapshot,

@@ -51,7 +51,7 @@ class ClusterRows:
 
     def keep_only_needed_samples(self, needs: metric_needs.MetricNeeds) -> None:
         """Drop the windows, hysteresis and recent placements that no rule needs."""
-        self._cache.follow_metric_needs(needs)
+        self._cache.retain_needed_metric_data(needs)
 
     def expire_samples(self) -> None:
         """Update the staleness of samples to the current time."""
@@ -65,7 +65,9 @@ class ClusterRows:
         """Add older samples of the metric with the key `metric`, for windows over it."""
         self._cache.metrics.backfill(metric, older)
 
-    def update_snapshot(self, clusters: snapshot.ControlPlaneSnapshot) -> node_snapshots.Snapshot:
+    def take_snapshot_of_clusters(
+        self, clusters: snapshot.ControlPlaneSnapshot
+    ) -> node_snapshots.Snapshot:
         """Return the columns for these clusters, at the current time."""
         if clusters is not self._last:
             self._update_rows(clusters.clusters)
@@ -81,19 +83,19 @@ class ClusterRows:
         """Add, update and remove rows so that they match `clusters`."""
         living = {each.metadata.name: each for each in clusters}
         for name in self._clusters.keys() - living.keys():
-            self._set_usage(name, {})
+            self._set_requested_amounts(name, {})
             self._cache.remove_node(name)
             del self._clusters[name]
         for name, cluster in living.items():
             if self._clusters.get(name) is not cluster:
                 self._cache.set_node(convert_cluster_to_node(cluster))
-                self._set_usage(name, sum_allocated_resources(cluster))
+                self._set_requested_amounts(name, sum_allocated_resources(cluster))
                 self._clusters[name] = cluster
         names = tuple(living)
         if names != self.names:
             self.names = names
 
-    def _set_usage(self, name: str, amounts: Mapping[str, int]) -> None:
+    def _set_requested_amounts(self, name: str, amounts: Mapping[str, int]) -> None:
         """Set the requested amounts of a cluster's row."""
         row = self._cache.nodes.row_of[name]
         before = self._requested.get(name, {})

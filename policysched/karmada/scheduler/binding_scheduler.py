@@ -137,7 +137,7 @@ class BindingScheduler:
                 return self._begin_attempt(binding)
             if binding is not None:
                 self._warn_of_skipped_binding(binding)
-            self._finish_key(key)
+            self._finish_queue_key(key)
         return None
 
     def resume_attempt(self, attempt: BindingAttempt, answers: estimates.Answers) -> BindingAttempt:
@@ -146,7 +146,9 @@ class BindingScheduler:
         The decision uses the current state, not the state at the time of the question.
         """
         known = {**attempt.answers, **answers}
-        return self._decide_or_ask(dataclasses.replace(attempt, question=None, answers=known))
+        return self._decide_or_ask_estimators(
+            dataclasses.replace(attempt, question=None, answers=known)
+        )
 
     def record_outcome_event(
         self, attempt: BindingAttempt, verdict: attempt_outcomes.AttemptOutcome
@@ -176,7 +178,7 @@ class BindingScheduler:
         if isinstance(decision.result, errors.PlacementFailure):
             return not (decision.result.is_held and self._may_keep_clusters(binding))
         return bool(
-            patches.make_result_patch(binding, decision.result)
+            patches.make_clusters_patch(binding, decision.result)
             or patches.make_affinity_term_patch(binding, decision.observed_affinity)
             or not patches.is_generation_confirmed(binding)
             or binding_decision.is_reschedule_requested(binding)
@@ -184,7 +186,7 @@ class BindingScheduler:
 
     def _may_keep_clusters(self, binding: objects.Binding) -> bool:
         """Return whether the current binding has been scheduled and may keep its clusters."""
-        leaving = self._store.leaving_cluster_names
+        leaving = self._store.terminating_cluster_names
         return (
             patches.is_generation_confirmed(binding)
             and not binding_decision.is_reschedule_requested(binding)
@@ -231,7 +233,10 @@ class BindingScheduler:
         """Return whether the next decision would leave a written binding unchanged."""
         if self._find_trigger(written) is None:
             return True
-        how, seen = self._algorithm.without_observer(), self._make_decision_view(attempt, written)
+        how, seen = (
+            self._algorithm.copy_without_observer(),
+            self._make_decision_snapshot(attempt, written),
+        )
         try:
             decision = binding_decision.decide_binding(how, written, seen)
         except Exception:  # noqa: BLE001 - missing estimates, or a bug that the next attempt reports
@@ -257,15 +262,15 @@ class BindingScheduler:
             self.measured.count_attempt(attempt.trigger, seconds, is_error=is_error)
         if is_retried:
             self._handlers.incoming[event_handlers.FAILURE] += 1
-            self._queue.retry(key, has_no_room=_has_found_no_room(attempt))
+            self._queue.retry(key, has_no_room=_is_unschedulable(attempt))
             self._queue.done(key)
         else:
-            self._finish_key(key)
+            self._finish_queue_key(key)
 
     def abandon_attempt(self, attempt: BindingAttempt) -> None:
         """Stop an attempt without an outcome; the next leader or a restarted process retries it."""
         self._store.end_assumption(attempt.binding.key, None)
-        self._finish_key(attempt.binding.key)
+        self._finish_queue_key(attempt.binding.key)
 
     def _complete_placement(self, binding: objects.Binding) -> objects.Placement | None:
         """Return the placement completed by policies, or None without policies or placement."""
@@ -289,17 +294,17 @@ class BindingScheduler:
         if trigger is None and triggers.was_write_interrupted(binding):
             trigger = triggers.ScheduleTrigger.RECONCILE
         attempt = BindingAttempt(binding, trigger, None, False, started_seconds)
-        return attempt if trigger is None else self._decide_or_ask(attempt)
+        return attempt if trigger is None else self._decide_or_ask_estimators(attempt)
 
     def _find_trigger(self, binding: objects.Binding) -> triggers.ScheduleTrigger | None:
         return triggers.find_schedule_trigger(
             binding,
-            self._store.leaving_cluster_names,
+            self._store.terminating_cluster_names,
             self._complete_placement(binding),
             places_sets=self._algorithm.places_sets,
         )
 
-    def _make_decision_view(
+    def _make_decision_snapshot(
         self, attempt: BindingAttempt, binding: objects.Binding
     ) -> snapshot.ControlPlaneSnapshot:
         """Return the snapshot for a decision about the binding, with the attempt's answers."""
@@ -308,9 +313,9 @@ class BindingScheduler:
             return dataclasses.replace(seen, estimated=attempt.answers)
         return seen
 
-    def _decide_or_ask(self, attempt: BindingAttempt) -> BindingAttempt:
+    def _decide_or_ask_estimators(self, attempt: BindingAttempt) -> BindingAttempt:
         """Return the attempt with its decision, or with a question to estimators."""
-        binding, provenance = attempt.binding, self._describe_provenance(attempt.binding)
+        binding, provenance = attempt.binding, self._format_policy_provenance(attempt.binding)
         try:
             decision = self._decide_attempt(attempt, provenance)
         except estimates.EstimatesMissing as waits:
@@ -320,11 +325,13 @@ class BindingScheduler:
             self._store.assume_targets(binding.key, attempt.targets)
         return attempt
 
-    def _describe_provenance(self, binding: objects.Binding) -> str:
+    def _format_policy_provenance(self, binding: objects.Binding) -> str:
         policies = self._algorithm.policies
         if policies is None:
             return ""
-        return policies.describe_provenance(binding, self._store.make_snapshot_for_binding(binding))
+        return policies.format_policy_provenance(
+            binding, self._store.make_snapshot_for_binding(binding)
+        )
 
     def _decide_attempt(
         self, attempt: BindingAttempt, provenance: str
@@ -333,7 +340,7 @@ class BindingScheduler:
         binding = attempt.binding
         try:
             decision = binding_decision.decide_binding(
-                self._algorithm, binding, self._make_decision_view(attempt, binding)
+                self._algorithm, binding, self._make_decision_snapshot(attempt, binding)
             )
         except estimates.EstimatesMissing:
             raise
@@ -358,12 +365,12 @@ class BindingScheduler:
         kind = binding.kind[0].lower() + binding.kind[1:]
         self._record_warning(binding, f"skip schedule deleting {kind}: {binding.key}")
 
-    def _finish_key(self, key: str) -> None:
+    def _finish_queue_key(self, key: str) -> None:
         self._queue.forget(key)
         self._queue.done(key)
 
 
-def _has_found_no_room(attempt: BindingAttempt) -> bool:
+def _is_unschedulable(attempt: BindingAttempt) -> bool:
     result = attempt.decision.result if attempt.decision is not None else None
     return isinstance(result, errors.PlacementFailure) and result.kind == "unschedulable"
 

@@ -158,22 +158,22 @@ class _BindingSink:
         self._all: set[str] = set()
 
     def replace(self, bindings: Sequence[objects.Binding]) -> None:
-        named = [self._with_binding_kind(binding) for binding in bindings]
+        named = [self._add_binding_kind(binding) for binding in bindings]
         for key in self._all - {binding.key for binding in named}:
             self._drop_binding(key)
         for binding in named:
             self._store.replace_binding(binding)  # versions are smaller after etcd is restored
-            self._apply_binding_change(binding)
+            self._queue_changed_binding(binding)
 
     def upsert(self, binding: objects.Binding) -> None:
-        binding = self._with_binding_kind(binding)
+        binding = self._add_binding_kind(binding)
         self._store.put_binding_unless_older(binding)
-        self._apply_binding_change(binding)  # last, because the queue reads its priority
+        self._queue_changed_binding(binding)  # last, because the queue reads its priority
 
     def delete(self, binding: objects.Binding) -> None:
-        self._drop_binding(self._with_binding_kind(binding).key)
+        self._drop_binding(self._add_binding_kind(binding).key)
 
-    def _apply_binding_change(self, binding: objects.Binding) -> None:
+    def _queue_changed_binding(self, binding: objects.Binding) -> None:
         """Queue a binding of this scheduler if it is new or has changed."""
         key, state = binding.key, (binding.metadata.uid, binding.metadata.generation)
         self._all.add(key)
@@ -192,7 +192,7 @@ class _BindingSink:
         self._ours.pop(key, None)
         self._store.drop_binding(key)
 
-    def _with_binding_kind(self, binding: objects.Binding) -> objects.Binding:
+    def _add_binding_kind(self, binding: objects.Binding) -> objects.Binding:
         """Return the binding with its kind, which list items may omit."""
         if binding.kind == self._kind:
             return binding

@@ -27,7 +27,7 @@ _REASONS: dict[errors.Kind, str] = {
 }
 
 
-def make_result_patch(binding: objects.Binding, targets: objects.Targets) -> Patch:
+def make_clusters_patch(binding: objects.Binding, targets: objects.Targets) -> Patch:
     """Return the patch that writes the clusters and the placement of the decision."""
     said = binding.spec.placement
     placement = msgspec.json.encode(said and triggers.drop_empty_lists(said)).decode()

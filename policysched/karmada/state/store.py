@@ -47,7 +47,7 @@ class ControlPlaneStore:
             self._snapshot = None
 
     @property
-    def leaving_cluster_names(self) -> frozenset[str]:
+    def terminating_cluster_names(self) -> frozenset[str]:
         """Names of the clusters that are being deleted."""
         self._get_current_snapshot()
         return self._leaving

@@ -81,7 +81,7 @@ class BindingAlgorithm:
     policies: cluster_policies.ClusterPolicies | None = None
     places_sets: bool = False
 
-    def without_observer(self) -> BindingAlgorithm:
+    def copy_without_observer(self) -> BindingAlgorithm:
         """Return an algorithm that makes the same decisions without measuring them."""
         return dataclasses.replace(self, observer=_NullObserver())
 
@@ -115,7 +115,7 @@ class BindingAlgorithm:
             PluginFailure: a plugin failed, or did not return a value for each cluster.
         """
         self.observer.decision_began()
-        waits = self.policies.find_metric_outage(request, clusters) if self.policies else None
+        waits = self.policies.find_outage_failure(request, clusters) if self.policies else None
         if waits is not None:
             return waits
         reasons = self._find_refusal_reasons(request, clusters)
@@ -130,11 +130,11 @@ class BindingAlgorithm:
             found, request.spec, request.placement, needed
         )
         if isinstance(chosen, errors.PlacementFailure):
-            return chosen.with_step_prefix("failed to select clusters")
+            return chosen.add_step_prefix("failed to select clusters")
         self.observer.step_ended("Select")
         shares = assignment.assign_replicas(chosen, request, afresh=afresh)
         if isinstance(shares, errors.PlacementFailure):
-            return shares.with_step_prefix("failed to assign replicas")
+            return shares.add_step_prefix("failed to assign replicas")
         self.observer.step_ended("AssignReplicas")
         if self.with_empty_clusters:
             shares |= {c.name: 0 for c in chosen if c.name not in shares}
@@ -167,7 +167,7 @@ class BindingAlgorithm:
     ) -> list[candidates.CandidateCluster]:
         """Return the clusters at the indices `feasible` with the values used for selection."""
         scores = self._score_clusters(request, clusters)
-        judged = self._score_by_policies(request, clusters, feasible)
+        judged = self._score_clusters_by_policies(request, clusters, feasible)
         rooms = self.estimator(request.spec, clusters, feasible)
         present: dict[str, int] = {}
         for target in request.spec.clusters:
@@ -176,7 +176,7 @@ class BindingAlgorithm:
             candidates.CandidateCluster(
                 cluster := clusters.clusters[i],
                 scores[i] + judged.points[place],
-                _get_overflow_order(cluster, request),
+                _get_overflow_tier(cluster, request),
                 rooms[i],
                 rooms[i] + present.get(cluster.metadata.name, 0),
                 judged.votes[place] if judged.votes else None,
@@ -198,7 +198,7 @@ class BindingAlgorithm:
             self.observer.plugin_ended(plugin.name, "Score")
         return total
 
-    def _score_by_policies(
+    def _score_clusters_by_policies(
         self,
         request: interface.SchedulingRequest,
         clusters: snapshot.ControlPlaneSnapshot,
@@ -221,7 +221,7 @@ def _make_plugin_failure(
 _MATCHES_NO_TERM = 1000
 
 
-def _get_overflow_order(cluster: objects.Cluster, request: interface.SchedulingRequest) -> int:
+def _get_overflow_tier(cluster: objects.Cluster, request: interface.SchedulingRequest) -> int:
     """Return the tier of a cluster: 0 for the affinity term, n for its nth overflow affinity.
 
     The first matching overflow affinity is used. The tier is 0 without affinity terms, and 1000

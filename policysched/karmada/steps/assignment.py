@@ -186,10 +186,10 @@ def _divide_by_score(division: ReplicaDivision) -> Assignment:
     rooms = {c.name: max(0, c.available if division.afresh else c.room) for c in division.clusters}
     if (total := sum(rooms.values())) < seats:
         step = "failed to do fresh scale" if division.afresh else "failed to scale up"
-        return _make_no_room_failure(total).with_step_prefix(step)
+        return _make_no_room_failure(total).add_step_prefix(step)
     votes = {c.name: c.votes or 0 for c in division.clusters}
     return _add_replica_shares(
-        kept, score_division.divide_seats_within_capacity(seats, votes, rooms, uid)
+        kept, score_division.divide_replicas_within_capacity(seats, votes, rooms, uid)
     )
 
 
@@ -200,7 +200,7 @@ def _make_no_room_failure(room: int) -> errors.PlacementFailure:
 
 
 def _prefix_division_failure(shares: Assignment, step: str) -> Assignment:
-    return shares.with_step_prefix(step) if isinstance(shares, errors.PlacementFailure) else shares
+    return shares.add_step_prefix(step) if isinstance(shares, errors.PlacementFailure) else shares
 
 
 def _divide_by_votes(

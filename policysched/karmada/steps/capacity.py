@@ -69,10 +69,10 @@ def count_available_replicas(
             for c in clusters.clusters
         ],
     )
-    return limit_by_estimators(rooms, spec, clusters, feasible)
+    return limit_replicas_by_estimators(rooms, spec, clusters, feasible)
 
 
-def limit_by_estimators(
+def limit_replicas_by_estimators(
     rooms: Room,
     spec: objects.BindingSpec,
     clusters: snapshot.ControlPlaneSnapshot,

@@ -60,7 +60,7 @@ def count_available_sets(
         ("sets", key, with_models),
         lambda: [_count_cluster_sets(c, spec.components, with_models) for c in clusters.clusters],
     )
-    return capacity.limit_by_estimators(rooms, spec, clusters, feasible, counts_sets=True)
+    return capacity.limit_replicas_by_estimators(rooms, spec, clusters, feasible, counts_sets=True)
 
 
 def _count_cluster_sets(
@@ -122,7 +122,7 @@ class _ModelNode:
             name: capacity.convert_resource_amount(name, amount) for name, amount in size.items()
         }
 
-    def take_fitting_replicas(self, wanted: dict[str, int], replicas: int) -> int:
+    def reserve_fitting_replicas(self, wanted: dict[str, int], replicas: int) -> int:
         """Reserve resources for as many replicas as fit, up to `replicas`; return their number."""
         taken = min(
             (max(0, self.left.get(name, 0)) // amount for name, amount in wanted.items()),
@@ -149,7 +149,7 @@ def _count_sets_on_nodes(
             for node in standing:
                 if missing <= 0:
                     break
-                missing -= node.take_fitting_replicas(wanted, missing)
+                missing -= node.reserve_fitting_replicas(wanted, missing)
             if missing > 0:
                 return number
     return limit

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
-def divide_seats_within_capacity(
+def divide_replicas_within_capacity(
     seats: int, votes: Mapping[str, int], rooms: Mapping[str, int], uid: str
 ) -> dict[str, int]:
     """Return seats in proportion to votes, limited by the room of each name.
@@ -36,6 +36,6 @@ def divide_seats_within_capacity(
             del open_votes[name]
     left = {name: rooms[name] - given[name] for name in given if rooms[name] > given[name]}
     if seats and left:
-        for name, count in divide_seats_within_capacity(seats, left, left, uid).items():
+        for name, count in divide_replicas_within_capacity(seats, left, left, uid).items():
             given[name] += count
     return given

@@ -161,7 +161,7 @@ class KubeconfigSource:
             return self.make_current_credential()
         except SPOILED as error:
             raise errors.CredentialError(
-                f"{self._where}: {describe_without_secrets(error)}"
+                f"{self._where}: {describe_error_without_secrets(error)}"
             ) from None
 
     def make_current_credential(self) -> credentials.Credential:
@@ -223,7 +223,7 @@ class ServiceAccountSource:
         )
 
 
-def describe_without_secrets(error: Exception) -> str:
+def describe_error_without_secrets(error: Exception) -> str:
     """Return an exception's message without any quoted user entry.
 
     Messages of `kubernetes.aio` quote an entry's path and its whole content, including the token.

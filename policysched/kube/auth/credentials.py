@@ -114,7 +114,7 @@ class Credentials:
         async with self._lock:
             await self._load_credential(is_rejected=False)
 
-    async def replace_rejected(self, rejected: str) -> bool:
+    async def replace_rejected_credential(self, rejected: str) -> bool:
         """Load another credential after the server refused one.
 
         Args:

@@ -116,7 +116,7 @@ async def load_api_client_config(
     if paths:
         return await load_kubeconfig_files(paths, context, clock)
     if environ.get(incluster_config.SERVICE_HOST_ENV_NAME):
-        return await load_in_cluster(clock, environ)
+        return await load_in_cluster_config(clock, environ)
     home = pathlib.Path.home() / ".kube" / "config"
     if _path_exists(home):
         return await load_kubeconfig_files(str(home), context, clock)
@@ -137,7 +137,7 @@ async def load_kubeconfig_files(
         CredentialError: a credential plugin or identity provider failed.
     """
     for path in _list_existing_paths(paths):
-        _check_readable_file(path)
+        _require_kubeconfig(path)
     loader = _make_loader(paths, context, clock)
     source = credential_sources.KubeconfigSource(loader, paths)
     await source.load(is_rejected=False)
@@ -148,7 +148,7 @@ async def load_kubeconfig_files(
         first = source.make_current_credential()
     except _SPOILED as error:
         raise errors.KubeconfigError(
-            paths, credential_sources.describe_without_secrets(error)
+            paths, credential_sources.describe_error_without_secrets(error)
         ) from None
     finally:
         kube_config._cleanup_temp_files()  # noqa: SLF001 - otherwise embedded keys stay in files until the process ends
@@ -162,7 +162,7 @@ async def load_kubeconfig_files(
     )
 
 
-async def load_in_cluster(
+async def load_in_cluster_config(
     clock: clocks.Clock,
     environ: Mapping[str, str] = os.environ,
     files: ServiceAccountFiles = ServiceAccountFiles(),
@@ -184,9 +184,9 @@ async def load_in_cluster(
         raise errors.KubeconfigError(str(files.certificate), "no PEM certificate") from error
     except (OSError, ValueError, config_exception.ConfigException) as error:
         raise errors.KubeconfigError(
-            _IN_CLUSTER, credential_sources.describe_without_secrets(error)
+            _IN_CLUSTER, credential_sources.describe_error_without_secrets(error)
         ) from error
-    _relax_key_identifiers(trust)
+    _accept_missing_key_identifiers(trust)
     return ApiClientConfig(
         server=loader.host,
         ssl_context=trust,
@@ -220,7 +220,7 @@ def _path_exists(path: pathlib.Path) -> bool:
         raise errors.KubeconfigError(str(path), f"cannot be read: {error.strerror}") from error
 
 
-def _check_readable_file(path: pathlib.Path) -> None:
+def _require_kubeconfig(path: pathlib.Path) -> None:
     """Reject a file that is not a kubeconfig, without quoting its content."""
     where = str(path)
     try:
@@ -249,7 +249,7 @@ def _make_loader(
         loader = credential_sources.KubeconfigLoader(merged, clock, context=context, where=paths)
     except _SPOILED as error:
         raise errors.KubeconfigError(
-            paths, credential_sources.describe_without_secrets(error)
+            paths, credential_sources.describe_error_without_secrets(error)
         ) from None
     if loader.is_impersonating:
         raise errors.KubeconfigError(paths, "impersonation (`as`) is not supported")
@@ -284,7 +284,7 @@ def _get_server_url(loader: credential_sources.KubeconfigLoader, where: str) -> 
     ):
         raise errors.KubeconfigError(
             where,
-            f"{server_urls.quote_url(server)} is not the address of a server",
+            f"{server_urls.format_url_for_message(server)} is not the address of a server",
             help="https://HOST:PORT",
         )
     return server
@@ -315,11 +315,11 @@ def _make_ssl_context(loader: credential_sources.KubeconfigLoader, where: str) -
     if not getattr(loader, "verify_ssl", True):  # insecure-skip-tls-verify
         context.check_hostname = False
         context.verify_mode = ssl.CERT_NONE
-    _relax_key_identifiers(context)
+    _accept_missing_key_identifiers(context)
     return context
 
 
-def _relax_key_identifiers(context: ssl.SSLContext) -> None:
+def _accept_missing_key_identifiers(context: ssl.SSLContext) -> None:
     """Accept authorities without key identifiers, as Go does; some clusters have them.
 
     Python 3.13 refuses them by default (`ssl.create_default_context`).

@@ -149,7 +149,7 @@ class LeaderCandidate:
             return 0.0
         return max(0.0, until_seconds - self.clock.monotonic_seconds())
 
-    def compute_overdue_seconds(self) -> float:
+    def compute_seconds_since_expiry(self) -> float:
         """Return the seconds since the lease expired while this process still claims it.
 
         As in client-go's `LeaderElector.Check`; more than a few seconds mean that renewals hang.
@@ -232,7 +232,7 @@ class LeaseElector:
 
     def overdue_seconds(self) -> float:
         """Return the seconds for which this process has failed to notice the loss of its lease."""
-        return self._candidate.compute_overdue_seconds()
+        return self._candidate.compute_seconds_since_expiry()
 
     async def acquire(self) -> None:
         """Return once this process leads."""
@@ -306,7 +306,7 @@ class LeaseElector:
         except (errors.ConflictError, errors.NotFoundError):
             return False
         candidate.note_written_lease(newest, sent_at_seconds)
-        self._writes.extend_until(sent_at_seconds + self._times.renew_deadline_seconds)
+        self._writes.permit_writes_until(sent_at_seconds + self._times.renew_deadline_seconds)
         return True
 
     async def _retry_within(self, seconds: float, attempt: Coroutine[None, None, bool]) -> None:

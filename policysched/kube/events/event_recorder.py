@@ -179,8 +179,8 @@ class ApiEventRecorder:
         """Write events until cancelled."""
         async with asyncio.TaskGroup() as group:
             for lane in self._lanes:
-                group.create_task(self._write_lane(lane))
-            group.create_task(self._run_series_finishing())
+                group.create_task(self._write_queued_events(lane))
+            group.create_task(self._finish_idle_series_periodically())
         raise AssertionError  # the tasks do not return
 
     async def flush(self) -> None:
@@ -209,16 +209,18 @@ class ApiEventRecorder:
 
     def _enqueue_final_count(self, event: event_series.CountedEvent | None) -> None:
         """Queue a forgotten event if the server does not have its final count."""
-        if event is not None and event.is_server_behind:
+        if event is not None and event.is_server_count_outdated:
             self._enqueue_event(event)
 
-    async def _run_series_finishing(self) -> NoReturn:
+    async def _finish_idle_series_periodically(self) -> NoReturn:
         while True:
             await self._sleep(_LOOK_SECONDS)
             for event in self._series.pop_idle_events(self._clock.now()):
                 self._enqueue_final_count(event)
 
-    async def _write_lane(self, lane: asyncio.Queue[event_series.CountedEvent]) -> NoReturn:
+    async def _write_queued_events(
+        self, lane: asyncio.Queue[event_series.CountedEvent]
+    ) -> NoReturn:
         """Write the events of one lane in order; a failure abandons only its own event."""
         while True:
             event = await lane.get()

@@ -62,15 +62,15 @@ class CountedEvent:
     is_waiting: bool = False
 
     @property
-    def is_server_behind(self) -> bool:
+    def is_server_count_outdated(self) -> bool:
         """Whether the server has a lower count."""
         return self.written_count < self.count
 
     def is_count_update_due(self, now: datetime.datetime) -> bool:
         """Return whether to write the count: on the first repetition, then every REFRESH."""
         if self.written_at is None or self.written_count <= 1:
-            return self.is_server_behind
-        return self.is_server_behind and now - self.written_at >= REFRESH
+            return self.is_server_count_outdated
+        return self.is_server_count_outdated and now - self.written_at >= REFRESH
 
 
 class RecentEvents:

@@ -99,13 +99,13 @@ class CallConnections:
         length = f"Content-Length: {len(body)}\r\n" if body or method != "GET" else ""
         request = f"{line}{self._host_line}{headers}{length}\r\n".encode() + body
         async with self._places:
-            connection = self._take_kept_connection() or await self._open_connection()
+            connection = self._pop_idle_connection() or await self._open_connection()
             try:
                 if look is not None:
                     look()
                 return await connection.send_request(request)
             finally:
-                self._keep_connection(connection)
+                self._keep_or_close_connection(connection)
 
     def close(self) -> None:
         """Close all idle connections; connections in use are closed when their calls end."""
@@ -113,7 +113,7 @@ class CallConnections:
         while self._idle:
             self._idle.pop().close()
 
-    def _take_kept_connection(self) -> _CallConnection | None:
+    def _pop_idle_connection(self) -> _CallConnection | None:
         """Return the most recently used idle connection that is still open, or None."""
         oldest_seconds = asyncio.get_running_loop().time() - KEEPALIVE_SECONDS
         while self._idle and self._idle[0].idle_since_seconds < oldest_seconds:
@@ -126,7 +126,7 @@ class CallConnections:
                 return connection
         return None
 
-    def _keep_connection(self, connection: _CallConnection) -> None:
+    def _keep_or_close_connection(self, connection: _CallConnection) -> None:
         if connection.is_reusable and not self._is_closed:
             connection.idle_since_seconds = asyncio.get_running_loop().time()
             self._idle.append(connection)

@@ -168,7 +168,7 @@ class ApiClient:
         while True:
             await self._wait_for_rate_limit()
             try:
-                return await self._send_authorized(self._exchange_call, call)
+                return await self._send_with_credential_retry(self._send_call_and_read_body, call)
             except errors.KubeError as error:
                 failures += 1
                 wait_seconds = self._compute_retry_seconds(error, failures, policy)
@@ -197,7 +197,7 @@ class ApiClient:
         """
         call = _ApiCall("GET", path, b"", JSON, None, stall_seconds)
         await self._wait_for_rate_limit()
-        response = await self._send_authorized(self._send_call, call)
+        response = await self._send_with_credential_retry(self._send_call, call)
         try:
             yield self._iterate_chunks(response, call)
         finally:
@@ -209,7 +209,9 @@ class ApiClient:
             if wait_seconds > 0:
                 await self._sleep(wait_seconds)
 
-    async def _send_authorized(self, send: Callable[[_ApiCall], Awaitable[T]], call: _ApiCall) -> T:
+    async def _send_with_credential_retry(
+        self, send: Callable[[_ApiCall], Awaitable[T]], call: _ApiCall
+    ) -> T:
         """Send the call; if the server rejects the credential, retry with another credential."""
         if self._credentials.is_renewal_due():
             await self._credentials.renew_credential()
@@ -218,12 +220,12 @@ class ApiClient:
         try:
             return await send(call)
         except errors.UnauthorizedError:
-            if not await self._credentials.replace_rejected(authorization):
+            if not await self._credentials.replace_rejected_credential(authorization):
                 raise
         await self._drop_old_certificate_connections()
         return await send(call)
 
-    async def _exchange_call(self, call: _ApiCall) -> bytes:
+    async def _send_call_and_read_body(self, call: _ApiCall) -> bytes:
         """Send the call once and return the body of a successful answer."""
         if self._calls is None:
             return await self._read_response(await self._send_call(call), call)
@@ -258,7 +260,7 @@ class ApiClient:
             call = _limit_call_time(call, self._fence.compute_allowed_write_seconds())
         session = self._get_open_session()
         connection = self._connection
-        write = fenced_sending.WriteAttempt()
+        write = fenced_sending.CallAttemptTrace()
         time_seconds = asyncio.get_running_loop().time
         started_seconds, code = time_seconds(), request_stats.NO_ANSWER
         try:

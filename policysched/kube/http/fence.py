@@ -33,7 +33,7 @@ class WriteFence:
         self._clock = clock
         self._begin_until_seconds = -math.inf
 
-    def extend_until(self, begin_until_seconds: float) -> None:
+    def permit_writes_until(self, begin_until_seconds: float) -> None:
         """Permit writes that begin before this time of the monotonic clock."""
         self._begin_until_seconds = begin_until_seconds
 

@@ -15,7 +15,7 @@ _Sent: TypeAlias = aiohttp.TraceRequestHeadersSentParams | aiohttp.TraceRequestC
 
 
 @dataclasses.dataclass(slots=True)
-class WriteAttempt:
+class CallAttemptTrace:
     """The trace context of one attempt of a call.
 
     Attributes:

@@ -78,7 +78,7 @@ class WatchErrorEvent(msgspec.Struct, frozen=True, tag_field="type", tag="ERROR"
     object: errors.ApiStatus
 
 
-class _SkimmedEvent(msgspec.Struct):
+class _UndecodableEvent(msgspec.Struct):
     """The fields that are decoded from a malformed event."""
 
     type: str = ""
@@ -92,7 +92,7 @@ class ListMeta(msgspec.Struct, frozen=True, rename="camel"):
     continue_: str = msgspec.field(name="continue", default="")
 
 
-class _ListWirePage(msgspec.Struct, Generic[T]):
+class _DecodedListPage(msgspec.Struct, Generic[T]):
     metadata: ListMeta
     items: list[T] | None = None
 
@@ -129,7 +129,7 @@ class Decoder(Generic[T]):
     def __init__(self, kind: type[T]) -> None:
         self.skipped = 0
         self._kind = kind
-        self._page_decoder = msgspec.json.Decoder(_ListWirePage[kind])  # type: ignore[valid-type]  # a type made at run time
+        self._page_decoder = msgspec.json.Decoder(_DecodedListPage[kind])  # type: ignore[valid-type]  # a type made at run time
         self._event_type = Added[kind] | Upserted[kind] | Deleted[kind] | Bookmark | WatchErrorEvent  # type: ignore[valid-type]  # as above
         self._event_decoder: msgspec.json.Decoder[Event[T]] = msgspec.json.Decoder(self._event_type)
 
@@ -142,7 +142,7 @@ class Decoder(Generic[T]):
         try:
             page = self._page_decoder.decode(body)
         except wire.UNREADABLE:
-            return self._decode_unusual_page(body)
+            return self._decode_page_singly(body)
         return ListPage(page.items or [], page.metadata.resource_version, page.metadata.continue_)
 
     def decode_events(self, lines: bytes) -> Sequence[Event[T]] | Iterator[Event[T]]:
@@ -165,25 +165,27 @@ class Decoder(Generic[T]):
             try:
                 yield self._event_decoder.decode(line)
             except msgspec.ValidationError as error:
-                yield self._decode_unusual_event(line, error)
+                yield self._decode_event_without_nulls(line, error)
             except wire.UNREADABLE as error:
                 raise errors.UndecodableAnswerError(
                     f"the watch stream is not JSON: {error}"
                 ) from error
 
-    def _decode_unusual_event(self, line: bytes, error: msgspec.ValidationError) -> Event[T]:
+    def _decode_event_without_nulls(self, line: bytes, error: msgspec.ValidationError) -> Event[T]:
         """Decode an event without its nulls; if that fails, return a bookmark with its version."""
         try:
             event: Event[T] = msgspec.convert(_decode_without_nulls(line), self._event_type)
         except wire.UNREADABLE:
-            return Bookmark(self._skim_event(line, error))
+            return Bookmark(self._skip_undecodable_event(line, error))
         return event
 
-    def _skim_event(self, line: bytes, error: msgspec.ValidationError) -> VersionedObject:
+    def _skip_undecodable_event(
+        self, line: bytes, error: msgspec.ValidationError
+    ) -> VersionedObject:
         """Count and log an event that cannot be decoded; return its resource version."""
         self.skipped += 1
         try:
-            skimmed = msgspec.json.decode(line, type=_SkimmedEvent)
+            skimmed = msgspec.json.decode(line, type=_UndecodableEvent)
         except wire.UNREADABLE:
             raise errors.UndecodableAnswerError(
                 f"the watch stream has no events: {error}"
@@ -196,7 +198,7 @@ class Decoder(Generic[T]):
         )
         return skimmed.object
 
-    def _decode_unusual_page(self, body: bytes) -> ListPage[T]:
+    def _decode_page_singly(self, body: bytes) -> ListPage[T]:
         """Decode each object separately, after the fast path has failed."""
         kind = self._kind.__name__
         try:

@@ -36,15 +36,15 @@ async def list_all_pages(
         KubeError: the collection could not be read.
     """
     try:
-        page = await _iterate_pages(api, resource, decoder, policy, told, PAGE_SIZE)
+        page = await _list_in_pages(api, resource, decoder, policy, told, PAGE_SIZE)
     except errors.ResourceVersionGoneError:  # the continue token expired: list without paging
-        page = await _iterate_pages(api, resource, decoder, policy, told, 0)
+        page = await _list_in_pages(api, resource, decoder, policy, told, 0)
     if not page.resource_version:
         raise errors.UndecodableAnswerError(f"the list of {resource.name} has no resourceVersion")
     return page
 
 
-async def _iterate_pages(
+async def _list_in_pages(
     api: client.ApiClient,
     resource: resources.ApiResource[decoding.T],
     decoder: decoding.Decoder[decoding.T],

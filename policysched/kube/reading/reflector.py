@@ -158,7 +158,7 @@ class Reflector(Generic[decoding.T]):
             self.last_error = None
             _logger.debug("%s: no events for a long time, watching again", self.resource.name)
         except errors.KubeError as error:
-            await self._plan_recovery(error)
+            await self._recover_from_failure(error)
         else:
             self.last_error = None
 
@@ -223,7 +223,7 @@ class Reflector(Generic[decoding.T]):
         self._failures = 0
         self.last_error = None
 
-    async def _plan_recovery(self, error: errors.KubeError) -> None:
+    async def _recover_from_failure(self, error: errors.KubeError) -> None:
         """Decide whether to list again, log the failure, and wait before the next attempt."""
         self.last_error = error
         self._failures += 1

@@ -26,7 +26,7 @@ AGAIN_SECONDS = 30.0
 _CORE = "/api/"
 
 
-class KindWatch(Protocol):
+class WatchState(Protocol):
     """The state of one watch; see `kube.reading.reflector.Reflector`."""
 
     @property
@@ -57,7 +57,7 @@ class WatchSync:
         is_ready: whether scheduling can begin or has begun.
     """
 
-    def __init__(self, watches: Iterable[KindWatch], what: str = "pod") -> None:
+    def __init__(self, watches: Iterable[WatchState], what: str = "pod") -> None:
         """Wait for `watches`; in messages, `what` names the objects to be scheduled."""
         self.is_ready = False
         self._by_name = {each.resource.name: each for each in watches}
@@ -73,7 +73,7 @@ class WatchSync:
         seconds = FIRST_SECONDS
         while True:
             readers = readers_now()
-            if await self._wait_until_followed(
+            if await self._wait_until_watches_begun(
                 readers, seconds
             ) or not self.find_unsynced_resources(readers):
                 break
@@ -86,7 +86,7 @@ class WatchSync:
         missing = [] if self.is_ready else self.find_unsynced_resources(names)
         return f"not listed yet: {', '.join(missing)}" if missing else ""
 
-    async def _wait_until_followed(self, names: Iterable[str], seconds: float) -> bool:
+    async def _wait_until_watches_begun(self, names: Iterable[str], seconds: float) -> bool:
         """Wait at most `seconds` until all watches have begun; return whether they have.
 
         A watch that has begun is known to be permitted. The wait is limited because a proxy can
@@ -104,7 +104,7 @@ class WatchSync:
         return [name for name in names if not self._is_synced(self._by_name[name])]
 
     @staticmethod
-    def _is_synced(watch: KindWatch) -> bool:
+    def _is_synced(watch: WatchState) -> bool:
         is_refused = isinstance(watch.last_error, kube_errors.ForbiddenError)
         has_been_followed = watch.followed.is_set()
         return has_been_followed or (watch.synced.is_set() and not is_refused)
@@ -123,7 +123,7 @@ class WatchSync:
             )
 
 
-def _format_unsynced_advice(watch: KindWatch, plugins: list[str]) -> str:
+def _format_unsynced_advice(watch: WatchState, plugins: list[str]) -> str:
     if not isinstance(watch.last_error, kube_errors.ForbiddenError):
         return ""
     group = "" if watch.resource.path.startswith(_CORE) else watch.resource.path.split("/")[2]

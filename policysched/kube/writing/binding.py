@@ -51,7 +51,7 @@ class _Binding(msgspec.Struct, frozen=True, rename="camel"):
 _encoder = msgspec.json.Encoder()
 
 
-class _UnknownBinding(enum.Enum):
+class _UnknownBindOutcome(enum.Enum):
     """The outcome of the call is not known yet."""
 
     OPEN = enum.auto()
@@ -79,26 +79,26 @@ class ApiBinder:
                 may_be_bound = may_be_bound or _may_have_bound(error)
                 if not may_be_bound:
                     return _make_bind_error(error)
-                outcome = await self._resolve_failed_call(metadata, node_name, error, failures)
-                if not isinstance(outcome, _UnknownBinding):
+                outcome = await self._resolve_failed_binding(metadata, node_name, error, failures)
+                if not isinstance(outcome, _UnknownBindOutcome):
                     return outcome
             else:
                 return None
             await self._api.pause_between_attempts(failures)
 
-    async def _resolve_failed_call(
+    async def _resolve_failed_binding(
         self, metadata: objects.ObjectMeta, node_name: str, error: errors.KubeError, failures: int
-    ) -> handles.BindError | _UnknownBinding | None:
+    ) -> handles.BindError | _UnknownBindOutcome | None:
         """Determine the result of a failed call by reading the pod."""
         try:
             bound_to = await self._read_bound_node(metadata)
         except errors.NotFoundError:
             return handles.BindError("the pod no longer exists")
         except errors.KubeError:
-            return _UnknownBinding.OPEN
+            return _UnknownBindOutcome.OPEN
         if bound_to == "" and _is_worth_repeating(error, failures):
-            return _UnknownBinding.OPEN
-        return _judge_bound_node(bound_to, node_name, error)
+            return _UnknownBindOutcome.OPEN
+        return _make_error_unless_bound_to(bound_to, node_name, error)
 
     async def _read_bound_node(self, metadata: objects.ObjectMeta) -> str | None:
         """Return the pod's node, "" if it is unbound, or None if another pod has its name."""
@@ -142,7 +142,7 @@ def _make_bind_error(error: errors.KubeError) -> handles.BindError:
             return handles.BindError(str(error))
 
 
-def _judge_bound_node(
+def _make_error_unless_bound_to(
     bound_to: str | None, node_name: str, error: errors.KubeError
 ) -> handles.BindError | None:
     """Return None if the pod is bound to `node_name`, else the reason why not."""

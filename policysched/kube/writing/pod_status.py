@@ -61,7 +61,7 @@ class ConditionText(Protocol):
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class _PodStatusNote:
+class _PodStatusUpdate:
     """The status to be written to a pod.
 
     Attributes:
@@ -74,7 +74,7 @@ class _PodStatusNote:
     content: tuple[str, str, str] | None
     nominated_node_name: str | None
 
-    def merge_over(self, older: _PodStatusNote | None) -> _PodStatusNote:
+    def merge_over(self, older: _PodStatusUpdate | None) -> _PodStatusUpdate:
         """Merge this note with an older unwritten note; values of this note win."""
         if older is None:
             return self
@@ -82,7 +82,7 @@ class _PodStatusNote:
         nominated = self.nominated_node_name
         if nominated is None:
             nominated = older.nominated_node_name
-        return _PodStatusNote(self.pod, content, nominated)
+        return _PodStatusUpdate(self.pod, content, nominated)
 
     def apply_to(self, known: _KnownPodStatus) -> _KnownPodStatus:
         """Return the status that the pod has after this note is written."""
@@ -149,7 +149,7 @@ class ApiPodStatusWriter:
         self.failed = 0
         self._api = api
         self._clock = clock
-        self._notes: dict[str, _PodStatusNote] = {}
+        self._notes: dict[str, _PodStatusUpdate] = {}
         self._in_work: set[str] = set()
         self._queue: asyncio.Queue[str] = asyncio.Queue()
         self._written: collections.OrderedDict[str, _WrittenPodStatus] = collections.OrderedDict()
@@ -169,13 +169,15 @@ class ApiPodStatusWriter:
                 the nomination, or None to keep it.
         """
         content = (condition.status, condition.reason, condition.message)
-        self._enqueue_note(pod.uid, _PodStatusNote(pod.pod, content, nominated_node_name))
+        self._enqueue_status_update(
+            pod.uid, _PodStatusUpdate(pod.pod, content, nominated_node_name)
+        )
 
     def nominate(self, pod: pod_shape.PodInfo, node_name: str) -> None:
         """Queue only the nominated node ("" removes the nomination); never blocks."""
-        self._enqueue_note(pod.uid, _PodStatusNote(pod.pod, None, node_name))
+        self._enqueue_status_update(pod.uid, _PodStatusUpdate(pod.pod, None, node_name))
 
-    def _enqueue_note(self, uid: str, note: _PodStatusNote) -> None:
+    def _enqueue_status_update(self, uid: str, note: _PodStatusUpdate) -> None:
         waiting = self._notes.get(uid)
         self._notes[uid] = note.merge_over(waiting)
         if waiting is None and uid not in self._in_work:
@@ -185,14 +187,14 @@ class ApiPodStatusWriter:
         """Write queued notes until cancelled."""
         async with asyncio.TaskGroup() as group:
             for _ in range(WORKERS):
-                group.create_task(self._write_queued_notes())
+                group.create_task(self._write_queued_updates())
         raise AssertionError  # the workers do not return
 
     async def flush(self) -> None:
         """Wait until all notes queued so far are written or abandoned; `run` must be running."""
         await self._queue.join()
 
-    async def _write_queued_notes(self) -> NoReturn:
+    async def _write_queued_updates(self) -> NoReturn:
         while True:
             uid = await self._queue.get()
             try:
@@ -216,14 +218,14 @@ class ApiPodStatusWriter:
             if uid in self._notes:  # queued again during the write
                 self._queue.put_nowait(uid)
 
-    async def _write_or_drop(self, note: _PodStatusNote) -> None:
+    async def _write_or_drop(self, note: _PodStatusUpdate) -> None:
         """Write the note unless it changes nothing; retry while other writers change the pod."""
         for _ in range(MAX_CONFLICTS):
             known = self._get_newest_known_status(note.pod)
             if note.apply_to(known) == known:
                 return
             try:
-                await self._write_note(note, known)
+                await self._write_status_update(note, known)
             except errors.ConflictError:
                 newest = await self._read_pod(note.pod)
                 # Drop the note if its pod was replaced or bound.
@@ -233,7 +235,7 @@ class ApiPodStatusWriter:
             else:
                 return
 
-    async def _write_note(self, note: _PodStatusNote, known: _KnownPodStatus) -> None:
+    async def _write_status_update(self, note: _PodStatusUpdate, known: _KnownPodStatus) -> None:
         """Send the patch of a note and remember the resulting status."""
         metadata = note.pod.metadata
         body = await self._api.send_request(
@@ -282,7 +284,7 @@ class ApiPodStatusWriter:
 
 
 def _make_status_patch(
-    note: _PodStatusNote, known: _KnownPodStatus, now: datetime.datetime
+    note: _PodStatusUpdate, known: _KnownPodStatus, now: datetime.datetime
 ) -> _PodPatch:
     """Return a strategic merge patch, which merges conditions by type and keeps absent fields."""
     metadata = note.pod.metadata

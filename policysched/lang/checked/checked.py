@@ -296,7 +296,7 @@ Rule: TypeAlias = (
 )
 
 
-def list_expressions(rule: Rule) -> tuple[checked_expr.TypedExpr, ...]:
+def list_rule_expressions(rule: Rule) -> tuple[checked_expr.TypedExpr, ...]:
     """Return the conditions of a reject rule or the value of a score; () for other rules."""
     match rule:
         case RejectRule(condition=condition, until=until):

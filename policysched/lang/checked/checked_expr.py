@@ -263,9 +263,9 @@ def reads_pod(expr: TypedExpr) -> bool:
     return any(isinstance(each, own) for each in walk_expressions(expr))
 
 
-def compute_depth(expr: TypedExpr) -> int:
+def compute_expression_depth(expr: TypedExpr) -> int:
     """Return the number of levels in the expression; 1 for a leaf."""
-    return 1 + max((compute_depth(child) for child in list_operands(expr)), default=0)
+    return 1 + max((compute_expression_depth(child) for child in list_operands(expr)), default=0)
 
 
 def reads_pods_on_node(expr: TypedExpr) -> bool:

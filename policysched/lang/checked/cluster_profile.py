@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from policysched.lang.checked import checked
 
 
-def treat_clusters_as_nodes(profile: checked.CheckedProfile) -> checked.CheckedProfile:
+def replace_pod_by_cluster_policies(profile: checked.CheckedProfile) -> checked.CheckedProfile:
     """Return the profile with its cluster policies and metrics instead of its pod policies.
 
     Plugins handle only nodes, so the result has no plugin settings and all built-in scores are off.

@@ -275,7 +275,7 @@ def _list_metrics_read(
         key
         for policy in policies
         for rule in policy.rules
-        for expr in checked.list_expressions(rule)
+        for expr in checked.list_rule_expressions(rule)
         for key in checked_expr.list_read_metrics(expr)
     }
     return tuple(metric for metric in env.metrics.values() if metric.key in keys)

@@ -117,7 +117,7 @@ class ClauseSet:
                     "PS111",
                     f"`{expires.text.text}` is not a valid date",
                     expires.text.span,
-                    help=_suggest_date(expires.text.text),
+                    help=_suggest_expires_date(expires.text.text),
                 )
             elif self.env.now is not None and self.env.now >= expires_at:
                 self.env.found.add_diagnostic(_diagnose_expired_rule(expires.text))
@@ -147,7 +147,7 @@ def _has_invisible_characters(text: str) -> bool:
     )
 
 
-def _suggest_date(text: str) -> str:
+def _suggest_expires_date(text: str) -> str:
     near = timetable.suggest_expires_date(text)
     return f'write `"{near}"`' if near else f"write {timetable.EXPIRES_FORM}"
 

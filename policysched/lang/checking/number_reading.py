@@ -189,7 +189,7 @@ def report_bad_number(env: NameEnvironment, numeral: syntax_expr.Numeral) -> Non
 
 def _report_bad_suffix(env: NameEnvironment, numeral: syntax_expr.Numeral) -> None:
     """Report a number with an unknown suffix, and suggest a known suffix."""
-    suffix = numerals.get_suffix(numeral.text)
+    suffix = numerals.get_numeral_suffix(numeral.text)
     other = numerals.OTHER_SPELLINGS.get(suffix)
     near = [other] if other is not None else spelling.find_nearest_names(suffix, numerals.SUFFIXES)
     digits = numeral.text[: len(numeral.text) - len(suffix)]

@@ -55,7 +55,7 @@ class _SymbolCollector:
                     self.policies[name.text] = item
             case syntax.Profile(name=name):
                 self._report_name_problem(
-                    "profile", name, kubernetes_names.find_subdomain_problem(name.text)
+                    "profile", name, kubernetes_names.find_dns_subdomain_problem(name.text)
                 )
                 if self._check_name_is_new("profile", name):
                     self.profiles[name.text] = item
@@ -103,7 +103,7 @@ class _SymbolCollector:
 
     def _report_name_problem(self, kind: str, name: syntax_expr.Value, problem: str) -> None:
         if problem:
-            ours = kubernetes_names.make_nearest_dns_label(name.text)
+            ours = kubernetes_names.convert_to_dns_label(name.text)
             self.found.report_invalid_name(
                 kind, name, problem, ours if kind in ("policy", "profile") else ""
             )
@@ -178,7 +178,7 @@ def _check_rule_names(
             word = clause.word
             problem = kubernetes_names.find_dns_label_problem(word.text)
             if problem:
-                ours = kubernetes_names.make_nearest_dns_label(word.text)
+                ours = kubernetes_names.convert_to_dns_label(word.text)
                 found.report_invalid_name("rule name", word, problem, ours)
             elif word.text in names:
                 found.add_error(

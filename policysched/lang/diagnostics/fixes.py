@@ -95,14 +95,14 @@ def make_fix_title(fix: diagnostics.Fix, texts: Mapping[str, source.SourceText])
         new += written[start : edit.span.start] + edit.replacement
         start = edit.span.end
     if not old.strip():
-        return f"Insert {_format_for_title(new)}"
+        return f"Insert {_quote_for_title(new)}"
     return (
-        f"Replace {_format_for_title(old)} with {_format_for_title(new)}"
+        f"Replace {_quote_for_title(old)} with {_quote_for_title(new)}"
         if new.strip()
-        else f"Remove {_format_for_title(old)}"
+        else f"Remove {_quote_for_title(old)}"
     )
 
 
-def _format_for_title(text: str) -> str:
+def _quote_for_title(text: str) -> str:
     line = " ".join(text.split())
     return f"`{line}`" if len(line) <= _MAX_SHOWN else f"`{line[: _MAX_SHOWN - 1]}…`"

@@ -137,10 +137,10 @@ def encode_diagnostic(
         "code": finding.code,
         "severity": finding.severity.value,
         "message": finding.message,
-        "place": _encode_place(finding.span, texts),
+        "place": _encode_span_location(finding.span, texts),
         "label": finding.label,
         "secondary": [
-            {"place": _encode_place(mark.span, texts), "text": mark.text}
+            {"place": _encode_span_location(mark.span, texts), "text": mark.text}
             for mark in finding.secondary
         ],
         "notes": list(finding.notes),
@@ -150,14 +150,16 @@ def encode_diagnostic(
         else {
             "safe": fix.safe,
             "edits": [
-                {"place": _encode_place(edit.span, texts), "replacement": edit.replacement}
+                {"place": _encode_span_location(edit.span, texts), "replacement": edit.replacement}
                 for edit in fix.edits
             ],
         },
     }
 
 
-def _encode_place(span: source.Span, texts: Mapping[str, source.SourceText]) -> dict[str, Any]:
+def _encode_span_location(
+    span: source.Span, texts: Mapping[str, source.SourceText]
+) -> dict[str, Any]:
     """Encode a span with its file, lines, columns and offsets."""
     text = texts.get(span.file)
     file, line, column = _get_begin_position(span, texts)

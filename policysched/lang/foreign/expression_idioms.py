@@ -22,11 +22,11 @@ _AMOUNTS = r"allocatable|free|requested|requests|limits"
 _LABELS = idiom_patterns.LABELS
 
 
-def _rewrite_object_test(match: re.Match[str]) -> str | None:
+def _rewrite_field_test(match: re.Match[str]) -> str | None:
     """Rewrite `pod.spec.nodeName = a` as `node(nodeName = a)`; return None for unknown fields."""
     key = match["key"]
     if match["object"] is None:
-        meant = foreign_fields.find_bare_key_meaning("node", key)
+        meant = foreign_fields.find_unqualified_key_meaning("node", key)
     else:
         domain: vocabulary.Domain = "pod" if match["object"] == "pod" else "node"
         meant = foreign_fields.find_key_meaning(domain, key) or foreign_fields.FieldMeaning(
@@ -34,17 +34,17 @@ def _rewrite_object_test(match: re.Match[str]) -> str | None:
         )
     if not meant.subject:
         return None
-    return f"{meant.domain}({meant.subject} {_translate_operators(match['test'])})"
+    return f"{meant.domain}({meant.subject} {_translate_in_operators(match['test'])})"
 
 
-def _rewrite_entry_test(match: re.Match[str]) -> str | None:
+def _rewrite_label_or_annotation_test(match: re.Match[str]) -> str | None:
     """Rewrite `pod.labels["app"] = web` as `pod(app = web)`; refuse annotations of nodes."""
     subject = match["key"]
     if match["map"] == "annotations":
         if match["object"] != "pod":
             return None
         subject = f"annotation({subject})"
-    return f"{match['object']}({subject} {_translate_operators(match['test'])})"
+    return f"{match['object']}({subject} {_translate_in_operators(match['test'])})"
 
 
 def _translate_comparison_words(match: re.Match[str]) -> str:
@@ -53,7 +53,7 @@ def _translate_comparison_words(match: re.Match[str]) -> str:
     return f"{sign}=" if match["equal"] else sign
 
 
-def _translate_operators(test: str) -> str:
+def _translate_in_operators(test: str) -> str:
     listed = re.fullmatch(r"(?is)(not\s*)?in\s*[\[(]\s*(.*?)\s*[\])]", test)
     if listed is None:
         return " ".join(test.split())
@@ -87,7 +87,7 @@ EXPRESSIONS = (
     _idiom(rf"\"({_KEY})\"\s+in\s+{_OBJECT}(?:metadata\.)?labels\b", r"\g<object>(\1 Exists)"),
     _idiom(
         rf"\b{_OBJECT}(?P<key>{_KEY})\s*(?P<test>(?:{_EQUALITY})\s*{_VALUE})",
-        _rewrite_object_test,
+        _rewrite_field_test,
     ),
     _idiom(
         r"\b(?:pod\.)?(?:metadata\.)?namespace\s*(?:[=!]|(?i:not\s*)?(?i:in)\b)",
@@ -107,7 +107,7 @@ EXPRESSIONS = (
         rf"\b{_OBJECT}(?:metadata\.)?(?P<map>labels|annotations)\[\s*[\"'](?P<key>{_KEY})[\"']\s*\]"
         rf"\s*(?P<test>(?:{_EQUALITY})\s*{_VALUE}"
         rf"|(?<=\s)(?i:not\s*in|in)\s*[\[(]\s*{_LIST}\s*[\])])",
-        _rewrite_entry_test,
+        _rewrite_label_or_annotation_test,
     ),
     _idiom(
         rf"\b(node|pod)\s+({_KEY})\s*({_COMPARISON})\s*({_VALUE})",
@@ -117,7 +117,7 @@ EXPRESSIONS = (
     _idiom(
         rf"\b(?:(?P<object>node|pod)\.)?(?P<key>{_KEY})\s+"
         rf"(?P<test>(?i:not\s*in|in)\s*[\[(]\s*{_LIST}\s*[\])])",
-        _rewrite_object_test,
+        _rewrite_field_test,
     ),
     _idiom(rf"\b({_KEY})\s+(Exists|DoesNotExist)\b", r"node(\1 \2)"),
     _idiom(
@@ -196,7 +196,7 @@ EXPRESSIONS = (
     _idiom(
         rf"\b(?P<object>node|pod)(?P<map>)\[\s*[\"'](?P<key>{_KEY})[\"']\s*\]"
         rf"\s*(?P<test>(?:{_EQUALITY})\s*{_VALUE})",
-        _rewrite_entry_test,
+        _rewrite_label_or_annotation_test,
     ),
     _idiom(
         r"(?i:\b(?:is\s+)?(?P<word>less|fewer|greater|more)\s+than"

@@ -71,7 +71,7 @@ def find_key_meaning(domain: vocabulary.Domain, key: str) -> FieldMeaning | None
         return FieldMeaning(domain, subject)
     owner, _, rest = key.partition(".")
     if owner in _HOMES:
-        return _find_owner_meaning(domain, "pod" if owner == "pod" else "node", rest)
+        return _find_prefixed_key_meaning(domain, "pod" if owner == "pod" else "node", rest)
     if _OF_LABELS.match(key):
         return FieldMeaning(domain, _OF_LABELS.sub("", key, count=1))
     if domain in ("pod", "resource") and _OF_ANNOTATIONS.match(key):
@@ -86,7 +86,7 @@ def find_key_meaning(domain: vocabulary.Domain, key: str) -> FieldMeaning | None
     return None
 
 
-def _find_owner_meaning(
+def _find_prefixed_key_meaning(
     domain: vocabulary.Domain, owner: vocabulary.Domain, key: str
 ) -> FieldMeaning | None:
     """Return the meaning of a key such as `pod.labels.app`; None for other label keys."""
@@ -101,7 +101,7 @@ def _find_owner_meaning(
     return FieldMeaning(owner, ours.subject, advice)
 
 
-def find_bare_key_meaning(target: Literal["node", "cluster"], key: str) -> FieldMeaning:
+def find_unqualified_key_meaning(target: Literal["node", "cluster"], key: str) -> FieldMeaning:
     """Return the field or label that a key means in an expression that names no object."""
     ours = find_key_meaning(target, key)
     if ours is None and target == "node":
@@ -110,7 +110,7 @@ def find_bare_key_meaning(target: Literal["node", "cluster"], key: str) -> Field
     return ours or FieldMeaning(target, key)
 
 
-def resembles_field(key: str) -> bool:
+def resembles_reserved_word(key: str) -> bool:
     """Return whether an unquoted word resembles a field, an effect or an empty value."""
     if key in NO_TAINT_KEYS or key.lower() in NO_VALUES:
         return True

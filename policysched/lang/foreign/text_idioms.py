@@ -21,15 +21,15 @@ def _make_word_joiner(separator: str) -> Callable[[re.Match[str]], str]:
     )
 
 
-def _rewrite_opened_braces(match: re.Match[str]) -> str:
+def _rewrite_policy_header(match: re.Match[str]) -> str:
     return f"policy {match['name']} {{"
 
 
-def _rewrite_quotes(match: re.Match[str]) -> str:
+def _rewrite_with_double_quotes(match: re.Match[str]) -> str:
     return f'{match["word"]} "{match["text"].strip()}"'
 
 
-def _rewrite_known_unit(match: re.Match[str]) -> str | None:
+def _replace_foreign_unit(match: re.Match[str]) -> str | None:
     return foreign_words.UNITS.get(match["unit"].lower())
 
 
@@ -66,7 +66,7 @@ TEXTS = (
     ),
     _idiom(
         r"(?<=:)\s*(?P<unit>[\w%]+(?:/\w+)?)\s*(?==)",
-        lambda match: f" {unit} " if (unit := _rewrite_known_unit(match)) else None,
+        lambda match: f" {unit} " if (unit := _replace_foreign_unit(match)) else None,
         r"`\g<unit>` is not a metric unit",
     ),
     _idiom(
@@ -103,13 +103,13 @@ TEXTS = (
     _idiom(rf"`({_KEY})`", r"\1", "names are written without backticks"),
     _idiom(
         r"\b(?P<word>description|owner)\s*[:=]?\s*(?P<text>[^\s\"'{:=<][^\"\n]*)$",
-        _rewrite_quotes,
+        _rewrite_with_double_quotes,
         r"expected a string between `\"` after `\1`",
     ),
     _idiom(
         r"\b(?P<word>message|during|expires)\s*[:=]?\s*(?P<text>[^\s\"'{:=][^\"\n]*?)"
         r"(?=$|\s+(?:as|missing|over|weight|during|expires|message)\b)",
-        _rewrite_quotes,
+        _rewrite_with_double_quotes,
         r"expected a string between `\"` after `\1`",
     ),
     _idiom(r"\b(description|owner)\s*<<-?(\w+)\n\s*([^\n\"]*?)\s*\n\s*\2", r'\1 "\3"'),
@@ -128,8 +128,8 @@ NAMES = (
     ),
     _idiom(r"\b(as)\s+(\w+)\s+(\w+)\s*$", r"\1 \2-\3", "a name is one word"),
     _idiom(r"\b(policy|profile)\s*=?\s*\"([^\"\n]*)\"(?=\s*\{)", r"\1 \2"),
-    _idiom(r"\bpolicy\s+(?P<name>[\w-]+)\s*:\s*$", _rewrite_opened_braces, "a policy needs braces"),
-    _idiom(r"\bpolicy\s+(?P<name>[\w-]+)\s*\([^()\n]*\)\s*\{", _rewrite_opened_braces),
+    _idiom(r"\bpolicy\s+(?P<name>[\w-]+)\s*:\s*$", _rewrite_policy_header, "a policy needs braces"),
+    _idiom(r"\bpolicy\s+(?P<name>[\w-]+)\s*\([^()\n]*\)\s*\{", _rewrite_policy_header),
     _idiom(
         r"\bpolicy\s+(?P<name>[\w-]+)\s+(for\s[^{}\n]*)$",
         r"policy \g<name> { \2 }",

@@ -65,7 +65,7 @@ def _list_comments(file: syntax.SyntaxTree) -> list[str]:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class _FormattedPiece:
+class _FormattedItemOrStatement:
     """An item or statement to print.
 
     Attributes:
@@ -93,19 +93,21 @@ class _PolicyFormatter:
         self.lines: list[str] = []
 
     def run(self) -> str:
-        pieces = [self._make_item_piece(item) for item in self.file.items]
-        self._add_pieces(pieces, len(self.text), indent="")
+        pieces = [self._format_item_lines(item) for item in self.file.items]
+        self._print_with_comments(pieces, len(self.text), indent="")
         return "".join(f"{line}\n" for line in self.lines)
 
     # ------------------------------------------------------------------------ sequences
 
-    def _add_pieces(self, pieces: Sequence[_FormattedPiece], end: int, indent: str) -> None:
+    def _print_with_comments(
+        self, pieces: Sequence[_FormattedItemOrStatement], end: int, indent: str
+    ) -> None:
         """Print items or statements and the comments around them, up to the offset `end`."""
         is_first = True
         was_spacious = False
         for piece in pieces:
-            leading = self._take_comments_before(piece.start)
-            inner = [] if piece.block is not None else self._take_comments_before(piece.end)
+            leading = self._pop_comments_before(piece.start)
+            inner = [] if piece.block is not None else self._pop_comments_before(piece.end)
             wants_blank = (piece.is_spacious or was_spacious) and not is_first
             position = leading[0].span.start if leading else piece.start
             self._add_or_keep_blank_line(position, is_first=is_first, wanted=wants_blank)
@@ -117,7 +119,7 @@ class _PolicyFormatter:
                 self.lines += [indent + line if line else line for line in piece.lines]
             self._add_trailing_comment(piece.end)
             is_first, was_spacious = False, piece.is_spacious
-        rest = self._take_comments_before(end)
+        rest = self._pop_comments_before(end)
         if rest:
             self._add_or_keep_blank_line(rest[0].span.start, is_first=is_first, wanted=False)
             self._add_comment_lines(rest, end, indent)
@@ -127,29 +129,29 @@ class _PolicyFormatter:
         keyword = block.keyword if isinstance(block, syntax.Policy) else "profile"
         self.lines.append(f"{keyword} {layout.value(block.name)} {{")
         opening = self.text.index("{", block.name.span.end)
-        for comment in self._take_comments_before(opening):
+        for comment in self._pop_comments_before(opening):
             self.lines.insert(-1, _format_comment(comment))
         self._add_trailing_comment(opening + 1)
-        pieces = [self._make_statement_piece(node) for node in block.statements]
-        self._add_pieces(pieces, block.span.end - 1, indent=layout.INDENT)
+        pieces = [self._format_statement_lines(node) for node in block.statements]
+        self._print_with_comments(pieces, block.span.end - 1, indent=layout.INDENT)
         self.lines.append("}")
 
-    def _make_item_piece(self, item: syntax.Item) -> _FormattedPiece:
+    def _format_item_lines(self, item: syntax.Item) -> _FormattedItemOrStatement:
         start, end = item.span.start, item.span.end
         if isinstance(item, (syntax.Policy, syntax.Profile)):
-            return _FormattedPiece(start, end, (), block=item, is_spacious=True)
+            return _FormattedItemOrStatement(start, end, (), block=item, is_spacious=True)
         lines = tuple(layout.format_item(item))
-        return _FormattedPiece(start, end, lines, is_spacious=isinstance(item, _BLOCKS))
+        return _FormattedItemOrStatement(start, end, lines, is_spacious=isinstance(item, _BLOCKS))
 
-    def _make_statement_piece(
+    def _format_statement_lines(
         self, node: syntax.Statement | syntax.ProfileStatement
-    ) -> _FormattedPiece:
+    ) -> _FormattedItemOrStatement:
         lines = tuple(layout.format_statement(node))
-        return _FormattedPiece(node.span.start, node.span.end, lines)
+        return _FormattedItemOrStatement(node.span.start, node.span.end, lines)
 
     # ------------------------------------------------------------------------ comments, blanks
 
-    def _take_comments_before(self, end: int) -> list[syntax.Comment]:
+    def _pop_comments_before(self, end: int) -> list[syntax.Comment]:
         """Remove and return the comments that start before the offset `end`."""
         taken = []
         while self.comments and self.comments[0].span.start < end:

@@ -31,11 +31,11 @@ def format_item(
         case syntax.Param(name=name, type=kind, default=default):
             return [f"param {value(name)}: {value(kind)} = {printing.format_amount(default)}"]
         case syntax.LetExpr(name=name, expr=expr):
-            first, *rest = _split_expression(expr)
-            return _fill_lines([f"let {value(name)} = {first}", *rest], 0)
+            first, *rest = _split_at_outermost_operator(expr)
+            return _wrap_parts_into_lines([f"let {value(name)} = {first}", *rest], 0)
         case syntax.LetSelector(name=name, selector=selector):
-            first, *rest = _split_selector(selector)
-            return _fill_lines([f"let {value(name)} = {{ {first}", *rest, "}"], 0)
+            first, *rest = _split_at_outermost_connective(selector)
+            return _wrap_parts_into_lines([f"let {value(name)} = {{ {first}", *rest, "}"], 0)
         case syntax.Metric():
             return _format_metric(item)
         case _:
@@ -46,7 +46,7 @@ def _format_metric(metric: syntax.Metric) -> list[str]:
     head = f"metric {value(metric.name)}: {value(metric.type)} ="
     query = f"{INDENT}`{metric.query.text}`"
     options = [printing.format_clause(option) for option in metric.options]
-    filled = _fill_lines(options, len(INDENT)) if options else []
+    filled = _wrap_parts_into_lines(options, len(INDENT)) if options else []
     return [head, *query.split("\n"), *(INDENT + line for line in filled)]
 
 
@@ -63,10 +63,10 @@ def format_statement(node: syntax.Statement | syntax.ProfileStatement) -> list[s
         ):
             return _format_profile_statement(node)
         case _:
-            return _fill_lines(list(_split_statement(node)), len(INDENT))
+            return _wrap_parts_into_lines(list(_split_at_line_breaks(node)), len(INDENT))
 
 
-def _fill_lines(pieces: Sequence[str], indent: int) -> list[str]:
+def _wrap_parts_into_lines(pieces: Sequence[str], indent: int) -> list[str]:
     """Join parts of a statement into lines up to the maximum width; indent continuation lines."""
     lines = [pieces[0]]
     for piece in pieces[1:]:
@@ -77,17 +77,20 @@ def _fill_lines(pieces: Sequence[str], indent: int) -> list[str]:
     return lines
 
 
-def _split_statement(node: syntax.Statement) -> Iterator[str]:
+def _split_at_line_breaks(node: syntax.Statement) -> Iterator[str]:
     """Yield the parts of a statement between which a line break is allowed."""
-    head, *clauses = printing.split_statement(node)
+    head, *clauses = printing.format_head_and_clauses(node)
     match node:
         case syntax.NodeAffinity(selector=selector) | syntax.ClusterAffinity(selector=selector):
-            text, pieces = printing.format_selector(selector), _split_selector(selector)
+            text, pieces = (
+                printing.format_selector(selector),
+                _split_at_outermost_connective(selector),
+            )
         case syntax.Reject(condition=expr) | syntax.Score(value=expr):
-            text, pieces = printing.format_expression(expr), _split_expression(expr)
+            text, pieces = printing.format_expression(expr), _split_at_outermost_operator(expr)
         case syntax.Scope(where=where) if where is not None:
             head, clauses = printing.format_statement(node), []
-            text, pieces = printing.format_selector(where), _split_selector(where)
+            text, pieces = printing.format_selector(where), _split_at_outermost_connective(where)
         case _:
             text, pieces = "", [""]
     yield head.removesuffix(text) + pieces[0]
@@ -95,7 +98,7 @@ def _split_statement(node: syntax.Statement) -> Iterator[str]:
     yield from clauses
 
 
-def _split_selector(selector: syntax_expr.Selector) -> list[str]:
+def _split_at_outermost_connective(selector: syntax_expr.Selector) -> list[str]:
     """Return the operands of the outermost `and` or `or`, each with its connective."""
     match selector:
         case syntax_expr.SelectorAnd(operands=operands):
@@ -111,7 +114,7 @@ def _join_by_connective(operands: Sequence[syntax_expr.Selector], connective: st
     return [texts[0], *(f"{connective} {text}" for text in texts[1:])]
 
 
-def _split_expression(expr: syntax_expr.Expr) -> list[str]:
+def _split_at_outermost_operator(expr: syntax_expr.Expr) -> list[str]:
     """Return the operands of the outermost `and` or `or`, or the terms of a sum."""
     match expr:
         case syntax_expr.ExprAnd(operands=operands):
@@ -125,7 +128,7 @@ def _split_expression(expr: syntax_expr.Expr) -> list[str]:
             is_sum = isinstance(left, syntax_expr.Binary) and left.operator in ("+", "-")
             is_sum = is_sum and not printing.keeps_parentheses(left)
             first = (
-                _split_expression(left)
+                _split_at_outermost_operator(left)
                 if is_sum
                 else [printing.format_arithmetic_operand(left, level)]
             )

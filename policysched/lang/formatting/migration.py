@@ -100,14 +100,14 @@ def _set_text_version(text: source.SourceText, current: int) -> source.SourceTex
     if number is not None:
         edit = diagnostics.TextEdit(text.span(number.start, number.end), str(current))
         return _apply_edits(text, [edit])
-    at = _find_end_of_header(text.text)
+    at = _find_version_insertion_offset(text.text)
     line_end = "\r\n" if "\r\n" in text.text else "\n"
     blank = line_end if text.text[at:].strip() else ""
     statement = f"version {current}{line_end}{blank}"
     return source.SourceText(text.name, text.text[:at] + statement + text.text[at:])
 
 
-def _find_end_of_header(text: str) -> int:
+def _find_version_insertion_offset(text: str) -> int:
     """Return the offset for a new `version` statement: after a header comment, or else 0.
 
     A header comment starts the text and is followed by a blank line. Any other comment belongs to

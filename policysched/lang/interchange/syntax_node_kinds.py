@@ -78,7 +78,7 @@ def list_syntax_node_types() -> tuple[type, ...]:
     return tuple(found)
 
 
-def list_type_alternatives(hint: Any) -> tuple[Any, ...]:  # noqa: ANN401 - hints have no common type
+def list_union_members(hint: Any) -> tuple[Any, ...]:  # noqa: ANN401 - hints have no common type
     """Return the members of a union type, or the type itself."""
     is_union = typing.get_origin(hint) in (typing.Union, types.UnionType)
     return typing.get_args(hint) if is_union else (hint,)
@@ -87,4 +87,4 @@ def list_type_alternatives(hint: Any) -> tuple[Any, ...]:  # noqa: ANN401 - hint
 def may_field_be_absent(hint: Any) -> bool:  # noqa: ANN401 - as above
     """Return whether the JSON omits an empty field of this type: None, no items or false."""
     is_list = typing.get_origin(hint) is tuple and typing.get_args(hint)[-1] is Ellipsis
-    return types.NoneType in list_type_alternatives(hint) or is_list or hint is bool
+    return types.NoneType in list_union_members(hint) or is_list or hint is bool

@@ -64,7 +64,7 @@ def decode_tree(hint: Any, value: object, path: str) -> Any:  # noqa: ANN401 - t
     Raises:
         InvalidSyntaxTreeError: the value does not encode this type.
     """
-    given = syntax_node_kinds.list_type_alternatives(hint)
+    given = syntax_node_kinds.list_union_members(hint)
     members = [each for each in given if each is not types.NoneType]
     if value is None and len(members) < len(given):
         return None
@@ -99,7 +99,7 @@ def refuse_deep_nesting(value: object, path: str) -> None:
 
 def _decode_items(hints: tuple[Any, ...], value: object, path: str) -> tuple[Any, ...]:
     """Decode a list to a tuple of any length, or of a fixed length with one hint per item."""
-    listed = _make_expected_error(list, "a list", value, path)
+    listed = _require_json_type(list, "a list", value, path)
     if hints[-1] is Ellipsis:
         name = path.rpartition(".")[2]
         least = syntax_node_kinds.MIN_ITEMS.get(name, 0)
@@ -115,7 +115,7 @@ def _decode_items(hints: tuple[Any, ...], value: object, path: str) -> tuple[Any
 
 
 def _decode_choice(allowed: tuple[str, ...], value: object, path: str) -> str:
-    text: str = _make_expected_error(str, "a text", value, path)
+    text: str = _require_json_type(str, "a text", value, path)
     if text not in allowed:
         hint = spelling.suggest_names(text, allowed)
         problem = f"is `{text}`, not {spelling.join_alternatives(f'`{each}`' for each in allowed)}"
@@ -124,12 +124,12 @@ def _decode_choice(allowed: tuple[str, ...], value: object, path: str) -> str:
 
 
 def _decode_scalar(hint: type, value: object, path: str) -> object:
-    return _make_expected_error(hint, "a text" if hint is str else "true or false", value, path)
+    return _require_json_type(hint, "a text" if hint is str else "true or false", value, path)
 
 
 def _decode_syntax_node(members: list[type], value: object, path: str) -> syntax_expr.SyntaxNode:
     """Decode an object to a node of one of the types in `members`, chosen by its `kind`."""
-    fields: Json = _make_expected_error(dict, "an object", value, path)
+    fields: Json = _require_json_type(dict, "an object", value, path)
     kinds = {syntax_node_kinds.get_syntax_node_kind(each): each for each in members}
     if "kind" not in fields:
         raise InvalidSyntaxTreeError(path, "lacks `kind`")
@@ -167,7 +167,7 @@ def refuse_unknown_fields(fields: Json, known: Mapping[str, object], path: str) 
     Raises:
         InvalidSyntaxTreeError: there is an unknown field, or `at` is not an object.
     """
-    _make_expected_error(dict, "an object", fields.get("at", {}), f"{path}.at")
+    _require_json_type(dict, "an object", fields.get("at", {}), f"{path}.at")
     for name in fields:
         if name not in known and name not in ("kind", "at"):
             hint = spelling.suggest_names(name, known)
@@ -177,7 +177,7 @@ def refuse_unknown_fields(fields: Json, known: Mapping[str, object], path: str) 
             )
 
 
-def _make_expected_error(wanted: type, what: str, value: object, path: str) -> Any:  # noqa: ANN401 - it has the type `wanted`
+def _require_json_type(wanted: type, what: str, value: object, path: str) -> Any:  # noqa: ANN401 - it has the type `wanted`
     if type(value) is not wanted:
         raise InvalidSyntaxTreeError(path, f"is {_describe_json_type(value)}, not {what}")
     return value

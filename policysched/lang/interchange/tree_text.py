@@ -31,7 +31,7 @@ _TRAILING = ("behind", "opening")
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class EncodedText:
+class TextEncodingResult:
     """A text as a document, or the reason why encoding failed.
 
     Attributes:
@@ -49,7 +49,7 @@ class EncodedText:
 # ---------------------------------------------------------------------------- text to document
 
 
-def encode_policy_text(text: source.SourceText) -> EncodedText:
+def encode_policy_text(text: source.SourceText) -> TextEncodingResult:
     """Encode a text as a document.
 
     Lines and columns refer to the file that contains the text, offsets to the text itself, and
@@ -57,7 +57,7 @@ def encode_policy_text(text: source.SourceText) -> EncodedText:
     """
     formatted = formatter.format_text(text)
     if formatted.text is None:
-        return EncodedText(None, formatted.diagnostics, formatted.problem)
+        return TextEncodingResult(None, formatted.diagnostics, formatted.problem)
     canonical = _CanonicalText(source.SourceText(text.name, formatted.text))
 
     def place(span: source.Span) -> Json:
@@ -69,7 +69,7 @@ def encode_policy_text(text: source.SourceText) -> EncodedText:
     ]
     end = canonical.add_layout(items)
     document = {"name": text.name, "items": items}
-    return EncodedText(document | ({"end": end} if end else {}))
+    return TextEncodingResult(document | ({"end": end} if end else {}))
 
 
 class _CanonicalText:
@@ -143,13 +143,13 @@ def decode_policy_text(document: object, path: str = "$") -> source.SourceText:
     if not isinstance(written, list):
         raise tree_json.InvalidSyntaxTreeError(f"{path}.items", "is not a list")
     items = [_decode_item(each, f"{path}.items[{at}]") for at, each in enumerate(written)]
-    end = _check_layout({"end": document.get("end", [])}, path)
+    end = _decode_layout_lines({"end": document.get("end", [])}, path)
     lines = [*itertools.chain.from_iterable(_format_item_with_layout(*each) for each in items)]
     text = source.SourceText(name, "".join(f"{line}\n" for line in [*lines, *end.get("end", ())]))
     formatted = formatter.format_text(text)
     wanted = tuple(item for item, _, _ in items)
     if formatted.text is None or parser.parse_policy_text(text).file.items != wanted:
-        raise _make_unwritable_part_error(wanted, formatted, path)
+        raise _make_unwritable_items_error(wanted, formatted, path)
     return source.SourceText(name, formatted.text)
 
 
@@ -174,25 +174,25 @@ def _split_off_layout(value: object, path: str, *, is_item: bool) -> tuple[objec
         return value, {}
     is_block = is_item and value.get("kind") in ("policy", "profile")
     names = (*_LINES, *_TRAILING) if is_block else ("before", "behind")
-    around = _check_layout({name: value[name] for name in names if name in value}, path)
+    around = _decode_layout_lines({name: value[name] for name in names if name in value}, path)
     return {name: each for name, each in value.items() if name not in around}, around
 
 
-def _check_layout(given: Json, path: str) -> Json:
+def _decode_layout_lines(given: Json, path: str) -> Json:
     """Return the layout; refuse lines that are neither comments nor blank."""
     for name, value in given.items():
         if name in _TRAILING:
-            _check_comment(value, f"{path}.{name}")
+            _refuse_invalid_comment(value, f"{path}.{name}")
             continue
         if not isinstance(value, list):
             raise tree_json.InvalidSyntaxTreeError(f"{path}.{name}", "is not a list of lines")
         for at, line in enumerate(value):
             if line != "":
-                _check_comment(line, f"{path}.{name}[{at}]")
+                _refuse_invalid_comment(line, f"{path}.{name}[{at}]")
     return given
 
 
-def _check_comment(value: object, path: str) -> None:
+def _refuse_invalid_comment(value: object, path: str) -> None:
     is_comment = isinstance(value, str) and value.startswith("#")
     if not is_comment or set(str(value)) & set("\n\r"):
         raise tree_json.InvalidSyntaxTreeError(
@@ -223,7 +223,7 @@ def _append_trailing_comment(lines: list[str], comment: str | None) -> list[str]
     return [*lines[:-1], f"{lines[-1]}  {comment}"] if comment else lines
 
 
-def _make_unwritable_part_error(
+def _make_unwritable_items_error(
     items: Sequence[syntax.Item], formatted: formatter.FormatResult, path: str
 ) -> tree_json.InvalidSyntaxTreeError:
     """Return an error with the path of the first part that no policy text can express."""

@@ -255,16 +255,16 @@ class PolicyTreeBuilder(build_clause.ClauseBuilder):
         """Build `param name = constant`."""
         return syntax.ProfileParam(span, *children)
 
-    def args_object(self, span: source.Span, children: build_expr.Children) -> Any:  # noqa: ANN401 - as `_note_depth`
+    def args_object(self, span: source.Span, children: build_expr.Children) -> Any:  # noqa: ANN401 - as `_record_node_depth`
         """Build `{ key: value, … }`."""
         entries = tuple(child for child in children if child is not None)
         values = [value for _, value in entries]
-        return self._note_depth(syntax.ArgsObject(span, entries), values)
+        return self._record_node_depth(syntax.ArgsObject(span, entries), values)
 
-    def args_list(self, span: source.Span, children: build_expr.Children) -> Any:  # noqa: ANN401 - as `_note_depth`
+    def args_list(self, span: source.Span, children: build_expr.Children) -> Any:  # noqa: ANN401 - as `_record_node_depth`
         """Build `[ value, … ]`."""
         items = tuple(child for child in children if child is not None)
-        return self._note_depth(syntax.ArgsList(span, items), items)
+        return self._record_node_depth(syntax.ArgsList(span, items), items)
 
     def entry(
         self, _span: source.Span, children: build_expr.Children

@@ -16,7 +16,7 @@ from policysched.lang.diagnostics import diagnostics
 from policysched.lang.syntax import kept_parentheses, syntax_expr
 
 
-class TokenLeaf(NamedTuple):
+class KeywordOrSign(NamedTuple):
     """A token that is neither a word nor a number: a keyword or a sign."""
 
     kind: str
@@ -80,7 +80,7 @@ class ExprBuilder:
             return syntax_expr.Value(span, self._unescape_string(span, text), quoted=True)
         if terminal == "NUMERAL":
             return syntax_expr.Numeral(span, text)
-        return TokenLeaf(terminal, text, span)
+        return KeywordOrSign(terminal, text, span)
 
     def _unescape_string(self, span: source.Span, literal: str) -> str:
         """Return the content of a string literal with its escapes resolved."""
@@ -110,7 +110,7 @@ class ExprBuilder:
             )
         return _ESCAPES.get(char, char)
 
-    def _note_depth(self, node: Any, children: Sequence[object]) -> Any:  # noqa: ANN401 - returns the node that it was given
+    def _record_node_depth(self, node: Any, children: Sequence[object]) -> Any:  # noqa: ANN401 - returns the node that it was given
         """Record the depth of a node, and keep the node alive so that its id stays unique."""
         depth = 1 + max((self._depths.get(id(child), 0) for child in children), default=0)
         if depth > text_limits.MAX_DEPTH:
@@ -119,19 +119,19 @@ class ExprBuilder:
         self._keep_alive.append(node)
         return node
 
-    def _note_kept_parentheses(self, node: Any, operands: Sequence[object]) -> Any:  # noqa: ANN401 - as in `_note_depth`
+    def _mark_kept_parentheses(self, node: Any, operands: Sequence[object]) -> Any:  # noqa: ANN401 - as in `_record_node_depth`
         """Mark the operands of a node that keep their parentheses in canonical text."""
         grouped = tuple(id(each) in self._grouped for each in operands)
-        return self._note_depth(
+        return self._record_node_depth(
             kept_parentheses.mark_kept_parentheses(node, operands, grouped), operands
         )
 
-    def _note_grouping_parentheses(self, inner: object) -> object:
+    def _record_grouping_parentheses(self, inner: object) -> object:
         self._grouped.add(id(inner))
         self._keep_alive.append(inner)
         return inner
 
-    def _check_mixed_connectives(self, operands: Sequence[Any], conjunction: type) -> None:
+    def _report_mixed_connectives(self, operands: Sequence[Any], conjunction: type) -> None:
         for operand in operands:
             if isinstance(operand, conjunction) and id(operand) not in self._grouped:
                 span: source.Span = operand.span  # type: ignore[attr-defined] # both conjunctions are nodes
@@ -181,7 +181,7 @@ class ExprBuilder:
 
     def sel_group(self, _span: source.Span, children: Children) -> object:
         """Return the inner selector, because the tree has no node for parentheses."""
-        return self._note_grouping_parentheses(children[0])
+        return self._record_grouping_parentheses(children[0])
 
     def sel_ref(self, span: source.Span, children: Children) -> syntax_expr.SelectorRef:
         """Build a reference to a selector."""
@@ -189,16 +189,16 @@ class ExprBuilder:
 
     def sel_and(self, span: source.Span, children: Children) -> object:
         """Build a conjunction."""
-        return self._note_kept_parentheses(syntax_expr.SelectorAnd(span, tuple(children)), children)
+        return self._mark_kept_parentheses(syntax_expr.SelectorAnd(span, tuple(children)), children)
 
     def sel_or(self, span: source.Span, children: Children) -> object:
         """Build a disjunction."""
-        self._check_mixed_connectives(children, syntax_expr.SelectorAnd)
-        return self._note_kept_parentheses(syntax_expr.SelectorOr(span, tuple(children)), children)
+        self._report_mixed_connectives(children, syntax_expr.SelectorAnd)
+        return self._mark_kept_parentheses(syntax_expr.SelectorOr(span, tuple(children)), children)
 
     def sel_not(self, span: source.Span, children: Children) -> object:
         """Build a negation."""
-        return self._note_kept_parentheses(syntax_expr.SelectorNot(span, children[0]), children)
+        return self._mark_kept_parentheses(syntax_expr.SelectorNot(span, children[0]), children)
 
     def tainted(self, span: source.Span, children: Children) -> syntax_expr.Tainted:
         """Build a taint test."""
@@ -211,7 +211,7 @@ class ExprBuilder:
     def toleration(self, span: source.Span, children: Children) -> syntax_expr.Toleration:
         """Build a taint pattern from a key, an operator, a value and an effect."""
         key, operation, effect = children
-        if isinstance(key, TokenLeaf):
+        if isinstance(key, KeywordOrSign):
             key = syntax_expr.Value(key.span, key.text)
         operator = _OPERATORS[operation[0].kind] if operation else None
         value = operation[1] if operation and len(operation) > 1 else None
@@ -233,13 +233,13 @@ class ExprBuilder:
 
     def expr_group(self, _span: source.Span, children: Children) -> object:
         """Return the inner expression, because the tree has no node for parentheses."""
-        return self._note_grouping_parentheses(children[0])
+        return self._record_grouping_parentheses(children[0])
 
     def argument(self, span: source.Span, children: Children) -> object:
         """Build an argument of a call from its optional key and its value."""
         first, second = children
         key, value = (None, first) if second is None else (first, second)
-        return self._note_depth(syntax_expr.Argument(span, key, value), children)
+        return self._record_node_depth(syntax_expr.Argument(span, key, value), children)
 
     def arguments(self, _span: source.Span, children: Children) -> tuple[object, ...]:
         """Return all arguments of a call."""
@@ -248,54 +248,56 @@ class ExprBuilder:
     def call(self, span: source.Span, children: Children) -> object:
         """Build a function call."""
         name, arguments = children
-        return self._note_depth(syntax_expr.Call(span, name, arguments or ()), arguments or ())
+        return self._record_node_depth(
+            syntax_expr.Call(span, name, arguments or ()), arguments or ()
+        )
 
     def node_test(self, span: source.Span, children: Children) -> object:
         """Build a condition on the node."""
-        return self._note_depth(syntax_expr.NodeTest(span, children[1]), children)
+        return self._record_node_depth(syntax_expr.NodeTest(span, children[1]), children)
 
     def cluster_test(self, span: source.Span, children: Children) -> object:
         """Build a condition on the cluster."""
-        return self._note_depth(syntax_expr.ClusterTest(span, children[1]), children)
+        return self._record_node_depth(syntax_expr.ClusterTest(span, children[1]), children)
 
     def pod_test(self, span: source.Span, children: Children) -> object:
         """Build a condition on the pod."""
-        return self._note_depth(syntax_expr.PodTest(span, children[1]), children)
+        return self._record_node_depth(syntax_expr.PodTest(span, children[1]), children)
 
     def negate(self, span: source.Span, children: Children) -> object:
         """Build a negated number."""
-        return self._note_kept_parentheses(syntax_expr.Negate(span, children[1]), children[1:])
+        return self._mark_kept_parentheses(syntax_expr.Negate(span, children[1]), children[1:])
 
     def binary(self, span: source.Span, children: Children) -> object:
         """Build an arithmetic operation."""
         left, operator, right = children
-        return self._note_kept_parentheses(
+        return self._mark_kept_parentheses(
             syntax_expr.Binary(span, operator.text, left, right), (left, right)
         )
 
     def else_(self, span: source.Span, children: Children) -> object:
         """Build a value with a fallback."""
-        return self._note_kept_parentheses(syntax_expr.Else(span, *children), children)
+        return self._mark_kept_parentheses(syntax_expr.Else(span, *children), children)
 
     def comparison(self, span: source.Span, children: Children) -> object:
         """Build a comparison."""
         left, operator, right = children
         sign = _OPERATORS.get(operator.kind, operator.text)
         node = syntax_expr.Comparison(span, sign, left, right, operator.span)
-        return self._note_kept_parentheses(node, (left, right))
+        return self._mark_kept_parentheses(node, (left, right))
 
     def expr_and(self, span: source.Span, children: Children) -> object:
         """Build a conjunction."""
-        return self._note_kept_parentheses(syntax_expr.ExprAnd(span, tuple(children)), children)
+        return self._mark_kept_parentheses(syntax_expr.ExprAnd(span, tuple(children)), children)
 
     def expr_or(self, span: source.Span, children: Children) -> object:
         """Build a disjunction."""
-        self._check_mixed_connectives(children, syntax_expr.ExprAnd)
-        return self._note_kept_parentheses(syntax_expr.ExprOr(span, tuple(children)), children)
+        self._report_mixed_connectives(children, syntax_expr.ExprAnd)
+        return self._mark_kept_parentheses(syntax_expr.ExprOr(span, tuple(children)), children)
 
     def expr_not(self, span: source.Span, children: Children) -> object:
         """Build a negation."""
-        return self._note_kept_parentheses(syntax_expr.ExprNot(span, children[0]), children)
+        return self._mark_kept_parentheses(syntax_expr.ExprNot(span, children[0]), children)
 
 
 def _make_mixed_operators_error(

@@ -54,7 +54,7 @@ def parse_policy_texts(texts: Sequence[source.SourceText]) -> dict[str, ParseRes
     found: dict[str, ParseResult] = {}
     for number, text in enumerate(texts):
         if number == text_limits.MAX_TEXTS:
-            found[text.name] = _make_unread_result(
+            found[text.name] = _make_unparsed_result(
                 text, f"there are more than {text_limits.MAX_TEXTS} texts"
             )
             break
@@ -70,18 +70,18 @@ def parse_policy_text(
     size = len(text.text.encode("utf-8", "surrogatepass"))
     if size > text_limits.MAX_TEXT_BYTES:
         message = f"the text has {size} bytes, the limit is {text_limits.MAX_TEXT_BYTES}"
-        return _make_unread_result(
+        return _make_unparsed_result(
             text, message, help="split it into several texts and `import` them"
         )
     if scanner.count_words(text.text, max_words + 1) > max_words:
         message = f"all texts together have more than {text_limits.MAX_WORDS} words and symbols"
-        return _make_unread_result(
+        return _make_unparsed_result(
             text, message, help="split the policies among several schedulers"
         )
     return _PolicyTextParser(text).run()
 
 
-def _make_unread_result(text: source.SourceText, message: str, help: str = "") -> ParseResult:  # noqa: A002 - as in diagnostics
+def _make_unparsed_result(text: source.SourceText, message: str, help: str = "") -> ParseResult:  # noqa: A002 - as in diagnostics
     finding = diagnostics.Diagnostic("PS004", message, text.span(0, 0), help=help)
     empty = syntax.SyntaxTree(text.span(0, 0), ())
     return ParseResult(text, empty, (finding,), (text.span(0, len(text.text)),), frozenset())
@@ -136,7 +136,7 @@ class _PolicyTextParser:
         """Return whether the limit on diagnostics or the parsing budget is exhausted."""
         return len(self.found) >= text_limits.MAX_DIAGNOSTICS or self.budget < 0
 
-    def _parse_chunk(self, chunk: scanner.ItemText) -> list[syntax.Item]:
+    def _parse_chunk(self, chunk: scanner.ItemRange) -> list[syntax.Item]:
         """Parse a chunk; if this fails, split the chunk and parse its parts with blanking."""
         if self._has_reached_limit():
             self.damaged.append(self.source.span(chunk.start, chunk.end))
@@ -153,24 +153,26 @@ class _PolicyTextParser:
             items += self._parse_with_blanking(piece)
         return items
 
-    def _parse_with_blanking(self, chunk: scanner.ItemText) -> tuple[syntax.Item, ...]:
+    def _parse_with_blanking(self, chunk: scanner.ItemRange) -> tuple[syntax.Item, ...]:
         """Parse a chunk, and blank damaged statements until the rest can be parsed."""
         while not self._has_reached_limit():
             try:
                 return self._build_items(chunk, self.text[: chunk.end] + "}" * chunk.open_braces)
             except lark_frontend.UnexpectedInput as fault:
-                place = fault_place.FaultPlace(self.scan, chunk, fault.offset, fault.accepts)
+                place = fault_place.SyntaxErrorPosition(
+                    self.scan, chunk, fault.offset, fault.accepts
+                )
                 self.found.append(syntax_messages.diagnose_syntax_error(place))
-                self._blank_stretch(chunk, *_find_stretch_to_blank(place))
+                self._blank_range(chunk, *_find_range_to_blank(place))
             except build_expr.NestingTooDeepError as error:
                 self.found.append(_make_too_deep_error(error.span))
-                self._blank_stretch(
+                self._blank_range(
                     chunk, *_find_statement_around(self.scan, chunk, error.span.start)
                 )
         self.damaged.append(self.source.span(chunk.start, chunk.end))
         return ()
 
-    def _build_items(self, chunk: scanner.ItemText, text: str) -> tuple[syntax.Item, ...]:
+    def _build_items(self, chunk: scanner.ItemRange, text: str) -> tuple[syntax.Item, ...]:
         """Parse a chunk once and build its items; charge the parsed characters to the budget."""
         builder = build.PolicyTreeBuilder(self.source)
         try:
@@ -183,7 +185,7 @@ class _PolicyTextParser:
         self.found += builder.diagnostics
         return items
 
-    def _blank_stretch(self, chunk: scanner.ItemText, start: int, end: int) -> None:
+    def _blank_range(self, chunk: scanner.ItemRange, start: int, end: int) -> None:
         """Overwrite a range with blanks; if it is already blank, overwrite the whole chunk."""
         if not self.text[start:end].strip():
             start, end = chunk.start, chunk.end
@@ -191,13 +193,13 @@ class _PolicyTextParser:
         self.text = self.text[:start] + blank + self.text[end:]
         self.damaged.append(self.source.span(start, end))
 
-    def _has_unclosed_literals(self, chunk: scanner.ItemText) -> bool:
+    def _has_unclosed_literals(self, chunk: scanner.ItemRange) -> bool:
         return any(
             each.kind in _OPEN_KINDS
             for each in self.scan.list_lexemes_between(chunk.start, chunk.end)
         )
 
-    def _report_unclosed_literals(self, chunk: scanner.ItemText) -> None:
+    def _report_unclosed_literals(self, chunk: scanner.ItemRange) -> None:
         """Report strings and queries without a closing quote, and blank their statements."""
         for lexeme in self.scan.list_lexemes_between(chunk.start, chunk.end):
             if lexeme.kind not in _OPEN_KINDS or self._has_reached_limit():
@@ -205,7 +207,7 @@ class _PolicyTextParser:
             comment = foreign_comments.diagnose_comment_around_literal(self.scan, lexeme)
             if comment is not None:
                 self.found.append(comment)
-                self._blank_stretch(chunk, comment.span.start, lexeme.end)
+                self._blank_range(chunk, comment.span.start, lexeme.end)
                 continue
             span = self.source.span(lexeme.start, lexeme.end)
             what, sign = (
@@ -219,9 +221,9 @@ class _PolicyTextParser:
                     help=f"add the closing `{sign}`" if sign == '"' else "add the closing backtick",
                 )
             )
-            self._blank_stretch(chunk, *_find_statement_around(self.scan, chunk, lexeme.start))
+            self._blank_range(chunk, *_find_statement_around(self.scan, chunk, lexeme.start))
 
-    def _report_unclosed_braces(self, chunk: scanner.ItemText) -> None:
+    def _report_unclosed_braces(self, chunk: scanner.ItemRange) -> None:
         """Report an item with missing `}`, with a fix that adds them at the end."""
         if not chunk.open_braces or not chunk.word or self._has_reached_limit():
             return
@@ -251,7 +253,7 @@ def _make_too_deep_error(span: source.Span) -> diagnostics.Diagnostic:
 
 
 def _find_statement_around(
-    scan: scanner.LexemeScan, chunk: scanner.ItemText, offset: int
+    scan: scanner.LexemeScan, chunk: scanner.ItemRange, offset: int
 ) -> tuple[int, int]:
     """Return the range of the statement around `offset`, or else of the whole chunk."""
     statements = scan.find_statement_starts(chunk)
@@ -263,14 +265,14 @@ def _find_statement_around(
     return starts[-1], following[0] if following else end
 
 
-def _find_stretch_to_blank(place: fault_place.FaultPlace) -> tuple[int, int]:
+def _find_range_to_blank(place: fault_place.SyntaxErrorPosition) -> tuple[int, int]:
     """Return the range to blank: only the statement with the error, if possible."""
     comment = foreign_comments.find_foreign_comment(place)
     if comment is not None:
         return comment
     chunk, offset = place.chunk, place.offset
     if chunk.word == "metric":
-        return _find_metric_stretch_to_blank(place)
+        return _find_metric_range_to_blank(place)
     if chunk.word not in ("policy", "clusterPolicy", "profile") or chunk.body_start < 0:
         is_complete = "$END" in place.accepts and offset > chunk.start
         return (offset, chunk.end) if is_complete else (chunk.start, chunk.end)
@@ -291,7 +293,7 @@ def _find_stretch_to_blank(place: fault_place.FaultPlace) -> tuple[int, int]:
     return max((start for start in starts if start < offset), default=offset), following
 
 
-def _find_metric_stretch_to_blank(place: fault_place.FaultPlace) -> tuple[int, int]:
+def _find_metric_range_to_blank(place: fault_place.SyntaxErrorPosition) -> tuple[int, int]:
     """Return the range to blank in a metric: an option, the end of the metric, or all of it."""
     chunk, offset = place.chunk, place.offset
     options = place.scan.find_statement_starts(chunk)
@@ -308,8 +310,10 @@ def _find_metric_stretch_to_blank(place: fault_place.FaultPlace) -> tuple[int, i
     return max(start for start in options if start <= offset), following
 
 
-def _looks_like_statement(place: fault_place.FaultPlace) -> bool:
+def _looks_like_statement(place: fault_place.SyntaxErrorPosition) -> bool:
     near = place.similar_keywords
     if near:
         return near[0] in scanner.STATEMENT_WORDS
-    return place.found_lexeme is not None and place.scan.is_first_on_line(place.found_lexeme.start)
+    return place.lexeme_at_error is not None and place.scan.is_first_on_line(
+        place.lexeme_at_error.start
+    )

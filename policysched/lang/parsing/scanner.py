@@ -80,7 +80,7 @@ class Lexeme:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class ItemText:
+class ItemRange:
     """The range of one top-level item, up to the start of the next item.
 
     Attributes:
@@ -117,7 +117,7 @@ class LexemeScan:
         self._starts = [lexeme.start for lexeme in self.lexemes]
         signs = [lexeme.text for lexeme in self.lexemes if lexeme.kind == "sign"]
         self._is_balanced = signs.count("{") + signs.count("${") == signs.count("}")
-        self._statements: dict[ItemText, list[int]] = {}
+        self._statements: dict[ItemRange, list[int]] = {}
 
     def find_lexeme_at(self, offset: int) -> Lexeme | None:
         """Return the lexeme that covers or follows `offset`; None at the end of the text."""
@@ -142,14 +142,14 @@ class LexemeScan:
         _, column = self.source.position(offset)
         return before is None or before.end <= offset - column + 1
 
-    def split_into_items(self) -> list[ItemText]:
+    def split_into_items(self) -> list[ItemRange]:
         """Split the text into its top-level items; together they contain all lexemes."""
         heads = [index for index in range(len(self.lexemes)) if self._starts_item(index)]
         if self.lexemes and heads[:1] != [0]:
             heads.insert(0, 0)
-        return self._cut_at_heads(heads, len(self.lexemes))
+        return self._split_at_item_starts(heads, len(self.lexemes))
 
-    def split_unparsable_chunk(self, chunk: ItemText) -> list[ItemText]:
+    def split_unparsable_chunk(self, chunk: ItemRange) -> list[ItemRange]:
         """Split a chunk that does not parse at lines that look like the start of another item."""
         first = bisect.bisect_left(self._starts, chunk.start)
         last = bisect.bisect_left(self._starts, chunk.end)
@@ -159,15 +159,15 @@ class LexemeScan:
             if self.lexemes[index].depth == chunk.depth
             and self._looks_like_statement(index, ITEM_WORDS)
         ]
-        return self._cut_at_heads([first, *inner], last)
+        return self._split_at_item_starts([first, *inner], last)
 
-    def find_statement_starts(self, chunk: ItemText) -> list[int]:
+    def find_statement_starts(self, chunk: ItemRange) -> list[int]:
         """Return the offsets of the statements of a policy or profile, or of a metric's options."""
         if chunk not in self._statements:
             self._statements[chunk] = self._find_statements(chunk)
         return self._statements[chunk]
 
-    def _find_statements(self, chunk: ItemText) -> list[int]:
+    def _find_statements(self, chunk: ItemRange) -> list[int]:
         """Return the offsets of the statements in a block, or of the options of a metric."""
         is_metric = chunk.word == "metric"
         if not is_metric and chunk.word not in _BLOCK_WORDS:
@@ -187,9 +187,9 @@ class LexemeScan:
             )
         ]
 
-    def _cut_at_heads(self, heads: list[int], last: int) -> list[ItemText]:
+    def _split_at_item_starts(self, heads: list[int], last: int) -> list[ItemRange]:
         ends = [*heads[1:], last] if heads else []
-        return [self._make_item_text(head, end) for head, end in zip(heads, ends, strict=True)]
+        return [self._make_item_range(head, end) for head, end in zip(heads, ends, strict=True)]
 
     def _starts_item(self, index: int) -> bool:
         """Return whether a top-level item starts at the lexeme `index`."""
@@ -212,7 +212,7 @@ class LexemeScan:
             return self.lexemes[index]
         return Lexeme("end", "", 0, 0, 0)
 
-    def _make_item_text(self, first: int, last: int) -> ItemText:
+    def _make_item_range(self, first: int, last: int) -> ItemRange:
         """Return the item that consists of the lexemes from `first` up to `last`."""
         members = self.lexemes[first:last]
         head = members[0]
@@ -222,7 +222,7 @@ class LexemeScan:
             (each.start for each in members if each.text == "}" and each.depth == base + 1), -1
         )
         signs = [each.text for each in members if each.kind == "sign"]
-        return ItemText(
+        return ItemRange(
             word=head.text if head.text in ITEM_WORDS else "",
             start=head.start,
             end=self.lexemes[last].start if last < len(self.lexemes) else len(self.source.text),

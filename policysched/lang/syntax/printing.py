@@ -54,7 +54,7 @@ def format_selector(node: syntax_expr.Selector) -> str:
         case syntax_expr.SelectorRef(name=name):
             return format_value(name)
         case syntax_expr.Tainted(pattern=pattern):
-            return f"tainted({format_toleration(pattern)})"
+            return f"tainted({format_taint_pattern(pattern)})"
         case syntax_expr.Requirement():
             return _format_requirement(node)
         case _:
@@ -85,7 +85,7 @@ def _format_requirement(node: syntax_expr.Requirement) -> str:
     return " ".join((subject, node.operator, *(format_value(each) for each in node.values)))
 
 
-def format_toleration(node: syntax_expr.Toleration) -> str:
+def format_taint_pattern(node: syntax_expr.Toleration) -> str:
     """Format a taint pattern of `tolerate` or `tainted`."""
     text = format_value(node.key)
     if node.operator == "=" and node.value is not None:
@@ -184,12 +184,12 @@ def format_arithmetic_operand(node: syntax_expr.Expr, level: int) -> str:
     """Format an expression as an operand of a sign with the precedence `level`."""
     return (
         f"({format_expression(node)})"
-        if _get_binding_strength(node) < level or keeps_parentheses(node)
+        if _get_operator_precedence(node) < level or keeps_parentheses(node)
         else format_expression(node)
     )
 
 
-def _get_binding_strength(node: syntax_expr.Expr) -> int:
+def _get_operator_precedence(node: syntax_expr.Expr) -> int:
     """Return the precedence of an expression's outermost operator; conditions have 0."""
     match node:
         case syntax_expr.Else():
@@ -263,10 +263,10 @@ def _format_compound_clause(
 
 def format_statement(node: syntax.Statement) -> str:
     """Format a statement on one line."""
-    return " ".join(split_statement(node))
+    return " ".join(format_head_and_clauses(node))
 
 
-def split_statement(node: syntax.Statement) -> list[str]:
+def format_head_and_clauses(node: syntax.Statement) -> list[str]:
     """Return the head of a statement and each of its clauses as texts."""
     match node:
         case syntax.Meta(keyword=keyword, value=word):
@@ -285,7 +285,7 @@ def split_statement(node: syntax.Statement) -> list[str]:
             return [head, *map(format_clause, clauses)]
         case syntax.Tolerate(tolerations=patterns, clauses=clauses):
             return [
-                "tolerate " + ", ".join(map(format_toleration, patterns)),
+                "tolerate " + ", ".join(map(format_taint_pattern, patterns)),
                 *map(format_clause, clauses),
             ]
         case syntax.Reject(condition=condition, clauses=clauses):

@@ -54,13 +54,13 @@ def find_dns_label_problem(text: str) -> str:
     return ""
 
 
-def make_nearest_dns_label(text: str) -> str:
+def convert_to_dns_label(text: str) -> str:
     """Convert a text to a valid namespace or policy name; return "" if this is impossible."""
     name = re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")
     return "" if find_dns_label_problem(name) else name
 
 
-def find_subdomain_problem(text: str) -> str:
+def find_dns_subdomain_problem(text: str) -> str:
     """Check a node name or a scheduler name."""
     if len(text) > _MAX_SUBDOMAIN:
         return f"has {len(text)} characters; Kubernetes allows at most {_MAX_SUBDOMAIN}"

@@ -2,7 +2,7 @@
 
 A literal alone has no unit: `5m` is five minutes or five thousandths.
 `NumberLiteral.convert_to_unit` converts a literal to the unit that the context requires.
-`NumberLiteral.get_natural_reading` uses the only unit that the literal can have. Arithmetic is
+`NumberLiteral.get_unambiguous_value` uses the only unit that the literal can have. Arithmetic is
 exact (fractions) up to the final float64.
 """
 
@@ -106,7 +106,7 @@ class NumberLiteral:
             return self._has_bytes_suffix and not self.is_binary
         return unit in (units.BYTES, units.BYTES_PER_SECOND) and self.is_part
 
-    def get_natural_reading(self) -> tuple[float, units.Unit] | None:
+    def get_unambiguous_value(self) -> tuple[float, units.Unit] | None:
         """Return the canonical number in the only possible unit; None if there are several."""
         if self.is_ambiguous:
             return None
@@ -224,7 +224,7 @@ def suggest_bytes_spelling(digits: str) -> str:
     return f"write `{min(fitting, key=len)}`" if fitting else ""
 
 
-def get_suffix(text: str) -> str:
+def get_numeral_suffix(text: str) -> str:
     """Return the text after the digits of a number, for a message about an unknown suffix."""
     return text.lstrip("-0123456789.")
 

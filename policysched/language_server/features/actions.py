@@ -110,10 +110,10 @@ def _compute_safe_fix_edits(
         fix = finding.fix
         if fix is None or not fix.safe or any(each.span.file != before.name for each in fix.edits):
             continue
-        if not any(_touch_or_overlap(edit, other) for edit in fix.edits for other in taken):
+        if not any(_do_edits_touch(edit, other) for edit in fix.edits for other in taken):
             taken += fix.edits
     return taken
 
 
-def _touch_or_overlap(one: diagnostics.TextEdit, other: diagnostics.TextEdit) -> bool:
+def _do_edits_touch(one: diagnostics.TextEdit, other: diagnostics.TextEdit) -> bool:
     return one.span.start <= other.span.end and other.span.start <= one.span.end

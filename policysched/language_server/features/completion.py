@@ -56,7 +56,7 @@ def _list_proposals(
         case "string":
             yield from completion_words.propose_string_content(program, context)
         case _:
-            expected = list(completion_words.propose_expected(program, context))
+            expected = list(completion_words.propose_expected_words(program, context))
             yield from expected
             if not completion_words.expects_only_names(context):
                 yield from _propose_keywords(context)
@@ -94,10 +94,10 @@ def _fits_context(context: cursor_contexts.CursorContext, terminal: str, word: s
     """Return whether a word that the grammar accepts here is useful here."""
     if not _is_allowed_in_item(context, terminal, word):
         return False
-    takes = syntax_words.ALLOWED_CLAUSES.get(_get_clause_table(context))
+    takes = syntax_words.ALLOWED_CLAUSES.get(_get_clause_table_key(context))
     starts_statement = terminal in _STATEMENT_TERMINALS and word not in (takes or ())
     if starts_statement and context.before and not _continues_statement(context, word):
-        return context.is_first_on_line or context.get_word() in ("{", "}")
+        return context.is_first_on_line or context.get_preceding_word() in ("{", "}")
     if word not in _CLAUSE_WORDS or takes is None:
         return True
     used = {each.text for each in context.before}
@@ -124,20 +124,20 @@ def _is_allowed_in_item(context: cursor_contexts.CursorContext, terminal: str, w
 
 def _continues_statement(context: cursor_contexts.CursorContext, word: str) -> bool:
     """Return whether a statement keyword continues this statement, as in `missing score`."""
-    return (context.get_word(), word) in {("missing", "score"), ("by", "score")}
+    return (context.get_preceding_word(), word) in {("missing", "score"), ("by", "score")}
 
 
 def _rank_keyword(context: cursor_contexts.CursorContext, word: str) -> int:
-    return 3 if word in syntax_words.ALLOWED_CLAUSES.get(_get_clause_table(context), ()) else 4
+    return 3 if word in syntax_words.ALLOWED_CLAUSES.get(_get_clause_table_key(context), ()) else 4
 
 
-def _get_clause_table(context: cursor_contexts.CursorContext) -> str:
+def _get_clause_table_key(context: cursor_contexts.CursorContext) -> str:
     """Return the key under which the clauses of the statement are listed."""
     if context.item == "metric":
         return "metric"
     if (
         context.statement == "score"
-        and context.get_word(len(context.before) - 1) in vocabulary.STRATEGIES
+        and context.get_preceding_word(len(context.before) - 1) in vocabulary.STRATEGIES
     ):
         return "score strategy"
     return context.statement

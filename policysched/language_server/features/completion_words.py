@@ -51,31 +51,33 @@ _RESOURCES = frozenset({"cpu", "memory", "ephemeral-storage", "pods"})
 
 def expects_only_names(context: cursor_contexts.CursorContext) -> bool:
     """Return whether only names or certain fixed words are valid at the cursor."""
-    return context.get_word() in {*_CHOICES, *_OWN} and not _is_after_label_key(context)
+    return context.get_preceding_word() in {*_CHOICES, *_OWN} and not _is_after_label_key(context)
 
 
 def _is_after_label_key(context: cursor_contexts.CursorContext) -> bool:
     """Return whether the previous word is a label key, even if it equals a keyword."""
-    return context.get_word(2) in _BEFORE_LABELS
+    return context.get_preceding_word(2) in _BEFORE_LABELS
 
 
-def propose_expected(
+def propose_expected_words(
     program: programs.PolicyProgram, context: cursor_contexts.CursorContext
 ) -> Iterator[proposals.CompletionProposal]:
     """Yield the proposals that the words before the cursor determine."""
-    last = context.get_word()
+    last = context.get_preceding_word()
     if last in _OWN and not _is_after_label_key(context):
         return
     if last in _CHOICES and not _is_after_label_key(context):
-        yield from _propose_choices(_CHOICES[last])
-    elif last == ":" and context.item in ("metric", "param") and context.get_word(2) != ")":
-        yield from _propose_types(context)
+        yield from _propose_value_words(_CHOICES[last])
+    elif (
+        last == ":" and context.item in ("metric", "param") and context.get_preceding_word(2) != ")"
+    ):
+        yield from _propose_units_or_types(context)
     elif context.item == "profile":
         yield from _propose_profile_words(program, context)
     elif context.statement == "disable":
         yield from _propose_rule_names(program)
-    elif last == "over" or context.get_word(2) == "over":
-        yield from _propose_over_arguments(context)
+    elif last == "over" or context.get_preceding_word(2) == "over":
+        yield from _propose_window_arguments(context)
     else:
         yield from _propose_cluster_words(program, context)
 
@@ -84,12 +86,14 @@ def _propose_cluster_words(
     program: programs.PolicyProgram, context: cursor_contexts.CursorContext
 ) -> Iterator[proposals.CompletionProposal]:
     """Yield words that usually come from a cluster: labels, namespaces, taints, metric names."""
-    last = context.get_word()
+    last = context.get_preceding_word()
     if last == "topologyKey":
         yield from _propose_topology_keys(program)
-    elif last in ("matchLabelKeys", "mismatchLabelKeys") or _is_in_value_list(context, "LabelKeys"):
+    elif last in ("matchLabelKeys", "mismatchLabelKeys") or _is_in_parentheses_after(
+        context, "LabelKeys"
+    ):
         yield from _propose_domain_labels(program, "pod")
-    elif last in ("namespace", "namespaces") or _is_in_value_list(
+    elif last in ("namespace", "namespaces") or _is_in_parentheses_after(
         context, "namespace", "namespaces"
     ):
         yield from _propose_quoted_words(program.completion_words.namespaces, "value", "namespace")
@@ -98,14 +102,14 @@ def _propose_cluster_words(
     elif context.domain is not None:
         yield from _propose_selector_words(program, context)
     elif "NAME" in context.accepts and (
-        "LPAR" not in context.accepts or _is_in_constant_arguments(context)
+        "LPAR" not in context.accepts or _is_in_normalisation_arguments(context)
     ):
         yield from _propose_constants(program, context)
     elif "NAME" in context.accepts:
         yield from _propose_expression_words(program, context)
 
 
-def _propose_choices(found: Iterable[str]) -> Iterator[proposals.CompletionProposal]:
+def _propose_value_words(found: Iterable[str]) -> Iterator[proposals.CompletionProposal]:
     for word in found:
         yield proposals.CompletionProposal(word, "value", doc=word_docs.describe_word(word), rank=1)
 
@@ -123,7 +127,7 @@ def _quote_word(word: str) -> str:
     return word if is_word else '"' + word.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
-def _is_in_value_list(context: cursor_contexts.CursorContext, *ends: str) -> bool:
+def _is_in_parentheses_after(context: cursor_contexts.CursorContext, *ends: str) -> bool:
     """Return whether the cursor is in parentheses after a word with one of these suffixes."""
     opening, _ = context.enclosing
     return bool(opening) and any(opening == end or opening.endswith(end) for end in ends)
@@ -137,12 +141,12 @@ def _propose_selector_words(
 ) -> Iterator[proposals.CompletionProposal]:
     """Yield the labels, values or params that fit the position in a selector."""
     opening, key = context.enclosing
-    if context.get_word() in _NUMBER_SIGNS or (
-        context.get_word() in _VALUE_SIGNS and _is_after_pod_amount(context)
+    if context.get_preceding_word() in _NUMBER_SIGNS or (
+        context.get_preceding_word() in _VALUE_SIGNS and _is_after_pod_amount(context)
     ):
         yield from _propose_params_of_pod_amount(program, context)
-    elif context.get_word() in _VALUE_SIGNS:
-        yield from _propose_label_values(program, context, context.get_word(2))
+    elif context.get_preceding_word() in _VALUE_SIGNS:
+        yield from _propose_label_values(program, context, context.get_preceding_word(2))
     elif opening in ("In", "in", "NotIn", "notIn", "notin"):
         yield from _propose_label_values(program, context, key)
     elif "WORD" in context.accepts or "NAME" in context.accepts:
@@ -152,12 +156,13 @@ def _propose_selector_words(
 def _is_after_pod_amount(context: cursor_contexts.CursorContext) -> bool:
     """Return whether a numeric function or field precedes the sign."""
     fields = (
-        vocabulary.FIELDS[domain].get(context.get_word(2))
+        vocabulary.FIELDS[domain].get(context.get_preceding_word(2))
         for domain in _list_selector_domains(context)
     )
     is_number = any(field is not None and field.kind == "number" for field in fields)
     return is_number or (
-        context.get_word(2) == ")" and context.get_word(5) in ("requests", "limits")
+        context.get_preceding_word(2) == ")"
+        and context.get_preceding_word(5) in ("requests", "limits")
     )
 
 
@@ -167,7 +172,7 @@ def _propose_params_of_pod_amount(
     """Yield the params with which a number of a pod can be compared; labels allow only literals."""
     if not _is_after_pod_amount(context):
         return
-    resource = context.get_word(3) if context.get_word(2) == ")" else ""
+    resource = context.get_preceding_word(3) if context.get_preceding_word(2) == ")" else ""
     unit = units.NAMES.get(units.find_resource_unit(resource), "") if resource else "number"
     for each in program.name_index.list_definitions("param"):
         if isinstance(each.node, syntax.Param) and each.node.type.text == unit:
@@ -257,12 +262,12 @@ def _propose_taints(
 ) -> Iterator[proposals.CompletionProposal]:
     """Yield taints of the cluster, or the effects after a colon."""
     is_granted = context.statement == "tolerate"
-    if context.get_word() == ":":
+    if context.get_preceding_word() == ":":
         effects = vocabulary.TAINT_EFFECTS
-        yield from _propose_choices(
+        yield from _propose_value_words(
             each for each in effects if not (is_granted and each == _UNGRANTED)
         )
-    elif context.get_word() in ("tolerate", ",", "("):
+    elif context.get_preceding_word() in ("tolerate", ",", "("):
         yield from (
             proposals.CompletionProposal(each, "value", "taint of nodes", rank=1)
             for each in program.completion_words.taints
@@ -300,7 +305,9 @@ def _propose_expression_words(
         )
         return
     for each in program.name_index.list_definitions("metric", "let", "param"):
-        if _is_usable_in_expression(each.node) and _is_readable_in_item(context.item, each.node):
+        if _is_usable_in_expression(each.node) and _can_item_read_definition(
+            context.item, each.node
+        ):
             doc = format_definition(program, each)
             yield proposals.CompletionProposal(
                 each.symbol.name, "name", each.symbol.kind, doc, rank=1
@@ -310,7 +317,7 @@ def _propose_expression_words(
             yield proposals.CompletionProposal(name, "function", doc, rank=3)
     for name, (_, doc) in vocabulary.EXPRESSION_FIELDS.items():
         yield proposals.CompletionProposal(name, "field", doc, rank=3)
-    if context.get_word() == "score":
+    if context.get_preceding_word() == "score":
         for name, doc in vocabulary.STRATEGIES.items():
             yield proposals.CompletionProposal(name, "function", doc, rank=2)
 
@@ -321,7 +328,7 @@ def _is_usable_in_expression(node: object) -> bool:
     return not is_string and not isinstance(node, syntax.LetSelector)
 
 
-def _is_readable_in_item(item: str, node: object) -> bool:
+def _can_item_read_definition(item: str, node: object) -> bool:
     """Return whether an item can read a definition: a metric is for nodes or for clusters."""
     if not isinstance(node, syntax.Metric) or item not in ("policy", "clusterPolicy"):
         return True
@@ -339,7 +346,7 @@ def _is_supported_for_domain(function: str, domain: words.Domain) -> bool:
     return not is_unread and _is_doc_of_supported_word(vocabulary.SELECTOR_FUNCTIONS[function][1])
 
 
-def _is_in_constant_arguments(context: cursor_contexts.CursorContext) -> bool:
+def _is_in_normalisation_arguments(context: cursor_contexts.CursorContext) -> bool:
     """Return whether the cursor is in the arguments of a normalisation, which must be constants."""
     opening, before = context.enclosing
     return before == "normalize" and opening in vocabulary.NORMALIZATIONS
@@ -350,7 +357,8 @@ def _propose_constants(
 ) -> Iterator[proposals.CompletionProposal]:
     """Yield params for a place that requires a constant, limited to the unit if it is known."""
     kinds = _PARAMS_OF.get(
-        context.get_word(), _PARAMS_OF.get(f"{context.get_word(2)} {context.get_word()}")
+        context.get_preceding_word(),
+        _PARAMS_OF.get(f"{context.get_preceding_word(2)} {context.get_preceding_word()}"),
     )
     for each in program.name_index.list_definitions("param"):
         kind = each.node.type.text if isinstance(each.node, syntax.Param) else ""
@@ -375,20 +383,20 @@ def format_definition(program: programs.PolicyProgram, occurrence: names.NameOcc
     return f"```policy\n{shown}\n```"
 
 
-def _propose_types(
+def _propose_units_or_types(
     context: cursor_contexts.CursorContext,
 ) -> Iterator[proposals.CompletionProposal]:
     known = vocabulary.METRIC_UNITS if context.item == "metric" else vocabulary.PARAM_TYPES
-    yield from _propose_choices(known)
+    yield from _propose_value_words(known)
 
 
-def _propose_over_arguments(
+def _propose_window_arguments(
     context: cursor_contexts.CursorContext,
 ) -> Iterator[proposals.CompletionProposal]:
-    if context.get_word() == "over":
-        yield from _propose_choices(("1m", "5m", "10m"))
+    if context.get_preceding_word() == "over":
+        yield from _propose_value_words(("1m", "5m", "10m"))
     else:
-        yield from _propose_choices(vocabulary.WINDOW_FUNCTIONS)
+        yield from _propose_value_words(vocabulary.WINDOW_FUNCTIONS)
 
 
 # ---------------------------------------------------------------------------- profiles, strings
@@ -398,14 +406,24 @@ def _propose_profile_words(
     program: programs.PolicyProgram, context: cursor_contexts.CursorContext
 ) -> Iterator[proposals.CompletionProposal]:
     """Yield the policies, plugins or params that fit the position in a profile."""
-    if context.get_word() not in ("policies", "plugin", "disable", "scores", "param", ","):
+    if context.get_preceding_word() not in (
+        "policies",
+        "plugin",
+        "disable",
+        "scores",
+        "param",
+        ",",
+    ):
         return
     if context.statement == "policies":
         policies = (each.symbol.name for each in program.name_index.list_definitions("policy"))
         yield from _propose_quoted_words(policies, "name", "policy")
-    elif context.get_word() in ("plugin", "disable", "scores") or context.statement == "disable":
+    elif (
+        context.get_preceding_word() in ("plugin", "disable", "scores")
+        or context.statement == "disable"
+    ):
         yield from _propose_quoted_words(program.known.plugins or (), "name", "plugin", rank=2)
-    elif context.statement == "param" and context.get_word() == "param":
+    elif context.statement == "param" and context.get_preceding_word() == "param":
         params = (each.symbol.name for each in program.name_index.list_definitions("param"))
         yield from _propose_quoted_words(params, "name", "param")
 
@@ -449,7 +467,7 @@ def propose_query_words(
         for each in _list_usable_query_params(program, query):
             doc = format_definition(program, each)
             yield proposals.CompletionProposal(f"${each.symbol.name}", "name", "param", doc, rank=1)
-    if written[start : start + 1] == "$" or not query_cursor.accepts_expression(query):
+    if written[start : start + 1] == "$" or not query_cursor.can_expression_follow(query):
         return
     for name in program.completion_words.series:
         yield proposals.CompletionProposal(

@@ -74,15 +74,13 @@ def _describe_name(program: programs.PolicyProgram, symbol: names.NamedSymbol) -
     if definition is None:
         return f"{symbol.kind} `{symbol.own_name}`: not defined"
     uses = len(program.name_index.find_occurrences(symbol)) - 1
-    facts = [f"**{symbol.kind}** `{symbol.own_name}`", *_describe_cluster_facts(program, symbol)]
+    facts = [f"**{symbol.kind}** `{symbol.own_name}`", *_describe_symbol_facts(program, symbol)]
     facts.append(f"used {uses} time{'' if uses == 1 else 's'}")
     shown = completion_words.format_definition(program, definition)
     return ", ".join(facts) + f"\n\n{shown}"
 
 
-def _describe_cluster_facts(
-    program: programs.PolicyProgram, symbol: names.NamedSymbol
-) -> list[str]:
+def _describe_symbol_facts(program: programs.PolicyProgram, symbol: names.NamedSymbol) -> list[str]:
     """Return facts about a checked metric, param or policy; none while the program has errors."""
     checked = program.check_result.program
     if checked is None:
@@ -132,14 +130,14 @@ def _describe_word(
     lines = [doc] if doc and is_operator else []
     counted = selector_matches.describe_match_count(program, found)
     if counted:
-        lines.append(f"`{selector_matches.quote_requirement(program, found)}`: {counted}")
+        lines.append(f"`{selector_matches.extract_requirement_text(program, found)}`: {counted}")
     lines += _describe_label_requirement(program, found)
     start, end = (lexeme.start, lexeme.end) if is_operator else (found.span.start, found.span.end)
     return HoverContent(start, end, "\n\n".join(lines)) if lines else None
 
 
 def _describe_label_requirement(
-    program: programs.PolicyProgram, found: selector_matches.WrittenRequirement
+    program: programs.PolicyProgram, found: selector_matches.RequirementOccurrence
 ) -> list[str]:
     """Return the known values of the label in a requirement, as one line."""
     requirement = found.selector

@@ -19,7 +19,7 @@ _SMALL = 0.01
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class WrittenRequirement:
+class RequirementOccurrence:
     """A requirement in a selector, with its context.
 
     Attributes:
@@ -37,23 +37,23 @@ class WrittenRequirement:
 
 def find_requirement(
     program: programs.PolicyProgram, text: str, offset: int
-) -> WrittenRequirement | None:
+) -> RequirementOccurrence | None:
     """Return the requirement at an offset, or None; None also while the program has errors."""
     if program.lint_input is None:
         return None
     for occurrence in program.lint_input.selector_uses:
         for each in checked_selector.walk_requirements(occurrence.selector):
             if each.span.file == text and each.span.start <= offset < each.span.end:
-                return WrittenRequirement(each, occurrence.about)
+                return RequirementOccurrence(each, occurrence.about)
     return None
 
 
-def quote_requirement(program: programs.PolicyProgram, found: WrittenRequirement) -> str:
+def extract_requirement_text(program: programs.PolicyProgram, found: RequirementOccurrence) -> str:
     """Return a requirement as written, on one line."""
     return " ".join(program.check_result.texts[found.span.file].slice(found.span).split())
 
 
-def describe_match_count(program: programs.PolicyProgram, found: WrittenRequirement) -> str:
+def describe_match_count(program: programs.PolicyProgram, found: RequirementOccurrence) -> str:
     """Return the number of matching nodes or member clusters as text, or "".
 
     The text is empty if the cluster is not known, or if the requirement is about other objects.
@@ -79,7 +79,7 @@ Notes: TypeAlias = Callable[[programs.PolicyProgram, str], Iterator[InlineNote]]
 """A function that yields the notes on a text of a program."""
 
 
-def list_match_notes(program: programs.PolicyProgram, text: str) -> Iterator[InlineNote]:
+def list_match_count_notes(program: programs.PolicyProgram, text: str) -> Iterator[InlineNote]:
     """Yield the match counts of the policies in a text, their affinities and cluster groups."""
     cluster = program.known.cluster
     if cluster is None or program.check_result.program is None:
@@ -92,9 +92,9 @@ def list_match_notes(program: programs.PolicyProgram, text: str) -> Iterator[Inl
         yield InlineNote(policy.span, ", ".join(describe_policy_matches(program, policy.name)))
         for rule in policy.rules:
             if isinstance(rule, checked.NodeAffinityRule):
-                yield InlineNote(rule.head.span, _count_matches(policy, known, rule.selector))
+                yield InlineNote(rule.head.span, _format_match_count(policy, known, rule.selector))
         for group in policy.clusters.groups if policy.clusters else ():
-            yield InlineNote(group.span, _count_matches(policy, known, group.selector))
+            yield InlineNote(group.span, _format_match_count(policy, known, group.selector))
 
 
 def _select_cluster_facts(
@@ -107,7 +107,7 @@ def _select_cluster_facts(
     return cluster if policy.clusters is None else cluster.members
 
 
-def _count_matches(
+def _format_match_count(
     policy: checked.CheckedPolicy,
     known: cluster_facts.ClusterFacts,
     *selectors: checked_selector.Selector,
@@ -138,17 +138,17 @@ def describe_policy_matches(program: programs.PolicyProgram, name: str) -> list[
     what = "pods" if policy.clusters is None else "bindings"
     facts = [f"{len(compared.list_pods_of_policy(policy))}/{len(compared.pods)} {what}"]
     if required:
-        facts.append(_count_matches(policy, compared, *required))
+        facts.append(_format_match_count(policy, compared, *required))
     return facts
 
 
-def list_weight_notes(program: programs.PolicyProgram, text: str) -> Iterator[InlineNote]:
+def list_weight_share_notes(program: programs.PolicyProgram, text: str) -> Iterator[InlineNote]:
     """Yield, for each weight in a text, its share of all weights that apply to the same pods."""
     if program.check_result.program is None:
         return
     seen: set[source.Span] = set()
     for profile in program.check_result.program.profiles:
-        across = cluster_profile.treat_clusters_as_nodes(profile)
+        across = cluster_profile.replace_pod_by_cluster_policies(profile)
         for rule, share in (*_compute_weight_shares(profile), *_compute_weight_shares(across)):
             span = rule.head.span
             if span.file == text and span not in seen:
@@ -160,7 +160,7 @@ def _compute_weight_shares(profile: checked.CheckedProfile) -> Iterator[tuple[ch
     """Yield the scores of a profile with their shares of the total weight, computed as in PS307."""
     enforced = [policy for policy in profile.policies if policy.mode == "enforce"]
     covering = scopes.ScopeIndex(enforced)
-    builtin = ps307_disproportionate_weight.sum_built_in_weights(profile)
+    builtin = ps307_disproportionate_weight.sum_scoring_plugin_weights(profile)
     for policy in enforced:
         weighed = [
             (rule, _get_rule_weight(rule)) for rule in policy.rules if _get_rule_weight(rule)

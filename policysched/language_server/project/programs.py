@@ -46,7 +46,7 @@ class PolicyProgram:
     """
 
     texts: tuple[source.SourceText, ...]
-    chosen: settings.RuleSettings = dataclasses.field(default_factory=settings.RuleSettings)
+    chosen: settings.LintSettings = dataclasses.field(default_factory=settings.LintSettings)
     known: ProgramEnvironment = dataclasses.field(default_factory=ProgramEnvironment)
 
     @functools.cached_property
@@ -65,11 +65,11 @@ class PolicyProgram:
         return names.build_name_index(self.check_result.parsed)
 
     @functools.cached_property
-    def lint_input(self) -> rule_input.RuleInput | None:
+    def lint_input(self) -> rule_input.LintInput | None:
         """The input of lint rules; None if the program has errors."""
         if self.check_result.program is None:
             return None
-        return rule_input.RuleInput(
+        return rule_input.LintInput(
             self.check_result.program,
             self.check_result.parsed,
             self.check_result.texts,

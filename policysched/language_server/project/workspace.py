@@ -36,7 +36,7 @@ class Workspace:
         self.encoding = positions.PositionEncoding.UTF_16
         self._documents: dict[str, documents.EditorDocument] = {}
         self._folders: dict[pathlib.Path, tuple[source.SourceText, ...]] = {}
-        self._settings: dict[pathlib.Path, settings.RuleSettings] = {}
+        self._settings: dict[pathlib.Path, settings.LintSettings] = {}
         self._programs: dict[str, programs.PolicyProgram] = {}
         self._known: dict[frozenset[str], programs.ProgramEnvironment] = {}
         self._plugins = registry.create_installed_registry().list_plugin_names()
@@ -91,7 +91,7 @@ class Workspace:
 
     def get_program(self, document: documents.EditorDocument) -> programs.PolicyProgram:
         """Return the program that contains the texts of a document."""
-        texts = tuple(sorted(self._list_texts(document), key=lambda text: text.name))
+        texts = tuple(sorted(self._list_program_texts(document), key=lambda text: text.name))
         chosen = self._get_lint_settings(document)
         kept = next(
             (
@@ -112,7 +112,7 @@ class Workspace:
         self._known.clear()
 
     def _make_program(
-        self, texts: tuple[source.SourceText, ...], chosen: settings.RuleSettings
+        self, texts: tuple[source.SourceText, ...], chosen: settings.LintSettings
     ) -> programs.PolicyProgram:
         """Return a program whose facts include the annotations that its policies read."""
         program = programs.PolicyProgram(texts, chosen, self._get_environment(frozenset()))
@@ -138,25 +138,27 @@ class Workspace:
             self._known[keys] = programs.ProgramEnvironment(facts, self.loaded.words, self._plugins)
         return dataclasses.replace(self._known[keys], now_seconds=now.timestamp())
 
-    def _get_lint_settings(self, document: documents.EditorDocument) -> settings.RuleSettings:
+    def _get_lint_settings(self, document: documents.EditorDocument) -> settings.LintSettings:
         folder = pathlib.Path(document.name).absolute().parent
         if folder not in self._settings:
             try:
                 self._settings[folder] = lint_settings.find_lint_settings(folder)[0]
             except (errors.InputError, OSError, ValueError):  # `policysched lint` reports it
-                self._settings[folder] = settings.RuleSettings()
+                self._settings[folder] = settings.LintSettings()
         return self._settings[folder]
 
-    def _list_texts(self, document: documents.EditorDocument) -> Iterator[source.SourceText]:
+    def _list_program_texts(
+        self, document: documents.EditorDocument
+    ) -> Iterator[source.SourceText]:
         own = [part.text for part in document.policies]
         yield from own
         if document.is_manifest or not pathlib.PurePath(document.name).is_absolute():
             return
-        others = {text.name: text for text in self._read_siblings(document)}
-        for name in self._select_names(own[0], others):
+        others = {text.name: text for text in self._read_other_folder_policies(document)}
+        for name in self._select_program_text_names(own[0], others):
             yield others[name]
 
-    def _select_names(
+    def _select_program_text_names(
         self, own: source.SourceText, others: dict[str, source.SourceText]
     ) -> Sequence[str]:
         """Return the names of the other texts in the program of a text."""
@@ -172,7 +174,9 @@ class Workspace:
                         pending.append(text)
         return found
 
-    def _read_siblings(self, document: documents.EditorDocument) -> Iterator[source.SourceText]:
+    def _read_other_folder_policies(
+        self, document: documents.EditorDocument
+    ) -> Iterator[source.SourceText]:
         """Yield the other policies in the folder; open documents take precedence over files."""
         folder = pathlib.Path(document.name).parent
         if folder not in self._folders:

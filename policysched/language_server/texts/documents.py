@@ -72,7 +72,7 @@ class EditorDocument:
         return self._found[0]
 
     @property
-    def unread_keys(self) -> Sequence[manifests.UnmappedConfigMapKey]:
+    def unmapped_policy_keys(self) -> Sequence[manifests.UnmappedConfigMapKey]:
         """The keys of a manifest whose policies cannot be mapped to the document."""
         return self._found[1]
 
@@ -108,7 +108,7 @@ class EditorDocument:
             text = text[: edit.start] + edit.replacement + text[edit.end :]
         return text
 
-    def iterate_line_stretches(
+    def iterate_lines_in_range(
         self, part: embedded_policies.EmbeddedPolicy, start: int, end: int
     ) -> Iterator[tuple[int, int, int]]:
         """Yield the line, start unit and length of each document line in a range of a policy."""

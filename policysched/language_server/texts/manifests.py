@@ -131,7 +131,7 @@ def _make_embedded_policy(
     """Return the policy in the block of a key, or None if the block is empty."""
     outer = len(match["indent"])
     given = next((int(sign) for sign in header if sign.isdigit()), 0)
-    body = list(_find_block_body(document[key + 1 :], outer))
+    body = list(_iterate_block_lines(document[key + 1 :], outer))
     first = next((line for line in body if not line.is_blank), None)
     if first is None:
         return None
@@ -156,7 +156,7 @@ def _make_embedded_policy(
     )
 
 
-def _find_block_body(lines: Sequence[_ManifestLine], outer: int) -> Iterator[_ManifestLine]:
+def _iterate_block_lines(lines: Sequence[_ManifestLine], outer: int) -> Iterator[_ManifestLine]:
     for line in lines:
         if not line.is_blank and line.indent <= outer:
             return

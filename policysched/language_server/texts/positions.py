@@ -63,7 +63,7 @@ class LineIndex:
         """
         line = bisect.bisect_right(self._starts, offset) - 1
         start, end = self.get_line_bounds(line)
-        return line, self._count_units(self.text[start : min(offset, end)])
+        return line, self._count_code_units(self.text[start : min(offset, end)])
 
     def find_offset(self, line: int, unit: int) -> int:
         """Return the offset of a position, limited to the end of its line and of the text.
@@ -79,7 +79,7 @@ class LineIndex:
         units = itertools.accumulate(map(_UNITS[self.encoding], content))
         return start + sum(1 for _ in itertools.takewhile(lambda each: each <= unit, units))
 
-    def _count_units(self, content: str) -> int:
+    def _count_code_units(self, content: str) -> int:
         if content.isascii() or self.encoding is PositionEncoding.UTF_32:
             return len(content)
         return sum(map(_UNITS[self.encoding], content))

@@ -56,7 +56,7 @@ class CursorContext:
     statements: frozenset[str] = frozenset()
     is_at_start: bool = False
 
-    def get_word(self, back: int = 1) -> str:
+    def get_preceding_word(self, back: int = 1) -> str:
         """Return the text of the lexeme `back` lexemes before the word, or "" if there is none."""
         return self.before[-back].text if len(self.before) >= back else ""
 
@@ -117,7 +117,7 @@ def find_cursor_context(scan: scanner.LexemeScan, offset: int) -> CursorContext:
     inside = _find_enclosing_text_kind(scan, offset)
     text = scan.source.text
     start, end = _find_word_start(_WORD, text, offset), _find_word_end(_WORD, text, offset)
-    chunk = _find_chunk(scan, start)
+    chunk = _find_item_range(scan, start)
     if inside:
         start = _find_word_start(_NAME, text, offset)
         if inside == "query" and text[start - 1 : start] == "$":
@@ -125,7 +125,7 @@ def find_cursor_context(scan: scanner.LexemeScan, offset: int) -> CursorContext:
         return CursorContext(
             start, offset, chunk.word if chunk else "", (), False, inside, frozenset()
         )
-    if chunk is None or _is_behind_block(chunk, start):
+    if chunk is None or _is_after_block(chunk, start):
         accepts = lark_frontend.list_accepted_terminals(text, start, start)
         is_at_start = scan.find_lexeme_before(start) is None
         first = _is_first_on_line(text, start)
@@ -145,12 +145,12 @@ def find_cursor_context(scan: scanner.LexemeScan, offset: int) -> CursorContext:
         _is_first_on_line(text, start),
         "",
         accepts,
-        _list_other_statements(scan, chunk, start),
+        _list_other_statement_keywords(scan, chunk, start),
     )
 
 
-def _list_other_statements(
-    scan: scanner.LexemeScan, chunk: scanner.ItemText, offset: int
+def _list_other_statement_keywords(
+    scan: scanner.LexemeScan, chunk: scanner.ItemRange, offset: int
 ) -> frozenset[str]:
     """Return the keywords of all statements of an item except the one at an offset."""
     found = (
@@ -207,24 +207,24 @@ def _find_enclosing_text_kind(scan: scanner.LexemeScan, offset: int) -> str:
     return "string" if is_in_string or is_open else ""
 
 
-def _find_chunk(scan: scanner.LexemeScan, offset: int) -> scanner.ItemText | None:
+def _find_item_range(scan: scanner.LexemeScan, offset: int) -> scanner.ItemRange | None:
     found = [chunk for chunk in scan.split_into_items() if chunk.start < offset]
     return found[-1] if found else None
 
 
-def _is_behind_block(chunk: scanner.ItemText, offset: int) -> bool:
+def _is_after_block(chunk: scanner.ItemRange, offset: int) -> bool:
     """Return whether the block of an item ends before an offset."""
     return chunk.word in _BLOCKS and 0 <= chunk.body_end < offset
 
 
-def _find_statement_start(scan: scanner.LexemeScan, chunk: scanner.ItemText, offset: int) -> int:
+def _find_statement_start(scan: scanner.LexemeScan, chunk: scanner.ItemRange, offset: int) -> int:
     starts = [start for start in scan.find_statement_starts(chunk) if start < offset]
     if chunk.word in _BLOCKS:
         return starts[-1] if starts else max(chunk.body_start, chunk.start)
     return chunk.start
 
 
-def _blank_earlier_statements(text: str, chunk: scanner.ItemText, statement: int) -> str:
+def _blank_earlier_statements(text: str, chunk: scanner.ItemRange, statement: int) -> str:
     """Return the text with earlier statements of the item replaced by spaces.
 
     A statement parses independently of earlier statements, which can have syntax errors.

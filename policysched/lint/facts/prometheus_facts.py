@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class QuerySample:
+class QueryResultSeries:
     """One series in an answer.
 
     Attributes:
@@ -34,7 +34,7 @@ class QueryFacts:
     """
 
     problem: str = ""
-    series: tuple[QuerySample, ...] = ()
+    series: tuple[QueryResultSeries, ...] = ()
     read_samples: int | None = None
     seconds: float | None = None
 

@@ -18,10 +18,10 @@ _COMMANDS = {
 
 def render(report: linter.LintResult) -> str:
     """Return one command for each finding."""
-    return "\n".join(_render_command(finding, report) for finding in report.findings)
+    return "\n".join(_render_annotation_command(finding, report) for finding in report.findings)
 
 
-def _render_command(finding: diagnostics.Diagnostic, report: linter.LintResult) -> str:
+def _render_annotation_command(finding: diagnostics.Diagnostic, report: linter.LintResult) -> str:
     """Return the command that annotates the location of a finding."""
     place = file_regions.locate_span(finding.span, report.texts)
     properties = {

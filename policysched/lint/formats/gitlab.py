@@ -19,12 +19,14 @@ def as_json(report: linter.LintResult) -> list[dict[str, Any]]:
     """Return one issue for each finding."""
     prints = file_regions.compute_fingerprints(report.findings, report.texts)
     return [
-        _make_issue(finding, print_, file_regions.locate_span(finding.span, report.texts))
+        _make_code_quality_issue(
+            finding, print_, file_regions.locate_span(finding.span, report.texts)
+        )
         for finding, print_ in zip(report.findings, prints, strict=True)
     ]
 
 
-def _make_issue(
+def _make_code_quality_issue(
     finding: diagnostics.Diagnostic, print_: str, place: file_regions.FileRegion
 ) -> dict[str, Any]:
     """Return a finding as an issue with the given fingerprint."""

@@ -39,10 +39,10 @@ def _make_json_finding(
         "code": finding.code,
         "severity": finding.severity.value,
         "message": finding.message,
-        "place": _make_json_place(file_regions.locate_span(finding.span, report.texts)),
+        "place": _make_json_location(file_regions.locate_span(finding.span, report.texts)),
         "secondary": [
             {
-                "place": _make_json_place(file_regions.locate_span(label.span, report.texts)),
+                "place": _make_json_location(file_regions.locate_span(label.span, report.texts)),
                 "text": label.text,
             }
             for label in finding.secondary
@@ -60,13 +60,13 @@ def _make_json_fix(
     return {
         "safe": fix.safe,
         "edits": [
-            {"place": _make_json_place(place), "replacement": replacement}
+            {"place": _make_json_location(place), "replacement": replacement}
             for place, replacement in edits
         ],
     }
 
 
-def _make_json_place(place: file_regions.FileRegion) -> dict[str, Any]:
+def _make_json_location(place: file_regions.FileRegion) -> dict[str, Any]:
     return {
         "file": place.file,
         "line": place.line,

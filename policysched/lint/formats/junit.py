@@ -19,14 +19,14 @@ def render(report: linter.LintResult) -> str:
     }
     for finding in report.findings:
         place = file_regions.locate_span(finding.span, report.texts)
-        by_file.setdefault(place.file, []).append(_render_case(finding, place))
-    suites = [_render_suite(file, cases) for file, cases in by_file.items()]
+        by_file.setdefault(place.file, []).append(_render_failed_test(finding, place))
+    suites = [_render_test_suite(file, cases) for file, cases in by_file.items()]
     return "\n".join(
         ['<?xml version="1.0" encoding="UTF-8"?>', "<testsuites>", *suites, "</testsuites>"]
     )
 
 
-def _render_suite(file: str, cases: list[str]) -> str:
+def _render_test_suite(file: str, cases: list[str]) -> str:
     name = _quote_attribute("policysched lint")
     passed = [f"<testcase name={name} classname={_quote_attribute(file)}/>"]
     opening = (
@@ -36,7 +36,7 @@ def _render_suite(file: str, cases: list[str]) -> str:
     return "\n".join([opening, *(cases or passed), "</testsuite>"])
 
 
-def _render_case(finding: diagnostics.Diagnostic, place: file_regions.FileRegion) -> str:
+def _render_failed_test(finding: diagnostics.Diagnostic, place: file_regions.FileRegion) -> str:
     """Return a finding as a failed test."""
     name = f"{finding.code} {place.line}:{place.column}"
     lines = [finding.message, *finding.notes, finding.help]

@@ -107,7 +107,7 @@ class EnforcedPolicyRules:
 
     def _may_be_disabled(self, each: checked.Rule, policy: checked.CheckedPolicy) -> bool:
         disabling = self._disabling.get(each.head.name, ())
-        return any(not scopes.are_scopes_apart(other.scope, policy.scope) for other in disabling)
+        return any(not scopes.are_scopes_disjoint(other.scope, policy.scope) for other in disabling)
 
 
 def intersect_profile_findings(

@@ -71,12 +71,12 @@ def _find_accepted_node_selectors(
             for operand in operands:
                 yield from _find_accepted_node_selectors(operand, scope)
         case checked_expr.And(operands=operands):
-            yield from _find_negated_conjunction(operands, scope)
+            yield from _find_failing_node_selectors(operands, scope)
         case _:
             pass
 
 
-def _find_negated_conjunction(
+def _find_failing_node_selectors(
     operands: Sequence[checked_expr.TypedExpr], scope: checked_selector.PolicyPodScope
 ) -> Iterator[checked_selector.Selector]:
     """Yield the selector of nodes that fail a condition, if all conditions are about nodes.

@@ -19,7 +19,7 @@ def covers_scope(
     return selector_sets.does_selector_imply(narrow.where, wide.where)
 
 
-def are_scopes_apart(
+def are_scopes_disjoint(
     one: checked_selector.PolicyPodScope, other: checked_selector.PolicyPodScope
 ) -> bool:
     """Return whether it is certain that no pod is in both scopes."""

@@ -17,12 +17,12 @@ from policysched.lint.sets import rule_conditions
 
 
 def diagnose_rejects_of_all_nodes(
-    about: rule_input.RuleInput, cluster: cluster_facts.ClusterFacts
+    about: rule_input.LintInput, cluster: cluster_facts.ClusterFacts
 ) -> Iterator[diagnostics.Diagnostic]:
     """Yield a finding for each rule that rejects all nodes because they are too small."""
     for policy in about.program.policies:
         for each in policy.rules if policy.clusters is None else ():
-            if isinstance(each, checked.RejectRule) and _rejects_all(each, cluster):
+            if isinstance(each, checked.RejectRule) and _rejects_all_nodes(each, cluster):
                 resources = _list_read_resources(each.condition)
                 yield diagnostics.Diagnostic(
                     "PS501",
@@ -34,7 +34,7 @@ def diagnose_rejects_of_all_nodes(
                 )
 
 
-def _rejects_all(each: checked.RejectRule, cluster: cluster_facts.ClusterFacts) -> bool:
+def _rejects_all_nodes(each: checked.RejectRule, cluster: cluster_facts.ClusterFacts) -> bool:
     """Return whether a rule rejects every node of the cluster at any time."""
     is_always = each.head.active is None and each.until is None and each.on_missing != "allow"
     if (

@@ -12,7 +12,7 @@ from policysched.promql import query_tree
 
 
 def list_series_selector_facts(
-    about: rule_input.RuleInput,
+    about: rule_input.LintInput,
 ) -> Iterator[
     tuple[queries.MetricQuery, promql_parser.VectorSelector, prometheus_facts.SeriesSelectorFacts]
 ]:

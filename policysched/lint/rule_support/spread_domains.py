@@ -10,7 +10,7 @@ from policysched.lint.facts import cluster_facts
 
 
 def list_spread_domains(
-    about: rule_input.RuleInput, cluster: cluster_facts.ClusterFacts
+    about: rule_input.LintInput, cluster: cluster_facts.ClusterFacts
 ) -> Iterator[tuple[checked.TopologySpreadRule, frozenset[str]]]:
     """Yield each spread rule with the domains of the nodes that required rules permit."""
     for known in about.enforced_rules:

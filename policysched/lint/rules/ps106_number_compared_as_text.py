@@ -15,7 +15,7 @@ _NUMBER = re.compile(r"[0-9][0-9_]*(?:\.[0-9]+)?(?:[eE][0-9]+)?")
 """A YAML number; signs and leading dots are omitted, as no label value begins with them."""
 
 
-def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+def _find_violations(about: rule_input.LintInput) -> Iterator[diagnostics.Diagnostic]:
     """Yield a finding for each misleading number in label requirements of policies and lets."""
     for result in about.parsed:
         for item in result.file.items:

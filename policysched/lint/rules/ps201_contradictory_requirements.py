@@ -9,7 +9,7 @@ from policysched.lint import rule, rule_input
 from policysched.lint.sets import contradictions
 
 
-def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+def _find_violations(about: rule_input.LintInput) -> Iterator[diagnostics.Diagnostic]:
     for occurrence, found in about.contradictory_selectors:
         if not found.has_number_bounds:
             yield make_contradiction_diagnostic("PS201", about, occurrence, found)
@@ -17,7 +17,7 @@ def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagno
 
 def make_contradiction_diagnostic(
     code: str,
-    about: rule_input.RuleInput,
+    about: rule_input.LintInput,
     occurrence: rule_input.SelectorUse,
     found: contradictions.Contradiction,
 ) -> diagnostics.Diagnostic:

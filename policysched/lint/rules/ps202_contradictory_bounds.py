@@ -9,7 +9,7 @@ from policysched.lint import rule, rule_input
 from policysched.lint.rules import ps201_contradictory_requirements
 
 
-def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+def _find_violations(about: rule_input.LintInput) -> Iterator[diagnostics.Diagnostic]:
     for occurrence, found in about.contradictory_selectors:
         if found.has_number_bounds:
             yield ps201_contradictory_requirements.make_contradiction_diagnostic(

@@ -15,14 +15,14 @@ _Operands = tuple[checked_selector.Selector, ...]
 _Found = Iterator[checked_selector.Selector]
 
 
-def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+def _find_violations(about: rule_input.LintInput) -> Iterator[diagnostics.Diagnostic]:
     for occurrence in about.selector_uses:
         if not selector_sets.can_never_match_together(occurrence.selector):
-            yield from _check_selector(about, occurrence.selector)
+            yield from _diagnose_redundant_operands(about, occurrence.selector)
 
 
-def _check_selector(
-    about: rule_input.RuleInput, selector: checked_selector.Selector
+def _diagnose_redundant_operands(
+    about: rule_input.LintInput, selector: checked_selector.Selector
 ) -> Iterator[diagnostics.Diagnostic]:
     """Yield findings for the redundant operands of a selector, and recurse into the others."""
     match selector:
@@ -41,7 +41,7 @@ def _check_selector(
         )
     for operand in operands:
         if operand not in redundant:
-            yield from _check_selector(about, operand)
+            yield from _diagnose_redundant_operands(about, operand)
 
 
 def _find_redundant_operands(
@@ -74,7 +74,7 @@ def _is_covered(operand: _Operand, others: _Operands) -> bool:
 
 
 def _diagnose_tautology(
-    about: rule_input.RuleInput, selector: checked_selector.Selector
+    about: rule_input.LintInput, selector: checked_selector.Selector
 ) -> diagnostics.Diagnostic:
     """Return the finding for a selector that matches everything."""
     return diagnostics.Diagnostic(
@@ -86,7 +86,7 @@ def _diagnose_tautology(
 
 
 def _make_finding(
-    about: rule_input.RuleInput, operand: checked_selector.Selector, *, is_all: bool
+    about: rule_input.LintInput, operand: checked_selector.Selector, *, is_all: bool
 ) -> diagnostics.Diagnostic:
     """Return the finding for a redundant operand, with a fix if possible."""
     why = "the other requirements imply it" if is_all else "the alternatives already match it"
@@ -101,7 +101,7 @@ def _make_finding(
 
 
 def _make_fix(
-    about: rule_input.RuleInput, operand: checked_selector.Selector
+    about: rule_input.LintInput, operand: checked_selector.Selector
 ) -> diagnostics.Fix | None:
     """Return the fix that removes a single requirement and the `and` or `or` next to it."""
     if isinstance(

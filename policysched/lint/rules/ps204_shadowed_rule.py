@@ -14,7 +14,7 @@ _MAX_PAIRS = 4_096
 """The maximum number of comparisons for each policy; generated policies could take minutes."""
 
 
-def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+def _find_violations(about: rule_input.LintInput) -> Iterator[diagnostics.Diagnostic]:
     shadowed: dict[int, set[str]] = {id(known): set() for known in about.enforced_rules}
     yield from enforced_policy_rules.intersect_profile_findings(
         about.enforced_rules,

@@ -14,7 +14,7 @@ from policysched.lint.sets import weekly_activity
 _OPPOSITES = ({"LeastAllocated", "MostAllocated"}, {"low", "high"})
 
 
-def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+def _find_violations(about: rule_input.LintInput) -> Iterator[diagnostics.Diagnostic]:
     """Yield a finding for each pair of opposed scores that can act together."""
     for known in about.enforced_rules:
         scores = [
@@ -38,7 +38,7 @@ def _may_act_together(
     second: checked.Rule,
 ) -> bool:
     """Return whether two rules can act on the same pod at the same time."""
-    if scopes.are_scopes_apart(policy.scope, other.scope):
+    if scopes.are_scopes_disjoint(policy.scope, other.scope):
         return False
     if weekly_activity.never_active_together(first.head.active, second.head.active):
         return False

@@ -10,7 +10,7 @@ from policysched.lint import rule, rule_input
 from policysched.lint.sets import selector_sets
 
 
-def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+def _find_violations(about: rule_input.LintInput) -> Iterator[diagnostics.Diagnostic]:
     for occurrence in about.selector_uses:
         if occurrence.about != "nodes":
             continue
@@ -41,7 +41,7 @@ def _find_unguarded_absences(
 
 
 def _make_finding(
-    about: rule_input.RuleInput,
+    about: rule_input.LintInput,
     each: checked_selector.LabelRequirement,
     selector: checked_selector.Selector,
 ) -> diagnostics.Diagnostic:

@@ -13,7 +13,7 @@ _Waits = dict[str, list[tuple[checked.PodAffinityRule, str]]]
 """Policy name -> its affinities that only pods of other policies meet, each with such a policy."""
 
 
-def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+def _find_violations(about: rule_input.LintInput) -> Iterator[diagnostics.Diagnostic]:
     """Yield a finding for each affinity in a cycle of policies that wait for each other."""
     for profile in about.program.profiles:
         enforced = [policy for policy in profile.policies if policy.mode == "enforce"]
@@ -53,11 +53,11 @@ def _find_awaited_policies(
         return  # PS201 reports this
     for other in enforced:
         is_required = any(True for _ in _list_required_affinities(other))
-        if is_required and _is_about_asked_pods(other, each) and other.name != policy.name:
+        if is_required and _does_scope_contain_pods(other, each) and other.name != policy.name:
             yield other.name
 
 
-def _is_about_asked_pods(other: checked.CheckedPolicy, each: checked.PodAffinityRule) -> bool:
+def _does_scope_contain_pods(other: checked.CheckedPolicy, each: checked.PodAffinityRule) -> bool:
     selector = each.pods.selector
     return (
         selector is not None

@@ -10,7 +10,7 @@ from policysched.lint import rule, rule_input
 from policysched.lint.sets import selector_sets
 
 
-def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+def _find_violations(about: rule_input.LintInput) -> Iterator[diagnostics.Diagnostic]:
     """Yield a finding for each enforced policy that selects all pods and has a rejecting rule."""
     for policy in about.program.policies:
         if policy.mode != "enforce" or not _is_for_all(policy.scope):

@@ -13,7 +13,7 @@ _MAX_PAIRS = 4_096
 """The maximum number of comparisons for each policy; generated policies could take minutes."""
 
 
-def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+def _find_violations(about: rule_input.LintInput) -> Iterator[diagnostics.Diagnostic]:
     """Yield a finding for each required affinity that an anti-affinity contradicts."""
     for known in about.enforced_rules:
         for policy in known.policies:

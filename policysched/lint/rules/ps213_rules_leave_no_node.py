@@ -12,13 +12,13 @@ from policysched.lint.policies import node_constraints
 from policysched.lint.sets import selector_sets
 
 
-def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+def _find_violations(about: rule_input.LintInput) -> Iterator[diagnostics.Diagnostic]:
     for known in about.enforced_rules:
         for policy in known.policies:
-            yield from _find_exclusions(policy, known.find_node_constraints(policy))
+            yield from _diagnose_excluded_nodes(policy, known.find_node_constraints(policy))
 
 
-def _find_exclusions(
+def _diagnose_excluded_nodes(
     policy: checked.CheckedPolicy, asked: Sequence[node_constraints.NodeConstraint]
 ) -> Iterator[diagnostics.Diagnostic]:
     """Yield a finding if the constraints exclude all nodes, preferably for a pair of rules."""

@@ -11,17 +11,17 @@ from policysched.lint.policies import node_constraints
 from policysched.lint.sets import selector_sets, taint_patterns
 
 
-def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+def _find_violations(about: rule_input.LintInput) -> Iterator[diagnostics.Diagnostic]:
     for known in about.enforced_rules:
         for policy in known.policies:
             tolerated = [each for each in policy.rules if isinstance(each, checked.TolerationRule)]
             if tolerated:
                 asked = known.find_node_constraints(policy)
-                yield from _check_tolerations(about, tolerated, asked)
+                yield from _diagnose_useless_tolerations(about, tolerated, asked)
 
 
-def _check_tolerations(
-    about: rule_input.RuleInput,
+def _diagnose_useless_tolerations(
+    about: rule_input.LintInput,
     tolerated: Sequence[checked.TolerationRule],
     asked: Sequence[node_constraints.NodeConstraint],
 ) -> Iterator[diagnostics.Diagnostic]:
@@ -51,7 +51,7 @@ def _refuses_tainted_nodes(
 
 
 def _make_finding(
-    about: rule_input.RuleInput,
+    about: rule_input.LintInput,
     pattern: checked_selector.TaintPattern,
     refusing: node_constraints.NodeConstraint,
 ) -> diagnostics.Diagnostic:

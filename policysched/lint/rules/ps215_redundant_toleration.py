@@ -12,14 +12,14 @@ from policysched.lint.rule_support import operand_removal
 from policysched.lint.sets import taint_patterns
 
 
-def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+def _find_violations(about: rule_input.LintInput) -> Iterator[diagnostics.Diagnostic]:
     yield from enforced_policy_rules.intersect_profile_findings(
-        about.enforced_rules, lambda known, policy: _check_policy(about, known, policy)
+        about.enforced_rules, lambda known, policy: _find_redundant_patterns(about, known, policy)
     )
 
 
-def _check_policy(
-    about: rule_input.RuleInput,
+def _find_redundant_patterns(
+    about: rule_input.LintInput,
     known: enforced_policy_rules.EnforcedPolicyRules,
     policy: checked.CheckedPolicy,
 ) -> Iterator[diagnostics.Diagnostic]:
@@ -67,7 +67,7 @@ def _find_wider_pattern(
 
 
 def _make_finding(
-    about: rule_input.RuleInput,
+    about: rule_input.LintInput,
     pattern: checked_selector.TaintPattern,
     wide: checked_selector.TaintPattern,
     *,
@@ -90,7 +90,7 @@ def _make_finding(
 
 
 def _quote_taint_pattern(
-    about: rule_input.RuleInput, pattern: checked_selector.TaintPattern
+    about: rule_input.LintInput, pattern: checked_selector.TaintPattern
 ) -> str:
     return " ".join(about.texts[pattern.span.file].slice(pattern.span).split())
 

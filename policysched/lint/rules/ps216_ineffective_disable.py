@@ -10,7 +10,7 @@ from policysched.lint import rule, rule_input
 from policysched.lint.policies import scopes
 
 
-def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+def _find_violations(about: rule_input.LintInput) -> Iterator[diagnostics.Diagnostic]:
     """Yield a finding for each `disable` that is repeated or has no effect."""
     by_name = {policy.name: policy for policy in about.program.policies}
     together = {
@@ -39,7 +39,7 @@ def _explain_useless_disable(
     """Return the reason why a policy cannot disable rules of another policy, or "" if it can."""
     if other is None:
         return ""
-    if scopes.are_scopes_apart(policy.scope, other.scope):
+    if scopes.are_scopes_disjoint(policy.scope, other.scope):
         return f"no pod matches both `{policy.name}` and `{other.name}`"
     if (policy.name, other.name) not in together and any(
         pair[0] == policy.name for pair in together

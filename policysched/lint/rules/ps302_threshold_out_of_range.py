@@ -12,17 +12,17 @@ from policysched.lint import rule, rule_input
 from policysched.lint.sets import ranges
 
 
-def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+def _find_violations(about: rule_input.LintInput) -> Iterator[diagnostics.Diagnostic]:
     metrics = {metric.key: metric for metric in about.program.metrics}
     for policy in about.program.policies:
         for each in policy.rules:
-            for expr in checked.list_expressions(each):
+            for expr in checked.list_rule_expressions(each):
                 for part in checked_expr.walk_expressions(expr):
                     if isinstance(part, checked_expr.Compare):
-                        yield from _check_comparison(part, metrics)
+                        yield from _diagnose_constant_comparison(part, metrics)
 
 
-def _check_comparison(
+def _diagnose_constant_comparison(
     compare: checked_expr.Compare, metrics: Mapping[str, checked.CheckedMetric]
 ) -> Iterator[diagnostics.Diagnostic]:
     """Yield a finding if a metric is compared with a constant outside its range."""

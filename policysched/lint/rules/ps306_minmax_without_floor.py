@@ -9,7 +9,7 @@ from policysched.lang.diagnostics import diagnostics
 from policysched.lint import rule, rule_input
 
 
-def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+def _find_violations(about: rule_input.LintInput) -> Iterator[diagnostics.Diagnostic]:
     """Yield a finding for each score with `normalize minmax` and no floor."""
     for policy in about.program.policies:
         for each in policy.rules:

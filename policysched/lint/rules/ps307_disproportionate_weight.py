@@ -23,20 +23,20 @@ BUILTIN_WEIGHTS = {
 _MOST, _LEAST = 0.9, 0.01
 
 
-def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+def _find_violations(about: rule_input.LintInput) -> Iterator[diagnostics.Diagnostic]:
     """Yield a finding for each weight that is too large or too small a share of the total."""
     for profile, known in zip(about.program.profiles, about.enforced_rules, strict=True):
-        builtin = sum_built_in_weights(profile)
+        builtin = sum_scoring_plugin_weights(profile)
         for policy in known.policies:
             if any(node_constraints.get_rule_weight(each) for each in policy.rules):
                 others = (
                     each for other in known.find_covering_policies(policy) for each in other.rules
                 )
                 total = builtin + sum(node_constraints.get_rule_weight(each) for each in others)
-                yield from _check_weights(policy, total)
+                yield from _diagnose_disproportionate_weights(policy, total)
 
 
-def sum_built_in_weights(profile: checked.CheckedProfile) -> int:
+def sum_scoring_plugin_weights(profile: checked.CheckedProfile) -> int:
     """Return the total weight of the scoring plugins of a profile; see profiles/plugin_sets.py."""
     weights = {} if profile.disable_all_scores else dict(BUILTIN_WEIGHTS)
     weights |= {each.name: each.weight for each in profile.plugins if each.weight is not None}
@@ -48,7 +48,9 @@ def sum_built_in_weights(profile: checked.CheckedProfile) -> int:
     )
 
 
-def _check_weights(policy: checked.CheckedPolicy, total: int) -> Iterator[diagnostics.Diagnostic]:
+def _diagnose_disproportionate_weights(
+    policy: checked.CheckedPolicy, total: int
+) -> Iterator[diagnostics.Diagnostic]:
     """Yield findings for the weights of a policy, given the total weight for its pods."""
     for each in policy.rules:
         weight = node_constraints.get_rule_weight(each)

@@ -13,11 +13,11 @@ from policysched.lint.sets import ranges, rule_conditions
 _CONDITIONS = (checked_expr.Compare, checked_expr.And, checked_expr.Or, checked_expr.Not)
 
 
-def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+def _find_violations(about: rule_input.LintInput) -> Iterator[diagnostics.Diagnostic]:
     metrics = {metric.key: metric for metric in about.program.metrics}
     for policy in about.program.policies:
         for each in policy.rules:
-            for expr in checked.list_expressions(each):
+            for expr in checked.list_rule_expressions(each):
                 for part in _find_constant_parts(expr, metrics):
                     if not _is_metric_against_constant(part):
                         yield _make_finding(about, part, metrics)
@@ -51,7 +51,7 @@ def _is_metric_against_constant(part: checked_expr.TypedExpr) -> bool:
 
 
 def _make_finding(
-    about: rule_input.RuleInput, part: checked_expr.TypedExpr, metrics: rule_conditions.Metrics
+    about: rule_input.LintInput, part: checked_expr.TypedExpr, metrics: rule_conditions.Metrics
 ) -> diagnostics.Diagnostic:
     """Return the finding for a constant condition; name the two parts that decide it, if any."""
     is_true = rule_conditions.evaluate_for_all_values(part, metrics)
@@ -60,7 +60,7 @@ def _make_finding(
     if pair is None:
         return diagnostics.Diagnostic(
             "PS310",
-            f"`{_format_part(about, part)}` is {says} for all possible values",
+            f"`{_format_condition_part(about, part)}` is {says} for all possible values",
             part.span,
             notes=_make_range_notes(part, metrics),
             help="remove this condition, or compare with a value that distinguishes nodes",
@@ -70,7 +70,8 @@ def _make_finding(
     return diagnostics.Diagnostic(
         "PS310",
         f"this condition is always {says}: "
-        f"`{_format_part(about, first)}` and `{_format_part(about, second)}` {word}",
+        f"`{_format_condition_part(about, first)}` and "
+        f"`{_format_condition_part(about, second)}` {word}",
         second.span,
         secondary=(diagnostics.SpanLabel(first.span, "the other part"),),
         help=f"did you mean `{'and' if is_true else 'or'}`?",
@@ -85,14 +86,16 @@ def _find_deciding_pair(
         return None
     for pair in itertools.combinations(part.operands, 2):
         if (
-            rule_conditions.evaluate_for_all_values(_make_smaller_junction(part, pair), metrics)
+            rule_conditions.evaluate_for_all_values(
+                _make_condition_of_operands(part, pair), metrics
+            )
             is not None
         ):
             return pair
     return None
 
 
-def _make_smaller_junction(
+def _make_condition_of_operands(
     part: checked_expr.And | checked_expr.Or,
     operands: tuple[checked_expr.TypedExpr, ...],
 ) -> checked_expr.TypedExpr:
@@ -110,7 +113,7 @@ def _make_range_notes(
     return (f"the left side is {left}, the right side {right} (milli-cores, bytes, seconds)",)
 
 
-def _format_part(about: rule_input.RuleInput, part: checked_expr.TypedExpr) -> str:
+def _format_condition_part(about: rule_input.LintInput, part: checked_expr.TypedExpr) -> str:
     return " ".join(about.texts[part.span.file].slice(part.span).split())
 
 

@@ -14,18 +14,18 @@ from policysched.lint.sets import rule_conditions, selector_sets
 _LEAVES = (checked_expr.Compare, checked_expr.NodeMatch, checked_expr.PodMatch)
 
 
-def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+def _find_violations(about: rule_input.LintInput) -> Iterator[diagnostics.Diagnostic]:
     metrics = {metric.key: metric for metric in about.program.metrics}
     for policy in about.program.policies:
         for each in policy.rules:
-            for expr in checked.list_expressions(each):
+            for expr in checked.list_rule_expressions(each):
                 for part in checked_expr.walk_expressions(expr):
                     if isinstance(part, checked_expr.And | checked_expr.Or):
-                        yield from _check_operands(about, part, metrics)
+                        yield from _diagnose_redundant_operands(about, part, metrics)
 
 
-def _check_operands(
-    about: rule_input.RuleInput,
+def _diagnose_redundant_operands(
+    about: rule_input.LintInput,
     part: checked_expr.And | checked_expr.Or,
     metrics: rule_conditions.Metrics,
 ) -> Iterator[diagnostics.Diagnostic]:
@@ -75,7 +75,7 @@ def _make_disjunction(operands: Sequence[checked_expr.TypedExpr]) -> checked_exp
 
 
 def _make_finding(
-    about: rule_input.RuleInput, operand: checked_expr.TypedExpr, *, is_all: bool
+    about: rule_input.LintInput, operand: checked_expr.TypedExpr, *, is_all: bool
 ) -> diagnostics.Diagnostic:
     """Return the finding for a redundant operand, with a fix if possible."""
     text = about.texts[operand.span.file]

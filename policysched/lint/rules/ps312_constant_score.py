@@ -18,7 +18,7 @@ _OF_NODES = (
 )
 
 
-def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+def _find_violations(about: rule_input.LintInput) -> Iterator[diagnostics.Diagnostic]:
     metrics = {metric.key: metric for metric in about.program.metrics}
     for policy in about.program.policies:
         for each in policy.rules:
@@ -55,12 +55,12 @@ def _compute_constant_points(
                 return 0.0
             return 100.0 if found.low >= high else None
         case checked.ShapeNormalization(points=points):
-            return _compute_level_shape_points(points, found)
+            return _compute_constant_shape_points(points, found)
         case _:
             return None
 
 
-def _compute_level_shape_points(
+def _compute_constant_shape_points(
     points: tuple[tuple[float, int], ...], found: ranges.ValueRange
 ) -> float | None:
     """Return the points of a shape if they are constant over the range."""

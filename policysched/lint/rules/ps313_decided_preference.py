@@ -11,14 +11,14 @@ from policysched.lint.policies import enforced_policy_rules, node_constraints
 from policysched.lint.sets import selector_sets
 
 
-def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+def _find_violations(about: rule_input.LintInput) -> Iterator[diagnostics.Diagnostic]:
     yield from enforced_policy_rules.intersect_profile_findings(
-        about.enforced_rules, lambda known, policy: _check_policy(about, known, policy)
+        about.enforced_rules, lambda known, policy: _find_decided_preferences(about, known, policy)
     )
 
 
-def _check_policy(
-    about: rule_input.RuleInput,
+def _find_decided_preferences(
+    about: rule_input.LintInput,
     known: enforced_policy_rules.EnforcedPolicyRules,
     policy: checked.CheckedPolicy,
 ) -> Iterator[diagnostics.Diagnostic]:
@@ -61,7 +61,7 @@ def _find_deciding_rule(
 
 
 def _make_finding(
-    about: rule_input.RuleInput,
+    about: rule_input.LintInput,
     each: checked.Rule,
     selector: checked_selector.Selector,
     what: str,

@@ -9,7 +9,7 @@ from policysched.lint import rule, rule_input
 from policysched.lint.sets import ranges
 
 
-def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+def _find_violations(about: rule_input.LintInput) -> Iterator[diagnostics.Diagnostic]:
     """Yield a finding for each `placed adds` whose value is never above 0."""
     metrics = {metric.key: metric for metric in about.program.metrics}
     for metric in about.program.metrics:

@@ -11,7 +11,7 @@ from policysched.lint import rule, rule_input
 from policysched.lint.policies import enforced_policy_rules, node_constraints
 
 
-def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+def _find_violations(about: rule_input.LintInput) -> Iterator[diagnostics.Diagnostic]:
     """Yield a finding for each score that duplicates a score for the same pods."""
     for known in about.enforced_rules:
         meanings = {

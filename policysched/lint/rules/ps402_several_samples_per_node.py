@@ -12,7 +12,7 @@ from policysched.lint.facts import queries
 from policysched.promql import query_labels, query_tree
 
 
-def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+def _find_violations(about: rule_input.LintInput) -> Iterator[diagnostics.Diagnostic]:
     """Yield a finding for each query whose samples have labels besides the node's label."""
     for each in about.metric_queries:
         labels = query_labels.find_possible_labels(each.expr)
@@ -21,7 +21,7 @@ def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagno
         label = each.metric.label
         known = (
             {label}
-            | query_labels.find_pinned_labels(each.expr)
+            | query_labels.find_equality_matched_labels(each.expr)
             | query_labels.find_source_labels(each.expr, label)
         )
         more = sorted(labels - known)

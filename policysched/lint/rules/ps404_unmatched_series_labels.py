@@ -12,14 +12,14 @@ from policysched.lint.facts import queries
 from policysched.promql import query_labels, query_tree
 
 
-def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+def _find_violations(about: rule_input.LintInput) -> Iterator[diagnostics.Diagnostic]:
     for each in about.metric_queries:
         for part in query_tree.walk_query(each.expr):
             if isinstance(part, promql_parser.BinaryExpr) and str(part.op) != "or":
-                yield from _check_operation(each, part)
+                yield from _diagnose_label_mismatch(each, part)
 
 
-def _check_operation(
+def _diagnose_label_mismatch(
     each: queries.MetricQuery, part: promql_parser.BinaryExpr
 ) -> Iterator[diagnostics.Diagnostic]:
     """Yield a finding if the sides of an operation have different labels and no matching clause."""
@@ -41,13 +41,15 @@ def _check_operation(
         f"the two sides of `{part.op}` have different labels: "
         f"{_format_series_label_names(left)} and {_format_series_label_names(right)}",
         each.span,
-        notes=(f"series match only if all their labels are equal: {_describe_outcome(part)}",),
+        notes=(
+            f"series match only if all their labels are equal: {_describe_operation_result(part)}",
+        ),
         help=f"name the labels to match: `{part.op} on ({each.metric.label})`, with "
         "`group_left` if one side has several",
     )
 
 
-def _describe_outcome(part: promql_parser.BinaryExpr) -> str:
+def _describe_operation_result(part: promql_parser.BinaryExpr) -> str:
     if str(part.op) == "unless":
         return "the right side removes nothing"
     return "the result is empty"

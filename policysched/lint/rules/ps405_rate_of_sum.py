@@ -12,7 +12,7 @@ from policysched.lint.facts import queries
 from policysched.promql import functions, query_tree
 
 
-def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+def _find_violations(about: rule_input.LintInput) -> Iterator[diagnostics.Diagnostic]:
     """Yield a finding for each counter function with `sum` or `avg` in its argument."""
     for each in about.metric_queries:
         for part in query_tree.find_calls(each.expr, functions.COUNTER_FUNCTIONS):

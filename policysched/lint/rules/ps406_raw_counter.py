@@ -12,7 +12,7 @@ from policysched.lint.facts import queries
 from policysched.promql import query_samples
 
 
-def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+def _find_violations(about: rule_input.LintInput) -> Iterator[diagnostics.Diagnostic]:
     for each in about.metric_queries:
         for selector in query_samples.find_raw_selectors(each.expr):
             if (selector.name or "").endswith("_total"):

@@ -14,14 +14,14 @@ from policysched.promql import query_tokens
 _PLAIN = re.compile(r"[A-Za-z0-9_:/ -]*")
 
 
-def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+def _find_violations(about: rule_input.LintInput) -> Iterator[diagnostics.Diagnostic]:
     for each in about.metric_queries:
         for sign, value in itertools.pairwise(each.tokens):
             if sign.text in {"=~", "!~"} and value.kind == "string":
-                yield from _check_matcher(each, sign, value)
+                yield from _diagnose_needless_regex(each, sign, value)
 
 
-def _check_matcher(
+def _diagnose_needless_regex(
     each: queries.MetricQuery, sign: query_tokens.QueryToken, value: query_tokens.QueryToken
 ) -> Iterator[diagnostics.Diagnostic]:
     """Yield a finding if a pattern is plain text or has needless anchors."""

@@ -13,7 +13,7 @@ from policysched.lint.facts import queries
 from policysched.promql import query_samples
 
 
-def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+def _find_violations(about: rule_input.LintInput) -> Iterator[diagnostics.Diagnostic]:
     """Yield a finding for each query that a score reads and that filters by value."""
     scored = {
         key

@@ -12,7 +12,7 @@ from policysched.lint import rule, rule_input
 _BRACED = re.compile(r"\$\{(\w*)\}")
 
 
-def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+def _find_violations(about: rule_input.LintInput) -> Iterator[diagnostics.Diagnostic]:
     """Yield a finding for each `${name}`, with a fix if a param has this name."""
     params = {param.name for param in about.program.params}
     for result in about.parsed:

@@ -10,7 +10,7 @@ from policysched.lint import rule, rule_input
 from policysched.promql import query_samples
 
 
-def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+def _find_violations(about: rule_input.LintInput) -> Iterator[diagnostics.Diagnostic]:
     """Yield a finding for each metric without a window that a `reject` without `until` reads."""
     sampled = {
         each.metric.key: each.metric
@@ -30,7 +30,7 @@ def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagno
 
 
 def _make_finding(
-    about: rule_input.RuleInput,
+    about: rule_input.LintInput,
     part: checked_expr.MetricRef,
     metric: checked.CheckedMetric,
     condition: checked_expr.TypedExpr,
@@ -47,7 +47,7 @@ def _make_finding(
 
 
 def _make_fix(
-    about: rule_input.RuleInput, condition: checked_expr.TypedExpr
+    about: rule_input.LintInput, condition: checked_expr.TypedExpr
 ) -> diagnostics.Fix | None:
     """Return the fix that adds `over 5m avg` after the condition; None before a closing bracket."""
     text, end = about.texts[condition.span.file], condition.span.end

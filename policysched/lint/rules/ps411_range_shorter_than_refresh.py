@@ -12,7 +12,7 @@ from policysched.lint.facts import queries
 from policysched.promql import functions, query_samples, query_tree
 
 
-def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+def _find_violations(about: rule_input.LintInput) -> Iterator[diagnostics.Diagnostic]:
     """Yield a finding for each call whose range is shorter than the metric's `refresh`."""
     for each in about.metric_queries:
         for part in query_tree.walk_query(each.expr):

@@ -12,7 +12,7 @@ from policysched.lint.facts import queries
 from policysched.promql import functions, query_labels, query_samples, query_tree
 
 
-def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+def _find_violations(about: rule_input.LintInput) -> Iterator[diagnostics.Diagnostic]:
     for each in about.metric_queries:
         for part in query_tree.find_calls(each.expr, functions.BUCKET_FUNCTIONS):
             losing = query_tree.find_label_loss(part.args[-1], query_labels.BUCKET_LABEL)

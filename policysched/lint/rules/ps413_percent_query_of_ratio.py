@@ -10,7 +10,7 @@ from policysched.lint.facts import queries
 from policysched.promql import query_units
 
 
-def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+def _find_violations(about: rule_input.LintInput) -> Iterator[diagnostics.Diagnostic]:
     for each in about.metric_queries:
         if each.metric.unit.is_ratio and query_units.is_in_percent(each.expr):
             yield _make_finding(each)

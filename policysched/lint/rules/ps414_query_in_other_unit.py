@@ -11,7 +11,7 @@ from policysched.lint.facts import queries
 from policysched.promql import query_units
 
 
-def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+def _find_violations(about: rule_input.LintInput) -> Iterator[diagnostics.Diagnostic]:
     for each in about.metric_queries:
         declared = _get_expected_query_unit(each.metric.unit)
         found = query_units.infer_unit(each.expr)

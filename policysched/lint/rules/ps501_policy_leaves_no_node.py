@@ -12,7 +12,7 @@ from policysched.lint.rule_support import rejects_of_all_nodes
 from policysched.lint.sets import selector_sets
 
 
-def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+def _find_violations(about: rule_input.LintInput) -> Iterator[diagnostics.Diagnostic]:
     """Yield a finding for each policy whose required selectors match no node of the cluster."""
     cluster = about.cluster
     if cluster is None or not cluster.nodes:
@@ -45,7 +45,7 @@ def _split_conjunction(selector: checked_selector.Selector) -> Iterator[checked_
 
 
 def _make_finding(
-    about: rule_input.RuleInput,
+    about: rule_input.LintInput,
     cluster: cluster_facts.ClusterFacts,
     policy: checked.CheckedPolicy,
     steps: list[checked_selector.Selector],

@@ -14,7 +14,7 @@ _ABSENCES = frozenset({"DoesNotExist", "NotIn"})
 """The operators that match nodes without the label."""
 
 
-def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+def _find_violations(about: rule_input.LintInput) -> Iterator[diagnostics.Diagnostic]:
     """Yield a finding for each unknown label in selectors and topology keys."""
     cluster = about.cluster
     if cluster is None or not cluster.nodes:
@@ -66,7 +66,7 @@ def _iterate_label_requirements(
 
 
 def _diagnose_unknown_label(
-    about: rule_input.RuleInput,
+    about: rule_input.LintInput,
     cluster: cluster_facts.ClusterFacts,
     each: checked_selector.LabelRequirement,
 ) -> diagnostics.Diagnostic:

@@ -13,7 +13,7 @@ from policysched.lint import rule, rule_input
 from policysched.lint.facts import cluster_facts
 
 
-def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+def _find_violations(about: rule_input.LintInput) -> Iterator[diagnostics.Diagnostic]:
     """Yield a finding for each `In` requirement with values that no node has."""
     cluster = about.cluster
     if cluster is None:

@@ -8,7 +8,7 @@ from policysched.lang.diagnostics import diagnostics
 from policysched.lint import rule, rule_input
 
 
-def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+def _find_violations(about: rule_input.LintInput) -> Iterator[diagnostics.Diagnostic]:
     """Yield a finding for each policy that matches none of the scheduled pods."""
     cluster = about.cluster
     if cluster is None or not cluster.scheduled_pods_by_shape:

@@ -22,7 +22,7 @@ _AUTOSCALERS = re.compile(r"(?:\A|/)(?:cluster-autoscaler|karpenter)(?:[-:@/]|\Z
 """Images of autoscalers: `cluster-autoscaler` of kubernetes/autoscaler, and Karpenter."""
 
 
-def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+def _find_violations(about: rule_input.LintInput) -> Iterator[diagnostics.Diagnostic]:
     """Yield a finding for each enforced policy with hidden rules, if an autoscaler runs."""
     cluster = about.cluster
     if cluster is None:

@@ -11,7 +11,7 @@ from policysched.lint import rule, rule_input
 _KUBE_SCHEDULER = "default-scheduler"
 
 
-def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+def _find_violations(about: rule_input.LintInput) -> Iterator[diagnostics.Diagnostic]:
     """Yield a finding for each schedulerName of pods that no profile has."""
     cluster = about.cluster
     places = [profile.span for profile in about.program.profiles if profile.span is not None]

@@ -12,7 +12,7 @@ from policysched.lint import rule, rule_input
 from policysched.lint.facts import cluster_facts
 
 
-def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+def _find_violations(about: rule_input.LintInput) -> Iterator[diagnostics.Diagnostic]:
     """Yield a finding for each tolerated or tested taint that no node has."""
     cluster = about.cluster
     if cluster is None or not cluster.nodes:
@@ -30,7 +30,7 @@ def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagno
             yield _make_finding(about, cluster, pattern, keys, "`{}`")
 
 
-def _find_taint_patterns(about: rule_input.RuleInput) -> Iterator[checked_selector.TaintPattern]:
+def _find_taint_patterns(about: rule_input.LintInput) -> Iterator[checked_selector.TaintPattern]:
     """Yield the patterns in `tainted(…)`, once for each place in the text."""
     tests = {
         each.pattern.span: each.pattern
@@ -43,7 +43,7 @@ def _find_taint_patterns(about: rule_input.RuleInput) -> Iterator[checked_select
 
 
 def _make_finding(
-    about: rule_input.RuleInput,
+    about: rule_input.LintInput,
     cluster: cluster_facts.ClusterFacts,
     pattern: checked_selector.TaintPattern,
     keys: set[str],

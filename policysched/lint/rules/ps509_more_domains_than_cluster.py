@@ -9,7 +9,7 @@ from policysched.lint import rule, rule_input
 from policysched.lint.rule_support import spread_domains
 
 
-def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+def _find_violations(about: rule_input.LintInput) -> Iterator[diagnostics.Diagnostic]:
     """Yield a finding for each spread whose `minDomains` exceeds the available domains."""
     cluster = about.cluster
     if cluster is None or not cluster.nodes:

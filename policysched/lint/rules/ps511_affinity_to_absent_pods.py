@@ -12,21 +12,21 @@ from policysched.lint.facts import cluster_facts
 from policysched.lint.sets import selector_sets
 
 
-def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+def _find_violations(about: rule_input.LintInput) -> Iterator[diagnostics.Diagnostic]:
     cluster = about.cluster
     if cluster is None or not cluster.pods:
         return
     for policy in about.program.policies:
         for each in policy.rules:
             if isinstance(each, checked.PodAffinityRule) and _is_required(each):
-                yield from _check_affinity(cluster, policy, each)
+                yield from _diagnose_absent_pods(cluster, policy, each)
 
 
 def _is_required(each: checked.PodAffinityRule) -> bool:
     return each.weight is None and not each.anti and each.pods.kind == "where"
 
 
-def _check_affinity(
+def _diagnose_absent_pods(
     cluster: cluster_facts.ClusterFacts,
     policy: checked.CheckedPolicy,
     each: checked.PodAffinityRule,

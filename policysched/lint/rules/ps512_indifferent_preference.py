@@ -12,7 +12,7 @@ from policysched.lint.policies import node_constraints
 from policysched.lint.sets import selector_sets
 
 
-def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+def _find_violations(about: rule_input.LintInput) -> Iterator[diagnostics.Diagnostic]:
     """Yield a finding for each preference that does not distinguish the permitted nodes."""
     cluster = about.cluster
     if cluster is None or len(cluster.nodes) <= 1:
@@ -26,11 +26,11 @@ def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagno
             ]
             if preferring:
                 asked = known.find_node_constraints(policy)
-                yield from _check_preferences(about, cluster, preferring, asked)
+                yield from _find_indifferent_preferences(about, cluster, preferring, asked)
 
 
-def _check_preferences(
-    about: rule_input.RuleInput,
+def _find_indifferent_preferences(
+    about: rule_input.LintInput,
     cluster: cluster_facts.ClusterFacts,
     preferring: list[checked.Rule],
     asked: Sequence[node_constraints.NodeConstraint],

@@ -12,7 +12,7 @@ from policysched.lint.facts import cluster_facts
 from policysched.lint.policies import node_constraints
 
 
-def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+def _find_violations(about: rule_input.LintInput) -> Iterator[diagnostics.Diagnostic]:
     """Yield a finding for each anti-affinity that the pods of its policy cannot all meet."""
     cluster = about.cluster
     if cluster is None or not cluster.nodes:
@@ -23,7 +23,7 @@ def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagno
             if apart:
                 asked = known.find_node_constraints(policy)
                 for each in apart:
-                    yield from _check_anti_affinity(cluster, policy, each, asked)
+                    yield from _diagnose_crowded_namespaces(cluster, policy, each, asked)
 
 
 def _keeps_own_pods_apart(each: checked.Rule) -> bool:
@@ -36,7 +36,7 @@ def _keeps_own_pods_apart(each: checked.Rule) -> bool:
             return False
 
 
-def _check_anti_affinity(
+def _diagnose_crowded_namespaces(
     cluster: cluster_facts.ClusterFacts,
     policy: checked.CheckedPolicy,
     each: checked.Rule,

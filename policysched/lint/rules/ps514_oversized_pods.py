@@ -13,7 +13,7 @@ from policysched.lint.facts import cluster_facts
 from policysched.lint.policies import node_constraints
 
 
-def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+def _find_violations(about: rule_input.LintInput) -> Iterator[diagnostics.Diagnostic]:
     """Yield a finding for each policy that permits only nodes too small for one of its pods."""
     cluster = about.cluster
     if cluster is None or not cluster.nodes:

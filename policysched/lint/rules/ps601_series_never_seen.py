@@ -10,7 +10,7 @@ from policysched.lint import rule, rule_input
 from policysched.lint.rule_support import series_selector_facts
 
 
-def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+def _find_violations(about: rule_input.LintInput) -> Iterator[diagnostics.Diagnostic]:
     """Yield a finding for each selector with a metric name that the server did not have."""
     facts = about.prometheus
     if facts is None:

@@ -13,7 +13,7 @@ from policysched.lint.facts import cluster_facts, prometheus_facts, queries
 _SHOWN = 3
 
 
-def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+def _find_violations(about: rule_input.LintInput) -> Iterator[diagnostics.Diagnostic]:
     """Yield a finding for each answer with ambiguous or unknown nodes, or without some nodes."""
     facts = about.prometheus
     if facts is None:

@@ -15,7 +15,7 @@ from policysched.promql import functions, query_tree
 _FEWEST = 2.0
 
 
-def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+def _find_violations(about: rule_input.LintInput) -> Iterator[diagnostics.Diagnostic]:
     """Yield a finding for each range that contains fewer than two scrapes."""
     for each, call, seconds, interval in iterate_rate_ranges(about):
         if seconds < _FEWEST * interval:
@@ -30,7 +30,7 @@ def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagno
 
 
 def iterate_rate_ranges(
-    about: rule_input.RuleInput,
+    about: rule_input.LintInput,
 ) -> Iterator[tuple[queries.MetricQuery, promql_parser.Call, float, float]]:
     """Yield the calls that need two samples, with their range and scrape interval in seconds."""
     facts = about.prometheus

@@ -10,7 +10,7 @@ from policysched.lang.diagnostics import diagnostics
 from policysched.lint import rule, rule_input
 
 
-def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+def _find_violations(about: rule_input.LintInput) -> Iterator[diagnostics.Diagnostic]:
     """Yield a finding for each query with finite values outside the expected bounds."""
     facts = about.prometheus
     if facts is None:
@@ -26,7 +26,7 @@ def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagno
             yield diagnostics.Diagnostic(
                 "PS605",
                 f"{len(outside)} of {len(finite)} values of `{each.metric.name}` are outside "
-                f"the range of {_describe_expected(each.metric)}, such as {farthest:g}",
+                f"the range of {_describe_expected_bounds(each.metric)}, such as {farthest:g}",
                 each.span,
                 help="correct the unit, the bounds or the query (a percentage is not a ratio)",
             )
@@ -42,7 +42,7 @@ def _get_expected_bounds(metric: checked.CheckedMetric, max_ratio: float) -> tup
     )
 
 
-def _describe_expected(metric: checked.CheckedMetric) -> str:
+def _describe_expected_bounds(metric: checked.CheckedMetric) -> str:
     is_bounded = metric.low is not None or metric.high is not None
     return "its `between`" if is_bounded else f"the unit `{metric.unit}`"
 

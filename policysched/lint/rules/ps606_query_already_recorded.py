@@ -10,7 +10,7 @@ from policysched.lint.facts import queries
 from policysched.promql import query_tree
 
 
-def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+def _find_violations(about: rule_input.LintInput) -> Iterator[diagnostics.Diagnostic]:
     """Yield a finding for each query that equals the expression of a recording rule."""
     facts = about.prometheus
     if facts is None:

@@ -11,7 +11,7 @@ from policysched.lint.facts import prometheus_facts
 from policysched.lint.rule_support import series_selector_facts
 
 
-def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+def _find_violations(about: rule_input.LintInput) -> Iterator[diagnostics.Diagnostic]:
     """Yield a finding for each selector without series whose metric name is known."""
     facts = about.prometheus
     if facts is None:

@@ -13,7 +13,7 @@ from policysched.lint.rule_support import series_selector_facts
 from policysched.promql import functions, query_samples, query_tree
 
 
-def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+def _find_violations(about: rule_input.LintInput) -> Iterator[diagnostics.Diagnostic]:
     """Yield a finding for each rate of a gauge and for each counter that is read directly."""
     facts = about.prometheus
     if facts is None:

@@ -9,7 +9,7 @@ from policysched.lint import rule, rule_input
 from policysched.lint.rule_support import series_selector_facts
 
 
-def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+def _find_violations(about: rule_input.LintInput) -> Iterator[diagnostics.Diagnostic]:
     """Yield a finding for each metric whose `maxAge` is below scrape interval plus `refresh`."""
     facts = about.prometheus
     if facts is None:

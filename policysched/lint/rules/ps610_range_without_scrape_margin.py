@@ -11,7 +11,7 @@ from policysched.lint.rules import ps603_range_below_two_scrapes
 _FEWEST = 2.0
 
 
-def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+def _find_violations(about: rule_input.LintInput) -> Iterator[diagnostics.Diagnostic]:
     """Yield a finding for each range that contains fewer scrapes than the threshold."""
     wanted = about.thresholds.min_range_scrapes
     for each, call, seconds, interval in ps603_range_below_two_scrapes.iterate_rate_ranges(about):

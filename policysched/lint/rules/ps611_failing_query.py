@@ -8,7 +8,7 @@ from policysched.lang.diagnostics import diagnostics
 from policysched.lint import rule, rule_input
 
 
-def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+def _find_violations(about: rule_input.LintInput) -> Iterator[diagnostics.Diagnostic]:
     """Yield a finding for each query with a problem instead of an answer."""
     facts = about.prometheus
     if facts is None:

@@ -9,7 +9,7 @@ from policysched.lint import rule, rule_input
 from policysched.promql import query_samples
 
 
-def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+def _find_violations(about: rule_input.LintInput) -> Iterator[diagnostics.Diagnostic]:
     """Yield a finding for each empty answer that missing series do not explain."""
     facts = about.prometheus
     if facts is None:
@@ -22,7 +22,7 @@ def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagno
             is_empty
             and known
             and all(found.is_there for found in known)
-            and not query_samples.may_be_empty(each.expr)
+            and not query_samples.may_result_be_empty(each.expr)
         ):
             yield diagnostics.Diagnostic(
                 "PS612",

@@ -9,7 +9,7 @@ from policysched.lang.diagnostics import diagnostics
 from policysched.lint import rule, rule_input
 
 
-def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+def _find_violations(about: rule_input.LintInput) -> Iterator[diagnostics.Diagnostic]:
     for policy in about.program.cluster_policies:
         spread = policy.clusters.spread if policy.clusters else ()
         if spread and all(each.by != "cluster" for each in spread):
@@ -17,7 +17,7 @@ def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagno
 
 
 def _make_finding(
-    spread: checked_cluster.ClusterSpreadConstraint, about: rule_input.RuleInput
+    spread: checked_cluster.ClusterSpreadConstraint, about: rule_input.LintInput
 ) -> diagnostics.Diagnostic:
     """Return the finding for a spread constraint, with a fix that adds a constraint by cluster."""
     end = spread.span.end

@@ -18,7 +18,7 @@ _FIELDS = {
 """`by` of a spread constraint -> the field whose values are the groups."""
 
 
-def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+def _find_violations(about: rule_input.LintInput) -> Iterator[diagnostics.Diagnostic]:
     """Yield a finding for each spread constraint whose `minGroups` cannot be met."""
     for policy in about.program.cluster_policies:
         if policy.clusters is None:
@@ -30,14 +30,18 @@ def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagno
         ]
         selectors += [group.selector for group in policy.clusters.groups]
         for spread in policy.clusters.spread:
-            said = [each for selector in selectors for each in _check_selector(spread, selector)]
+            said = [
+                each
+                for selector in selectors
+                for each in _diagnose_limiting_requirements(spread, selector)
+            ]
             yield from said
             if not said:
-                yield from _check_clusters(about, policy, spread)
+                yield from _diagnose_too_few_groups(about, policy, spread)
 
 
-def _check_clusters(
-    about: rule_input.RuleInput,
+def _diagnose_too_few_groups(
+    about: rule_input.LintInput,
     policy: checked.CheckedPolicy,
     spread: checked_cluster.ClusterSpreadConstraint,
 ) -> Iterator[diagnostics.Diagnostic]:
@@ -80,14 +84,14 @@ def _list_groups(by: str, clusters: Iterable[objects.Node]) -> set[str]:
     return found - {""}
 
 
-def _check_selector(
+def _diagnose_limiting_requirements(
     spread: checked_cluster.ClusterSpreadConstraint, selector: checked_selector.Selector
 ) -> Iterator[diagnostics.Diagnostic]:
     """Yield a finding for each requirement that alone permits too few groups."""
     match selector:
         case checked_selector.SelectorConjunction(operands=operands):
             for each in operands:
-                yield from _check_selector(spread, each)
+                yield from _diagnose_limiting_requirements(spread, each)
         case checked_selector.FieldRequirement(field=field, operator="In", values=values):
             if field == _FIELDS[spread.by] and len(values) < spread.min_groups:
                 yield _make_finding(spread, selector)

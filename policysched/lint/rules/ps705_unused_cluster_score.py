@@ -10,17 +10,19 @@ from policysched.lint import rule, rule_input
 from policysched.lint.policies import enforced_policy_rules, node_constraints, scopes
 
 
-def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+def _find_violations(about: rule_input.LintInput) -> Iterator[diagnostics.Diagnostic]:
     if not about.program.cluster_policies:
         return
     several = [
-        enforced_policy_rules.EnforcedPolicyRules(cluster_profile.treat_clusters_as_nodes(each))
+        enforced_policy_rules.EnforcedPolicyRules(
+            cluster_profile.replace_pod_by_cluster_policies(each)
+        )
         for each in about.program.profiles
     ]
-    yield from enforced_policy_rules.intersect_profile_findings(several, _check_policy)
+    yield from enforced_policy_rules.intersect_profile_findings(several, _find_unused_scores)
 
 
-def _check_policy(
+def _find_unused_scores(
     known: enforced_policy_rules.EnforcedPolicyRules, policy: checked.CheckedPolicy
 ) -> Iterator[diagnostics.Diagnostic]:
     """Yield a finding for each score that no division or spread constraint uses."""
@@ -28,7 +30,9 @@ def _check_policy(
     if not scores:
         return
     meeting = [
-        other for other in known.policies if not scopes.are_scopes_apart(policy.scope, other.scope)
+        other
+        for other in known.policies
+        if not scopes.are_scopes_disjoint(policy.scope, other.scope)
     ]
     if any(other.clusters and other.clusters.spread for other in meeting):
         return

@@ -10,7 +10,7 @@ from policysched.lang.diagnostics import diagnostics
 from policysched.lint import rule, rule_input
 
 
-def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+def _find_violations(about: rule_input.LintInput) -> Iterator[diagnostics.Diagnostic]:
     """Yield a finding for each division with weights of unknown clusters."""
     members = about.cluster.members if about.cluster is not None else None
     if members is None:
@@ -19,10 +19,10 @@ def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagno
     for policy in about.program.cluster_policies:
         division = policy.clusters.division if policy.clusters else None
         if division is not None:
-            yield from _check_division(division, members.name, names)
+            yield from _diagnose_unknown_clusters(division, members.name, names)
 
 
-def _check_division(
+def _diagnose_unknown_clusters(
     division: checked_cluster.ReplicaDivisionStrategy, where: str, names: frozenset[str]
 ) -> Iterator[diagnostics.Diagnostic]:
     """Yield a finding if a division assigns weights to clusters that `names` lacks."""

@@ -10,7 +10,7 @@ from policysched.lint import rule, rule_input
 from policysched.lint.sets import selector_sets
 
 
-def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+def _find_violations(about: rule_input.LintInput) -> Iterator[diagnostics.Diagnostic]:
     """Yield a finding for each group that an earlier group contains."""
     for policy in about.program.cluster_policies:
         groups = policy.clusters.groups if policy.clusters else ()

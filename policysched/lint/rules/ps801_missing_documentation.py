@@ -10,13 +10,15 @@ from policysched.lang.syntax import syntax
 from policysched.lint import rule, rule_input
 
 
-def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+def _find_violations(about: rule_input.LintInput) -> Iterator[diagnostics.Diagnostic]:
     for policy in (*about.program.policies, *about.program.cluster_policies):
-        yield from _check_policy(policy)
+        yield from _diagnose_missing_documentation(policy)
     yield from _find_unused_names(about)
 
 
-def _check_policy(policy: checked.CheckedPolicy) -> Iterator[diagnostics.Diagnostic]:
+def _diagnose_missing_documentation(
+    policy: checked.CheckedPolicy,
+) -> Iterator[diagnostics.Diagnostic]:
     """Yield findings for a missing description or owner, and for `reject` rules without a name."""
     parts = [("description", policy.description), ("owner", policy.owner)]
     missing = [name for name, value in parts if not value]
@@ -37,7 +39,7 @@ def _check_policy(policy: checked.CheckedPolicy) -> Iterator[diagnostics.Diagnos
             )
 
 
-def _find_unused_names(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+def _find_unused_names(about: rule_input.LintInput) -> Iterator[diagnostics.Diagnostic]:
     """Yield declared names that occur only once in all texts."""
     declared = [
         item
@@ -58,7 +60,7 @@ def _find_unused_names(about: rule_input.RuleInput) -> Iterator[diagnostics.Diag
             )
 
 
-def _count_words(about: rule_input.RuleInput) -> dict[str, int]:
+def _count_words(about: rule_input.LintInput) -> dict[str, int]:
     """Return the number of occurrences of each word, without comments and strings."""
     counts: dict[str, int] = {}
     for result in about.parsed:

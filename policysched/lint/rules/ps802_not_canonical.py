@@ -10,7 +10,7 @@ from policysched.lang.formatting import formatter
 from policysched.lint import rule, rule_input
 
 
-def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+def _find_violations(about: rule_input.LintInput) -> Iterator[diagnostics.Diagnostic]:
     """Yield a finding for each text that formatting changes, with the fix that formats it."""
     for result in about.parsed:
         text = result.text
@@ -18,7 +18,7 @@ def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagno
         if formatted is None or text.fitted(formatted) == text.text:
             continue
         formatted = text.fitted(formatted)
-        start, end, replacement = _find_differing_stretch(text.text, formatted)
+        start, end, replacement = _find_differing_range(text.text, formatted)
         span = text.span(start, end)
         yield diagnostics.Diagnostic(
             "PS802",
@@ -31,7 +31,7 @@ def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagno
         )
 
 
-def _find_differing_stretch(old: str, new: str) -> tuple[int, int, str]:
+def _find_differing_range(old: str, new: str) -> tuple[int, int, str]:
     """Return the range of `old` that differs, and its replacement in `new`."""
     shorter = min(len(old), len(new))
     start = next((i for i in range(shorter) if old[i] != new[i]), shorter)

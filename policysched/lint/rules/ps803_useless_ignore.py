@@ -11,7 +11,7 @@ from policysched.lang.diagnostics import diagnostics
 from policysched.lint import rule, rule_input
 
 
-def _find_violations(_about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+def _find_violations(_about: rule_input.LintInput) -> Iterator[diagnostics.Diagnostic]:
     yield from ()
 
 

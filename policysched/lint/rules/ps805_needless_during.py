@@ -11,14 +11,14 @@ from policysched.lint import rule, rule_input
 from policysched.lint.sets import weekly_activity
 
 
-def _find_violations(about: rule_input.RuleInput) -> Iterator[diagnostics.Diagnostic]:
+def _find_violations(about: rule_input.LintInput) -> Iterator[diagnostics.Diagnostic]:
     for policy in about.program.policies:
         for each in policy.rules:
             if each.head.active is not None and each.head.active.windows:
-                yield from _check_windows(each, each.head.active.windows)
+                yield from _find_needless_windows(each, each.head.active.windows)
 
 
-def _check_windows(
+def _find_needless_windows(
     each: checked.Rule, windows: Sequence[activation.TimeWindow]
 ) -> Iterator[diagnostics.Diagnostic]:
     """Yield a finding if the windows cover the whole week, or one contains another."""

@@ -69,14 +69,14 @@ _Variable: TypeAlias = object
 _Point: TypeAlias = Mapping[_Variable, float]
 
 
-def _iterate_atoms(condition: Typed) -> Iterator[Typed]:
+def _iterate_comparisons_and_selectors(condition: Typed) -> Iterator[Typed]:
     """Yield the comparisons and selectors of a condition."""
     match condition:
         case checked_expr.And(operands=operands) | checked_expr.Or(operands=operands):
             for operand in operands:
-                yield from _iterate_atoms(operand)
+                yield from _iterate_comparisons_and_selectors(operand)
         case checked_expr.Not(operand=operand):
-            yield from _iterate_atoms(operand)
+            yield from _iterate_comparisons_and_selectors(operand)
         case _:
             yield condition
 
@@ -87,7 +87,9 @@ def _iterate_value_points(conditions: Iterable[Typed], metrics: Metrics) -> Iter
     Raises:
         _TooLargeError: the conditions have too many points.
     """
-    atoms = [atom for condition in conditions for atom in _iterate_atoms(condition)]
+    atoms = [
+        atom for condition in conditions for atom in _iterate_comparisons_and_selectors(condition)
+    ]
     limits: dict[Typed, set[float]] = {}
     values: dict[_Variable, Sequence[float]] = {}
     for atom in atoms:
@@ -95,7 +97,9 @@ def _iterate_value_points(conditions: Iterable[Typed], metrics: Metrics) -> Iter
             case checked_expr.Compare():
                 number, _, limit = comparisons.split_constant_comparison(atom)
                 if limit is None:
-                    values[_get_compared_numbers(atom)] = _find_possible_signs(atom, metrics)
+                    values[_get_compared_numbers(atom)] = _find_possible_difference_signs(
+                        atom, metrics
+                    )
                 else:
                     limits.setdefault(number, set()).add(limit)
             case _:
@@ -158,7 +162,7 @@ def _get_compared_numbers(atom: checked_expr.Compare) -> tuple[Typed, Typed]:
     return first, second
 
 
-def _find_possible_signs(atom: checked_expr.Compare, metrics: Metrics) -> list[float]:
+def _find_possible_difference_signs(atom: checked_expr.Compare, metrics: Metrics) -> list[float]:
     """Return the possible signs of the first number minus the second: -1, 0, 1."""
     first, second = _get_compared_numbers(atom)
     if first == second:

@@ -178,24 +178,24 @@ def _choose_representative_values(
     """Return one value for each class that the requirements on one variable distinguish."""
     match readers[0]:
         case checked_selector.LabelRequirement() | checked_selector.AnnotationRequirement():
-            return (None, *_choose_texts(readers))
+            return (None, *_choose_representative_texts(readers))
         case checked_selector.FieldRequirement(field=field) if field != "image":
-            named = {value for each in readers for value in _list_values(each)}
+            named = {value for each in readers for value in _list_required_values(each)}
             return ("", *sorted(named - {""}), _OTHER)
         case checked_selector.NumberRequirement():
-            return _choose_numbers(readers)
+            return _choose_representative_numbers(readers)
         case _:
             return (False, True)
 
 
-def _list_values(requirement: checked_selector.Requirement) -> tuple[str, ...]:
+def _list_required_values(requirement: checked_selector.Requirement) -> tuple[str, ...]:
     has_values = not isinstance(
         requirement, checked_selector.NumberRequirement | checked_selector.TaintRequirement
     )
     return requirement.values if has_values else ()  # type: ignore[union-attr]  # excluded above
 
 
-def _choose_texts(readers: Sequence[checked_selector.Requirement]) -> list[Value]:
+def _choose_representative_texts(readers: Sequence[checked_selector.Requirement]) -> list[Value]:
     """Return the named texts, an integer between any two bounds, and one other text."""
     named: set[str] = set()
     cuts: set[int] = set()
@@ -228,7 +228,9 @@ def _make_unnamed_integer(number: int, named: set[str]) -> str:
     return signed
 
 
-def _choose_numbers(readers: Sequence[checked_selector.Requirement]) -> tuple[Value, ...]:
+def _choose_representative_numbers(
+    readers: Sequence[checked_selector.Requirement],
+) -> tuple[Value, ...]:
     """Return each bound, a number between any two bounds, and a number beyond each end.
 
     Amounts of resources are never negative. For `limits`, None represents a limit that is not set.

@@ -141,14 +141,14 @@ class AffinitySumsByShape:
         get = self.domains.get
         terms = required_term_verdicts.RequiredTermVerdicts(
             [domains.DomainSums(get(snap, c.topology_key), [(c.column, 1)]) for c in required],
-            self._sum_by_key(snap, repelled_by),
-            self._sum_by_key(snap, repelling),
+            self._sum_by_topology_key(snap, repelled_by),
+            self._sum_by_topology_key(snap, repelling),
             matches_itself=matches_itself,
             has_own=bool(required or repelled_by),
         )
-        return AffinitySums(terms, self._sum_by_key(snap, weighted))
+        return AffinitySums(terms, self._sum_by_topology_key(snap, weighted))
 
-    def _sum_by_key(
+    def _sum_by_topology_key(
         self, snap: snapshot.Snapshot, counted: Iterable[WeightedCountColumn]
     ) -> list[domains.DomainSums]:
         by_key: dict[str, list[tuple[count_column.CountColumn, int]]] = {}
@@ -207,7 +207,7 @@ def _make_acting_term_columns(
     return {
         kind: [
             WeightedCountColumn(owned.term.topology_key, column, owned.weight)
-            for owned, column in counts.find_terms_acting_on(kind, shape)
+            for owned, column in counts.find_terms_matching_incoming_pod(kind, shape)
         ]
         for kind in pod_counts.TermKind
     }

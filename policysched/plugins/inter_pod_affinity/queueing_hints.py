@@ -58,7 +58,7 @@ class PodAffinityHints:
         ) and not self._matches_required_affinity(pod.shape, before)
         return event_hints.choose_queueing_hint(
             came
-            or self._has_repulsion_ended(pod.shape, before, after)
+            or self._has_anti_affinity_ended(pod.shape, before, after)
             or self._is_last_match_gone(pod.shape, before, after)
         )
 
@@ -73,7 +73,7 @@ class PodAffinityHints:
             and all(self._does_term_match(t, other) for t in terms)
         )
 
-    def _has_repulsion_ended(
+    def _has_anti_affinity_ended(
         self,
         waiting: pod_shape.PodShape,
         before: pod_shape.PodShape | None,
@@ -143,7 +143,7 @@ class PodAffinityHints:
         )
 
     def _list_repelling_topology_keys(self, waiting: pod_shape.PodShape) -> set[str]:
-        repelling = self.counts.find_terms_acting_on(
+        repelling = self.counts.find_terms_matching_incoming_pod(
             pod_counts.TermKind.REQUIRED_ANTI_AFFINITY, waiting
         )
         acting = (owned.term for owned, _ in repelling)

@@ -24,7 +24,7 @@ def format_repelled_pods(shape: pod_shape.PodShape, snap: snapshot.Snapshot, row
 def format_repelling_pods(shape: pod_shape.PodShape, snap: snapshot.Snapshot, row: int) -> str:
     """Format the pods in the node's domains whose anti-affinity matches the pod."""
     texts = []
-    for owned, column in snap.counts.find_terms_acting_on(
+    for owned, column in snap.counts.find_terms_matching_incoming_pod(
         pod_counts.TermKind.REQUIRED_ANTI_AFFINITY, shape
     ):
         term = owned.term

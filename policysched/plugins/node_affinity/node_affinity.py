@@ -52,7 +52,7 @@ class NodeAffinity:
         unrestricted = terms is None and not pod.shape.spec.node_selector
         if unrestricted and self._added.required_node_terms is None:
             return interface.PreFilterResult(status.SKIP)
-        named = _find_named_nodes(pod.shape)
+        named = _find_permitted_node_names(pod.shape)
         if named is not None and not named:
             return interface.PreFilterResult(status.unresolvable(self.name, REASON_CONFLICT))
         return interface.PreFilterResult(node_names=named)
@@ -164,7 +164,7 @@ def _get_preferred_terms(shape: pod_shape.PodShape) -> tuple[objects.PreferredSc
     return affinity.preferred_during_scheduling_ignored_during_execution if affinity else ()
 
 
-def _find_named_nodes(shape: pod_shape.PodShape) -> frozenset[str] | None:
+def _find_permitted_node_names(shape: pod_shape.PodShape) -> frozenset[str] | None:
     """Return the node names to which the terms restrict a pod; None for no restriction."""
     affinity = shape.spec.affinity and shape.spec.affinity.node_affinity
     required = affinity and affinity.required_during_scheduling_ignored_during_execution

@@ -25,7 +25,7 @@ REASON = "node(s) exceed max volume count"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class _WantedVolumes:
+class _PodVolumesByDriver:
     """Driver → volumes that a pod needs attached, or the reason why they are unknown."""
 
     by_driver: dict[str, set[csi_migration.CSIVolumeIdentity]]
@@ -69,7 +69,7 @@ class NodeVolumeLimits:
             cases += self._find_nodes_with_unknown_volumes(attached)
             too_many = status.unschedulable(self.name, REASON)
             for driver, volumes in wanted.by_driver.items():
-                cases.append((attached.find_exceeding_nodes(driver, volumes), too_many))
+                cases.append((attached.find_nodes_over_volume_limit(driver, volumes), too_many))
         rows = nodes.rows
         return status.NodeStatuses.first_of(len(nodes), [(m[rows], s) for m, s in cases])
 
@@ -103,7 +103,7 @@ class NodeVolumeLimits:
         return "; ".join(
             f"driver {driver}: {len(volumes):,} more would exceed the limit of the CSINode"
             for driver, volumes in wanted.by_driver.items()
-            if attached.find_exceeding_nodes(driver, volumes)[row]
+            if attached.find_nodes_over_volume_limit(driver, volumes)[row]
         )
 
     def events_to_register(self) -> Sequence[events.ClusterEventWithHint]:
@@ -126,17 +126,17 @@ class NodeVolumeLimits:
         attached: attached_volumes.AttachedVolumeCounts,
         *,
         has_csi_node: bool,
-    ) -> _WantedVolumes:
+    ) -> _PodVolumesByDriver:
         """Group the pod's volumes by driver, or return the status of the first unknown volume."""
         by_driver: defaultdict[str, set[csi_migration.CSIVolumeIdentity]] = defaultdict(set)
-        lookup = csi_volumes.RecordingLookup(attached.stored)
-        for found in csi_volumes.resolve_volumes(pod, lookup, has_csi_node=has_csi_node):
-            if isinstance(found, csi_volumes.UnresolvedVolume):
+        lookup = csi_volumes.RecordingObjectLookup(attached.stored)
+        for found in csi_volumes.resolve_pod_csi_volumes(pod, lookup, has_csi_node=has_csi_node):
+            if isinstance(found, csi_volumes.UnresolvedVolumeReason):
                 never = status.Code.UNSCHEDULABLE_AND_UNRESOLVABLE
                 code = never if found.is_missing_claim else status.Code.ERROR
-                return _WantedVolumes({}, status.Status(code, (found.text,), self.name))
+                return _PodVolumesByDriver({}, status.Status(code, (found.text,), self.name))
             by_driver[found.driver].add(found)
-        return _WantedVolumes(by_driver)
+        return _PodVolumesByDriver(by_driver)
 
     def _find_nodes_with_unknown_volumes(
         self, attached: attached_volumes.AttachedVolumeCounts

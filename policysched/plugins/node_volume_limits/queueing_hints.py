@@ -20,13 +20,13 @@ def _after_csi_node_update(
     del pod
     if not isinstance(new, storage_objects.CSINode):
         return events.QueueingHint.SKIP
-    before = _get_limits(old) if isinstance(old, storage_objects.CSINode) else {}
+    before = _get_limits_by_driver(old) if isinstance(old, storage_objects.CSINode) else {}
     return event_hints.choose_queueing_hint(
-        any(n > before.get(name, 0) for name, n in _get_limits(new).items())
+        any(n > before.get(name, 0) for name, n in _get_limits_by_driver(new).items())
     )
 
 
-def _get_limits(csi_node: storage_objects.CSINode) -> dict[str, int]:
+def _get_limits_by_driver(csi_node: storage_objects.CSINode) -> dict[str, int]:
     """Return the limit of each driver; 0 for no limit, as in kube-scheduler's hint."""
     return {d.name: (d.allocatable and d.allocatable.count) or 0 for d in csi_node.spec.drivers}
 

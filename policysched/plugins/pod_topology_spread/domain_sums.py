@@ -46,7 +46,7 @@ class SpreadConstraintDomains:
     sums: domains.DomainSums
     has_outside: bool
 
-    def get_counts(self, snap: snapshot.Snapshot) -> columns.IntArray:
+    def get_row_pod_counts(self, snap: snapshot.Snapshot) -> columns.IntArray:
         """Return int64 (N,): the counted pods on each row."""
         if self.column is None:
             return np.zeros(snap.size, np.int64)

@@ -35,11 +35,11 @@ def refresh_domain_verdicts(
         spreads.verdicts = verdicts
     for spread, table in zip(spreads.each, verdicts.tables, strict=True):
         if spread.sums.refresh() != [] or is_new:
-            table.replace(_judge_domains(spread))
+            table.replace(_compute_domain_verdicts(spread))
     return verdicts
 
 
-def _judge_domains(spread: domain_sums.SpreadConstraintDomains) -> npt.NDArray[np.int16]:
+def _compute_domain_verdicts(spread: domain_sums.SpreadConstraintDomains) -> npt.NDArray[np.int16]:
     """Return int16 (D + 1,): the verdict of each domain; the sums must be up to date."""
     constraint = spread.constraint
     violating = spreading.violating_domains(
@@ -58,12 +58,12 @@ def copy_constraint_counts(
     spread: domain_sums.SpreadConstraintDomains, snap: snapshot.Snapshot
 ) -> Remembered:
     """Return the constraint with a copy of its counts."""
-    counted = domains.Counted(spread.counted, spread.get_counts(snap))
+    counted = domains.Counted(spread.counted, spread.get_row_pod_counts(snap))
     min_domains = spread.constraint.min_domains
     return spread, spreading.SpreadBefore(counted, spread.eligible, min_domains)
 
 
-def judge_nodes_apart(
+def compute_what_if_verdicts(
     spread: domain_sums.SpreadConstraintDomains,
     before: spreading.SpreadBefore,
     nodes: snapshot.NodeView,
@@ -71,7 +71,7 @@ def judge_nodes_apart(
     """Return int16 (n,): the verdict for each node as if only its own pods had changed."""
     constraint = spread.constraint
     slots = spread.nodes.slots[nodes.rows]
-    skew = before.skew(slots, spread.get_counts(nodes.snapshot), nodes.rows)
+    skew = before.skew(slots, spread.get_row_pod_counts(nodes.snapshot), nodes.rows)
     judged = np.where(skew + constraint.own > constraint.max_skew, VIOLATES, PASSES)
     judged[slots == 0] = LACKS_LABEL
     return judged.astype(np.int16)
@@ -83,13 +83,13 @@ def format_skew_evidence(
     """Format why a constraint rejects the only node of a view; return "" if it passes."""
     snap, constraint = node.snapshot, spread.constraint
     _, before = copy_constraint_counts(spread, snap)
-    (verdict,) = judge_nodes_apart(spread, before, node).tolist()
+    (verdict,) = compute_what_if_verdicts(spread, before, node).tolist()
     if verdict == PASSES:
         return ""
     found = node_rejection_texts.get_only_node(node)
     if verdict == LACKS_LABEL:
         return node_rejection_texts.format_node_label(found, constraint.topology_key)
-    slots, counts = spread.nodes.slots[node.rows], spread.get_counts(snap)
+    slots, counts = spread.nodes.slots[node.rows], spread.get_row_pod_counts(snap)
     return node_rejection_texts.format_skew_counts(
         found,
         constraint.topology_key,

@@ -89,7 +89,7 @@ class PodTopologySpread:
         spreads = self._spreads.get_constraint_set(state, pod.shape, snap, spread_constraints.HARD)
         if spreads is None:
             return interface.SKIP_FILTER
-        self._hints.note_tolerations(pod.shape, state.tolerations)
+        self._hints.record_tolerations(pod.shape, state.tolerations)
         state.write(self.name, filtering.refresh_domain_verdicts(spreads))
         return interface.ALL_NODES
 
@@ -139,7 +139,9 @@ class PodTopologySpread:
         del pod
         ids = np.zeros(len(nodes), np.int16)
         for spread, before in state.read(f"{self.name}/apart", list[filtering.Remembered]):
-            ids = status_table.first_of(ids, filtering.judge_nodes_apart(spread, before, nodes))
+            ids = status_table.first_of(
+                ids, filtering.compute_what_if_verdicts(spread, before, nodes)
+            )
         return status.NodeStatuses(ids, list(self.answers))
 
     # --- score -----------------------------------------------------------------------------------
@@ -175,7 +177,7 @@ class PodTopologySpread:
         del pod
         found = state.read(f"{self.name}/score", scoring.SpreadScoreState)
         parts = [
-            scoring.compute_raw_points(spread, weight, nodes)
+            scoring.compute_raw_score_table(spread, weight, nodes)
             for spread, weight in zip(found.spreads, found.weights, strict=True)
         ]
         if len(parts) == 1:

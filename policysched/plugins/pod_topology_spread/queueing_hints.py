@@ -33,7 +33,7 @@ class TopologySpreadHints:
             pod_shape.PodShape, tolerations.Tolerations
         ] = weakref.WeakKeyDictionary()
 
-    def note_tolerations(self, shape: pod_shape.PodShape, own: tolerations.Tolerations) -> None:
+    def record_tolerations(self, shape: pod_shape.PodShape, own: tolerations.Tolerations) -> None:
         """Record the tolerations of pods of `shape`, including tolerations that policies add."""
         self._last_tolerations[shape] = own
 

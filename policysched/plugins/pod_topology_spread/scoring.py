@@ -61,7 +61,7 @@ def score_hostname_constraint(
 
     A single number means that all scores are equal.
     """
-    on_node = spread.get_counts(nodes.snapshot)
+    on_node = spread.get_row_pod_counts(nodes.snapshot)
     if not isinstance(nodes.rows, slice):
         on_node = on_node.take(nodes.rows)
     fewest, most = on_node.item(on_node.argmin()), on_node.item(on_node.argmax())
@@ -72,7 +72,7 @@ def score_hostname_constraint(
     return (table * factor).take(on_node)
 
 
-def compute_raw_points(
+def compute_raw_score_table(
     spread: domain_sums.SpreadConstraintDomains, weight: float, nodes: snapshot.NodeView
 ) -> tuple[columns.FloatArray, npt.NDArray[np.intp]]:
     """Return a table of scores, float64 (k,), and the index of each node in it, intp (n,)."""
@@ -82,7 +82,7 @@ def compute_raw_points(
         table = spreading.domain_points(spread.sums.table, weight, constraint.max_skew)
         table[0] = 0.0
         return table, spread.nodes.at(nodes.rows)
-    on_node = spread.get_counts(nodes.snapshot)
+    on_node = spread.get_row_pod_counts(nodes.snapshot)
     if not isinstance(nodes.rows, slice):
         on_node = on_node.take(nodes.rows)
     most = on_node.item(on_node.argmax())

@@ -86,14 +86,14 @@ def make_spread_defaults(args: PodTopologySpreadArgs) -> SpreadDefaults:
         msg = f"`defaultingType` is `{args.defaulting_type}`, but must be System or List"
         raise arguments.ArgumentError(msg)
     for constraint in given:
-        _check_default_constraint(constraint)
+        _validate_default_constraint(constraint)
     if len({(c.topology_key, c.when_unsatisfiable) for c in given}) < len(given):
         msg = "`defaultConstraints` repeats a topologyKey with the same whenUnsatisfiable"
         raise arguments.ArgumentError(msg)
     return SpreadDefaults(given, is_system=False)
 
 
-def _check_default_constraint(constraint: objects.TopologySpreadConstraint) -> None:
+def _validate_default_constraint(constraint: objects.TopologySpreadConstraint) -> None:
     """Raise `ArgumentError` if kube-scheduler would reject a default constraint."""
     where = f"`defaultConstraints` for `{constraint.topology_key}`"
     key_problem = kubernetes_names.find_label_key_problem(constraint.topology_key)

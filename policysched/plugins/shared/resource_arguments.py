@@ -129,7 +129,7 @@ def get_ignored_resources(given: Iterable[str]) -> frozenset[str]:
     return frozenset(found)
 
 
-def get_ignored_groups(given: Iterable[str]) -> frozenset[str]:
+def get_ignored_resource_groups(given: Iterable[str]) -> frozenset[str]:
     """Return the groups of extended resources that Filter ignores (name up to the slash).
 
     Raises:

@@ -25,7 +25,7 @@ def _after_class_change(
 ) -> events.QueueingHint:
     """Queue for a new class, or if the allowed topologies of a class changed."""
     del pod
-    before, after = _select_by_kind(storage_objects.StorageClass, old, new)
+    before, after = _narrow_to_type(storage_objects.StorageClass, old, new)
     if before is None or after is None:
         return events.QueueingHint.QUEUE
     return event_hints.choose_queueing_hint(before.allowed_topologies != after.allowed_topologies)
@@ -35,7 +35,7 @@ def _after_claim_change(
     pod: pod_shape.PodInfo, old: events.ClusterObject, new: events.ClusterObject
 ) -> events.QueueingHint:
     """Queue if the pod uses the claim."""
-    _, claim = _select_by_kind(storage_objects.PersistentVolumeClaim, old, new)
+    _, claim = _narrow_to_type(storage_objects.PersistentVolumeClaim, old, new)
     if claim is None:
         return events.QueueingHint.QUEUE
     is_used = any(use.claim_name == claim.metadata.name for use in pod.shape.claims)
@@ -49,7 +49,7 @@ def _after_csi_node_change(
 ) -> events.QueueingHint:
     """Queue for a new CSINode, or if its migrated in-tree plugins changed."""
     del pod
-    before, after = _select_by_kind(storage_objects.CSINode, old, new)
+    before, after = _narrow_to_type(storage_objects.CSINode, old, new)
     if before is None or after is None:
         return events.QueueingHint.QUEUE
     return event_hints.choose_queueing_hint(
@@ -65,7 +65,7 @@ def _after_driver_change(
     pod: pod_shape.PodInfo, old: events.ClusterObject, new: events.ClusterObject
 ) -> events.QueueingHint:
     """Queue if the driver of an inline volume of the pod stops tracking capacity."""
-    before, after = _select_by_kind(storage_objects.CSIDriver, old, new)
+    before, after = _narrow_to_type(storage_objects.CSIDriver, old, new)
     if before is None or after is None:
         return events.QueueingHint.QUEUE
     is_used = any(
@@ -81,7 +81,7 @@ def _after_capacity_change(
 ) -> events.QueueingHint:
     """Queue for a new capacity, or if a capacity now allows larger volumes."""
     del pod
-    before, after = _select_by_kind(storage_objects.CSIStorageCapacity, old, new)
+    before, after = _narrow_to_type(storage_objects.CSIStorageCapacity, old, new)
     if before is None or after is None:
         return events.QueueingHint.QUEUE
     return event_hints.choose_queueing_hint(
@@ -99,7 +99,7 @@ def _after_pod_deletion(
     )
 
 
-def _select_by_kind(
+def _narrow_to_type(
     kind: type[ObjectT], old: events.ClusterObject, new: events.ClusterObject
 ) -> tuple[ObjectT | None, ObjectT | None]:
     """Return both objects, with None in place of objects of another type."""

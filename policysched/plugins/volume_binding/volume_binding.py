@@ -27,11 +27,15 @@ from policysched.plugins.volume_binding import (
     volume_reservation,
 )
 
-REASONS: dict[volume_findings.VolumeFit, str] = {
-    volume_findings.VolumeFit.OUT_OF_REACH: "node(s) didn't match PersistentVolume's node affinity",
-    volume_findings.VolumeFit.NO_VOLUME: "node(s) didn't find available persistent volumes to bind",
-    volume_findings.VolumeFit.NO_SPACE: "node(s) did not have enough free storage",
-    volume_findings.VolumeFit.VOLUME_GONE: (
+REASONS: dict[volume_findings.VolumeProblem, str] = {
+    volume_findings.VolumeProblem.OUT_OF_REACH: (
+        "node(s) didn't match PersistentVolume's node affinity"
+    ),
+    volume_findings.VolumeProblem.NO_VOLUME: (
+        "node(s) didn't find available persistent volumes to bind"
+    ),
+    volume_findings.VolumeProblem.NO_SPACE: "node(s) did not have enough free storage",
+    volume_findings.VolumeProblem.VOLUME_GONE: (
         "node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)"
     ),
 }
@@ -52,7 +56,7 @@ class VolumeBindingArgs(arguments.ArgumentStruct, frozen=True):
 
 
 @dataclasses.dataclass(slots=True)
-class _VolumeBindingCycle:
+class _VolumeBindingState:
     """The state of a pod's claims in its cycle.
 
     Attributes:
@@ -119,15 +123,15 @@ class VolumeBinding:
         claims = volume_claims.find_pod_claims(pod, snap.storage)
         if isinstance(claims, status.Status):
             return interface.PreFilterResult(dataclasses.replace(claims, plugin=self.name))
-        state.write(self.name, _VolumeBindingCycle(claims, snap, snap.nodes, snap.storage))
+        state.write(self.name, _VolumeBindingState(claims, snap, snap.nodes, snap.storage))
         return interface.PreFilterResult()
 
     def filter(
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, nodes: snapshot.NodeView
     ) -> status.NodeStatuses:
         """Return a status for each of the n nodes; a rejection has one or two reasons."""
-        found = self._get_findings(state.read(self.name, _VolumeBindingCycle))
-        answers = _make_filter_answers(
+        found = self._get_findings(state.read(self.name, _VolumeBindingState))
+        answers = _make_filter_statuses(
             self.name, found.of_bound[nodes.rows], found.of_unbound[nodes.rows]
         )
         for fails, problem in reversed(found.errors):
@@ -145,12 +149,12 @@ class VolumeBinding:
         """Return the claims behind the reason, with their volumes or classes."""
         if not self.pre_filter(state, pod, node.snapshot).status.is_success:
             return ""
-        claims = state.read(self.name, _VolumeBindingCycle).claims
+        claims = state.read(self.name, _VolumeBindingState).claims
         verdicts = {text: verdict for verdict, text in REASONS.items()}
         verdict = verdicts.get(reason)
         if verdict in (
-            volume_findings.VolumeFit.OUT_OF_REACH,
-            volume_findings.VolumeFit.VOLUME_GONE,
+            volume_findings.VolumeProblem.OUT_OF_REACH,
+            volume_findings.VolumeProblem.VOLUME_GONE,
         ):
             return "; ".join(
                 f"claim {claim.metadata.name} is bound to {claim.spec.volume_name}"
@@ -167,7 +171,7 @@ class VolumeBinding:
         alone = volume_claims.PodClaims(bound=(claim,))
         return bool(self._finder.find_pod_volumes(alone, node.snapshot).of_bound[node.rows][0])
 
-    def _get_findings(self, cycle: _VolumeBindingCycle) -> volume_findings.PodVolumeFindings:
+    def _get_findings(self, cycle: _VolumeBindingState) -> volume_findings.PodVolumeFindings:
         """Return the findings for all rows; additions and removals of pods do not affect them."""
         if cycle.findings is None:
             cycle.findings = self._finder.find_pod_volumes(cycle.claims, cycle.snap)
@@ -189,7 +193,7 @@ class VolumeBinding:
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, node_name: str
     ) -> status.Status:
         """Reserve existing volumes for claims, and assign the node to claims to be provisioned."""
-        cycle = state.find(self.name, _VolumeBindingCycle)
+        cycle = state.find(self.name, _VolumeBindingState)
         if cycle is not None and cycle.claims.delayed:
             row = cycle.nodes.row_of[node_name]
             cycle.reservation = volume_reservation.reserve_volumes(
@@ -201,7 +205,7 @@ class VolumeBinding:
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, node_name: str
     ) -> None:
         """Release the reservations that are not written yet."""
-        cycle = state.find(self.name, _VolumeBindingCycle)
+        cycle = state.find(self.name, _VolumeBindingState)
         if cycle is not None and cycle.reservation is not None:
             volume_reservation.release_volumes(cycle.reservation, cycle.stored.assumed)
 
@@ -211,7 +215,7 @@ class VolumeBinding:
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, node_name: str
     ) -> status.Status:
         """Return SKIP if PreBind has nothing to write."""
-        cycle = state.find(self.name, _VolumeBindingCycle)
+        cycle = state.find(self.name, _VolumeBindingState)
         has_work = cycle is not None and cycle.reservation is not None
         return status.SUCCESS if has_work else status.SKIP
 
@@ -222,7 +226,7 @@ class VolumeBinding:
 
         The status is ERROR if a write fails, if the binding cannot complete, or after the timeout.
         """
-        cycle = state.find(self.name, _VolumeBindingCycle)
+        cycle = state.find(self.name, _VolumeBindingState)
         if cycle is None or cycle.reservation is None:
             return status.SUCCESS
         refused = await volume_reservation.write_reservation(cycle.reservation, self._writer)
@@ -264,19 +268,19 @@ def _iterate_poll_delays() -> Iterator[float]:
         seconds = min(2 * seconds, _LONGEST_LOOK_SECONDS)
 
 
-def _make_filter_answers(
+def _make_filter_statuses(
     name: str, of_bound: volume_findings.Verdicts, of_unbound: volume_findings.Verdicts
 ) -> status.NodeStatuses:
-    """Combine both verdicts of each node, int8 (n,); reasons have the order of `VolumeFit`."""
-    combined = of_bound.astype(np.int16) * len(volume_findings.VolumeFit) + of_unbound
+    """Combine both verdicts of each node, int8 (n,); reasons have the order of `VolumeProblem`."""
+    combined = of_bound.astype(np.int16) * len(volume_findings.VolumeProblem) + of_unbound
     present, inverse = np.unique(combined, return_inverse=True)
     statuses = [status.SUCCESS]
     number_of: npt.NDArray[np.int16] = np.zeros(len(present), np.int16)
     for position, both in enumerate(present.tolist()):
-        verdicts = sorted({*divmod(both, len(volume_findings.VolumeFit))} - {0})
+        verdicts = sorted({*divmod(both, len(volume_findings.VolumeProblem))} - {0})
         if verdicts:
             number_of[position] = len(statuses)
-            reasons = (REASONS[volume_findings.VolumeFit(v)] for v in verdicts)
+            reasons = (REASONS[volume_findings.VolumeProblem(v)] for v in verdicts)
             statuses.append(status.unresolvable(name, *reasons))
     return status.NodeStatuses(number_of[inverse], statuses)
 

@@ -24,7 +24,7 @@ from policysched.plugins.volume_binding import volume_affinity, volume_claims
 _STORAGE = "storage"
 
 
-class VolumeFit(enum.IntEnum):
+class VolumeProblem(enum.IntEnum):
     """The problem of a node, in the order of the reported reasons; 0 for none."""
 
     FITS = 0
@@ -39,7 +39,7 @@ class VolumeFit(enum.IntEnum):
 
 
 Verdicts = npt.NDArray[np.int8]
-"""int8 (N,): a `VolumeFit` for each row."""
+"""int8 (N,): a `VolumeProblem` for each row."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -121,43 +121,43 @@ class PodVolumeFinder:
         of_unbound = np.zeros(snap.size, np.int8)
         for claim in selected:
             row = snap.nodes.row_of.get(get_selected_node(claim) or "", -1)
-            of_unbound[np.arange(snap.size) != row] = VolumeFit.NO_VOLUME
+            of_unbound[np.arange(snap.size) != row] = VolumeProblem.NO_VOLUME
         to_match = [c for c in claims.delayed if get_selected_node(c) is None]
         matched = self._match_existing_volumes(to_match, snap)
-        unreadable = _find_claim_selector_error(to_match, of_unbound == VolumeFit.FITS)
+        unreadable = _find_claim_selector_error(to_match, of_unbound == VolumeProblem.FITS)
         needs = [(c, np.ones(snap.size, np.bool_)) for c in selected]
         needs += [(m.claim, m.choices == volume_pool.NONE) for m in matched]
         for claim, is_needed in needs:
-            self._check_provisioning(
-                claim, is_needed & (of_unbound == VolumeFit.FITS), of_unbound, snap
+            self._write_provisioning_problems(
+                claim, is_needed & (of_unbound == VolumeProblem.FITS), of_unbound, snap
             )
-        of_bound, errors = self._check_bound_claims(claims.bound, snap)
+        of_bound, errors = self._find_bound_claim_problems(claims.bound, snap)
         return PodVolumeFindings(
             of_bound, of_unbound, errors + unreadable, selected, tuple(matched)
         )
 
     # --- bound claims -----------------------------------------------------------------------------
 
-    def _check_bound_claims(
+    def _find_bound_claim_problems(
         self, claims: tuple[storage_objects.PersistentVolumeClaim, ...], snap: snapshot.Snapshot
     ) -> tuple[Verdicts, tuple[_Error, ...]]:
         """Return int8 (N,), the problem with the first claim that does not fit, and errors."""
         verdicts = np.zeros(snap.size, np.int8)
         errors = []
         for claim in claims:
-            fits = verdicts == VolumeFit.FITS
+            fits = verdicts == VolumeProblem.FITS
             volume = self._stored.assumed.volumes.get(claim.spec.volume_name)
             if volume is None:
-                verdicts[fits] = VolumeFit.VOLUME_GONE
+                verdicts[fits] = VolumeProblem.VOLUME_GONE
                 break
-            verdicts[fits & ~self._find_reachable_rows(volume, snap)] = VolumeFit.OUT_OF_REACH
+            verdicts[fits & ~self._find_reachable_rows(volume, snap)] = VolumeProblem.OUT_OF_REACH
             found = csi_migration.translate_persistent_volume(volume)
-            if isinstance(found, csi_migration.UntranslatableVolume):
+            if isinstance(found, csi_migration.UntranslatableVolumeReason):
                 fails = fits & self._find_migrated_rows(
                     csi_migration.find_in_tree_plugin(volume.spec) or "", snap
                 )
                 errors.append((fails, f"could not translate pv: {found.problem}"))
-                verdicts[fails] = VolumeFit.OUT_OF_REACH
+                verdicts[fails] = VolumeProblem.OUT_OF_REACH
         return verdicts, tuple(errors)
 
     def _find_reachable_rows(
@@ -222,7 +222,7 @@ class PodVolumeFinder:
             if not len(pool):
                 del self._pools[class_name]
 
-    def _check_provisioning(
+    def _write_provisioning_problems(
         self,
         claim: storage_objects.PersistentVolumeClaim,
         is_needed: columns.NodeMask,
@@ -234,15 +234,15 @@ class PodVolumeFinder:
             return
         storage_class = self._stored.classes.get(claim.class_name)
         if storage_class is None or not _is_provisioning_class(storage_class):
-            verdicts[is_needed] = VolumeFit.NO_VOLUME
+            verdicts[is_needed] = VolumeProblem.NO_VOLUME
             return
         is_allowed = self._rows.mask(
             volume_affinity.make_allowed_topology_terms(storage_class), snap
         )
-        verdicts[is_needed & ~is_allowed] = VolumeFit.NO_VOLUME
+        verdicts[is_needed & ~is_allowed] = VolumeProblem.NO_VOLUME
         has_space = self._find_rows_with_space(claim, storage_class, snap)
         if has_space is not None:
-            verdicts[is_needed & is_allowed & ~has_space] = VolumeFit.NO_SPACE
+            verdicts[is_needed & is_allowed & ~has_space] = VolumeProblem.NO_SPACE
 
     def _find_rows_with_space(
         self,

@@ -57,7 +57,7 @@ def reserve_volumes(
     """Reserve the volumes found for the node in `row`, so that the next pod does not use them."""
     found = findings.list_static_bindings(row)
     to_provision = findings.list_claims_to_provision(row)
-    bindings = [dataclasses.replace(b, volume=_promise_volume(b.volume, b.claim)) for b in found]
+    bindings = [dataclasses.replace(b, volume=_set_claim_ref(b.volume, b.claim)) for b in found]
     provisions = [_annotate_selected_node(claim, node_name) for claim in to_provision]
     reservation = VolumeReservation(node_name, bindings, provisions, [])
     for before, binding in zip(found, bindings, strict=True):
@@ -83,7 +83,7 @@ def release_volumes(
                 assumed.claims.restore(item)
 
 
-def _promise_volume(volume: Volume, claim: Claim) -> Volume:
+def _set_claim_ref(volume: Volume, claim: Claim) -> Volume:
     """Set the claimRef of the volume; return the same object if it already names the claim."""
     meta, reference = claim.metadata, volume.spec.claim_ref
     wanted = (meta.namespace, meta.name, meta.uid)

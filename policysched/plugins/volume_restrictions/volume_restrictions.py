@@ -73,7 +73,7 @@ class VolumeRestrictions:
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, nodes: snapshot.NodeView
     ) -> status.NodeStatuses:
         """Return a status for each of the n nodes; if both apply, the reason is the disk."""
-        return self._make_filter_answers(
+        return self._make_filter_statuses(
             pod, nodes, np.full(len(nodes), state.read(self.name, bool))
         )
 
@@ -98,14 +98,16 @@ class VolumeRestrictions:
         """
         kept = state.read(f"{self.name}/apart", _ClaimUsesBeforeWhatIf)
         change = _count_claim_names_by_row(pod, nodes.snapshot) - kept.named_by_row
-        return self._make_filter_answers(pod, nodes, (kept.in_use + change > 0)[nodes.rows])
+        return self._make_filter_statuses(pod, nodes, (kept.in_use + change > 0)[nodes.rows])
 
-    def _make_filter_answers(
+    def _make_filter_statuses(
         self, pod: pod_shape.PodInfo, nodes: snapshot.NodeView, in_use: columns.NodeMask
     ) -> status.NodeStatuses:
         """Return a status for each of the n nodes; `in_use` is bool (n,)."""
         snap = nodes.snapshot
-        taken = snap.storage.pods.disks.find_disk_conflicts(pod.shape.disks, snap.size)[nodes.rows]
+        taken = snap.storage.pods.disks.find_nodes_with_disk_conflicts(pod.shape.disks, snap.size)[
+            nodes.rows
+        ]
         return status.NodeStatuses.first_of(
             len(nodes),
             [
@@ -189,7 +191,7 @@ def _count_claim_names_by_row(pod: pod_shape.PodInfo, snap: snapshot.Snapshot) -
     """Return int64 (N,): number of volumes of placed pods with the name of an exclusive claim."""
     named = np.zeros(snap.size, np.int64)
     for name in _list_exclusive_claims(pod, snap):
-        for by_row in snap.storage.pods.count_claim_uses_anywhere(name):
+        for by_row in snap.storage.pods.count_claim_uses_by_namespace(name):
             named[list(by_row)] += list(by_row.values())
     return named
 

@@ -205,9 +205,9 @@ def test_an_edit_of_what_is_not_there_says_so(stage: embedded_cluster.DemoCluste
 
 def _decided(rules: int) -> decision_facts.DecisionFacts:
     points = tuple(
-        decision_facts.RulePoints(f"rule-{n}", 10 * (rules - n), 0) for n in range(rules)
+        decision_facts.RulePointsComparison(f"rule-{n}", 10 * (rules - n), 0) for n in range(rules)
     )
-    total = decision_facts.RulePoints("total", sum(p.chosen for p in points) + 5, 5)
+    total = decision_facts.RulePointsComparison("total", sum(p.chosen for p in points) + 5, 5)
     return decision_facts.DecisionFacts(
         "ns/pod", "web", "n1", "", 2, 2, "n2", points, same_points=5, total=total, excluded=()
     )

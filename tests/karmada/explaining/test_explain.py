@@ -38,12 +38,13 @@ def _reports(
         names = [each.metadata.name for each in known.clusters]
         policies = building._policies(policy_texts.policies(d), policy_texts.values(d, names))
     made = algorithm.BindingAlgorithm(
-        registry.choose_plugins(registry.make_built_in_factories(), ["*"]), policies=policies
+        registry.create_selected_plugins(registry.make_built_in_factories(), ["*"]),
+        policies=policies,
     )
     return [
         (
             binding_decision.decide_binding(made, binding, known),
-            binding_explaining.report_binding(made, binding, known),
+            binding_explaining.make_binding_report(made, binding, known),
         )
         for binding in plane.bindings
     ]

@@ -178,7 +178,7 @@ def _decide(
 ) -> str:
     """Return where a binding goes, `name:replicas` in order, or why nowhere."""
     policies = _policies(_ERRORS + text, values, age_seconds)
-    plugins = registry.choose_plugins(registry.make_built_in_factories(), ["*"])
+    plugins = registry.create_selected_plugins(registry.make_built_in_factories(), ["*"])
     items = clusters or [_cluster("m1"), _cluster("m2"), _cluster("m3")]
     known = snapshot.make_snapshot(
         [msgspec.convert(each, objects.Cluster, strict=False) for each in items]

@@ -53,7 +53,7 @@ class World:
         bucket = rate_limit.TokenBucket(10, 100, self.clock)
         self.queue = work_queue.WorkQueue(self.clock, bucket)
         self.handlers = event_handlers.BindingEventHandlers(self.store, self.queue, OURS)
-        built_in = registry.choose_plugins(
+        built_in = registry.create_selected_plugins(
             registry.make_built_in_factories(with_workload_affinity=True), ["*"]
         )
         measured = measurements.BindingMeasurements(self.clock)

@@ -146,7 +146,7 @@ async def test_a_plugin_without_expiry_runs_once(tmp_path: pathlib.Path) -> None
     user.clock.advance(99 * MINUTE)
     await found.renew_credential()
     assert user.runs == 1
-    assert await found.replace_rejected("Bearer token-1")
+    assert await found.replace_rejected_credential("Bearer token-1")
     assert found.authorization == "Bearer token-2"
 
 
@@ -219,7 +219,7 @@ async def test_a_plugin_that_fails_later_keeps_the_token(
     user.answers(token="token-RUNS")
     found = await user.load()
     user.says("fail: the cloud is away")
-    assert not await found.replace_rejected("Bearer token-1")
+    assert not await found.replace_rejected_credential("Bearer token-1")
     assert found.authorization == "Bearer token-1"
     assert "the cloud is away" in caplog.text
 
@@ -231,11 +231,11 @@ async def test_a_plugin_is_not_run_for_every_refused_call(tmp_path: pathlib.Path
     user.answers(token="always-the-same")
     found = await user.load()
     for _ in range(10):
-        assert not await found.replace_rejected("Bearer always-the-same")
+        assert not await found.replace_rejected_credential("Bearer always-the-same")
     assert user.runs == 2
     user.clock.advance(credentials.REPLACE_SECONDS)
     user.answers(token="another")
-    assert await found.replace_rejected("Bearer always-the-same")
+    assert await found.replace_rejected_credential("Bearer always-the-same")
     assert user.runs == 3
 
 
@@ -335,7 +335,7 @@ async def test_the_service_account_of_a_pod(
     host, _, port = control_plane.server.removeprefix("https://").partition(":")
     environ = {"KUBERNETES_SERVICE_HOST": host, "KUBERNETES_SERVICE_PORT": port}
     clock = clocks.ManualClock(builders.EPOCH)
-    connection = await kubeconfig.load_in_cluster(clock, environ, files)
+    connection = await kubeconfig.load_in_cluster_config(clock, environ, files)
     assert connection.server == control_plane.server
     async with client.ApiClient(connection, rng=random.Random(1)) as api:
         with pytest.raises(errors.UnauthorizedError):
@@ -360,7 +360,7 @@ async def test_the_namespace_of_a_pod(
         files.namespace.write_text(f"{namespace}\n", encoding="utf-8")
     environ = {"KUBERNETES_SERVICE_HOST": "127.0.0.1", "KUBERNETES_SERVICE_PORT": "1"}
     clock = clocks.ManualClock(builders.EPOCH)
-    connection = await kubeconfig.load_in_cluster(clock, environ, files)
+    connection = await kubeconfig.load_in_cluster_config(clock, environ, files)
     assert connection.own_namespace == namespace
 
 
@@ -388,7 +388,7 @@ async def test_a_pod_without_service_account(
         if text is not None:
             path.write_text(text, encoding="utf-8")
     with pytest.raises(errors.KubeconfigError, match=problem):
-        await kubeconfig.load_in_cluster(
+        await kubeconfig.load_in_cluster_config(
             clocks.ManualClock(builders.EPOCH),
             {"KUBERNETES_SERVICE_HOST": "10.0.0.1", **environ},
             files,
@@ -439,5 +439,5 @@ async def test_a_client_certificate_is_reloaded(
     await found.renew_credential()
     assert found.certificate_generation == generation + 1
     source.pair = (certificate, b"no key")
-    assert not await found.replace_rejected("")
+    assert not await found.replace_rejected_credential("")
     assert found.certificate_generation == generation + 1

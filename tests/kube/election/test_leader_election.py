@@ -315,16 +315,16 @@ def test_who_does_not_notice_that_the_lease_is_lost_is_overdue() -> None:
     """By the time since others may lead; who stands by, or has noticed, is not."""
     clock = clocks.ManualClock(builders.EPOCH)
     candidate = leader_election.LeaderCandidate("me", leader_election.LeaseTimings(), clock)
-    assert candidate.compute_overdue_seconds() == 0.0
+    assert candidate.compute_seconds_since_expiry() == 0.0
     wanted = candidate.build_acquisition_record()
     assert wanted is not None
     candidate.note_written_lease(lease.StoredLease(wanted, {}), clock.monotonic_seconds())
     clock.advance(15.0)
-    assert candidate.compute_overdue_seconds() == 0.0
+    assert candidate.compute_seconds_since_expiry() == 0.0
     clock.advance(30.0)
-    assert candidate.compute_overdue_seconds() == 30.0
+    assert candidate.compute_seconds_since_expiry() == 30.0
     candidate.step_down()
-    assert candidate.compute_overdue_seconds() == 0.0
+    assert candidate.compute_seconds_since_expiry() == 0.0
 
 
 # --- several in a bad world -----------------------------------------------------------------------

@@ -25,7 +25,7 @@ SHAPES = pod_shape.PodShapeCache()
 
 def pod(name: str = "web") -> pod_shape.PodInfo:
     """Return a pod."""
-    return SHAPES.make_info(builders.make_pod(name).meta(resource_version="7").build())
+    return SHAPES.make_pod_info(builders.make_pod(name).meta(resource_version="7").build())
 
 
 class Sweeps:

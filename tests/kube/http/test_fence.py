@@ -20,7 +20,7 @@ from tests.kube.asynchronous import asynchronous
 from tests.kube.fake_server import Answer, FakeServer, drop, json_body, silence
 
 PATH = "/api/v1/things"
-POD = pod_shape.PodShapeCache().make_info(builders.make_pod("web").build())
+POD = pod_shape.PodShapeCache().make_pod_info(builders.make_pod("web").build())
 POD_PATH = "/api/v1/namespaces/default/pods/web"
 LAST_WRITES_SECONDS = 4.5
 
@@ -30,7 +30,7 @@ def new_fence(*, is_open: bool) -> tuple[fence.WriteFence, clocks.ManualClock]:
     clock = clocks.ManualClock(builders.EPOCH)
     writes = fence.WriteFence(clock, LAST_WRITES_SECONDS)
     if is_open:
-        writes.extend_until(10.0)
+        writes.permit_writes_until(10.0)
     return writes, clock
 
 
@@ -61,7 +61,7 @@ def test_it_is_closed_at_first_and_closed_for_good() -> None:
     writes, _ = new_fence(is_open=False)
     with pytest.raises(errors.FencedWriteError):
         writes.compute_allowed_write_seconds()
-    writes.extend_until(10.0)
+    writes.permit_writes_until(10.0)
     writes.close()
     with pytest.raises(errors.FencedWriteError):
         writes.compute_allowed_write_seconds()
@@ -110,7 +110,7 @@ async def test_no_answer_is_awaited_for_longer() -> None:
     """A server that says nothing loses us when the time is over, not at the next full second."""
     clock = clocks.ManualClock(builders.EPOCH)
     writes = fence.WriteFence(clock, 0.05)
-    writes.extend_until(0.001)
+    writes.permit_writes_until(0.001)
     async with FakeServer() as server, server.client(fence=writes) as api:
         server.on("POST", PATH, silence)
         with pytest.raises(errors.TransportError, match="no answer in time"):
@@ -138,12 +138,12 @@ async def test_a_process_that_was_stopped_sends_nothing_more(body: bytes) -> Non
             return seconds
 
     stopped = Stopped(clock, LAST_WRITES_SECONDS)
-    stopped.extend_until(10.0)
+    stopped.permit_writes_until(10.0)
     async with FakeServer() as server, server.client(fence=stopped) as api:
         with pytest.raises(errors.FencedWriteError):
             await api.send_request("DELETE", PATH, body)
         assert server.requests == []
-        stopped.extend_until(100.0)
+        stopped.permit_writes_until(100.0)
         server.on("DELETE", PATH, json_body({}))
         await api.send_request("DELETE", PATH, body)  # the connection was not spoilt for others
 

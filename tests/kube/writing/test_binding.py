@@ -17,7 +17,7 @@ from tests.kube.fake_server import (
     status,
 )
 
-POD = pod_shape.PodShapeCache().make_info(builders.make_pod("web").build())
+POD = pod_shape.PodShapeCache().make_pod_info(builders.make_pod("web").build())
 PATH = "/api/v1/namespaces/default/pods/web"
 BINDING = PATH + "/binding"
 

@@ -24,7 +24,7 @@ DONE = json_body({"metadata": {"resourceVersion": "8"}})
 def victim(*conditions: objects.Condition) -> pod_shape.PodInfo:
     """Return a pod as the watch shows it."""
     builder = builders.make_pod("web").node("n1").meta(resource_version="7", generation=3)
-    return SHAPES.make_info(builder.status(conditions=conditions).build())
+    return SHAPES.make_pod_info(builder.status(conditions=conditions).build())
 
 
 async def evict(server: FakeServer, pod: pod_shape.PodInfo | None = None) -> bool:

@@ -31,7 +31,7 @@ def pod(
 ) -> pod_shape.PodInfo:
     """Return a pod as the watch shows it."""
     builder = builders.make_pod(name).meta(resource_version=version, generation=3)
-    return SHAPES.make_info(builder.status(conditions=conditions, **status_fields).build())
+    return SHAPES.make_pod_info(builder.status(conditions=conditions, **status_fields).build())
 
 
 def shown(condition: ports.PodCondition) -> objects.Condition:

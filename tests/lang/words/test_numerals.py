@@ -82,7 +82,7 @@ def test_a_lone_literal_has_a_unit_only_if_its_suffix_has_one(
     """`5m` alone is minutes or thousandths, so it has no natural unit."""
     literal = numerals.parse_numeral(text)
     assert literal is not None
-    assert literal.get_natural_reading() == natural
+    assert literal.get_unambiguous_value() == natural
 
 
 @given(st.integers(0, 10**6), st.sampled_from(["", "m", "k", "M", "G", "Ki", "Mi", "Gi"]))

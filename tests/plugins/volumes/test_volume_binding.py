@@ -10,7 +10,7 @@ from policysched.cluster.objects import objects, storage_objects
 from policysched.framework import handles
 from policysched.plugins import arguments, registry
 from policysched.plugins.volume_binding import volume_binding
-from policysched.plugins.volume_binding.volume_findings import VolumeFit
+from policysched.plugins.volume_binding.volume_findings import VolumeProblem
 from tests.builders import PodBuilder, expression, node_term
 from tests.plugins.volumes.volume_worlds import (
     OUT_OF_SCOPE,
@@ -42,10 +42,10 @@ DRIVER = "example.com/disks"
 OUT_OF_REACH, NO_VOLUME, NO_SPACE, GONE = (
     (NEVER, (volume_binding.REASONS[verdict],))
     for verdict in (
-        VolumeFit.OUT_OF_REACH,
-        VolumeFit.NO_VOLUME,
-        VolumeFit.NO_SPACE,
-        VolumeFit.VOLUME_GONE,
+        VolumeProblem.OUT_OF_REACH,
+        VolumeProblem.NO_VOLUME,
+        VolumeProblem.NO_SPACE,
+        VolumeProblem.VOLUME_GONE,
     )
 )
 IMMEDIATE = (NEVER, ("pod has unbound immediate PersistentVolumeClaims",))
@@ -563,12 +563,12 @@ def test_reasons_are_told_together() -> None:
         *bound("near", terms=[on("n1")]),
         make_claim("lost", volume="gone", is_bound=True),
     )
-    texts = {verdict: volume_binding.REASONS[verdict] for verdict in VolumeFit if verdict}
+    texts = {verdict: volume_binding.REASONS[verdict] for verdict in VolumeProblem if verdict}
     found = said(plugin(), pod.claim("near").claim("c"), here.build())
-    both = (texts[VolumeFit.OUT_OF_REACH], texts[VolumeFit.NO_SPACE])
+    both = (texts[VolumeProblem.OUT_OF_REACH], texts[VolumeProblem.NO_SPACE])
     assert found == [NO_SPACE, (NEVER, both)]
     found = said(plugin(), pod.claim("lost").claim("c"), here.build())
-    missing = (texts[VolumeFit.NO_SPACE], texts[VolumeFit.VOLUME_GONE])
+    missing = (texts[VolumeProblem.NO_SPACE], texts[VolumeProblem.VOLUME_GONE])
     assert found == [(NEVER, missing)] * 2
 
 

@@ -101,7 +101,7 @@ class ExprChecker:
             return None
         self._depth += 1
         try:
-            return self._check_by_kind(expr, expected)
+            return self._check_by_node_type(expr, expected)
         finally:
             self._depth -= 1
 
@@ -117,7 +117,9 @@ class ExprChecker:
                 f"{text_limits.MAX_EXPANDED_DEPTH} levels of nesting",
             )
 
-    def _check_by_kind(self, expr: syntax_expr.Expr, expected: units.Unit | None) -> Typed | None:
+    def _check_by_node_type(
+        self, expr: syntax_expr.Expr, expected: units.Unit | None
+    ) -> Typed | None:
         """Check an expression with the method for its node type."""
         match expr:
             case syntax_expr.Number() | syntax_expr.Negate():
@@ -143,9 +145,9 @@ class ExprChecker:
                 )
                 return None
             case _:
-                return self._check_condition_by_kind(expr)
+                return self._check_condition_by_node_type(expr)
 
-    def _check_condition_by_kind(self, expr: _Condition) -> Typed | None:
+    def _check_condition_by_node_type(self, expr: _Condition) -> Typed | None:
         """Check a condition with the method for its node type."""
         match expr:
             case syntax_expr.Comparison():
@@ -214,7 +216,7 @@ class ExprChecker:
         if expected is not None and literal.has_suffix_of_other_unit(expected):
             number_reading.report_wrong_unit(self.env, span, expected)
             return None
-        natural = literal.get_natural_reading()
+        natural = literal.get_unambiguous_value()
         if natural is None:
             self._report_ambiguous_literal(span)
             return None
@@ -318,7 +320,7 @@ class ExprChecker:
         # limits.
         self._nodes += sum(1 for _ in checked_expr.walk_expressions(metric.fallback))
         is_deep = (
-            self._depth + checked_expr.compute_depth(metric.fallback)
+            self._depth + checked_expr.compute_expression_depth(metric.fallback)
             > text_limits.MAX_EXPANDED_DEPTH
         )
         if is_deep or self._nodes > text_limits.MAX_EXPANDED_NODES:

@@ -87,9 +87,9 @@ def _report_unit_mismatch(
         "PS102",
         f"`{expected}` is {_describe_unit(unit)} but {verb} {named}",
         wrong.written.span,
-        label=_describe_kind(wrong.typed),
+        label=_describe_number_unit(wrong.typed),
         secondary=(diagnostics.SpanLabel(other.written.span, str(unit)),),
-        notes=_explain_unit(verb, unit, wrong.typed),
+        notes=_explain_unreachable_share(verb, unit, wrong.typed),
         help=_suggest_share_of_resource(other, written, wrong.typed)
         or _suggest_unit_spelling(written, unit, wrong.typed),
         fix=_make_percent_fix(wrong, written, unit),
@@ -141,12 +141,12 @@ def _describe_unit(unit: units.Unit) -> str:
     return "a plain number" if unit.is_dimensionless else f"in {unit}"
 
 
-def _describe_kind(typed: Typed) -> str:
+def _describe_number_unit(typed: Typed) -> str:
     unit = get_unit(typed)
     return "plain number" if unit == units.NUMBER else str(unit)
 
 
-def _explain_unit(verb: str, unit: units.Unit, typed: Typed) -> tuple[str, ...]:
+def _explain_unreachable_share(verb: str, unit: units.Unit, typed: Typed) -> tuple[str, ...]:
     if unit != units.RATIO or verb != "is compared with" or get_unit(typed) != units.NUMBER:
         return ()
     if not isinstance(typed, checked_expr.Const):

@@ -62,7 +62,7 @@ def check_window(
     env: number_reading.NameEnvironment, over: syntax_clause.OverClause
 ) -> checked_expr.MetricWindow | None:
     """Return the window of an `over` clause; None if an error was reported."""
-    seconds = _check_seconds(env, over.duration, "a window")
+    seconds = _read_bounded_seconds(env, over.duration, "a window")
     function = over.function.text
     if function not in vocabulary.WINDOW_FUNCTIONS:
         env.found.report_word_not_allowed(
@@ -87,7 +87,7 @@ def check_window(
     return None if seconds is None else checked_expr.MetricWindow(seconds, function, quantile)  # type: ignore[arg-type] # one of WINDOW_FUNCTIONS
 
 
-def _check_seconds(
+def _read_bounded_seconds(
     env: number_reading.NameEnvironment, amount: syntax_expr.Amount, what: str
 ) -> float | None:
     seconds = number_reading.read_number_in_unit(env, amount, units.SECONDS)
@@ -141,7 +141,7 @@ def _check_placed_pod_increase(
         )
         return None
     value = _check_number_in_metric_unit(metric, written, option.expr, "grows by", env)
-    seconds = _check_seconds(env, option.duration, "the time for which a placed pod counts")
+    seconds = _read_bounded_seconds(env, option.duration, "the time for which a placed pod counts")
     if value is None or seconds is None:
         return None
     for part in checked_expr.walk_expressions(value):

@@ -27,7 +27,7 @@ def sort_metrics_by_fallback(
     rest = [name for name in metrics if name not in set(order)]
     reported: set[str] = set()
     for name in rest[:_MAX_CIRCLES]:
-        circle = [] if name in reported else _find_cycle(name, uses)
+        circle = [] if name in reported else _find_fallback_cycle(name, uses)
         if circle:
             reported.update(circle)
             path = " → ".join(f"`{each}`" for each in (*circle, name))
@@ -57,7 +57,7 @@ def _list_names_read_by_fallback(
     return found
 
 
-def _find_cycle(start: str, uses: Mapping[str, set[str]]) -> list[str]:
+def _find_fallback_cycle(start: str, uses: Mapping[str, set[str]]) -> list[str]:
     """Return the shortest cycle of fallbacks through a metric; empty without a cycle."""
     came_from: dict[str, str] = {}
     pending = deque([start])

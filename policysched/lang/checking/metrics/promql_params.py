@@ -87,7 +87,9 @@ def substitute_params(
         span = text.span(first + match.start(), first + match.end())
         value = _get_param_text(match.group("name"), quote, span, params, known, found)
         is_whole = is_whole and value is not None
-        writer.put_value(match.start(), match.end(), match.group() if value is None else value)
+        writer.insert_param_value(
+            match.start(), match.end(), match.group() if value is None else value
+        )
     if not query.text.strip():
         found.add_error("PS112", "the query is empty", query.span)
         is_whole = False
@@ -112,7 +114,7 @@ class _QueryWriter:
         self._parts: list[str] = []
         self._pieces: list[QueryPiece] = []
 
-    def put_value(self, start: int, end: int, value: str) -> None:
+    def insert_param_value(self, start: int, end: int, value: str) -> None:
         """Copy the written text up to `start`, and replace the text up to `end` with `value`."""
         self._add_piece(
             self._written[self._position : start], self._position, start, is_param=False

@@ -34,7 +34,7 @@ def report_label_comparison(
         return False
     written = env.found.get_text_on_one_line(expr.left.span)
     value = env.found.get_text_on_one_line(expr.right.span)
-    meant = foreign_fields.find_bare_key_meaning(env.target or "node", key)
+    meant = foreign_fields.find_unqualified_key_meaning(env.target or "node", key)
     selector = f"{meant.domain}({meant.subject} {expr.operator} {value})" if meant.subject else ""
     fix = fixes.make_replacement_fix(expr.span, selector)
     env.found.add_error(

@@ -98,7 +98,7 @@ def _make_namespace_set(
     for name in names:
         problem = kubernetes_names.find_dns_label_problem(name.text)
         if problem:
-            ours = kubernetes_names.make_nearest_dns_label(name.text)
+            ours = kubernetes_names.convert_to_dns_label(name.text)
             env.found.report_invalid_name("namespace", name, problem, ours)
             good = False
     checked = None

@@ -72,7 +72,7 @@ class SelectorChecker:
             return None
         self._depth += 1
         try:
-            return self._check_by_kind(selector)
+            return self._check_by_node_type(selector)
         finally:
             self._depth -= 1
 
@@ -88,7 +88,9 @@ class SelectorChecker:
                 f"{text_limits.MAX_EXPANDED_DEPTH} levels of nesting",
             )
 
-    def _check_by_kind(self, selector: syntax_expr.Selector) -> checked_selector.Selector | None:
+    def _check_by_node_type(
+        self, selector: syntax_expr.Selector
+    ) -> checked_selector.Selector | None:
         """Check a selector with the method for its node type."""
         match selector:
             case syntax_expr.SelectorAnd(operands=operands):
@@ -335,7 +337,7 @@ class SelectorChecker:
                 return None
         if field_values.report_impossible_values(self._found, requirement):
             return None
-        field_values.warn_of_owner_kind(self._found, requirement)
+        field_values.warn_of_impossible_owner_kind(self._found, requirement)
         return checked_selector.FieldRequirement(
             cast("Any", name),
             cast("Any", operator),

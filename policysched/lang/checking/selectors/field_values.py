@@ -19,8 +19,8 @@ def _find_kind_problem(text: str) -> str:
 
 
 def _find_api_version_problem(text: str) -> str:
-    parts = text.split("/")
-    is_version = len(parts) <= 2 and not any(map(kubernetes_names.find_subdomain_problem, parts))  # noqa: PLR2004 - group and version
+    group_and_version = text.split("/", maxsplit=1)
+    is_version = not any(map(kubernetes_names.find_dns_subdomain_problem, group_and_version))
     return "" if is_version else "is not an API version such as `apps/v1`"
 
 
@@ -41,10 +41,10 @@ _CONTROLLERS = {
 """Kind in Kubernetes, in lower case -> the kind that actually controls the pods."""
 _CHECKS: dict[str, Callable[[str], str]] = {
     "image": _find_image_problem,
-    "nodeName": kubernetes_names.find_subdomain_problem,
-    "priorityClassName": kubernetes_names.find_subdomain_problem,
-    "serviceAccountName": kubernetes_names.find_subdomain_problem,
-    "clusterName": kubernetes_names.find_subdomain_problem,
+    "nodeName": kubernetes_names.find_dns_subdomain_problem,
+    "priorityClassName": kubernetes_names.find_dns_subdomain_problem,
+    "serviceAccountName": kubernetes_names.find_dns_subdomain_problem,
+    "clusterName": kubernetes_names.find_dns_subdomain_problem,
     "ownerKind": _find_kind_problem,
     "kind": _find_kind_problem,
     "apiVersion": _find_api_version_problem,
@@ -68,7 +68,7 @@ def report_impossible_values(
     return bool(wrong)
 
 
-def warn_of_owner_kind(
+def warn_of_impossible_owner_kind(
     found: diagnostic_collector.DiagnosticCollector, requirement: syntax_expr.Requirement
 ) -> None:
     """Warn about a kind that never controls pods directly, or is in the wrong case."""

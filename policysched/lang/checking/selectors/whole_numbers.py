@@ -21,7 +21,7 @@ def check_whole_number(
     if _WHOLE.match(value.text) and (number := int64.parse_int64(value.text)) is not None:
         return number
     literal = numerals.parse_numeral(value.text)
-    natural = literal.get_natural_reading() if literal is not None else None
+    natural = literal.get_unambiguous_value() if literal is not None else None
     fix, near = None, 0
     if natural is not None and abs(natural[0]) < 2**53:  # larger floats are not exact
         near = math.ceil(natural[0]) if operator in (">=", "<", "Lt") else math.floor(natural[0])

@@ -80,7 +80,7 @@ def _check_cluster_group(
     if not problem and len(node.name.text) > MAX_GROUP_NAME:
         problem = f"has {len(node.name.text)} characters; Karmada allows at most {MAX_GROUP_NAME}"
     if problem:
-        ours = kubernetes_names.make_nearest_dns_label(node.name.text)
+        ours = kubernetes_names.convert_to_dns_label(node.name.text)
         env.found.report_invalid_name("group", node.name, problem, ours)
     selector = check_selectors.SelectorChecker(env, "cluster").check_selector(node.selector)
     if problem or selector is None:

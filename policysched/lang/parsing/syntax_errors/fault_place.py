@@ -11,7 +11,7 @@ from policysched.lang.words import syntax_words
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class FaultPlace:
+class SyntaxErrorPosition:
     """The place at which the parser stopped.
 
     Attributes:
@@ -22,12 +22,12 @@ class FaultPlace:
     """
 
     scan: scanner.LexemeScan
-    chunk: scanner.ItemText
+    chunk: scanner.ItemRange
     offset: int
     accepts: frozenset[str]
 
     @property
-    def found_lexeme(self) -> scanner.Lexeme | None:
+    def lexeme_at_error(self) -> scanner.Lexeme | None:
         """The lexeme at the place; None at the end of the item."""
         lexeme = self.scan.find_lexeme_at(self.offset)
         return None if lexeme is None or lexeme.start >= self.chunk.end else lexeme
@@ -42,13 +42,13 @@ class FaultPlace:
         """The keywords that are allowed at the place; clauses only if the statement allows them."""
         terminals = self.accepts & syntax_words.KEYWORDS.keys()
         words = [word for terminal in terminals for word in syntax_words.KEYWORDS[terminal]]
-        allowed = syntax_words.ALLOWED_CLAUSES.get(self.statement_keywords)
+        allowed = syntax_words.ALLOWED_CLAUSES.get(self.statement_and_strength)
         if allowed is None:
             return words
         return [word for word in words if word not in syntax_words.CLAUSE_WORDS or word in allowed]
 
     @property
-    def statement_keywords(self) -> str:
+    def statement_and_strength(self) -> str:
         """The statement and its strength, a key of `ALLOWED_CLAUSES` if it has clauses."""
         if self.chunk.word == "metric":
             return "metric"
@@ -65,7 +65,7 @@ class FaultPlace:
     @property
     def similar_keywords(self) -> list[str]:
         """The accepted keywords that are similar to the word at the place."""
-        found = self.found_lexeme
+        found = self.lexeme_at_error
         return (
             spelling.find_nearest_names(found.text, self.accepted_keywords)
             if found and found.kind == "word"
@@ -75,7 +75,7 @@ class FaultPlace:
     @property
     def span(self) -> source.Span:
         """The range of the lexeme at the place, or else the end of the last lexeme."""
-        found = self.found_lexeme
+        found = self.lexeme_at_error
         if found is not None:
             return self.scan.source.span(found.start, found.end)
         before = self.scan.find_lexeme_before(self.offset)

@@ -15,13 +15,13 @@ _COMMENT = re.compile(rf"//(?!{_DIVISOR})|/\*|--(?!-)|;", re.MULTILINE)
 _BLOCK_END = "*/"
 
 
-def find_foreign_comment(place: fault_place.FaultPlace) -> tuple[int, int] | None:
+def find_foreign_comment(place: fault_place.SyntaxErrorPosition) -> tuple[int, int] | None:
     """Return the start and end of a foreign comment that contains the error, or None.
 
     The comment can begin before the error on the same line, because its sign can be valid in an
     expression: `2 // x` begins as a division, and `2 -- x y` is a double minus up to `y`.
     """
-    found, text = place.found_lexeme, place.scan.source
+    found, text = place.lexeme_at_error, place.scan.source
     if found is None:
         return None
     line_start = text.line_start(text.position(found.start)[0])
@@ -52,7 +52,9 @@ def _find_comment_end(text: str, start: int, sign: str) -> int:
     return newline if newline >= 0 else len(text)
 
 
-def diagnose_foreign_comment(place: fault_place.FaultPlace) -> diagnostics.Diagnostic | None:
+def diagnose_foreign_comment(
+    place: fault_place.SyntaxErrorPosition,
+) -> diagnostics.Diagnostic | None:
     """Return the diagnostic for `// comment` and similar comments."""
     stretch = find_foreign_comment(place)
     if stretch is None:
@@ -66,7 +68,7 @@ def diagnose_foreign_comment(place: fault_place.FaultPlace) -> diagnostics.Diagn
         return None
     span = text.span(start, start + len(written))
     return _make_comment_diagnostic(
-        written, span, _make_move_fix(text, start, end) if written == "/*" else None
+        written, span, _make_comment_move_fix(text, start, end) if written == "/*" else None
     )
 
 
@@ -85,7 +87,7 @@ def _make_comment_diagnostic(
     )
 
 
-def _make_move_fix(text: source.SourceText, start: int, end: int) -> diagnostics.Fix | None:
+def _make_comment_move_fix(text: source.SourceText, start: int, end: int) -> diagnostics.Fix | None:
     """Return the fix that moves a comment between `/*` and `*/` to the end of its line."""
     written = text.text[start:end]
     if "\n" in written or not written.endswith(_BLOCK_END):

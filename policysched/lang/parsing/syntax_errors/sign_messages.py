@@ -9,9 +9,9 @@ from policysched.lang.parsing.syntax_errors import fault_place
 from policysched.lang.words import vocabulary
 
 
-def diagnose_foreign_sign(place: fault_place.FaultPlace) -> diagnostics.Diagnostic | None:
+def diagnose_foreign_sign(place: fault_place.SyntaxErrorPosition) -> diagnostics.Diagnostic | None:
     """Return the diagnostic for a quote or symbol of another language, such as `&&`."""
-    found = place.found_lexeme
+    found = place.lexeme_at_error
     if found is None or found.kind != "sign":
         return None
     if found.text == "'":
@@ -20,7 +20,7 @@ def diagnose_foreign_sign(place: fault_place.FaultPlace) -> diagnostics.Diagnost
         )
     if found.text not in foreign_words.OTHER_SIGNS:
         return None
-    if found.text == ";" and _is_between_values(place, found):
+    if found.text == ";" and _does_value_follow(place, found):
         return diagnostics.Diagnostic(
             "PS003",
             "`;` is not a symbol of this language",
@@ -42,9 +42,11 @@ def diagnose_foreign_sign(place: fault_place.FaultPlace) -> diagnostics.Diagnost
     )
 
 
-def diagnose_exclamation_mark(place: fault_place.FaultPlace) -> diagnostics.Diagnostic | None:
+def diagnose_exclamation_mark(
+    place: fault_place.SyntaxErrorPosition,
+) -> diagnostics.Diagnostic | None:
     """Return the diagnostic for the `!` in `as web!`, where it is not a negation."""
-    found, before = place.found_lexeme, place.scan.find_lexeme_before(place.offset)
+    found, before = place.lexeme_at_error, place.scan.find_lexeme_before(place.offset)
     if found is None or found.text != "!" or before is None or before.kind != "word":
         return None
     if before.end < found.start:
@@ -58,7 +60,7 @@ def diagnose_exclamation_mark(place: fault_place.FaultPlace) -> diagnostics.Diag
     )
 
 
-def _is_meaning_accepted(place: fault_place.FaultPlace, sign: scanner.Lexeme) -> bool:
+def _is_meaning_accepted(place: fault_place.SyntaxErrorPosition, sign: scanner.Lexeme) -> bool:
     """Return whether the parser accepts the meaning of a foreign sign at this place."""
     if sign.text == "!":
         after = place.scan.find_lexeme_at(sign.end)  # `!x = y` can mean `(not x) = y`
@@ -68,7 +70,7 @@ def _is_meaning_accepted(place: fault_place.FaultPlace, sign: scanner.Lexeme) ->
     return {"&&": "_AND", "||": "_OR"}[sign.text] in place.accepts
 
 
-def _is_terminating_semicolon(place: fault_place.FaultPlace, sign: scanner.Lexeme) -> bool:
+def _is_terminating_semicolon(place: fault_place.SyntaxErrorPosition, sign: scanner.Lexeme) -> bool:
     """Return whether `;` ends a line or block; elsewhere it can mean `,` or a new statement."""
     after = place.scan.find_lexeme_at(sign.end)
     is_last = after is None or after.text == "}" or place.scan.is_first_on_line(after.start)
@@ -76,7 +78,7 @@ def _is_terminating_semicolon(place: fault_place.FaultPlace, sign: scanner.Lexem
     return place.is_possible_statement_start and is_behind and is_last
 
 
-def _is_between_values(place: fault_place.FaultPlace, sign: scanner.Lexeme) -> bool:
+def _does_value_follow(place: fault_place.SyntaxErrorPosition, sign: scanner.Lexeme) -> bool:
     """Return whether text other than a statement or item follows on the same line."""
     after = place.scan.find_lexeme_at(sign.end)
     if after is None or after.kind == "sign" or place.scan.is_first_on_line(after.start):
@@ -84,15 +86,17 @@ def _is_between_values(place: fault_place.FaultPlace, sign: scanner.Lexeme) -> b
     return after.text not in scanner.STATEMENT_WORDS and after.text not in scanner.ITEM_WORDS
 
 
-def diagnose_unquoted_colon(place: fault_place.FaultPlace) -> diagnostics.Diagnostic | None:
+def diagnose_unquoted_colon(
+    place: fault_place.SyntaxErrorPosition,
+) -> diagnostics.Diagnostic | None:
     """Return the diagnostic for `image = nginx:1.25` without quotes."""
-    found, before = place.found_lexeme, place.scan.find_lexeme_before(place.offset)
+    found, before = place.lexeme_at_error, place.scan.find_lexeme_before(place.offset)
     if found is None or found.text != ":" or before is None or before.kind != "word":
         return None
     after = place.scan.find_lexeme_at(found.end)
     if "_AND" not in place.accepts or after is None or after.start != found.end:
         return None
-    span = place.scan.source.span(before.start, _find_end_of_run(place.scan, after))
+    span = place.scan.source.span(before.start, _find_unspaced_run_end(place.scan, after))
     whole = place.scan.source.slice(span)
     return diagnostics.Diagnostic(
         "PS003",
@@ -103,7 +107,7 @@ def diagnose_unquoted_colon(place: fault_place.FaultPlace) -> diagnostics.Diagno
     )
 
 
-def _find_end_of_run(scan: scanner.LexemeScan, lexeme: scanner.Lexeme) -> int:
+def _find_unspaced_run_end(scan: scanner.LexemeScan, lexeme: scanner.Lexeme) -> int:
     """Return the end of a run of words, colons and `@` without blanks."""
     following = scan.find_lexeme_at(lexeme.end)
     while following is not None and following.start == lexeme.end:
@@ -113,15 +117,17 @@ def _find_end_of_run(scan: scanner.LexemeScan, lexeme: scanner.Lexeme) -> int:
     return lexeme.end
 
 
-def diagnose_effect_without_key(place: fault_place.FaultPlace) -> diagnostics.Diagnostic | None:
+def diagnose_effect_without_key(
+    place: fault_place.SyntaxErrorPosition,
+) -> diagnostics.Diagnostic | None:
     """Return the diagnostic for `tolerate :NoSchedule`."""
-    found, before = place.found_lexeme, place.scan.find_lexeme_before(place.offset)
+    found, before = place.lexeme_at_error, place.scan.find_lexeme_before(place.offset)
     after = (
         place.scan.find_lexeme_at(found.end) if found is not None and found.text == ":" else None
     )
     if before is None or before.text not in ("tolerate", ",") or after is None:
         return None
-    if after.text not in vocabulary.TAINT_EFFECTS or place.statement_keywords != "tolerate":
+    if after.text not in vocabulary.TAINT_EFFECTS or place.statement_and_strength != "tolerate":
         return None
     return diagnostics.Diagnostic(
         "PS001",

@@ -47,7 +47,7 @@ class ReplacementCandidate:
     help: str = ""
 
 
-def diagnose_foreign_idiom(place: fault_place.FaultPlace) -> diagnostics.Diagnostic | None:
+def diagnose_foreign_idiom(place: fault_place.SyntaxErrorPosition) -> diagnostics.Diagnostic | None:
     """Return the diagnostic for an idiom of another language, with its replacement."""
     if place.offset - _find_trial_start(place, place.offset) > _MAX_BEFORE:
         return None
@@ -62,7 +62,9 @@ def diagnose_foreign_idiom(place: fault_place.FaultPlace) -> diagnostics.Diagnos
     return None if rewriting is None else _make_idiom_diagnostic(place, rewriting)
 
 
-def does_fix_complete_statement(place: fault_place.FaultPlace, fix: diagnostics.Fix) -> bool:
+def does_fixed_statement_parse(
+    place: fault_place.SyntaxErrorPosition, fix: diagnostics.Fix
+) -> bool:
     """Return whether the parser accepts the whole statement or item after the fix's first edit."""
     edit, chunk = fix.edits[0], place.chunk
     begin = min(_find_trial_start(place, edit.span.start), edit.span.start)
@@ -80,9 +82,9 @@ def does_fix_complete_statement(place: fault_place.FaultPlace, fix: diagnostics.
     return True
 
 
-def diagnose_missing_word(place: fault_place.FaultPlace) -> diagnostics.Diagnostic | None:
+def diagnose_missing_word(place: fault_place.SyntaxErrorPosition) -> diagnostics.Diagnostic | None:
     """Return the diagnostic for a missing word, if the rest of the line parses with it."""
-    found = place.found_lexeme
+    found = place.lexeme_at_error
     if (
         found is None
         or place.scan.is_first_on_line(found.start)
@@ -101,7 +103,7 @@ def diagnose_missing_word(place: fault_place.FaultPlace) -> diagnostics.Diagnost
     return None
 
 
-def _is_misspelt_keyword(place: fault_place.FaultPlace, found: scanner.Lexeme) -> bool:
+def _is_misspelt_keyword(place: fault_place.SyntaxErrorPosition, found: scanner.Lexeme) -> bool:
     """Return whether one edit changes the word into an accepted keyword."""
     folded = found.text.casefold()
     return any(
@@ -110,14 +112,14 @@ def _is_misspelt_keyword(place: fault_place.FaultPlace, found: scanner.Lexeme) -
     )
 
 
-def _is_accepted_keyword(place: fault_place.FaultPlace, word: str) -> bool:
+def _is_accepted_keyword(place: fault_place.SyntaxErrorPosition, word: str) -> bool:
     """Return whether the parser accepts a word or sign at the place as a keyword, not a name."""
     signs = (syntax_words.SIGNS.get(terminal) for terminal in place.accepts)
     return word.split(maxsplit=1)[0] in place.accepted_keywords or f"`{word}`" in signs
 
 
 def _format_expected_word_message(
-    place: fault_place.FaultPlace, expected: str, instead: scanner.Lexeme
+    place: fault_place.SyntaxErrorPosition, expected: str, instead: scanner.Lexeme
 ) -> str:
     before = place.scan.find_lexeme_before(instead.start)
     after = f" after `{before.text}`" if before is not None else ""
@@ -125,7 +127,7 @@ def _format_expected_word_message(
 
 
 def _choose_furthest_rewriting(
-    place: fault_place.FaultPlace, rewritings: Iterable[ReplacementCandidate]
+    place: fault_place.SyntaxErrorPosition, rewritings: Iterable[ReplacementCandidate]
 ) -> ReplacementCandidate | None:
     """Return the rewriting that gets the parser furthest; if several do, the longest of them.
 
@@ -146,7 +148,7 @@ def _choose_furthest_rewriting(
 
 
 def _pad_rewriting_with_blanks(
-    place: fault_place.FaultPlace, rewriting: ReplacementCandidate
+    place: fault_place.SyntaxErrorPosition, rewriting: ReplacementCandidate
 ) -> ReplacementCandidate:
     """Add the blanks that the fix will add, so that words do not merge in the trial parse."""
     text, start, end = place.scan.source.text, rewriting.start, rewriting.end
@@ -154,20 +156,22 @@ def _pad_rewriting_with_blanks(
     return dataclasses.replace(rewriting, text=ours)
 
 
-def _propose_word_meanings(place: fault_place.FaultPlace) -> Iterator[ReplacementCandidate]:
+def _propose_word_meanings(
+    place: fault_place.SyntaxErrorPosition,
+) -> Iterator[ReplacementCandidate]:
     """Yield the likely meanings of foreign words at and before the error."""
-    for lexeme in (place.found_lexeme, place.scan.find_lexeme_before(place.offset)):
+    for lexeme in (place.lexeme_at_error, place.scan.find_lexeme_before(place.offset)):
         if (
             lexeme is None
             or lexeme.kind != "word"
-            or lexeme.start < _find_rewritable_stretch(place)[0]
+            or lexeme.start < _find_rewritable_range(place)[0]
         ):
             continue
         is_first = place.scan.is_first_on_line(lexeme.start)
         meanings = sorted(
             _find_word_meanings(lexeme.text), key=lambda each: _begins_statement(each) != is_first
         )
-        for ours in (*_find_meanings_at_start(place, lexeme), *meanings):
+        for ours in (*_find_policy_start_meanings(place, lexeme), *meanings):
             if not (is_first and ours in ("and", "or", ",")):
                 message = _format_word_message(place, lexeme, ours)
                 yield ReplacementCandidate(lexeme.start, lexeme.end, ours, None, message)
@@ -181,7 +185,9 @@ def _find_word_meanings(word: str) -> list[str]:
     return list(dict.fromkeys((*cased, *foreign_words.WORDS.get(key, ()))))
 
 
-def _find_meanings_at_start(place: fault_place.FaultPlace, word: scanner.Lexeme) -> list[str]:
+def _find_policy_start_meanings(
+    place: fault_place.SyntaxErrorPosition, word: scanner.Lexeme
+) -> list[str]:
     """Return the meaning that a word has only at the start of a policy."""
     before = place.scan.find_lexeme_before(word.start)
     is_start = before is not None and before.text == "{" and place.chunk.word == "policy"
@@ -194,15 +200,19 @@ def _begins_statement(words: str) -> bool:
     return words.split(" ", maxsplit=1)[0] in scanner.STATEMENT_WORDS
 
 
-def _format_word_message(place: fault_place.FaultPlace, lexeme: scanner.Lexeme, ours: str) -> str:
-    if place.is_possible_statement_start and lexeme is place.found_lexeme:
+def _format_word_message(
+    place: fault_place.SyntaxErrorPosition, lexeme: scanner.Lexeme, ours: str
+) -> str:
+    if place.is_possible_statement_start and lexeme is place.lexeme_at_error:
         return f"`{lexeme.text}` is neither a clause nor a statement of a {place.chunk.word}"
     return _format_expected_word_message(place, f"`{ours}`", lexeme) if ours else ""
 
 
-def _propose_sign_meanings(place: fault_place.FaultPlace) -> Iterator[ReplacementCandidate]:
+def _propose_sign_meanings(
+    place: fault_place.SyntaxErrorPosition,
+) -> Iterator[ReplacementCandidate]:
     """Yield the likely meanings of a sign, and words with quotes added or removed."""
-    found = place.found_lexeme
+    found = place.lexeme_at_error
     if found is None:
         return
     for ours in foreign_words.SIGNS.get(found.text, ()):
@@ -217,14 +227,16 @@ def _propose_sign_meanings(place: fault_place.FaultPlace) -> Iterator[Replacemen
         yield ReplacementCandidate(found.start, found.end, f'"{found.text}"', None, message)
 
 
-def _format_sign_message(place: fault_place.FaultPlace, sign: scanner.Lexeme, ours: str) -> str:
+def _format_sign_message(
+    place: fault_place.SyntaxErrorPosition, sign: scanner.Lexeme, ours: str
+) -> str:
     before = place.scan.find_lexeme_before(sign.start)
     if ours or before is None or sign.text == ",":
         return f"`{sign.text}` is not allowed here"
     return f"`{before.text}` takes its value without `{sign.text}`"
 
 
-def _find_line_end(place: fault_place.FaultPlace, offset: int) -> int:
+def _find_line_end(place: fault_place.SyntaxErrorPosition, offset: int) -> int:
     """Return the end of the last lexeme on the line."""
     text = place.scan.source.text
     end = text.find("\n", offset)
@@ -232,9 +244,11 @@ def _find_line_end(place: fault_place.FaultPlace, offset: int) -> int:
     return last.end if last is not None else offset
 
 
-def _propose_idiom_rewritings(place: fault_place.FaultPlace) -> Iterator[ReplacementCandidate]:
+def _propose_idiom_rewritings(
+    place: fault_place.SyntaxErrorPosition,
+) -> Iterator[ReplacementCandidate]:
     """Yield the rewritings of idioms that match text at the error."""
-    before, found = place.scan.find_lexeme_before(place.offset), place.found_lexeme
+    before, found = place.scan.find_lexeme_before(place.offset), place.lexeme_at_error
     low = before.end if before is not None else place.offset
     high = found.end if found is not None else place.offset
     text = place.scan.source.text
@@ -242,7 +256,7 @@ def _propose_idiom_rewritings(place: fault_place.FaultPlace) -> Iterator[Replace
     if high - begin > _MAX_LINE:
         return
     region = _blank_comments(place)[begin : max(high, min(place.chunk.end, high + _MAX_TEXT))]
-    floor, ceiling = _find_rewritable_stretch(place)
+    floor, ceiling = _find_rewritable_range(place)
     for idiom in idioms.IDIOMS:
         for match in idiom.regex.finditer(region):
             start, end = begin + match.start(), begin + match.end()
@@ -253,7 +267,7 @@ def _propose_idiom_rewritings(place: fault_place.FaultPlace) -> Iterator[Replace
                     yield ReplacementCandidate(start, end, ours, idiom, message, advice)
 
 
-def _blank_comments(place: fault_place.FaultPlace) -> str:
+def _blank_comments(place: fault_place.SyntaxErrorPosition) -> str:
     """Return the text with blanks in place of comments near the error."""
     text = place.scan.source.text
     for comment in place.scan.comments:
@@ -263,7 +277,7 @@ def _blank_comments(place: fault_place.FaultPlace) -> str:
     return text
 
 
-def _find_rewritable_stretch(place: fault_place.FaultPlace) -> tuple[int, int]:
+def _find_rewritable_range(place: fault_place.SyntaxErrorPosition) -> tuple[int, int]:
     """Return the range that can be rewritten; for an error in braces, the text between them."""
     chunk = place.chunk
     if chunk.word not in _BLOCKS or not chunk.body_start <= place.offset <= chunk.body_end:
@@ -274,7 +288,7 @@ def _find_rewritable_stretch(place: fault_place.FaultPlace) -> tuple[int, int]:
     return chunk.body_start, chunk.body_end
 
 
-def _find_trial_start(place: fault_place.FaultPlace, start: int) -> int:
+def _find_trial_start(place: fault_place.SyntaxErrorPosition, start: int) -> int:
     """Return the start of a trial parse: the start of the statement, or of the item."""
     chunk = place.chunk
     if chunk.body_start < 0 or start < chunk.body_start or chunk.word not in _BLOCKS:
@@ -284,7 +298,9 @@ def _find_trial_start(place: fault_place.FaultPlace, start: int) -> int:
     return max(starts, default=chunk.body_start)
 
 
-def _measure_parse_reach(place: fault_place.FaultPlace, rewriting: ReplacementCandidate) -> float:
+def _measure_parse_reach(
+    place: fault_place.SyntaxErrorPosition, rewriting: ReplacementCandidate
+) -> float:
     """Return the offset up to which the parser accepts the text with the rewriting."""
     begin = min(_find_trial_start(place, rewriting.start), rewriting.start)
     is_inside = begin > place.chunk.start
@@ -307,16 +323,16 @@ def _measure_parse_reach(place: fault_place.FaultPlace, rewriting: ReplacementCa
 
 
 def _is_on_line_before_fault(
-    place: fault_place.FaultPlace, rewriting: ReplacementCandidate
+    place: fault_place.SyntaxErrorPosition, rewriting: ReplacementCandidate
 ) -> bool:
     """Return whether a rewriting changes the line before the line where the parser stopped."""
-    found = place.found_lexeme
+    found = place.lexeme_at_error
     is_on_new_line = found is None or place.scan.is_first_on_line(found.start)
     return is_on_new_line and rewriting.end <= place.offset and rewriting.start < place.offset
 
 
 def _make_idiom_diagnostic(
-    place: fault_place.FaultPlace, rewriting: ReplacementCandidate
+    place: fault_place.SyntaxErrorPosition, rewriting: ReplacementCandidate
 ) -> diagnostics.Diagnostic:
     """Return the diagnostic for a rewriting, with a fix if the replacement is known."""
     span = place.scan.source.span(rewriting.start, rewriting.end)

@@ -29,7 +29,7 @@ _SELECTING = frozenset({"for", "nodeAffinity required", "nodeAffinity preferred"
 _LITERAL_KINDS = {"string": "a string", "promql": "a query"}
 
 
-def diagnose_syntax_error(place: fault_place.FaultPlace) -> diagnostics.Diagnostic:
+def diagnose_syntax_error(place: fault_place.SyntaxErrorPosition) -> diagnostics.Diagnostic:
     """Return the first diagnostic that applies, in the order of `_diagnose_by_first_match`.
 
     A fix stays safe only if the parser accepts the statement after the fix.
@@ -38,11 +38,11 @@ def diagnose_syntax_error(place: fault_place.FaultPlace) -> diagnostics.Diagnost
     if found.fix is None:
         return found
     fix = fixes.pad_fix_with_blanks(found.fix, {text.name: text})
-    is_safe = fix.safe and syntax_idioms.does_fix_complete_statement(place, fix)
+    is_safe = fix.safe and syntax_idioms.does_fixed_statement_parse(place, fix)
     return dataclasses.replace(found, fix=dataclasses.replace(fix, safe=is_safe))
 
 
-def _diagnose_by_first_match(place: fault_place.FaultPlace) -> diagnostics.Diagnostic:
+def _diagnose_by_first_match(place: fault_place.SyntaxErrorPosition) -> diagnostics.Diagnostic:
     """Return the first diagnostic that applies; by default, list the expected words."""
     for message in (
         _diagnose_foreign_character,
@@ -76,7 +76,9 @@ def _make_replacement_fix(span: source.Span, text: str, *, safe: bool) -> diagno
     return diagnostics.Fix((diagnostics.TextEdit(span, text),), safe=safe)
 
 
-def _diagnose_foreign_character(place: fault_place.FaultPlace) -> diagnostics.Diagnostic | None:
+def _diagnose_foreign_character(
+    place: fault_place.SyntaxErrorPosition,
+) -> diagnostics.Diagnostic | None:
     """Diagnose a no-break space, a Cyrillic letter that looks Latin, or a typographic quote."""
     text = place.scan.source.text
     if place.offset >= place.chunk.end:
@@ -106,9 +108,11 @@ def _diagnose_foreign_character(place: fault_place.FaultPlace) -> diagnostics.Di
     )
 
 
-def _diagnose_manifest_word(place: fault_place.FaultPlace) -> diagnostics.Diagnostic | None:
+def _diagnose_manifest_word(
+    place: fault_place.SyntaxErrorPosition,
+) -> diagnostics.Diagnostic | None:
     """Diagnose a word of Kubernetes manifests at or before the place."""
-    for lexeme in (place.found_lexeme, place.scan.find_lexeme_before(place.offset)):
+    for lexeme in (place.lexeme_at_error, place.scan.find_lexeme_before(place.offset)):
         if lexeme is None or lexeme.text not in foreign_words.KUBERNETES_WORDS:
             continue
         ours = foreign_words.KUBERNETES_WORDS[lexeme.text]
@@ -127,7 +131,7 @@ def _diagnose_manifest_word(place: fault_place.FaultPlace) -> diagnostics.Diagno
 
 
 def _make_manifest_word_fix(
-    place: fault_place.FaultPlace, word: scanner.Lexeme, ours: str
+    place: fault_place.SyntaxErrorPosition, word: scanner.Lexeme, ours: str
 ) -> diagnostics.Fix:
     """Return the fix that replaces a word of manifests, including a colon after it.
 
@@ -137,22 +141,24 @@ def _make_manifest_word_fix(
     after = place.scan.find_lexeme_at(word.end)
     end = after.end if after is not None and after.text == ":" else word.end
     is_ours = (
-        word == place.found_lexeme and ours.split(" ", maxsplit=1)[0] in place.accepted_keywords
+        word == place.lexeme_at_error and ours.split(" ", maxsplit=1)[0] in place.accepted_keywords
     )
     is_safe = is_ours and word.text not in foreign_words.NOT_THE_SAME
     return _make_replacement_fix(place.scan.source.span(word.start, end), ours, safe=is_safe)
 
 
-def _diagnose_continued_selector(place: fault_place.FaultPlace) -> diagnostics.Diagnostic | None:
+def _diagnose_continued_selector(
+    place: fault_place.SyntaxErrorPosition,
+) -> diagnostics.Diagnostic | None:
     """Diagnose `zone = a` on the line after `nodeAffinity required disk = ssd`."""
-    found, before = place.found_lexeme, place.scan.find_lexeme_before(place.offset)
+    found, before = place.lexeme_at_error, place.scan.find_lexeme_before(place.offset)
     if found is None or before is None or found.kind != "word" or "_AND" not in place.accepts:
         return None
     sign = place.scan.find_lexeme_at(found.end)
     if not place.scan.is_first_on_line(found.start) or not place.is_possible_statement_start:
         return None
     if (
-        place.statement_keywords not in _SELECTING
+        place.statement_and_strength not in _SELECTING
         or sign is None
         or sign.text not in ("=", "==", "!=")
     ):
@@ -170,11 +176,17 @@ def _diagnose_continued_selector(place: fault_place.FaultPlace) -> diagnostics.D
     )
 
 
-def _diagnose_comma_for_and(place: fault_place.FaultPlace) -> diagnostics.Diagnostic | None:
+def _diagnose_comma_for_and(
+    place: fault_place.SyntaxErrorPosition,
+) -> diagnostics.Diagnostic | None:
     """Diagnose a comma between conditions, where `and` is needed."""
-    if place.found_lexeme is None or place.found_lexeme.text != "," or "_AND" not in place.accepts:
+    if (
+        place.lexeme_at_error is None
+        or place.lexeme_at_error.text != ","
+        or "_AND" not in place.accepts
+    ):
         return None
-    after = place.scan.find_lexeme_at(place.found_lexeme.end)
+    after = place.scan.find_lexeme_at(place.lexeme_at_error.end)
     starts = place.scan.find_statement_starts(place.chunk)
     is_last = after is None or after.text in ("}", ")") or after.start in starts
     return diagnostics.Diagnostic(
@@ -186,9 +198,11 @@ def _diagnose_comma_for_and(place: fault_place.FaultPlace) -> diagnostics.Diagno
     )
 
 
-def _diagnose_chained_comparison(place: fault_place.FaultPlace) -> diagnostics.Diagnostic | None:
+def _diagnose_chained_comparison(
+    place: fault_place.SyntaxErrorPosition,
+) -> diagnostics.Diagnostic | None:
     """Diagnose a comparison with a third side, such as `1 < x < 2`."""
-    found = place.found_lexeme
+    found = place.lexeme_at_error
     if found is None or found.text not in _COMPARISONS or "_AND" not in place.accepts:
         return None
     return diagnostics.Diagnostic(
@@ -199,7 +213,9 @@ def _diagnose_chained_comparison(place: fault_place.FaultPlace) -> diagnostics.D
     )
 
 
-def _diagnose_keyword_as_amount(place: fault_place.FaultPlace) -> diagnostics.Diagnostic | None:
+def _diagnose_keyword_as_amount(
+    place: fault_place.SyntaxErrorPosition,
+) -> diagnostics.Diagnostic | None:
     """Diagnose `maxSkew whenUnsatisfiable x`, where the parser read the keyword as a number."""
     name = place.scan.find_lexeme_before(place.offset)
     keyword = place.scan.find_lexeme_before(name.start) if name else None
@@ -219,9 +235,11 @@ def _diagnose_keyword_as_amount(place: fault_place.FaultPlace) -> diagnostics.Di
     )
 
 
-def _diagnose_name_without_quotes(place: fault_place.FaultPlace) -> diagnostics.Diagnostic | None:
+def _diagnose_name_without_quotes(
+    place: fault_place.SyntaxErrorPosition,
+) -> diagnostics.Diagnostic | None:
     """Diagnose `free(nvidia.com/gpu)`, where an unquoted name ends at the first dot."""
-    found = place.found_lexeme
+    found = place.lexeme_at_error
     if found is None or found.kind != "word" or found.start >= place.offset:
         return None
     if not found.text[0].isalpha():
@@ -242,7 +260,9 @@ def _diagnose_name_without_quotes(place: fault_place.FaultPlace) -> diagnostics.
     )
 
 
-def _make_quotes_fix(place: fault_place.FaultPlace, name: scanner.Lexeme) -> diagnostics.Fix:
+def _make_quotes_fix(
+    place: fault_place.SyntaxErrorPosition, name: scanner.Lexeme
+) -> diagnostics.Fix:
     """Return the fix that quotes a name; it is safe only in functions that take names."""
     depth = 0
     for lexeme in reversed(place.scan.list_lexemes_between(place.chunk.start, name.start)):
@@ -250,12 +270,12 @@ def _make_quotes_fix(place: fault_place.FaultPlace, name: scanner.Lexeme) -> dia
         if depth < 0:
             function = place.scan.find_lexeme_before(lexeme.start)
             return _make_replacement_fix(
-                place.span, f'"{name.text}"', safe=_takes_name(function, name)
+                place.span, f'"{name.text}"', safe=_does_function_accept_name(function, name)
             )
     return _make_replacement_fix(place.span, f'"{name.text}"', safe=False)
 
 
-def _takes_name(function: scanner.Lexeme | None, name: scanner.Lexeme) -> bool:
+def _does_function_accept_name(function: scanner.Lexeme | None, name: scanner.Lexeme) -> bool:
     """Return whether the function takes names and Kubernetes accepts the name."""
     if function is None or function.text not in vocabulary.TAKING_NAMES:
         return False
@@ -268,13 +288,15 @@ def _takes_name(function: scanner.Lexeme | None, name: scanner.Lexeme) -> bool:
     return not problem(name.text)
 
 
-def _diagnose_stray_strength(place: fault_place.FaultPlace) -> diagnostics.Diagnostic | None:
+def _diagnose_stray_strength(
+    place: fault_place.SyntaxErrorPosition,
+) -> diagnostics.Diagnostic | None:
     """Diagnose `nodeAffinity required a = b` and, on the next line, `preferred c = d`."""
-    found = place.found_lexeme
+    found = place.lexeme_at_error
     if found is None or found.kind != "word" or not place.is_possible_statement_start:
         return None
     near = spelling.find_nearest_names(found.text, syntax_words.STRENGTHS["STRENGTH"])
-    keyword = place.statement_keywords.split(" ")[0]
+    keyword = place.statement_and_strength.split(" ")[0]
     if not near or f"{keyword} {near[0]}" not in syntax_words.ALLOWED_CLAUSES:
         return None
     return diagnostics.Diagnostic(
@@ -285,26 +307,28 @@ def _diagnose_stray_strength(place: fault_place.FaultPlace) -> diagnostics.Diagn
     )
 
 
-def _diagnose_misspelt_keyword(place: fault_place.FaultPlace) -> diagnostics.Diagnostic | None:
+def _diagnose_misspelt_keyword(
+    place: fault_place.SyntaxErrorPosition,
+) -> diagnostics.Diagnostic | None:
     """Diagnose a word that is similar to an accepted keyword."""
     suggestions = place.similar_keywords
-    if not suggestions or place.found_lexeme is None:
+    if not suggestions or place.lexeme_at_error is None:
         return None
     nearest = suggestions[0]
     is_operator = (nearest,) in syntax_words.LABEL_OPERATORS.values()
     return diagnostics.Diagnostic(
         "PS001",
-        f"`{place.found_lexeme.text}` is not {_describe_word_kind(nearest)}",
+        f"`{place.lexeme_at_error.text}` is not {_describe_keyword_kind(nearest)}",
         place.span,
-        label=spelling.suggest_names(place.found_lexeme.text, suggestions),
+        label=spelling.suggest_names(place.lexeme_at_error.text, suggestions),
         help=_OPERATOR_HELP if is_operator else f"write `{nearest}`",
         fix=fixes.make_respelling_fix(
-            place.span, place.found_lexeme.text, nearest, place.accepted_keywords
+            place.span, place.lexeme_at_error.text, nearest, place.accepted_keywords
         ),
     )
 
 
-def _describe_word_kind(word: str) -> str:
+def _describe_keyword_kind(word: str) -> str:
     """Return the kind of a keyword in words, for messages."""
     kinds = (
         (syntax_words.LABEL_OPERATORS, "a label operator"),
@@ -322,9 +346,11 @@ def _describe_word_kind(word: str) -> str:
     return "a word that is allowed here"
 
 
-def _diagnose_misplaced_statement(place: fault_place.FaultPlace) -> diagnostics.Diagnostic | None:
+def _diagnose_misplaced_statement(
+    place: fault_place.SyntaxErrorPosition,
+) -> diagnostics.Diagnostic | None:
     """Diagnose a statement that belongs in another kind of block."""
-    if place.found_lexeme is None or not place.is_possible_statement_start:
+    if place.lexeme_at_error is None or not place.is_possible_statement_start:
         return None
     homes = (
         ("a policy", syntax_words.POLICY_STATEMENTS),
@@ -335,23 +361,23 @@ def _diagnose_misplaced_statement(place: fault_place.FaultPlace) -> diagnostics.
     belongs = [
         home
         for home, words in homes
-        if any(place.found_lexeme.text in each for each in words.values())
+        if any(place.lexeme_at_error.text in each for each in words.values())
     ]
     if not belongs:
         return None
     return diagnostics.Diagnostic(
         "PS108",
-        f"`{place.found_lexeme.text}` does not belong in a {place.chunk.word}",
+        f"`{place.lexeme_at_error.text}` does not belong in a {place.chunk.word}",
         place.span,
         help=f"it belongs in {spelling.join_alternatives(belongs)}",
     )
 
 
 def _diagnose_clause_without_statement(
-    place: fault_place.FaultPlace,
+    place: fault_place.SyntaxErrorPosition,
 ) -> diagnostics.Diagnostic | None:
     """Diagnose `during "…"` on its own line after `for pods`."""
-    found = place.found_lexeme
+    found = place.lexeme_at_error
     if (
         found is None
         or not place.is_possible_statement_start
@@ -370,9 +396,11 @@ def _diagnose_clause_without_statement(
     )
 
 
-def _diagnose_missing_operator(place: fault_place.FaultPlace) -> diagnostics.Diagnostic | None:
+def _diagnose_missing_operator(
+    place: fault_place.SyntaxErrorPosition,
+) -> diagnostics.Diagnostic | None:
     """Diagnose a word in the place of an operator: `disktype ssd`."""
-    found = place.found_lexeme
+    found = place.lexeme_at_error
     before = place.scan.find_lexeme_before(place.offset)
     if found is None or before is None or found.kind != "word" or "EXISTS" not in place.accepts:
         return None
@@ -389,9 +417,11 @@ def _diagnose_missing_operator(place: fault_place.FaultPlace) -> diagnostics.Dia
     )
 
 
-def _diagnose_missing_statement(place: fault_place.FaultPlace) -> diagnostics.Diagnostic | None:
+def _diagnose_missing_statement(
+    place: fault_place.SyntaxErrorPosition,
+) -> diagnostics.Diagnostic | None:
     """Diagnose a word that begins neither a statement nor an item."""
-    found = place.found_lexeme
+    found = place.lexeme_at_error
     if found is None or found.kind != "word":
         return None
     if place.is_possible_statement_start:
@@ -421,9 +451,9 @@ def _join_alternatives(words: dict[str, tuple[str, ...]]) -> str:
     return ", ".join(word for each in words.values() for word in each)
 
 
-def _diagnose_expected_words(place: fault_place.FaultPlace) -> diagnostics.Diagnostic:
+def _diagnose_expected_words(place: fault_place.SyntaxErrorPosition) -> diagnostics.Diagnostic:
     """Return the general diagnostic, which lists the expected words."""
-    before, found = place.scan.find_lexeme_before(place.offset), place.found_lexeme
+    before, found = place.scan.find_lexeme_before(place.offset), place.lexeme_at_error
     if before is not None and before.start < place.chunk.start:
         before = None
     span, label = place.span, ""
@@ -451,7 +481,7 @@ def _quote_lexeme(lexeme: scanner.Lexeme) -> str:
     return lexeme.text.split("\n")[0][:40]
 
 
-def _list_accepted_words(place: fault_place.FaultPlace) -> list[str]:
+def _list_accepted_words(place: fault_place.SyntaxErrorPosition) -> list[str]:
     """Return a short list of the words that the parser accepts at the place."""
     elsewhere = frozenset() if place.chunk.word == "clusterPolicy" else _CLUSTER_CLAUSES
     left = set(place.accepts - elsewhere)
