@@ -39,3 +39,17 @@ def make_room(
         kept = rejected if result.nominated_node_name is None else result
         rejected = dataclasses.replace(kept, status=status.unschedulable(first, *reasons))
     return rejected
+
+
+def may_make_room(
+    plugins: Iterable[interface.PostFilterPlugin],
+    pod: pod_shape.PodInfo,
+    snap: snapshot.Snapshot,
+) -> bool:
+    """Return whether PostFilter plugins may have an effect.
+
+    DefaultPreemption evicts pods of lower priority only; third-party plugins can have any effect.
+    """
+    lowest = snap.placed.lowest_priority
+    has_lower = lowest is not None and lowest < pod.shape.priority
+    return any(has_lower or asking.is_third_party(plugin) for plugin in plugins)

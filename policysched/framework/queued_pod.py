@@ -22,6 +22,7 @@ class QueuedPodInfo:
         unschedulable_plugins: plugins that rejected it in the last attempt.
         pending_plugins: those among them that answered PENDING.
         gating_plugin: the PreEnqueue plugin that holds it back, "" for none.
+        was_woken_by_placed_pods: whether only a change of placed pods ended its last wait.
         sequence: order of arrival, to break ties.
         was_nominated: whether the API server was ever told of a node nominated for it.
         reported: (reason, message) of the condition last written for it.
@@ -38,6 +39,7 @@ class QueuedPodInfo:
     unschedulable_plugins: set[str] = dataclasses.field(default_factory=set)
     pending_plugins: set[str] = dataclasses.field(default_factory=set)
     gating_plugin: str = ""
+    was_woken_by_placed_pods: bool = False
     was_nominated: bool = False
     reported: tuple[str, str] = ("", "")
 

@@ -353,3 +353,8 @@ class Framework:
         """Ask PostFilter plugins to make room; None when the profile has none."""
         plugins = [plugin for _, plugin in self._at("post_filter")]
         return post_filtering.make_room(plugins, state, pod, snap, diagnosis) if plugins else None
+
+    def may_make_room(self, pod: pod_shape.PodInfo, snap: snapshot.Snapshot) -> bool:
+        """Return whether PostFilter plugins may have an effect for a pod that no node accepts."""
+        plugins = [plugin for _, plugin in self._at("post_filter")]
+        return post_filtering.may_make_room(plugins, pod, snap)

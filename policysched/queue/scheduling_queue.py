@@ -18,6 +18,8 @@ Every pod is in exactly one place. Differences from kube-scheduler 1.36
 - A pod whose PreEnqueue plugin fails is retried after backoff.
 - A pod whose QueueSort plugin fails is scheduled after all others.
 - A nomination takes effect immediately, even before the API server shows it.
+- A pod that a change of placed pods woke returns without an attempt if every node still rejects it
+  (`return_still_unschedulable`).
 """
 
 from __future__ import annotations
@@ -25,7 +27,7 @@ from __future__ import annotations
 import dataclasses
 import logging
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
 from policysched import clock as clocks
 from policysched import errors
@@ -49,6 +51,7 @@ POPPED_FROM_BACKOFF = "PopFromBackoffQ"
 FORCE_ACTIVATED = "ForceActivate"
 UNSCHEDULABLE_TIMEOUT = "UnschedulableTimeout"
 PROFILES_CHANGED = "ProfilesChanged"
+STILL_UNSCHEDULABLE = "StillUnschedulable"
 """Why pods enter a queue: kube-scheduler's event labels (framework/events.go) and our own."""
 
 ACTIVE, BACKOFF, UNSCHEDULABLE, GATED = "active", "backoff", "unschedulable", "gated"
@@ -243,6 +246,19 @@ class SchedulingQueue:
             self._requeue_pod(queued, self._choose_strategy_after_attempt(queued), ATTEMPT_FAILED)
         self._active.done(uid)
 
+    def return_still_unschedulable(
+        self, queued: queued_pod.QueuedPodInfo, plugins: Collection[str]
+    ) -> None:
+        """Return a popped pod to the unschedulable pods, because `plugins` still reject it.
+
+        This is not an attempt, so backoff and the time of the last attempt stay. No event can have
+        occurred since the pop.
+        """
+        queued.attempts -= 1
+        queued.unschedulable_plugins = set(plugins)
+        self._requeue_pod(queued, queueing_hints.QueueingStrategy.SKIP, STILL_UNSCHEDULABLE)
+        self._active.done(queued.uid)
+
     def _choose_strategy_after_attempt(
         self, queued: queued_pod.QueuedPodInfo
     ) -> queueing_hints.QueueingStrategy:
@@ -284,6 +300,7 @@ class SchedulingQueue:
                 return
             groups = self._unschedulable.list_groups_rejected_by(interest)
         label = event.label
+        is_about_placed_pods = event.resource is events.EventResource.POD
         for equal_pods in groups:
             if not self._hints.may_open_gate(equal_pods[0], event):
                 continue
@@ -297,7 +314,9 @@ class SchedulingQueue:
                     self.incoming[UNSCHEDULABLE, label] += 1
                     continue
                 self._unschedulable.remove(queued.uid)
-                self._requeue_pod(queued, strategy, label)
+                self._requeue_pod(
+                    queued, strategy, label, is_about_placed_pods=is_about_placed_pods
+                )
         self._active.record_event(happened)
 
     def activate(self, uids: Iterable[str]) -> None:
@@ -309,6 +328,7 @@ class SchedulingQueue:
                 continue
             queued = self._backoff.remove(uid) or self._unschedulable.remove(uid)
             if queued is not None:
+                queued.was_woken_by_placed_pods = False
                 self._move_to_active(queued, FORCE_ACTIVATED)
 
     def retry_after_error(self, uid: str) -> None:
@@ -389,9 +409,15 @@ class SchedulingQueue:
     # --- moves; the pod must not be in any queue --------------------------------------------------
 
     def _requeue_pod(
-        self, queued: queued_pod.QueuedPodInfo, strategy: queueing_hints.QueueingStrategy, why: str
+        self,
+        queued: queued_pod.QueuedPodInfo,
+        strategy: queueing_hints.QueueingStrategy,
+        why: str,
+        *,
+        is_about_placed_pods: bool = False,
     ) -> None:
         """Move a pod to the queue that `strategy` and its backoff determine."""
+        queued.was_woken_by_placed_pods = is_about_placed_pods
         if strategy is queueing_hints.QueueingStrategy.SKIP:
             self._move_to_unschedulable(queued, why)
         elif (

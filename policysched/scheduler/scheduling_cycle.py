@@ -112,6 +112,10 @@ class SchedulingCycle:
         try:
             snap = self._cache.snapshot()
             result = framework.schedule_pod(queued.info, snap)
+            if result.diagnosis is not None and _has_no_effect(framework, queued, snap, result):
+                plugins = result.diagnosis.unschedulable_plugins
+                self._queue.return_still_unschedulable(queued, plugins)
+                return None
             failed = None
             if result.node_name is None:
                 failed = self._run_post_filter(framework, queued.info, snap, result)
@@ -188,6 +192,24 @@ class SchedulingCycle:
             # for it.
             self._queue.done(info.uid)
         return place
+
+
+def _has_no_effect(
+    framework: runtime.Framework,
+    queued: queued_pod.QueuedPodInfo,
+    snap: snapshot.Snapshot,
+    result: runtime.ScheduleResult,
+) -> bool:
+    """Return whether a rejection would only repeat an event.
+
+    Many pods can wait for the room of a deleted pod. The first one takes it, and the others would
+    fail one after the other (docs/decisions/0030-rejections-that-only-repeat.md).
+    """
+    if not queued.was_woken_by_placed_pods or not queued.unschedulable_count:
+        return False
+    is_nominated = queued.was_nominated or queued.info.pod.status.nominated_node_name
+    is_pending = queued.pending_plugins or (result.diagnosis and result.diagnosis.pending_plugins)
+    return not (is_nominated or is_pending or framework.may_make_room(queued.info, snap))
 
 
 def _reserve_and_permit(

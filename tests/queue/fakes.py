@@ -15,6 +15,7 @@ SHAPES = pod_shape.PodShapeCache()
 
 NODE_ADD = events.ClusterEvent(events.EventResource.NODE, events.ActionType.ADD)
 NODE_LABEL = events.ClusterEvent(events.EventResource.NODE, events.ActionType.UPDATE_NODE_LABEL)
+POD_ADD = events.ClusterEvent(events.EventResource.POD, events.ActionType.ADD)
 POD_DELETE = events.ClusterEvent(events.EventResource.POD, events.ActionType.DELETE)
 GATES_GONE = events.ClusterEvent(
     events.EventResource.UNSCHEDULED_POD, events.ActionType.UPDATE_POD_SCHEDULING_GATES_ELIMINATED

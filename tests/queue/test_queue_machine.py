@@ -12,7 +12,9 @@ from tests import builders, examples
 from tests.queue import fakes
 
 NAMES = st.sampled_from([f"p{i}" for i in range(6)])
-EVENTS = st.sampled_from([(fakes.NODE_ADD, "Fit"), (fakes.NODE_LABEL, "Affinity")])
+EVENTS = st.sampled_from(
+    [(fakes.NODE_ADD, "Fit"), (fakes.POD_DELETE, "Fit"), (fakes.NODE_LABEL, "Affinity")]
+)
 REJECTORS = st.lists(st.sampled_from(["Fit", "Affinity"]), max_size=2)
 
 
@@ -67,6 +69,21 @@ class QueueMachine(RuleBasedStateMachine):
         assert not queued.info.pod.spec.scheduling_gates
         self.in_flight[name] = queued
         self.missed[name] = set()
+
+    @rule()
+    def find_no_room(self) -> None:
+        """A pod that a deletion woke finds its room taken, and waits for the next one."""
+        queued = self.bench.queue.pop()
+        if queued is None:
+            return
+        name = queued.info.pod.metadata.name
+        if queued.was_woken_by_placed_pods:
+            self.bench.queue.return_still_unschedulable(queued, {"Fit"})
+            assert self.bench.where(name) == "unschedulable"
+        else:
+            self.in_flight[name] = queued
+            self.missed[name] = set()
+            del self.waiting[name]
 
     @precondition(lambda self: self.in_flight)
     @rule(data=st.data(), rejectors=REJECTORS)

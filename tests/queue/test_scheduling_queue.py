@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -291,6 +292,93 @@ class TestEvents:
         bench.attempt("Fit")
         bench.move(fakes.NODE_LABEL)
         assert (bench.where("a"), bench.where("b")) == ("unschedulable", "backoff")
+
+
+class TestWithoutRoom:
+    """Pods whose room another pod took between the event and their turn."""
+
+    def test_they_return_as_if_they_had_not_been_popped(self) -> None:
+        """Attempts, backoff and the time of the last attempt stay; the next event wakes them."""
+        bench = fakes.Bench(settings=LATE_POP)
+        bench.add("a")
+        bench.attempt("Fit")
+        bench.advance(5)
+        bench.move(fakes.POD_DELETE)
+        queued = bench.queue.pop()
+        assert queued is not None
+        before = (queued.timestamp_seconds, queued.backoff_until_seconds)
+        bench.queue.return_still_unschedulable(queued, {"Fit"})
+        assert bench.where("a") == "unschedulable"
+        assert (queued.attempts, queued.unschedulable_count) == (1, 1)
+        assert (queued.timestamp_seconds, queued.backoff_until_seconds) == before
+        assert bench.queue.in_flight_count == 0
+        assert bench.queue.incoming["unschedulable", "StillUnschedulable"] == 1
+        bench.move(fakes.POD_DELETE)
+        assert bench.where("a") == "active"
+
+    def test_the_plugin_without_room_rejects_them_from_then_on(self) -> None:
+        """A pod that another plugin rejected also waits for the events of this plugin."""
+        bench = fakes.Bench(
+            fakes.FakeProfile(
+                {
+                    "Fit": fakes.waits_for(fakes.POD_DELETE),
+                    "Affinity": fakes.waits_for(fakes.POD_ADD),
+                }
+            )
+        )
+        bench.add("a")
+        bench.attempt("Affinity")
+        bench.move(fakes.POD_DELETE)
+        assert bench.where("a") == "unschedulable"
+        bench.move(fakes.POD_ADD)
+        queued = bench.queue.pop()
+        assert queued is not None
+        bench.queue.return_still_unschedulable(queued, {"Fit"})
+        bench.move(fakes.POD_DELETE)
+        assert bench.where("a") == "backoff"
+
+    @pytest.mark.parametrize(
+        "wake, needs_room",
+        [
+            pytest.param(lambda bench: bench.move(fakes.POD_DELETE), True, id="deleted pod"),
+            pytest.param(lambda bench: bench.move(fakes.NODE_ADD), False, id="node"),
+            pytest.param(lambda bench: bench.queue.activate([fakes.uid("a")]), False, id="by name"),
+            pytest.param(lambda bench: bench.advance(400), False, id="after five minutes"),
+            pytest.param(
+                lambda bench: bench.queue.set_profiles({"default-scheduler": fakes.FakeProfile()}),
+                False,
+                id="new policies",
+            ),
+        ],
+    )
+    @pytest.mark.parametrize("was_returned", [False, True])
+    def test_only_pods_that_placed_pods_woke_need_room(
+        self, wake: Callable[[fakes.Bench], None], *, needs_room: bool, was_returned: bool
+    ) -> None:
+        """Any other wake is an attempt, so that the pod is told the state of the cluster."""
+        bench = fakes.Bench()
+        bench.add("a")
+        bench.attempt("Fit")
+        if was_returned:
+            bench.move(fakes.POD_DELETE)
+            returned = bench.queue.pop()
+            assert returned is not None
+            bench.queue.return_still_unschedulable(returned, {"Fit"})
+        wake(bench)
+        queued = bench.queue.pop()
+        assert queued is not None
+        assert queued.was_woken_by_placed_pods == needs_room
+
+    def test_a_pod_woken_twice_is_activated(self) -> None:
+        """An activation also makes an attempt of a pod that a deletion has already woken."""
+        bench = fakes.Bench()
+        bench.add("a")
+        bench.attempt("Fit")
+        bench.move(fakes.POD_DELETE)
+        bench.queue.activate([fakes.uid("a")])
+        queued = bench.queue.pop()
+        assert queued is not None
+        assert not queued.was_woken_by_placed_pods
 
 
 class TestInFlight:

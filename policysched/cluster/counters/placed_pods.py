@@ -6,6 +6,7 @@ with volumes, both for the cache and for what-ifs.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Sequence
 
 from policysched.cluster.columns import columns
@@ -34,14 +35,21 @@ class PlacedPods:
         self.storage = stored
         self.recent = recent_placements.RecentPlacements(nodes.usage_changes)
         self._on: dict[int, dict[str, pod_shape.PodInfo]] = {}
+        self._priorities: Counter[int] = Counter()
 
     def get_pods(self, row: int) -> Collection[pod_shape.PodInfo]:
         """Return the pods of a row in the order in which they were added."""
         return self._on.get(row, {}).values()
 
+    @property
+    def lowest_priority(self) -> int | None:
+        """The lowest priority of all pods, including pods that a what-if has removed."""
+        return min(self._priorities, default=None)
+
     def add(self, info: pod_shape.PodInfo, row: int) -> None:
         """Count a pod on a row."""
         self._on.setdefault(row, {})[info.uid] = info
+        self._priorities[info.shape.priority] += 1
         self.nodes.add_pod(row, info.shape)
         self.counts.add(info, row)
         self.storage.pods.add(info, row)
@@ -52,6 +60,7 @@ class PlacedPods:
             return
         for info, row in pods:
             self._on.setdefault(row, {})[info.uid] = info
+            self._priorities[info.shape.priority] += 1
         self.nodes.add_pods(pods)
         for info, row in pods:
             self.counts.add(info, row)
@@ -68,10 +77,16 @@ class PlacedPods:
         del pods[info.uid]
         if not pods:
             del self._on[row]
+        self._uncount_priority(info.shape.priority)
         self.recent.remove(info)
         self.storage.pods.remove(info, row)
         self.counts.remove(info, row)
         self.nodes.remove_pod(row, info.shape)
+
+    def _uncount_priority(self, priority: int) -> None:
+        self._priorities[priority] -= 1
+        if not self._priorities[priority]:
+            del self._priorities[priority]
 
     def suppose_placed_pods(
         self, pods: Sequence[tuple[pod_shape.PodInfo, int]], change: int
