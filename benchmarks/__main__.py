@@ -20,6 +20,10 @@ COMMANDS = {
     "explain": ("commands.explaining", "duration of `explain pod` on a dump"),
     "karmada": ("karmada.throughput", "bindings per second, compared with karmada-scheduler"),
     "lint": ("commands.linting", "duration of `lint` from a cold start"),
+    "mass-deletions": (
+        "comparison.mass_deletions",
+        "attempts and waits while pods of a full cluster are deleted",
+    ),
     "metrics": ("running.metrics", "queries to Prometheus, and the cost of metric scores"),
     "plan": ("commands.planning", "duration of `plan` on a dump"),
     "plot": ("records.plot", "plot of a results file, as SVG"),

@@ -84,6 +84,8 @@ def test_every_benchmark_has_a_help(capsys: pytest.CaptureFixture[str]) -> None:
         "karmada --clusters 0",
         "karmada --bindings 0",
         "karmada --kill-at 2",
+        "mass-deletions --seconds 0",
+        "mass-deletions --deletions 51",
         "metrics --minutes 0",
         "policies --pods 10",
         "policies --pods-are odd",
@@ -308,6 +310,19 @@ def test_the_algorithm_beside_kube_schedulers_own() -> None:
         ["pod-anti-affinity", "30", "40", free, name]
         for name in ("kube-scheduler", "kube-scheduler", "policysched")
     ]
+
+
+@pytest.mark.e2e
+def test_every_deleted_pod_makes_room_for_one() -> None:
+    """Both schedulers bind as many pods as were deleted; without room, policysched tries none."""
+    words = ["mass-deletions", "--nodes", "3", "--waiting", "4", "--deletions", "3"]
+    done = _benchmarks(*words, "--rounds", "2", "--repeat", "1")
+    assert done.stderr == ""
+    head, ours, theirs, *_ = (line.split() for line in done.stdout.splitlines())
+    rows = [dict(zip(head, line, strict=True)) for line in (ours, theirs)]
+    assert [each["scheduler"] for each in rows] == ["policysched", "kube-scheduler"]
+    assert [each["bound"] for each in rows] == ["6", "6"]
+    assert rows[0]["failed"] == "0"
 
 
 @pytest.mark.e2e
