@@ -203,7 +203,7 @@ def _has_no_effect(
     """Return whether a rejection would only repeat an event.
 
     Many pods can wait for the room of a deleted pod. The first one takes it, and the others would
-    fail one after the other (docs/decisions/0030-rejections-that-only-repeat.md).
+    fail one after the other (docs/decisions/0032-rejections-that-only-repeat.md).
     """
     if not queued.was_woken_by_placed_pods or not queued.unschedulable_count:
         return False
