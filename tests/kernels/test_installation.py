@@ -20,8 +20,9 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 def _can_compile() -> bool:
     """Return whether there are a C compiler and the headers of Python."""
+    compiler, *_ = (os.environ.get("CC") or sysconfig.get_config_var("CC")).split()
     header = pathlib.Path(sysconfig.get_path("include"), "Python.h")
-    return shutil.which("cc") is not None and header.exists()
+    return shutil.which(compiler) is not None and header.exists()
 
 
 def test_kernels_are_compiled_if_there_is_a_compiler() -> None:
