@@ -18,7 +18,6 @@ from policysched.kernels import installation
 from policysched.kube.auth import kubeconfig
 from policysched.kube.http import rate_limit
 from policysched.leadership import election, runner
-from policysched.observability import logs
 
 _log = logging.getLogger("policysched")
 
@@ -35,7 +34,7 @@ async def connect_and_serve(
         RemoteError: no credential was available.
         PolicySchedError: a compiled kernel does not match its source.
     """
-    _warn_about_interpreted_kernels()
+    installation.warn_of_interpreted_kernels()
     malloc_tuning.map_connection_buffers_separately()
     process.make_garbage_collection_rare()
     stopping = process.stop_on_signals()
@@ -44,16 +43,6 @@ async def connect_and_serve(
         return
     await serve(connection, stopping)
     _log.info("stopped")
-
-
-def _warn_about_interpreted_kernels() -> None:
-    interpreted = installation.list_interpreted_kernels()
-    if interpreted:
-        _log.warning(
-            "kernels are not compiled, so scheduling is slow on clusters with hundreds of nodes; "
-            "install policysched with a C compiler %s",
-            logs.format_log_fields(interpreted=",".join(interpreted)),
-        )
 
 
 def make_request_limit(

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import importlib
+import logging
 import pathlib
 
 from policysched import errors
+
+_log = logging.getLogger("policysched")
 
 _FOLDER = pathlib.Path(__file__).parent
 _STAND_IN = "from policysched.kernels import cython_stand_in as cython\n"
@@ -37,3 +40,18 @@ def list_interpreted_kernels() -> list[str]:
             )
             raise errors.PolicySchedError(msg)
     return interpreted
+
+
+def warn_of_interpreted_kernels() -> None:
+    """Log a warning if Python interprets kernels.
+
+    Raises:
+        PolicySchedError: as `list_interpreted_kernels`.
+    """
+    interpreted = list_interpreted_kernels()
+    if interpreted:
+        _log.warning(
+            "the kernels %s are not compiled, so scheduling is slow on clusters with hundreds of "
+            "nodes; install policysched with a C compiler",
+            " and ".join(interpreted),
+        )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -42,10 +43,14 @@ def test_a_kernel_that_was_changed_after_it_was_compiled_is_refused(
         installation.list_interpreted_kernels()
 
 
-def test_a_kernel_without_a_compiled_module_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_kernel_without_a_compiled_module_is_named(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
     """The hash is in compiled modules alone."""
     monkeypatch.delattr(resources, "SOURCE_SHA256", raising=False)
     assert "resources" in installation.list_interpreted_kernels()
+    installation.warn_of_interpreted_kernels()
+    assert re.search(r"kernels .*resources.* are not compiled", caplog.text)
 
 
 def _build(folder: pathlib.Path, **environment: str) -> subprocess.CompletedProcess[str]:
