@@ -19,10 +19,12 @@ def folder(tmp_path: pathlib.Path) -> pathlib.Path:
     (tmp_path / "requirements").mkdir()
     (tmp_path / "requirements" / "dev.txt").touch()
     (tmp_path / "pyproject.toml").touch()
+    (tmp_path / "build_kernels.py").touch()
     (tmp_path / ".venv" / "bin").mkdir(parents=True)
     for path, version in ((".venv/bin/python", "3.11.7"), ("same", "3.11.7"), ("other", "3.12.1")):
         (tmp_path / path).write_text(f"#!/bin/sh\necho Python {version}\n")
         (tmp_path / path).chmod(0o755)
+    (tmp_path / ".venv" / "installed").touch()
     (tmp_path / ".venv" / "ready").touch()
     return tmp_path
 
