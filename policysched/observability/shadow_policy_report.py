@@ -26,7 +26,7 @@ _log = logging.getLogger("policysched")
 PATH = "/debug/shadow"
 REPORT_SECONDS = 600.0
 """Interval between reports of a policy that has new decisions."""
-REASON = "ShadowPolicyReporter"
+REASON = "ShadowPolicyReport"
 _ACTION = "DecidingBeside"
 _SHOWN_CHANGES = 20
 _MAX_MESSAGE_CHARACTERS = 300

@@ -46,8 +46,8 @@ def test_gates_are_read_as_in_karmada(text: str, expected: gates.KarmadaFeatureG
 @pytest.mark.parametrize(
     "text, expected",
     [
-        ("Nonsense=true", "`Nonsense` is not a gate of Karmada"),
-        ("SchedulingOvercommitProtection=true", "which policysched does not have"),
+        ("Nonsense=true", "`Nonsense` is not a feature gate of Karmada"),
+        ("SchedulingOvercommitProtection=true", "which policysched does not implement"),
         ("AllAlpha=true", "AllAlpha turns on `SchedulingOvercommitProtection`"),
         ("WorkloadAffinity", "write `WorkloadAffinity=true` or `WorkloadAffinity=false`"),
         ("WorkloadAffinity=yes", "write `WorkloadAffinity=true` or `WorkloadAffinity=false`"),

@@ -110,7 +110,7 @@ def test_markdown_is_bounded(folder: plans.Folder) -> None:
         verdict["nodes"] = ["n" * 190]
     plan_markdown.MAX_CHARACTERS, kept = 5_000, plan_markdown.MAX_CHARACTERS
     try:
-        assert "more parts are left out" in plan_markdown.format_plan_markdown(report)
+        assert "more parts are omitted" in plan_markdown.format_plan_markdown(report)
     finally:
         plan_markdown.MAX_CHARACTERS = kept
 

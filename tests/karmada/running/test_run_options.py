@@ -148,7 +148,7 @@ def test_what_changes_nothing_is_said(words: list[str], expected: list[str]) -> 
         ("--leader-elect-lease-duration=1s", "must be greater than"),
         ("--leader-elect-resource-name=", "needs a name"),
         ("--health-probe-bind-address=somewhere", "--health-probe-bind-address: `somewhere`"),
-        ("--feature-gates=PriorityBased=true", "is not a gate of Karmada"),
+        ("--feature-gates=PriorityBased=true", "is not a feature gate of Karmada"),
         ("--logtostderr", "--logtostderr; see `policysched karmada run --help`"),
     ],
 )
