@@ -91,11 +91,12 @@ class Tour:
         self._wait_bound("with-made")
 
     def reject(self) -> None:
-        """A pod that fits nowhere is told so, and again when a larger node does not help."""
-        self._create("large", "100")
+        """A pod that fits nowhere is told so, and again when the end of another does not help.
+
+        It is tried again because it may preempt others.
+        """
+        self._create("large", "100", priorityClassName="high")
         self._scheduler.wait_until(lambda: "Insufficient cpu" in self._told("large"))
-        larger = {"status": {"allocatable": {"cpu": "9"}, "capacity": {"cpu": "9"}}}
-        self._client.patch(f"/api/v1/nodes/{NODE}/status", larger)
         self._delete("plain")
         self._scheduler.wait_until(lambda: self._is_counted("large"))
 
