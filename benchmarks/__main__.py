@@ -74,7 +74,7 @@ def _run(words: list[str]) -> int:
         module = importlib.import_module(f"benchmarks.{COMMANDS[words[0]][0]}")
         code: int = module.main(words[1:])
         return code
-    lines = [f"  {word:<11}{text}" for word, (_, text) in COMMANDS.items()]
+    lines = [f"  {word:<16}{text}" for word, (_, text) in COMMANDS.items()]
     return compare.main(words, "\n".join(["other benchmarks, as the first word:", *lines]))
 
 

@@ -146,7 +146,7 @@ def test_what_is_left_adds_up(folder: pathlib.Path) -> None:
         {"pod": "default/plain", "node": "cpu-node"},
     ]
     cells = report.make_rest_row("title", {"placements": placements}, trace)
-    assert cells == ["title", "8", "0", "1", "1 want 4"]
+    assert cells == ["title", "8", "0", "1", "1 request 4"]
 
 
 def test_the_table_is_markdown() -> None:

@@ -300,7 +300,7 @@ def test_a_pod_that_no_node_took_is_no_longer_kept_off(folder: plans.Folder) -> 
         "q": ("schedulable", None, "large"),
     }
     assert [each["cause"]["how"] for each in report["changes"]] == [
-        "small still accepts it, large has more points",
+        "small still accepts it, but large has more points",
         "large no longer rejects it",
     ]
 

@@ -180,12 +180,15 @@ def replace_file_atomically(name: str, before: str, content: str) -> None:
     `before` is the text as it was read, without a byte order mark. A mark in the file is kept.
 
     Raises:
-        InputError: the file cannot be written, or it has changed since it was read.
+        InputError: the file cannot be written, is no regular file, or has changed since it was
+            read.
     """
     import tempfile  # noqa: PLC0415 - not needed in most runs
 
     target = pathlib.Path(name).resolve()  # a symbolic link stays a link
     try:
+        if not stat.S_ISREG(target.stat().st_mode):  # a device would become a file
+            raise errors.InputError(name, "is not a regular file and is not written")
         mark = _read_byte_order_mark(target, name, before)
         descriptor, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
         try:

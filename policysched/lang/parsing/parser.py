@@ -159,9 +159,7 @@ class _PolicyTextParser:
             try:
                 return self._build_items(chunk, self.text[: chunk.end] + "}" * chunk.open_braces)
             except lark_frontend.UnexpectedInput as fault:
-                place = fault_place.SyntaxErrorPosition(
-                    self.scan, chunk, fault.offset, fault.accepts
-                )
+                place = fault_place.ErrorPosition(self.scan, chunk, fault.offset, fault.accepts)
                 self.found.append(syntax_messages.diagnose_syntax_error(place))
                 self._blank_range(chunk, *_find_range_to_blank(place))
             except build_expr.NestingTooDeepError as error:
@@ -265,7 +263,7 @@ def _find_statement_around(
     return starts[-1], following[0] if following else end
 
 
-def _find_range_to_blank(place: fault_place.SyntaxErrorPosition) -> tuple[int, int]:
+def _find_range_to_blank(place: fault_place.ErrorPosition) -> tuple[int, int]:
     """Return the range to blank: only the statement with the error, if possible."""
     comment = foreign_comments.find_foreign_comment(place)
     if comment is not None:
@@ -293,7 +291,7 @@ def _find_range_to_blank(place: fault_place.SyntaxErrorPosition) -> tuple[int, i
     return max((start for start in starts if start < offset), default=offset), following
 
 
-def _find_metric_range_to_blank(place: fault_place.SyntaxErrorPosition) -> tuple[int, int]:
+def _find_metric_range_to_blank(place: fault_place.ErrorPosition) -> tuple[int, int]:
     """Return the range to blank in a metric: an option, the end of the metric, or all of it."""
     chunk, offset = place.chunk, place.offset
     options = place.scan.find_statement_starts(chunk)
@@ -310,7 +308,7 @@ def _find_metric_range_to_blank(place: fault_place.SyntaxErrorPosition) -> tuple
     return max(start for start in options if start <= offset), following
 
 
-def _looks_like_statement(place: fault_place.SyntaxErrorPosition) -> bool:
+def _looks_like_statement(place: fault_place.ErrorPosition) -> bool:
     near = place.similar_keywords
     if near:
         return near[0] in scanner.STATEMENT_WORDS

@@ -1,8 +1,10 @@
 from __future__ import annotations
 
+import contextlib
 import io
 import os
 import pathlib
+import socket
 import stat
 import sys
 import textwrap
@@ -12,6 +14,7 @@ import pytest
 
 from policysched import errors
 from policysched.cli import main
+from policysched.cli.policy_files import rewriting
 from policysched.lang import source
 from policysched.lang.formatting import formatter
 
@@ -184,6 +187,16 @@ def test_a_file_that_was_edited_meanwhile_is_left(
     assert main.main(["fmt", "-w", str(ugly)]) == errors.EXIT_WRONG_INPUT
     assert "has changed since it was read" in capsys.readouterr().err
     assert ugly.read_text() == "version 1 # theirs\n"
+
+
+def test_what_is_no_regular_file_is_not_replaced(tmp_path: pathlib.Path) -> None:
+    """Otherwise, root would make a file of a device such as /dev/null."""
+    path = tmp_path / "socket"
+    with socket.socket(socket.AF_UNIX) as listener, contextlib.chdir(tmp_path):
+        listener.bind(path.name)
+        with pytest.raises(errors.InputError, match="is not a regular file"):
+            rewriting.replace_file_atomically(path.name, "", "version 1")
+    assert path.is_socket()
 
 
 def test_a_folder_that_cannot_be_written_is_one_line(

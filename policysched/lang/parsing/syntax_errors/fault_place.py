@@ -11,7 +11,7 @@ from policysched.lang.words import syntax_words
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class SyntaxErrorPosition:
+class ErrorPosition:
     """The place at which the parser stopped.
 
     Attributes:

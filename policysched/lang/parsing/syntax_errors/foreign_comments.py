@@ -15,7 +15,7 @@ _COMMENT = re.compile(rf"//(?!{_DIVISOR})|/\*|--(?!-)|;", re.MULTILINE)
 _BLOCK_END = "*/"
 
 
-def find_foreign_comment(place: fault_place.SyntaxErrorPosition) -> tuple[int, int] | None:
+def find_foreign_comment(place: fault_place.ErrorPosition) -> tuple[int, int] | None:
     """Return the start and end of a foreign comment that contains the error, or None.
 
     The comment can begin before the error on the same line, because its sign can be valid in an
@@ -52,9 +52,7 @@ def _find_comment_end(text: str, start: int, sign: str) -> int:
     return newline if newline >= 0 else len(text)
 
 
-def diagnose_foreign_comment(
-    place: fault_place.SyntaxErrorPosition,
-) -> diagnostics.Diagnostic | None:
+def diagnose_foreign_comment(place: fault_place.ErrorPosition) -> diagnostics.Diagnostic | None:
     """Return the diagnostic for `// comment` and similar comments."""
     stretch = find_foreign_comment(place)
     if stretch is None:

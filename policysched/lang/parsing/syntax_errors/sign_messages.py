@@ -9,7 +9,7 @@ from policysched.lang.parsing.syntax_errors import fault_place
 from policysched.lang.words import vocabulary
 
 
-def diagnose_foreign_sign(place: fault_place.SyntaxErrorPosition) -> diagnostics.Diagnostic | None:
+def diagnose_foreign_sign(place: fault_place.ErrorPosition) -> diagnostics.Diagnostic | None:
     """Return the diagnostic for a quote or symbol of another language, such as `&&`."""
     found = place.lexeme_at_error
     if found is None or found.kind != "sign":
@@ -42,9 +42,7 @@ def diagnose_foreign_sign(place: fault_place.SyntaxErrorPosition) -> diagnostics
     )
 
 
-def diagnose_exclamation_mark(
-    place: fault_place.SyntaxErrorPosition,
-) -> diagnostics.Diagnostic | None:
+def diagnose_exclamation_mark(place: fault_place.ErrorPosition) -> diagnostics.Diagnostic | None:
     """Return the diagnostic for the `!` in `as web!`, where it is not a negation."""
     found, before = place.lexeme_at_error, place.scan.find_lexeme_before(place.offset)
     if found is None or found.text != "!" or before is None or before.kind != "word":
@@ -60,7 +58,7 @@ def diagnose_exclamation_mark(
     )
 
 
-def _is_meaning_accepted(place: fault_place.SyntaxErrorPosition, sign: scanner.Lexeme) -> bool:
+def _is_meaning_accepted(place: fault_place.ErrorPosition, sign: scanner.Lexeme) -> bool:
     """Return whether the parser accepts the meaning of a foreign sign at this place."""
     if sign.text == "!":
         after = place.scan.find_lexeme_at(sign.end)  # `!x = y` can mean `(not x) = y`
@@ -70,7 +68,7 @@ def _is_meaning_accepted(place: fault_place.SyntaxErrorPosition, sign: scanner.L
     return {"&&": "_AND", "||": "_OR"}[sign.text] in place.accepts
 
 
-def _is_terminating_semicolon(place: fault_place.SyntaxErrorPosition, sign: scanner.Lexeme) -> bool:
+def _is_terminating_semicolon(place: fault_place.ErrorPosition, sign: scanner.Lexeme) -> bool:
     """Return whether `;` ends a line or block; elsewhere it can mean `,` or a new statement."""
     after = place.scan.find_lexeme_at(sign.end)
     is_last = after is None or after.text == "}" or place.scan.is_first_on_line(after.start)
@@ -78,7 +76,7 @@ def _is_terminating_semicolon(place: fault_place.SyntaxErrorPosition, sign: scan
     return place.is_possible_statement_start and is_behind and is_last
 
 
-def _does_value_follow(place: fault_place.SyntaxErrorPosition, sign: scanner.Lexeme) -> bool:
+def _does_value_follow(place: fault_place.ErrorPosition, sign: scanner.Lexeme) -> bool:
     """Return whether text other than a statement or item follows on the same line."""
     after = place.scan.find_lexeme_at(sign.end)
     if after is None or after.kind == "sign" or place.scan.is_first_on_line(after.start):
@@ -86,9 +84,7 @@ def _does_value_follow(place: fault_place.SyntaxErrorPosition, sign: scanner.Lex
     return after.text not in scanner.STATEMENT_WORDS and after.text not in scanner.ITEM_WORDS
 
 
-def diagnose_unquoted_colon(
-    place: fault_place.SyntaxErrorPosition,
-) -> diagnostics.Diagnostic | None:
+def diagnose_unquoted_colon(place: fault_place.ErrorPosition) -> diagnostics.Diagnostic | None:
     """Return the diagnostic for `image = nginx:1.25` without quotes."""
     found, before = place.lexeme_at_error, place.scan.find_lexeme_before(place.offset)
     if found is None or found.text != ":" or before is None or before.kind != "word":
@@ -117,9 +113,7 @@ def _find_unspaced_run_end(scan: scanner.LexemeScan, lexeme: scanner.Lexeme) -> 
     return lexeme.end
 
 
-def diagnose_effect_without_key(
-    place: fault_place.SyntaxErrorPosition,
-) -> diagnostics.Diagnostic | None:
+def diagnose_effect_without_key(place: fault_place.ErrorPosition) -> diagnostics.Diagnostic | None:
     """Return the diagnostic for `tolerate :NoSchedule`."""
     found, before = place.lexeme_at_error, place.scan.find_lexeme_before(place.offset)
     after = (

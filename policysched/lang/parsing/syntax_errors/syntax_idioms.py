@@ -47,7 +47,7 @@ class ReplacementCandidate:
     help: str = ""
 
 
-def diagnose_foreign_idiom(place: fault_place.SyntaxErrorPosition) -> diagnostics.Diagnostic | None:
+def diagnose_foreign_idiom(place: fault_place.ErrorPosition) -> diagnostics.Diagnostic | None:
     """Return the diagnostic for an idiom of another language, with its replacement."""
     if place.offset - _find_trial_start(place, place.offset) > _MAX_BEFORE:
         return None
@@ -62,9 +62,7 @@ def diagnose_foreign_idiom(place: fault_place.SyntaxErrorPosition) -> diagnostic
     return None if rewriting is None else _make_idiom_diagnostic(place, rewriting)
 
 
-def does_fixed_statement_parse(
-    place: fault_place.SyntaxErrorPosition, fix: diagnostics.Fix
-) -> bool:
+def does_fixed_statement_parse(place: fault_place.ErrorPosition, fix: diagnostics.Fix) -> bool:
     """Return whether the parser accepts the whole statement or item after the fix's first edit."""
     edit, chunk = fix.edits[0], place.chunk
     begin = min(_find_trial_start(place, edit.span.start), edit.span.start)
@@ -82,7 +80,7 @@ def does_fixed_statement_parse(
     return True
 
 
-def diagnose_missing_word(place: fault_place.SyntaxErrorPosition) -> diagnostics.Diagnostic | None:
+def diagnose_missing_word(place: fault_place.ErrorPosition) -> diagnostics.Diagnostic | None:
     """Return the diagnostic for a missing word, if the rest of the line parses with it."""
     found = place.lexeme_at_error
     if (
@@ -103,7 +101,7 @@ def diagnose_missing_word(place: fault_place.SyntaxErrorPosition) -> diagnostics
     return None
 
 
-def _is_misspelt_keyword(place: fault_place.SyntaxErrorPosition, found: scanner.Lexeme) -> bool:
+def _is_misspelt_keyword(place: fault_place.ErrorPosition, found: scanner.Lexeme) -> bool:
     """Return whether one edit changes the word into an accepted keyword."""
     folded = found.text.casefold()
     return any(
@@ -112,14 +110,14 @@ def _is_misspelt_keyword(place: fault_place.SyntaxErrorPosition, found: scanner.
     )
 
 
-def _is_accepted_keyword(place: fault_place.SyntaxErrorPosition, word: str) -> bool:
+def _is_accepted_keyword(place: fault_place.ErrorPosition, word: str) -> bool:
     """Return whether the parser accepts a word or sign at the place as a keyword, not a name."""
     signs = (syntax_words.SIGNS.get(terminal) for terminal in place.accepts)
     return word.split(maxsplit=1)[0] in place.accepted_keywords or f"`{word}`" in signs
 
 
 def _format_expected_word_message(
-    place: fault_place.SyntaxErrorPosition, expected: str, instead: scanner.Lexeme
+    place: fault_place.ErrorPosition, expected: str, instead: scanner.Lexeme
 ) -> str:
     before = place.scan.find_lexeme_before(instead.start)
     after = f" after `{before.text}`" if before is not None else ""
@@ -127,7 +125,7 @@ def _format_expected_word_message(
 
 
 def _choose_furthest_rewriting(
-    place: fault_place.SyntaxErrorPosition, rewritings: Iterable[ReplacementCandidate]
+    place: fault_place.ErrorPosition, rewritings: Iterable[ReplacementCandidate]
 ) -> ReplacementCandidate | None:
     """Return the rewriting that gets the parser furthest; if several do, the longest of them.
 
@@ -148,7 +146,7 @@ def _choose_furthest_rewriting(
 
 
 def _pad_rewriting_with_blanks(
-    place: fault_place.SyntaxErrorPosition, rewriting: ReplacementCandidate
+    place: fault_place.ErrorPosition, rewriting: ReplacementCandidate
 ) -> ReplacementCandidate:
     """Add the blanks that the fix will add, so that words do not merge in the trial parse."""
     text, start, end = place.scan.source.text, rewriting.start, rewriting.end
@@ -156,9 +154,7 @@ def _pad_rewriting_with_blanks(
     return dataclasses.replace(rewriting, text=ours)
 
 
-def _propose_word_meanings(
-    place: fault_place.SyntaxErrorPosition,
-) -> Iterator[ReplacementCandidate]:
+def _propose_word_meanings(place: fault_place.ErrorPosition) -> Iterator[ReplacementCandidate]:
     """Yield the likely meanings of foreign words at and before the error."""
     for lexeme in (place.lexeme_at_error, place.scan.find_lexeme_before(place.offset)):
         if (
@@ -186,7 +182,7 @@ def _find_word_meanings(word: str) -> list[str]:
 
 
 def _find_policy_start_meanings(
-    place: fault_place.SyntaxErrorPosition, word: scanner.Lexeme
+    place: fault_place.ErrorPosition, word: scanner.Lexeme
 ) -> list[str]:
     """Return the meaning that a word has only at the start of a policy."""
     before = place.scan.find_lexeme_before(word.start)
@@ -201,16 +197,14 @@ def _begins_statement(words: str) -> bool:
 
 
 def _format_word_message(
-    place: fault_place.SyntaxErrorPosition, lexeme: scanner.Lexeme, ours: str
+    place: fault_place.ErrorPosition, lexeme: scanner.Lexeme, ours: str
 ) -> str:
     if place.is_possible_statement_start and lexeme is place.lexeme_at_error:
         return f"`{lexeme.text}` is neither a clause nor a statement of a {place.chunk.word}"
     return _format_expected_word_message(place, f"`{ours}`", lexeme) if ours else ""
 
 
-def _propose_sign_meanings(
-    place: fault_place.SyntaxErrorPosition,
-) -> Iterator[ReplacementCandidate]:
+def _propose_sign_meanings(place: fault_place.ErrorPosition) -> Iterator[ReplacementCandidate]:
     """Yield the likely meanings of a sign, and words with quotes added or removed."""
     found = place.lexeme_at_error
     if found is None:
@@ -227,16 +221,14 @@ def _propose_sign_meanings(
         yield ReplacementCandidate(found.start, found.end, f'"{found.text}"', None, message)
 
 
-def _format_sign_message(
-    place: fault_place.SyntaxErrorPosition, sign: scanner.Lexeme, ours: str
-) -> str:
+def _format_sign_message(place: fault_place.ErrorPosition, sign: scanner.Lexeme, ours: str) -> str:
     before = place.scan.find_lexeme_before(sign.start)
     if ours or before is None or sign.text == ",":
         return f"`{sign.text}` is not allowed here"
     return f"`{before.text}` takes its value without `{sign.text}`"
 
 
-def _find_line_end(place: fault_place.SyntaxErrorPosition, offset: int) -> int:
+def _find_line_end(place: fault_place.ErrorPosition, offset: int) -> int:
     """Return the end of the last lexeme on the line."""
     text = place.scan.source.text
     end = text.find("\n", offset)
@@ -244,9 +236,7 @@ def _find_line_end(place: fault_place.SyntaxErrorPosition, offset: int) -> int:
     return last.end if last is not None else offset
 
 
-def _propose_idiom_rewritings(
-    place: fault_place.SyntaxErrorPosition,
-) -> Iterator[ReplacementCandidate]:
+def _propose_idiom_rewritings(place: fault_place.ErrorPosition) -> Iterator[ReplacementCandidate]:
     """Yield the rewritings of idioms that match text at the error."""
     before, found = place.scan.find_lexeme_before(place.offset), place.lexeme_at_error
     low = before.end if before is not None else place.offset
@@ -267,7 +257,7 @@ def _propose_idiom_rewritings(
                     yield ReplacementCandidate(start, end, ours, idiom, message, advice)
 
 
-def _blank_comments(place: fault_place.SyntaxErrorPosition) -> str:
+def _blank_comments(place: fault_place.ErrorPosition) -> str:
     """Return the text with blanks in place of comments near the error."""
     text = place.scan.source.text
     for comment in place.scan.comments:
@@ -277,7 +267,7 @@ def _blank_comments(place: fault_place.SyntaxErrorPosition) -> str:
     return text
 
 
-def _find_rewritable_range(place: fault_place.SyntaxErrorPosition) -> tuple[int, int]:
+def _find_rewritable_range(place: fault_place.ErrorPosition) -> tuple[int, int]:
     """Return the range that can be rewritten; for an error in braces, the text between them."""
     chunk = place.chunk
     if chunk.word not in _BLOCKS or not chunk.body_start <= place.offset <= chunk.body_end:
@@ -288,7 +278,7 @@ def _find_rewritable_range(place: fault_place.SyntaxErrorPosition) -> tuple[int,
     return chunk.body_start, chunk.body_end
 
 
-def _find_trial_start(place: fault_place.SyntaxErrorPosition, start: int) -> int:
+def _find_trial_start(place: fault_place.ErrorPosition, start: int) -> int:
     """Return the start of a trial parse: the start of the statement, or of the item."""
     chunk = place.chunk
     if chunk.body_start < 0 or start < chunk.body_start or chunk.word not in _BLOCKS:
@@ -299,7 +289,7 @@ def _find_trial_start(place: fault_place.SyntaxErrorPosition, start: int) -> int
 
 
 def _measure_parse_reach(
-    place: fault_place.SyntaxErrorPosition, rewriting: ReplacementCandidate
+    place: fault_place.ErrorPosition, rewriting: ReplacementCandidate
 ) -> float:
     """Return the offset up to which the parser accepts the text with the rewriting."""
     begin = min(_find_trial_start(place, rewriting.start), rewriting.start)
@@ -323,7 +313,7 @@ def _measure_parse_reach(
 
 
 def _is_on_line_before_fault(
-    place: fault_place.SyntaxErrorPosition, rewriting: ReplacementCandidate
+    place: fault_place.ErrorPosition, rewriting: ReplacementCandidate
 ) -> bool:
     """Return whether a rewriting changes the line before the line where the parser stopped."""
     found = place.lexeme_at_error
@@ -332,7 +322,7 @@ def _is_on_line_before_fault(
 
 
 def _make_idiom_diagnostic(
-    place: fault_place.SyntaxErrorPosition, rewriting: ReplacementCandidate
+    place: fault_place.ErrorPosition, rewriting: ReplacementCandidate
 ) -> diagnostics.Diagnostic:
     """Return the diagnostic for a rewriting, with a fix if the replacement is known."""
     span = place.scan.source.span(rewriting.start, rewriting.end)

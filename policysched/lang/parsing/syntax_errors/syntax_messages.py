@@ -29,7 +29,7 @@ _SELECTING = frozenset({"for", "nodeAffinity required", "nodeAffinity preferred"
 _LITERAL_KINDS = {"string": "a string", "promql": "a query"}
 
 
-def diagnose_syntax_error(place: fault_place.SyntaxErrorPosition) -> diagnostics.Diagnostic:
+def diagnose_syntax_error(place: fault_place.ErrorPosition) -> diagnostics.Diagnostic:
     """Return the first diagnostic that applies, in the order of `_diagnose_by_first_match`.
 
     A fix stays safe only if the parser accepts the statement after the fix.
@@ -42,7 +42,7 @@ def diagnose_syntax_error(place: fault_place.SyntaxErrorPosition) -> diagnostics
     return dataclasses.replace(found, fix=dataclasses.replace(fix, safe=is_safe))
 
 
-def _diagnose_by_first_match(place: fault_place.SyntaxErrorPosition) -> diagnostics.Diagnostic:
+def _diagnose_by_first_match(place: fault_place.ErrorPosition) -> diagnostics.Diagnostic:
     """Return the first diagnostic that applies; by default, list the expected words."""
     for message in (
         _diagnose_foreign_character,
@@ -76,9 +76,7 @@ def _make_replacement_fix(span: source.Span, text: str, *, safe: bool) -> diagno
     return diagnostics.Fix((diagnostics.TextEdit(span, text),), safe=safe)
 
 
-def _diagnose_foreign_character(
-    place: fault_place.SyntaxErrorPosition,
-) -> diagnostics.Diagnostic | None:
+def _diagnose_foreign_character(place: fault_place.ErrorPosition) -> diagnostics.Diagnostic | None:
     """Diagnose a no-break space, a Cyrillic letter that looks Latin, or a typographic quote."""
     text = place.scan.source.text
     if place.offset >= place.chunk.end:
@@ -108,9 +106,7 @@ def _diagnose_foreign_character(
     )
 
 
-def _diagnose_manifest_word(
-    place: fault_place.SyntaxErrorPosition,
-) -> diagnostics.Diagnostic | None:
+def _diagnose_manifest_word(place: fault_place.ErrorPosition) -> diagnostics.Diagnostic | None:
     """Diagnose a word of Kubernetes manifests at or before the place."""
     for lexeme in (place.lexeme_at_error, place.scan.find_lexeme_before(place.offset)):
         if lexeme is None or lexeme.text not in foreign_words.KUBERNETES_WORDS:
@@ -131,7 +127,7 @@ def _diagnose_manifest_word(
 
 
 def _make_manifest_word_fix(
-    place: fault_place.SyntaxErrorPosition, word: scanner.Lexeme, ours: str
+    place: fault_place.ErrorPosition, word: scanner.Lexeme, ours: str
 ) -> diagnostics.Fix:
     """Return the fix that replaces a word of manifests, including a colon after it.
 
@@ -147,9 +143,7 @@ def _make_manifest_word_fix(
     return _make_replacement_fix(place.scan.source.span(word.start, end), ours, safe=is_safe)
 
 
-def _diagnose_continued_selector(
-    place: fault_place.SyntaxErrorPosition,
-) -> diagnostics.Diagnostic | None:
+def _diagnose_continued_selector(place: fault_place.ErrorPosition) -> diagnostics.Diagnostic | None:
     """Diagnose `zone = a` on the line after `nodeAffinity required disk = ssd`."""
     found, before = place.lexeme_at_error, place.scan.find_lexeme_before(place.offset)
     if found is None or before is None or found.kind != "word" or "_AND" not in place.accepts:
@@ -176,9 +170,7 @@ def _diagnose_continued_selector(
     )
 
 
-def _diagnose_comma_for_and(
-    place: fault_place.SyntaxErrorPosition,
-) -> diagnostics.Diagnostic | None:
+def _diagnose_comma_for_and(place: fault_place.ErrorPosition) -> diagnostics.Diagnostic | None:
     """Diagnose a comma between conditions, where `and` is needed."""
     if (
         place.lexeme_at_error is None
@@ -198,9 +190,7 @@ def _diagnose_comma_for_and(
     )
 
 
-def _diagnose_chained_comparison(
-    place: fault_place.SyntaxErrorPosition,
-) -> diagnostics.Diagnostic | None:
+def _diagnose_chained_comparison(place: fault_place.ErrorPosition) -> diagnostics.Diagnostic | None:
     """Diagnose a comparison with a third side, such as `1 < x < 2`."""
     found = place.lexeme_at_error
     if found is None or found.text not in _COMPARISONS or "_AND" not in place.accepts:
@@ -213,9 +203,7 @@ def _diagnose_chained_comparison(
     )
 
 
-def _diagnose_keyword_as_amount(
-    place: fault_place.SyntaxErrorPosition,
-) -> diagnostics.Diagnostic | None:
+def _diagnose_keyword_as_amount(place: fault_place.ErrorPosition) -> diagnostics.Diagnostic | None:
     """Diagnose `maxSkew whenUnsatisfiable x`, where the parser read the keyword as a number."""
     name = place.scan.find_lexeme_before(place.offset)
     keyword = place.scan.find_lexeme_before(name.start) if name else None
@@ -236,7 +224,7 @@ def _diagnose_keyword_as_amount(
 
 
 def _diagnose_name_without_quotes(
-    place: fault_place.SyntaxErrorPosition,
+    place: fault_place.ErrorPosition,
 ) -> diagnostics.Diagnostic | None:
     """Diagnose `free(nvidia.com/gpu)`, where an unquoted name ends at the first dot."""
     found = place.lexeme_at_error
@@ -260,9 +248,7 @@ def _diagnose_name_without_quotes(
     )
 
 
-def _make_quotes_fix(
-    place: fault_place.SyntaxErrorPosition, name: scanner.Lexeme
-) -> diagnostics.Fix:
+def _make_quotes_fix(place: fault_place.ErrorPosition, name: scanner.Lexeme) -> diagnostics.Fix:
     """Return the fix that quotes a name; it is safe only in functions that take names."""
     depth = 0
     for lexeme in reversed(place.scan.list_lexemes_between(place.chunk.start, name.start)):
@@ -288,9 +274,7 @@ def _does_function_accept_name(function: scanner.Lexeme | None, name: scanner.Le
     return not problem(name.text)
 
 
-def _diagnose_stray_strength(
-    place: fault_place.SyntaxErrorPosition,
-) -> diagnostics.Diagnostic | None:
+def _diagnose_stray_strength(place: fault_place.ErrorPosition) -> diagnostics.Diagnostic | None:
     """Diagnose `nodeAffinity required a = b` and, on the next line, `preferred c = d`."""
     found = place.lexeme_at_error
     if found is None or found.kind != "word" or not place.is_possible_statement_start:
@@ -307,9 +291,7 @@ def _diagnose_stray_strength(
     )
 
 
-def _diagnose_misspelt_keyword(
-    place: fault_place.SyntaxErrorPosition,
-) -> diagnostics.Diagnostic | None:
+def _diagnose_misspelt_keyword(place: fault_place.ErrorPosition) -> diagnostics.Diagnostic | None:
     """Diagnose a word that is similar to an accepted keyword."""
     suggestions = place.similar_keywords
     if not suggestions or place.lexeme_at_error is None:
@@ -347,7 +329,7 @@ def _describe_keyword_kind(word: str) -> str:
 
 
 def _diagnose_misplaced_statement(
-    place: fault_place.SyntaxErrorPosition,
+    place: fault_place.ErrorPosition,
 ) -> diagnostics.Diagnostic | None:
     """Diagnose a statement that belongs in another kind of block."""
     if place.lexeme_at_error is None or not place.is_possible_statement_start:
@@ -374,7 +356,7 @@ def _diagnose_misplaced_statement(
 
 
 def _diagnose_clause_without_statement(
-    place: fault_place.SyntaxErrorPosition,
+    place: fault_place.ErrorPosition,
 ) -> diagnostics.Diagnostic | None:
     """Diagnose `during "…"` on its own line after `for pods`."""
     found = place.lexeme_at_error
@@ -396,9 +378,7 @@ def _diagnose_clause_without_statement(
     )
 
 
-def _diagnose_missing_operator(
-    place: fault_place.SyntaxErrorPosition,
-) -> diagnostics.Diagnostic | None:
+def _diagnose_missing_operator(place: fault_place.ErrorPosition) -> diagnostics.Diagnostic | None:
     """Diagnose a word in the place of an operator: `disktype ssd`."""
     found = place.lexeme_at_error
     before = place.scan.find_lexeme_before(place.offset)
@@ -417,9 +397,7 @@ def _diagnose_missing_operator(
     )
 
 
-def _diagnose_missing_statement(
-    place: fault_place.SyntaxErrorPosition,
-) -> diagnostics.Diagnostic | None:
+def _diagnose_missing_statement(place: fault_place.ErrorPosition) -> diagnostics.Diagnostic | None:
     """Diagnose a word that begins neither a statement nor an item."""
     found = place.lexeme_at_error
     if found is None or found.kind != "word":
@@ -451,7 +429,7 @@ def _join_alternatives(words: dict[str, tuple[str, ...]]) -> str:
     return ", ".join(word for each in words.values() for word in each)
 
 
-def _diagnose_expected_words(place: fault_place.SyntaxErrorPosition) -> diagnostics.Diagnostic:
+def _diagnose_expected_words(place: fault_place.ErrorPosition) -> diagnostics.Diagnostic:
     """Return the general diagnostic, which lists the expected words."""
     before, found = place.scan.find_lexeme_before(place.offset), place.lexeme_at_error
     if before is not None and before.start < place.chunk.start:
@@ -481,7 +459,7 @@ def _quote_lexeme(lexeme: scanner.Lexeme) -> str:
     return lexeme.text.split("\n")[0][:40]
 
 
-def _list_accepted_words(place: fault_place.SyntaxErrorPosition) -> list[str]:
+def _list_accepted_words(place: fault_place.ErrorPosition) -> list[str]:
     """Return a short list of the words that the parser accepts at the place."""
     elsewhere = frozenset() if place.chunk.word == "clusterPolicy" else _CLUSTER_CLAUSES
     left = set(place.accepts - elsewhere)
