@@ -332,7 +332,7 @@ def _feed_metric_samples(joined: context.ProcessComponents) -> None:
 
 
 def _add_unserved_pod_reporter(joined: context.ProcessComponents) -> None:
-    """Report pods whose schedulerName no scheduler serves."""
+    """Report pods with a schedulerName that no scheduler serves."""
     watch = unserved_pod_reporter.UnservedPodReporter(
         joined.scheduler.events.pods.unserved,
         joined.clock,

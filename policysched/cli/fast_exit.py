@@ -1,7 +1,7 @@
 """Ends the process without freeing its objects one by one.
 
 Freeing a large cluster object by object would take a quarter of the time needed to read the cluster
-and decide its pods. The operating system frees all memory at once.
+and decide about its pods. The operating system frees all memory at once.
 """
 
 from __future__ import annotations

@@ -184,8 +184,8 @@ def _redirect_to_null(stream: TextIO) -> None:
 
 def _print_redacted_error(problem: object) -> None:
     """Print an error on stderr without secrets."""
-    from policysched.cli.render import output  # noqa: PLC0415 - as above
-    from policysched.observability import logs  # noqa: PLC0415 - most commands end without a problem
+    from policysched.cli.render import output  # noqa: PLC0415 - most commands end without a problem
+    from policysched.observability import logs  # noqa: PLC0415 - as above
 
     try:
         output.print_error(logs.SECRETS.remove_secrets(str(problem)))

@@ -14,7 +14,7 @@ from policysched.plugins import registry
 def find_plugin_problems(
     profiles: tuple[config.ProfileConfig, ...],
 ) -> Iterator[tuple[plain_yaml.Path, str]]:
-    """Yield each problem with the path of the plugin name or of its arguments.
+    """Yield the problems, each with the path to the name or the arguments of the plugin at fault.
 
     Arguments of third-party plugins are not checked: `run` reports their errors when it
     creates the plugins.

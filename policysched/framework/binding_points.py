@@ -48,7 +48,7 @@ class BindingPoints:
         for plugin in reversed(self._unreserving):
             try:
                 plugin.unreserve(state, pod, node_name)
-            except Exception:  # noqa: BLE001 - plugins are third parties' code
+            except Exception:  # noqa: BLE001 - plugins are third-party code
                 # The others, and the cache, must get back what they gave all the same.
                 _log.exception("Unreserve of plugin %s failed for pod %s", plugin.name, pod.key)
 

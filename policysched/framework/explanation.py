@@ -25,7 +25,7 @@ class Explanation:
     """Why a pod goes where it goes, or nowhere.
 
     Attributes:
-        gate: the PreEnqueue rejection that holds it back, if any; it is decided all the same.
+        gate: the PreEnqueue rejection that holds it back, if any; the verdicts ignore it.
         pre_filter: set when PreFilter ended it for all nodes.
         verdicts: one a node, by row order.
         feasible_count: how many nodes pass.

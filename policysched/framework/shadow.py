@@ -1,4 +1,4 @@
-"""A pod that was decided is decided once more, as if a shadow policy were in force.
+"""Repeats the decision about a pod, as if a shadow policy were in force.
 
 The second decision sees the same snapshot and changes nothing: PreFilter, Filter, PreScore and
 Score are pure, PostFilter and all that follows is not asked.
@@ -96,7 +96,7 @@ class Candidate:
         """
         try:
             result = self._framework.schedule_pod(pod, snap)
-        except Exception as error:  # noqa: BLE001 - plugins are third parties' code
+        except Exception as error:  # noqa: BLE001 - plugins are third-party code
             # Whatever breaks here must not cost the pod its real decision.
             if not self._has_told:
                 _log.exception("deciding %s by shadow policy %s failed", pod.key, self.policy)

@@ -210,6 +210,6 @@ def open_metrics_source(
         return MetricsFileSource(file, declared)
     if not servers:
         return None
-    from policysched.promapi import live_metrics_source  # noqa: PLC0415 - brings its own HTTP client
+    from policysched.promapi import live_metrics_source  # noqa: PLC0415 - imports an HTTP client
 
     return live_metrics_source.LiveMetricsSource(servers, declared, around)

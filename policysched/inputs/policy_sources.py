@@ -64,7 +64,7 @@ class PolicySourceFile:
             return self.content
         if changes[0][0].origin is None:
             return changes[0][1]
-        from policysched.inputs import manifests  # noqa: PLC0415 - brings a YAML parser
+        from policysched.inputs import manifests  # noqa: PLC0415 - imports a YAML parser
 
         return manifests.rewrite_manifest_policies(self.content, self.name, changes)
 
@@ -148,7 +148,7 @@ def parse_policy_file(content: str, where: str) -> PolicySourceFile:
     """
     may_be_manifest = where.endswith(MANIFEST_SUFFIXES) or not where.endswith(SUFFIX)
     if may_be_manifest and (where.endswith(MANIFEST_SUFFIXES) or _BEGINNING.match(content)):
-        from policysched.inputs import manifests  # noqa: PLC0415 - brings a YAML parser
+        from policysched.inputs import manifests  # noqa: PLC0415 - imports a YAML parser
 
         return PolicySourceFile(
             where, content, tuple(manifests.read_manifest_policies(content, where))

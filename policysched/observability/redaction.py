@@ -14,7 +14,7 @@ from typing import TypeAlias
 HIDDEN = "(hidden)"
 
 KnownSecrets: TypeAlias = Callable[[], Iterable[str]]
-"""Returns the secrets that are valid now; tokens are renewed."""
+"""Returns the secrets that are valid now, which change when tokens are renewed."""
 
 _MIN_CHARACTERS = 6
 """Shorter values occur in ordinary words by chance, and offer no protection as secrets."""

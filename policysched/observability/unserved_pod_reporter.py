@@ -107,7 +107,7 @@ class UnservedPodReporter:
         """Yield the number of pods that no profile serves, keyed by schedulerName."""
         gauge = core.GaugeMetricFamily(
             "policysched_unserved_pods",
-            "Pods without a node whose schedulerName no profile has.",
+            "Pods without a node, with a schedulerName that no profile has.",
             labels=("scheduler_name",),
         )
         by_name: Counter[str] = Counter()

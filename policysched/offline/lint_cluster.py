@@ -103,7 +103,7 @@ def _read_cluster_objects(
         if others:
             raise errors.InputError(only[0], "there are several clusters; lint compares with one")
         return only
-    from policysched.inputs import live_cluster  # noqa: PLC0415 - brings HTTP, TLS and credentials
+    from policysched.inputs import live_cluster  # noqa: PLC0415 - imports an HTTP client
 
     server, found = live_cluster.read_live_cluster(
         named, live_cluster.ListingOptions(kinds=_KINDS, told=told)

@@ -20,7 +20,7 @@ from policysched.promapi import answers, connection, failures, inspection, setti
 from policysched.promql import query_labels, query_text, query_tree
 
 LOOKBACK_DAYS = 7
-"""Series up to this age count as known, so that the metric of a weekly job is not reported."""
+"""A series with a sample in this period counts as known, even that of a weekly job."""
 MAX_QUERIES = 200
 MAX_SECONDS = 120.0
 """Limits of the survey; `PrometheusSurvey.left_out` counts the queries beyond them."""

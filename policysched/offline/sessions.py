@@ -30,7 +30,7 @@ class OfflineInputs:
         params: the values of params.
         metrics: the path of a metrics file; see `metrics_file`.
         now: the time of all decisions.
-        scheduler_name: the profile that decides all pods; None to use the profile of each pod.
+        scheduler_name: the profile that serves all pods; None to use the profile of each pod.
     """
 
     cluster: str | live_cluster.LiveClusterReference
@@ -49,7 +49,7 @@ class DeciderFactory:
         policies: the source of the profiles.
         now: the time of all decisions.
         samples: the samples of metrics, keyed by metric.
-        scheduler_name: the profile that decides all pods; None to use the profile of each pod.
+        scheduler_name: the profile that serves all pods; None to use the profile of each pod.
         leaves_out: returns whether pods with a schedulerName are left to another scheduler.
     """
 
@@ -150,7 +150,7 @@ def _read_clusters(
 ) -> object_lists.InputLists[cluster_file.ClusterObjects]:
     if isinstance(named, str):
         return cluster_file.read_clusters(named)
-    from policysched.inputs import live_cluster  # noqa: PLC0415 - brings HTTP, TLS and credentials
+    from policysched.inputs import live_cluster  # noqa: PLC0415 - imports an HTTP client
 
     return object_lists.InputLists(iter([live_cluster.read_live_cluster(named)]))
 

@@ -304,7 +304,8 @@ def change_policy_in_profile(
         profile: the profile to change.
         shell: the policy to add if the profile does not contain it.
         change: returns the changed policy.
-        is_needed: whether a missing policy is added; otherwise the profile is returned unchanged.
+        is_needed: whether to add the policy if it is missing; if false, a profile without the
+            policy is returned unchanged.
     """
     is_there = any(each.name == shell.name and each.mode == "enforce" for each in profile.policies)
     if not is_there and not is_needed:

@@ -29,7 +29,7 @@ _NEVER_PREEMPTS = "Never"
 _DISRUPTION_TARGET = "DisruptionTarget"
 _BY_SCHEDULER = "PreemptionByScheduler"
 _LARGEST_BATCH = 512
-"""Number of rows to evaluate together: enough to share work, few enough to stop early."""
+"""Maximum number of rows to evaluate together: enough to share work, few enough to stop early."""
 
 
 class DefaultPreemptionArgs(arguments.ArgumentStruct, frozen=True):

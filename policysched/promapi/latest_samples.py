@@ -58,8 +58,8 @@ class LatestSamples:
         - A node that the answer names without a usable value loses its sample.
         - A node that the answer does not name keeps its sample while the node's uid stays the
           same.
-        - A node that is known to be stale stays stale until an answer with measurement times
-          contradicts it.
+        - If answers with measurement times have shown that a node's sample is stale, only another
+          answer with times replaces it.
         """
         for node in [node for node, uid in self._uids.items() if names.get_node_uid(node) != uid]:
             self._forget_node(node)

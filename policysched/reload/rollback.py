@@ -127,9 +127,8 @@ class Rollback:
         is_frozen = freeze or statuses.are_reloads_frozen(said)
         # Without a freeze the annotation is not needed. If it stayed, its version would be
         # loaded even during a later freeze.
-        demand = content_hash.hash_policy_texts_and_params(
-            former.sources, {}
-        )  # params may have changed
+        # Without params, because they may have changed since the version was stored.
+        demand = content_hash.hash_policy_texts_and_params(former.sources, {})
         annotations = {statuses.ROLLBACK: demand if is_frozen else None}
         if freeze:
             annotations[statuses.FREEZE] = "true"

@@ -70,7 +70,7 @@ class BindingCycle:
         try:
             answer = assumed.framework.binding.pre_bind_pre_flight(assumed.state, info, node_name)
             assumed.decision.times.end("PreBindPreFlight", answer.code)
-        except Exception as error:  # noqa: BLE001 - plugins are third parties' code
+        except Exception as error:  # noqa: BLE001 - plugins are third-party code
             _log.exception("a plugin failed before %s was bound", info.key)
             return self._undo_failed_attempt(assumed, failure.make_internal_failure(error))
         if not answer.is_success and not answer.is_skip:
@@ -139,7 +139,7 @@ class BindingCycle:
         except asyncio.CancelledError:
             self._undo_assumed_pod(assumed, failure.CANCELLED)
             raise
-        except Exception as error:  # noqa: BLE001 - plugins are third parties' code
+        except Exception as error:  # noqa: BLE001 - plugins are third-party code
             _log.exception("a plugin failed while %s was bound", assumed.info.key)
             return failure.make_internal_failure(error)
 
@@ -178,7 +178,7 @@ class BindingCycle:
             await assumed.framework.binding.post_bind(
                 assumed.state, assumed.info, assumed.node_name
             )
-        except Exception:  # noqa: BLE001 - as above; a failing PostBind does not unbind the pod
+        except Exception:  # noqa: BLE001 - a failing PostBind does not unbind the pod
             _log.exception("a plugin failed after %s was bound", assumed.info.key)
 
     def _note_bound(self, assumed: scheduling_cycle.AssumedPod) -> None:

@@ -216,7 +216,7 @@ class DecisionLog:
         for listener in self.end_listeners:
             try:
                 listener(decision)
-            except Exception:  # noqa: BLE001 - as above
+            except Exception:  # noqa: BLE001 - listeners are code of other modules
                 _log.exception("a listener failed at the end of an attempt for %s", decision.pod)
 
 

@@ -181,7 +181,7 @@ class DryRunComparer:
         """Return whether the queue would hand out a pod; not if a PreEnqueue plugin fails."""
         try:
             return not info.is_terminating and framework.pre_enqueue(info).is_success
-        except Exception:  # noqa: BLE001 - plugins are third parties' code
+        except Exception:  # noqa: BLE001 - plugins are third-party code
             self._log_first_failure(info)
             return False
 
@@ -201,7 +201,7 @@ class DryRunComparer:
                 if outcome in AGREEMENT
                 else self._explain_difference(framework, info, result, their_node)
             )
-        except Exception as error:  # noqa: BLE001 - plugins are third parties' code
+        except Exception as error:  # noqa: BLE001 - plugins are third-party code
             # The calling watch handler must continue.
             self._log_first_failure(info)
             outcome, our_node, why = (

@@ -119,7 +119,7 @@ class SchedulingCycle:
             failed = None
             if result.node_name is None:
                 failed = self._run_post_filter(framework, queued.info, snap, result)
-        except Exception as error:  # noqa: BLE001 - plugins are third parties' code
+        except Exception as error:  # noqa: BLE001 - plugins are third-party code
             # A failing plugin costs one attempt of one pod; the scheduler continues.
             _log.exception("a plugin failed while %s was scheduled", queued.info.key)
             failed = failure.make_internal_failure(error)
@@ -175,7 +175,7 @@ class SchedulingCycle:
         nominations.end_nomination(self._queue, info, node_name)
         try:
             failed, waits = _reserve_and_permit(place)
-        except Exception as error:  # noqa: BLE001 - as above
+        except Exception as error:  # noqa: BLE001 - plugins are third-party code
             _log.exception("a plugin failed while a place for %s was reserved", info.key)
             failed, waits = failure.make_internal_failure(error), {}
         if failed is not None:

@@ -197,7 +197,7 @@ def test_an_attempt_that_may_have_an_effect_is_made(case: Callable[[FullCluster]
     fakes.play(scenario())
 
 
-def test_post_filters_of_third_parties_are_asked() -> None:
+def test_third_party_post_filters_are_asked() -> None:
     """A plugin of another package may make room in a way that nobody else knows."""
 
     async def scenario() -> None:

@@ -194,7 +194,7 @@ def _extract_syntax_trees(document: object) -> list[object]:
     Raises:
         InvalidSyntaxTreeError: the document has another form or version.
     """
-    from policysched.lang.interchange import tree_json  # noqa: PLC0415 - as above
+    from policysched.lang.interchange import tree_json  # noqa: PLC0415 - `--help` does not need Lark
 
     if not isinstance(document, dict) or "texts" not in document:
         raise tree_json.InvalidSyntaxTreeError(

@@ -71,14 +71,14 @@ def run(args: argparse.Namespace) -> int:
 def _play_on_screen(
     stage: embedded_cluster.DemoCluster, screen: console.Console, speed: float | None
 ) -> None:
-    from policysched.cli.demo import screen_view, story  # noqa: PLC0415 - as above
+    from policysched.cli.demo import screen_view, story  # noqa: PLC0415 - not needed for `--help`
 
     with screen_view.ScreenView(screen, speed) as view:
         asyncio.run(story.play_demo_story(stage, view))
 
 
 def _play_as_text(stage: embedded_cluster.DemoCluster, speed: float | None) -> None:
-    from policysched.cli.demo import story, text_view  # noqa: PLC0415 - as above
+    from policysched.cli.demo import story, text_view  # noqa: PLC0415 - not needed for `--help`
 
     asyncio.run(story.play_demo_story(stage, text_view.TextView(speed)))
 

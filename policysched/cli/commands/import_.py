@@ -76,7 +76,7 @@ def _read_import_sources(
     args: argparse.Namespace,
 ) -> tuple[list[source_detection.DetectedSource], findings.FindingCollector, str]:
     """Return the sources to import, the collector of findings and the name of the input."""
-    from policysched.importing import input_files, source_detection  # noqa: PLC0415 - as above
+    from policysched.importing import input_files, source_detection  # noqa: PLC0415 - `--help` does not need Lark
     from policysched.importing.result import findings  # noqa: PLC0415 - as above
 
     report = findings.FindingCollector()

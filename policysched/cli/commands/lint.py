@@ -168,8 +168,8 @@ def _read_prometheus_source(args: argparse.Namespace) -> prom_settings.Prometheu
     """
     if args.prometheus is None:
         return None
-    from policysched.inputs import lint_settings  # noqa: PLC0415 - imports HTTP
-    from policysched.offline import lint_prometheus  # noqa: PLC0415 - imports HTTP
+    from policysched.inputs import lint_settings  # noqa: PLC0415 - imports an HTTP client
+    from policysched.offline import lint_prometheus  # noqa: PLC0415 - imports an HTTP client
 
     file = pathlib.Path(args.config) if args.config else None
     return lint_prometheus.make_prometheus_source(
@@ -206,7 +206,7 @@ def _read_prometheus_facts(
     """Return the facts of a Prometheus server about the queries; None without a server."""
     if asked.prometheus is None:
         return None
-    from policysched.offline import lint_prometheus  # noqa: PLC0415 - imports HTTP
+    from policysched.offline import lint_prometheus  # noqa: PLC0415 - imports an HTTP client
 
     with progress.show_progress("querying Prometheus") as bar:
 

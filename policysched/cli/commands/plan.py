@@ -205,7 +205,7 @@ def _read_cluster(args: argparse.Namespace) -> tuple[str, dump_file.ObjectDump]:
         UsageError: no cluster is named.
         InputError: the input contains no cluster or several clusters.
     """
-    from policysched.inputs import dump_file  # noqa: PLC0415 - as above
+    from policysched.inputs import dump_file  # noqa: PLC0415 - not needed for `--help`
 
     named = cluster_options.choose_cluster_source(args)
     if named is None:
@@ -213,7 +213,7 @@ def _read_cluster(args: argparse.Namespace) -> tuple[str, dump_file.ObjectDump]:
             "--cluster is missing: a file, or `-` for stdin; --live reads a running cluster"
         )
     if not isinstance(named, str):
-        from policysched.inputs import live_cluster  # noqa: PLC0415 - imports HTTP
+        from policysched.inputs import live_cluster  # noqa: PLC0415 - imports an HTTP client
 
         server, found = live_cluster.read_live_cluster(named)
         return server, dump_file.ObjectDump(found)
@@ -232,7 +232,7 @@ def _make_plan_report(
     basis: two_sided_cluster.PlanInputs, dump: dump_file.ObjectDump, where: str
 ) -> dict[str, Any]:
     """Make the plan, including the bindings of a Karmada control plane, while showing progress."""
-    from policysched import process  # noqa: PLC0415 - as above
+    from policysched import process  # noqa: PLC0415 - not needed for `--help`
     from policysched.planning import plan_making, plan_report  # noqa: PLC0415 - as above
 
     with progress.show_progress("reading") as bar, process.pause_garbage_collection():
@@ -254,7 +254,7 @@ def _make_bindings_report(
     begin: Callable[[str, int], Callable[[int], None]],
 ) -> dict[str, Any]:
     """Make the part of the plan about bindings; `begin` starts its progress bar."""
-    from policysched.planning import binding_changes, bindings_report  # noqa: PLC0415 - as above
+    from policysched.planning import binding_changes, bindings_report  # noqa: PLC0415 - not needed for `--help`
 
     advance = begin("bindings", len(dump.plane.bindings))
     found = binding_changes.compare_bindings(basis, dump.plane, advance)
@@ -263,7 +263,7 @@ def _make_bindings_report(
 
 
 def _write_report(report: dict[str, Any], form: str) -> None:
-    from policysched.cli.reports import plan_markdown, plan_text  # noqa: PLC0415 - as above
+    from policysched.cli.reports import plan_markdown, plan_text  # noqa: PLC0415 - not needed for `--help`
 
     if form == output.JSON:
         output.write_text(output.encode_json(report))

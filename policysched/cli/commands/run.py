@@ -55,7 +55,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--dry-run",
         action="store_true",
-        help="write nothing: decide the pods that another scheduler serves, and report "
+        help="write nothing: decide about the pods that another scheduler serves, and report "
         "differences; use --scheduler-name default-scheduler for those of kube-scheduler",
     )
     run_flags.add_run_options(parser)

@@ -2,7 +2,7 @@
 
 policysched simulate --cluster FILE [--deterministic | --seed N]
 
-Pods are scheduled one after another in queue order; each is decided with the earlier pods placed.
+Pods are scheduled one after another in queue order; each decision sees the earlier pods placed.
 """
 
 from __future__ import annotations

@@ -37,7 +37,7 @@ def check_plugin_arguments(
     """
     if result.program is None:
         return result
-    from policysched.framework import handles  # noqa: PLC0415 - as above
+    from policysched.framework import handles  # noqa: PLC0415 - only profiles need the plugins
     from policysched.profiles import policies  # noqa: PLC0415 - only profiles need NumPy
 
     policy_set = policies.make_policy_set_from_texts(texts, params, None, configuration)

@@ -63,8 +63,8 @@ def run(args: argparse.Namespace) -> int:
     algorithm = karmada_options.make_binding_algorithm(args, loaded.policies)
     for warning in karmada_options.find_plugin_name_warnings(args):
         output.print_note_to_stderr(warning)
-    from policysched.karmada.state import snapshot  # noqa: PLC0415 - as above
-    from policysched.offline import binding_explaining  # noqa: PLC0415 - `--help` does not need NumPy
+    from policysched.karmada.state import snapshot  # noqa: PLC0415 - `--help` does not need NumPy
+    from policysched.offline import binding_explaining  # noqa: PLC0415 - as above
 
     as_json = (args.output or (output.JSON if inputs.is_lines else output.HUMAN)) == output.JSON
     for plane in karmada_options.read_control_planes(inputs, args, loaded):
@@ -104,7 +104,7 @@ def _read_control_planes(
         )
     if isinstance(named, str):
         return karmada_file.read_karmada_control_planes(named)
-    from policysched.inputs import live_karmada  # noqa: PLC0415 - imports HTTP
+    from policysched.inputs import live_karmada  # noqa: PLC0415 - imports an HTTP client
 
     return object_lists.InputLists(iter([live_karmada.read_live_karmada_control_plane(named)]))
 

@@ -207,7 +207,7 @@ def read_karmada_run_options(args: argparse.Namespace) -> options.KarmadaSchedul
     Raises:
         UsageError: an option is invalid.
     """
-    from policysched.karmada import gates  # noqa: PLC0415 - as above
+    from policysched.karmada import gates  # noqa: PLC0415 - not needed for `--help`
     from policysched.karmada_loop import options  # noqa: PLC0415 - not needed for `--help`
 
     name = args.scheduler_name

@@ -231,7 +231,9 @@ def _compute_effective_amounts(
     actuated: objects.ResourceList,
     allocated: objects.ResourceList,
 ) -> Amounts:
-    """Return the maximum of spec (unless a resize is infeasible), actuated and allocated.
+    """Return, for each resource, the largest of the spec, actuated and allocated amounts.
+
+    The spec is left out if a resize is infeasible.
 
     Source: `resource/helpers.go`, determineEffectiveRequests.
     """

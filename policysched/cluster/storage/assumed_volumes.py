@@ -1,7 +1,7 @@
 """Track volumes and claims that the scheduler has decided to write but has not yet written.
 
-The claims of a pod are bound in the background, after the next pods have been scheduled. A volume
-that is assigned to a claim, and a claim that is assigned to a node, are therefore assumed
+The claims of a pod are bound in the background, while the scheduler continues with other pods. A
+volume that is assigned to a claim, and a claim that is assigned to a node, are therefore assumed
 immediately, so that the next cycle does not use them again. The API server takes precedence: an
 assumption applies to one version of an object and ends with it
 (`plugins/volumebinding/passive_assume_cache.go`).

@@ -89,7 +89,11 @@ def _resolve_claim_use(
     *,
     has_csi_node: bool,
 ) -> csi_migration.CSIVolumeIdentity | UnresolvedVolumeReason | None:
-    """Resolve the claim of a pod, or return why it is missing or not owned by the pod."""
+    """Return the CSI volume of a pod's claim, or the reason why the volume is unknown.
+
+    The claim may have no name, be missing, or not be owned by the pod. Returns None if the claim
+    counts for no driver.
+    """
     name, namespace = use.claim_name, pod.shape.namespace
     if not name:
         return UnresolvedVolumeReason("PersistentVolumeClaim had no name")

@@ -18,7 +18,7 @@ from policysched.lang.checked import checked_expr
 from policysched.plugins import names
 
 _MOST_SIZES = 3
-"""The number of different missing amounts to try, starting with the smallest."""
+"""The maximum number of different missing amounts to try, starting with the smallest."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -113,7 +113,10 @@ def _make_release_edits(
     missing: int,
     amount: int,
 ) -> Iterator[suggested_edit.SuggestedEdit]:
-    """Yield the edit that frees `amount` on every node with the given missing amount."""
+    """Yield the edit that frees `amount` on one node; nothing if it makes the pod fit on none.
+
+    The edit is tried on nodes with the given missing amount, one at a time.
+    """
 
     def freed(name: str) -> AbstractContextManager[None]:
         return tried.suppose_requests(name, resource, -amount)

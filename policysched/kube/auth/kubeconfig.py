@@ -229,7 +229,8 @@ def _require_kubeconfig(path: pathlib.Path) -> None:
         raise errors.KubeconfigError(where, f"cannot be read: {error.strerror}") from error
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else 1
-        raise errors.KubeconfigError(f"{where}:{line}", "not YAML") from None  # it quotes the text
+        # `from None`, because the YAML error quotes the text.
+        raise errors.KubeconfigError(f"{where}:{line}", "not YAML") from None
     except (yaml.YAMLError, ValueError, RecursionError):  # deep nesting, bad numbers
         raise errors.KubeconfigError(where, "not YAML") from None
     try:
@@ -328,7 +329,11 @@ def _accept_missing_key_identifiers(context: ssl.SSLContext) -> None:
 
 
 def _find_environment_proxy(server: str) -> str | None:
-    """Return the server's proxy from HTTPS_PROXY and NO_PROXY; None for a loopback host."""
+    """Return the proxy that the environment sets for the server, if any.
+
+    HTTPS_PROXY names it, or HTTP_PROXY for an http:// server. Loopback hosts and the hosts of
+    NO_PROXY have none.
+    """
     url = urllib.parse.urlsplit(server)
     host = url.hostname or ""
     if host in _LOOPBACK or urllib.request.proxy_bypass(host):

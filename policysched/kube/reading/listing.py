@@ -9,7 +9,7 @@ from policysched.kube.http import client
 from policysched.kube.reading import decoding, resources
 
 PAGE_SIZE = 500
-"""Number of objects per page, as in client-go's pager (tools/pager/pager.go)."""
+"""Maximum number of objects per page, as in client-go's pager (tools/pager/pager.go)."""
 
 Told = Callable[[str, int], None]
 """Receives the progress after each page: the resource, and the number of objects so far."""

@@ -168,7 +168,7 @@ LINT_CODES: dict[str, str] = {
     "PS504": "a policy that matches no pod of the cluster",
     "PS505": "pods of DaemonSets that a required node affinity keeps off their node",
     "PS506": "a hard rule that the cluster autoscaler ignores",
-    "PS507": "pods whose schedulerName no profile has",
+    "PS507": "pods with a schedulerName that no profile has",
     "PS508": "a taint that no node of the cluster has",
     "PS509": "a spread over more domains than the cluster has",
     "PS510": "a spread over a label that has one value on the nodes of the cluster",

@@ -83,7 +83,7 @@ def _read_cluster(
     if wanted.cluster:
         return wanted.cluster, dump_file.read_dump(_resolve_path(wanted.cluster, root))
     if wanted.kubeconfig or wanted.context:
-        from policysched.inputs import live_cluster  # noqa: PLC0415 - imports HTTP, which files do not need
+        from policysched.inputs import live_cluster  # noqa: PLC0415 - imports an HTTP client, which files do not need
 
         named = wanted.kubeconfig and _resolve_path(wanted.kubeconfig, root)
         chosen = live_cluster.LiveClusterReference(named, wanted.context)
@@ -96,7 +96,7 @@ def _read_cluster(
 
 def _read_series_vocabulary(url: str) -> vocabulary.CompletionVocabulary:
     """Return the series names and help texts of a Prometheus server."""
-    from policysched.promapi import (  # noqa: PLC0415 - imports HTTP, which most runs do not need
+    from policysched.promapi import (  # noqa: PLC0415 - imports an HTTP client, which most runs do not need
         series_names,
         settings,
     )

@@ -27,7 +27,7 @@ def _find_violations(about: rule_input.LintInput) -> Iterator[diagnostics.Diagno
 
 
 def _keeps_own_pods_apart(each: checked.Rule) -> bool:
-    """Return whether two pods of the policy in the same namespace can never share a domain."""
+    """Return whether the rule allows a domain at most one pod of the policy per namespace."""
     match each:
         case checked.PodAffinityRule(anti=True, weight=None, pods=pods):
             has_keys = pods.match_label_keys or pods.mismatch_label_keys

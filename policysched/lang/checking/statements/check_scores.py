@@ -80,7 +80,7 @@ def _check_condition_clauses(own: clauses.ClauseSet) -> bool:
 def _check_number_clauses(
     node: syntax.Score, own: clauses.ClauseSet, unit: units.Unit
 ) -> tuple[bool, checked.Normalization | None, Literal["low", "high"] | None]:
-    """Return whether the clauses are valid, the normalization and the direction."""
+    """Return three values: whether the clauses are valid, the normalization, and the direction."""
     prefer = own.get_clause("prefer", syntax_clause.WordClause)
     normalization = _check_normalization(own, unit)
     if isinstance(normalization, checked.ShapeNormalization):

@@ -17,7 +17,7 @@ from policysched.lang.parsing.syntax_errors import fault_place
 from policysched.lang.words import syntax_words
 
 _MAX_TEXT = 1_000
-"""Number of characters after the error that patterns and trial parses read."""
+"""Maximum number of characters after the error that patterns and trial parses read."""
 _MAX_BEFORE = 20_000
 """Maximum characters of a statement before the error; longer ones are not parsed again."""
 _MAX_LINE = 500

@@ -379,7 +379,7 @@ def _diagnose_clause_without_statement(
 
 
 def _diagnose_missing_operator(place: fault_place.ErrorPosition) -> diagnostics.Diagnostic | None:
-    """Diagnose a word in the place of an operator: `disktype ssd`."""
+    """Diagnose a word in place of an operator: `disktype ssd`."""
     found = place.lexeme_at_error
     before = place.scan.find_lexeme_before(place.offset)
     if found is None or before is None or found.kind != "word" or "EXISTS" not in place.accepts:
