@@ -95,8 +95,10 @@ def test_another_one_takes_over(
     folders = [tmp_path / "first", tmp_path / "second"]
     for folder in folders:
         folder.mkdir()
-    flags = [*ELECTION, "--kube-api-qps=100"]
-    first, second = (twins.ours(karmada_plane, folder, flags) for folder in folders)
+    first, second = (
+        twins.ours(karmada_plane, folder, [*ELECTION, f"--kube-api-qps={qps}"])
+        for folder, qps in zip(folders, (30, 100), strict=True)  # the first one cannot finish
+    )
     with first:
         first.wait_until(lambda: "leading by" in first.log)
         with second:
