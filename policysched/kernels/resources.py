@@ -52,6 +52,24 @@ def _get_fraction(used: cython.longlong, size: cython.longlong) -> cython.double
     return fraction if fraction < 1.0 else 1.0
 
 
+@cython.cfunc
+@cython.inline
+@cython.nogil
+@cython.exceptval(check=False)
+def _compute_used(
+    row: cython.Py_ssize_t,
+    column: cython.Py_ssize_t,
+    wanted: cython.longlong,
+    size: cython.longlong,
+    requested: cython.longlong[:, ::1],
+    nonzero_requested: cython.longlong[:, ::1],
+) -> cython.longlong:
+    """Return the used amount with the pod, at most `size`; CPU and memory count with defaults."""
+    used: cython.longlong = wanted
+    used += nonzero_requested[row, column] if column < 2 else requested[row, column]
+    return used if used < size else size
+
+
 def write_fit_codes(
     rows: cython.Py_ssize_t[::1],
     allocatable: cython.longlong[:, ::1],
@@ -115,11 +133,7 @@ def write_utilization_points(
                 size = allocatable[row, ids[k]]
                 if size == 0:
                     continue
-                used = (
-                    nonzero_requested[row, ids[k]] if ids[k] < 2 else requested[row, ids[k]]
-                ) + wanted[k]
-                if used > size:
-                    used = size
+                used = _compute_used(row, ids[k], wanted[k], size, requested, nonzero_requested)
                 if is_least:
                     used = size - used
                 total += weights[k] * _divide(used * FULL, size)
@@ -159,9 +173,8 @@ def write_capacity_ratio_points(
                 size = allocatable[row, ids[k]]
                 if size == 0:
                     continue
-                used = wanted[k]
-                used += nonzero_requested[row, ids[k]] if ids[k] < 2 else requested[row, ids[k]]
-                used = _divide((used if used < size else size) * FULL, size)
+                used = _compute_used(row, ids[k], wanted[k], size, requested, nonzero_requested)
+                used = _divide(used * FULL, size)
                 used = 0 if used < 0 else used
                 points = points_by_percent[used if used < FULL else FULL]
                 if points > 0:
