@@ -173,6 +173,7 @@ RULES = [
     low=st.integers(-4, 9),
 )
 @example(ranks=[None], rule="reject when label(rank) = LOW missing reject", low=-2)
+@example(ranks=[None], rule="reject when not node(rank > LOW)", low=-2)
 def test_a_label_that_lets_the_pod_fit_is_offered(ranks: Any, rule: str, low: int) -> None:
     """If a whole number as the label of a node lets the pod fit, an edit of the label does."""
     nodes = [

@@ -194,7 +194,9 @@ def choose_satisfying_label_value(operator: str, values: Sequence[str]) -> str |
         case "Exists":
             return "true"
         case "Gt" | "Lt" if values and values[0].lstrip("-").isdecimal():
-            return str(int(values[0]) + (1 if operator == "Gt" else -1))
+            bound = int(values[0])
+            # The value of a label cannot begin with a sign.
+            return str(max(bound + 1, 0) if operator == "Gt" else bound - 1)
         case _:
             return None
 
