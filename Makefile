@@ -35,7 +35,7 @@ ALL_WORKERS = $(if $(filter auto,$(WORKERS)),$$(( $$(nproc) + 1 )),$(WORKERS))
 
 CHECKS := check-format check-lint check-types check-imports check-spelling
 
-.PHONY: help demo quick test proof check $(CHECKS) format components conformance fresh \
+.PHONY: help demo quick test proof check $(CHECKS) format components conformance kernels fresh \
 	kubernetes-e2e fuzz fuzz-commands cluster cluster-down chaos soak bench plot same-python \
 	update-locks clean
 
@@ -52,6 +52,8 @@ help:
 	@echo "make conformance   decide CASES=$(CASES) generated clusters as kube-scheduler does; also with"
 	@echo "                   FAMILIES=sequences CASES=200 (placements one after the other),"
 	@echo "                   FAMILIES=preemption CASES=2000 (nominated nodes and victims), SEED=n"
+	@echo "make kernels       short tests and CASES=$(CASES) generated clusters with kernels that check"
+	@echo "                   the bounds of arrays, then with interpreted ones"
 	@echo "make kubernetes-e2e  Kubernetes' own e2e tests with policysched and with kube-scheduler,"
 	@echo "                   all SETS or SETS=scheduling,apps (its build takes a quarter of an hour, once)"
 	@echo "make fresh         the tests that draw their cases, with SEEDS=$(SEEDS) fresh seeds or from SEED=n"
@@ -117,6 +119,17 @@ cluster-down: $(READY)
 conformance: components
 	@$(BIN)/python -m tests.conformance --cases $(CASES) --keep-going \
 		$(if $(SEED),--seed $(SEED)) $(if $(FAMILIES),--families $(FAMILIES))
+
+kernels: components
+	@trap '$(BIN)/python build_kernels.py' EXIT; trap 'exit 130' HUP INT TERM; set -e; \
+	for kind in checked none; do \
+		echo "kernels: $$kind"; \
+		export POLICYSCHED_KERNELS=$$kind; \
+		$(BIN)/python build_kernels.py; \
+		$(PYTEST)=$(WORKERS) -m "not e2e and not slow and not drawn"; \
+		$(BIN)/python -m tests.conformance --cases $(CASES) --keep-going; \
+		unset POLICYSCHED_KERNELS; \
+	done
 
 kubernetes-e2e: components
 	@$(BIN)/python -m tests.kubernetes_e2e $(if $(SETS),--sets $(SETS))

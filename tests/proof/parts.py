@@ -36,6 +36,11 @@ PARTS: Final = (
         "nominated nodes and victims equal to kube-scheduler's",
     ),
     Part(
+        "kernels",
+        ("kernels", "CASES=2000"),
+        "kernels with checks of bounds, and interpreted ones, decide as compiled ones",
+    ),
+    Part(
         "kubernetes-e2e",
         ("kubernetes-e2e",),
         "Kubernetes' own e2e tests that pass with kube-scheduler pass",
