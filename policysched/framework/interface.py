@@ -289,28 +289,14 @@ class ScorePlugin(Plugin, Protocol):
         ...
 
 
-class RowScorePlugin(ScorePlugin, Protocol):
-    """Scores a single node faster than by arrays of one."""
-
-    def score_row(
-        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, node: snapshot.NodeRow
-    ) -> float:
-        """Return what `score` says of the node: an int where that gives int64."""
-        ...
-
-
 RowScorer: TypeAlias = Callable[[snapshot.NodeRow], int]
 
 
-class PreparingScorePlugin(RowScorePlugin, Protocol):
-    """Works out once for all equal pods what they have in common.
+class RowScorePlugin(ScorePlugin, Protocol):
+    """Scores a single node faster than by arrays of one; usually one node changed."""
 
-    What it says of a node follows from `allocatable`, `requested` and `nonzero_requested` alone, so
-    nodes of the same amounts are not asked about twice.
-    """
-
-    def row_scorer(self, pod: pod_shape.PodInfo, snap: snapshot.Snapshot) -> RowScorer:
-        """Return what does as `score_row` for pods that are equal to the plugin."""
+    def make_row_scorer(self, pod: pod_shape.PodInfo, snap: snapshot.Snapshot) -> RowScorer:
+        """Return a function that returns what `score` says of a node, for equal pods."""
         ...
 
 

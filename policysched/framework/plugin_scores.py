@@ -59,11 +59,8 @@ def kept(scorer: scorers.Scorer, cycle: filtering.Cycle) -> shape_answers.KeptSc
 
 
 def _raw_scores(scorer: scorers.Scorer) -> shape_answers.KeptScores:
-    plugin = scorer.plugin
-    compute = functools.partial(asking.ask_score, plugin)
-    by_row = asking.shortcut(plugin, "score_row")
-    at_row = functools.partial(asking.ask, plugin, "Score", by_row) if by_row else None
-    return shape_answers.KeptScores(scorers.version([scorer]), compute, at_row)
+    compute = functools.partial(asking.ask_score, scorer.plugin)
+    return shape_answers.KeptScores(scorers.version([scorer]), compute)
 
 
 def normalized(

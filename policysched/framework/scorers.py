@@ -17,14 +17,11 @@ from policysched.framework import (
     cycle_state,
     interface,
     kept_sums,
-    plugin_watch,
     shape_answers,
     status,
     together,
 )
 
-_MAX_KNOWN = 512
-"""For how many amounts of nodes it is remembered what pods with certain requests score there."""
 INVALID = -(2**58)
 """Weighted sum of a row with a score out of range, below what others could make up for."""
 
@@ -33,7 +30,6 @@ AtOnce: TypeAlias = Callable[
     [cycle_state.CycleState, pod_shape.PodInfo, snapshot.NodeView, int],
     columns.IntArray | int | status.Status,
 ]
-_Prepare: TypeAlias = Callable[[pod_shape.PodInfo, snapshot.Snapshot], interface.RowScorer]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -157,35 +153,17 @@ def parts_of(scorers: Sequence[Scorer]) -> shape_answers.ScoreFn:
 
 
 def row_parts_of(scorers: Sequence[Scorer]) -> kept_sums.RowPartsFn | None:
-    """Return a function that gives the same of one node, None where arrays are faster.
-
-    All pods that it is asked about must be equal to the plugins.
-    """
-    if not any(hasattr(scorer.plugin, "score_row") for scorer in scorers):
+    """Return a function that gives the same of one node, None where arrays are faster."""
+    if not any(together.scores_rows(scorer.plugin) for scorer in scorers):
         return None
     asked = together.score_rows([scorer.plugin for scorer in scorers])
     limits = [[s.highest for s in scorers], [s.factor for s in scorers]]
-    found = [getattr(scorer.plugin, "row_scorer", None) for scorer in scorers]
-    prepares: list[_Prepare] = [prepare for prepare in found if prepare is not None]
-    can_prepare = len(prepares) == len(scorers)
-    prepared: list[interface.RowScorer] = []
-    known: dict[tuple[int, ...], list[int]] = {}  # nodes of a pool have the same mostly
 
     def ask(
         state: cycle_state.CycleState, pod: pod_shape.PodInfo, node: snapshot.NodeRow
     ) -> list[int]:
-        if not can_prepare or plugin_watch.CURRENT.get() is not None:
-            alone = [int(score) for each in asked for score in each(state, pod, node)]
-            return _weighted(alone, *limits)
-        if not prepared:
-            prepared.extend(prepare(pod, node.snapshot) for prepare in prepares)
-        parts = known.get(node.amounts)
-        if parts is None:
-            parts = _weighted([score_of(node) for score_of in prepared], *limits)
-            if len(known) >= _MAX_KNOWN:
-                known.clear()
-            known[node.amounts] = parts
-        return parts
+        scores = [int(score) for each in asked for score in each(state, pod, node)]
+        return _weighted(scores, *limits)
 
     return ask
 

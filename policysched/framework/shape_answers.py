@@ -33,9 +33,6 @@ from policysched.framework import (
 ScoreFn: TypeAlias = Callable[
     [cycle_state.CycleState, pod_shape.PodInfo, snapshot.NodeView], interface.RawScores
 ]
-RowScoreFn: TypeAlias = Callable[
-    [cycle_state.CycleState, pod_shape.PodInfo, snapshot.NodeRow], float
-]
 ScalarT = TypeVar("ScalarT", bound=np.generic)
 PlannedT = TypeVar("PlannedT")
 SharedT = TypeVar("SharedT")
@@ -124,7 +121,7 @@ class KeptFilter:
         self.table = status_table.StatusTable()
         self.changes = change_log.ChangeLog[int]()
         self._version = Version(_union(plugins))
-        self._knows_rows = any(asking.shortcut(plugin, "filter_row") for plugin in plugins)
+        self._knows_rows = any(map(together.filters_rows, plugins))
         self._asked: dict[bool, list[tuple[interface.FilterPlugin, together.FilterRow]]] = {}
 
     def refresh(
@@ -179,15 +176,9 @@ class KeptScores:
         changes: grows whenever a score comes out different, or there is one more.
     """
 
-    def __init__(
-        self, version: Version, compute: ScoreFn, at_row: RowScoreFn | None = None
-    ) -> None:
-        """Keep what `compute` says of rows; `version` tells when to ask it again.
-
-        `at_row` says the same of one row, None where only `compute` does.
-        """
+    def __init__(self, version: Version, compute: ScoreFn) -> None:
+        """Keep what `compute` says of rows; `version` tells when to ask it again."""
         self._compute = compute
-        self._at_row = at_row
         self._version = version
         self._scores: interface.RawScores = np.zeros(0, np.int64)
         self.changes = 0
@@ -203,15 +194,9 @@ class KeptScores:
         elif len(rows):
             self.changes += len(self._scores) < snap.size
             self._scores = lengthened(self._scores, snap.size)
-            if self._at_row is not None and len(rows) <= FEW_ROWS:
-                for row in rows.tolist():
-                    score = self._at_row(state, pod, snap.view_row(row))
-                    self.changes += self._scores.item(row) != score  # NaN is never the same
-                    self._scores[row] = score
-            else:
-                before = self._scores[rows].tobytes()  # NaN equals itself in bytes
-                self._scores[rows] = self._compute(state, pod, snap.view_rows(rows))
-                self.changes += before != self._scores[rows].tobytes()
+            before = self._scores[rows].tobytes()  # NaN equals itself in bytes
+            self._scores[rows] = self._compute(state, pod, snap.view_rows(rows))
+            self.changes += before != self._scores[rows].tobytes()
         return self._scores
 
 

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Sequence
-from typing import Any, ParamSpec, Protocol, TypeAlias, TypeVar
+from typing import Any, ParamSpec, Protocol, TypeAlias, TypeVar, cast
 
 import numpy as np
 
 from policysched.cluster import snapshot
 from policysched.cluster.pods import pod_shape
-from policysched.framework import asking, cycle_state, interface, status
+from policysched.framework import asking, cycle_state, interface, plugin_watch, status
 
 FilterRow: TypeAlias = Callable[
     [cycle_state.CycleState, pod_shape.PodInfo, snapshot.NodeRow], status.Status
@@ -38,6 +38,16 @@ class Together(Protocol):
         ...
 
 
+def filters_rows(plugin: interface.FilterPlugin) -> bool:
+    """Return whether a plugin filters a single node faster than by arrays of one."""
+    return _together(plugin) is not None or asking.shortcut(plugin, "filter_row") is not None
+
+
+def scores_rows(plugin: interface.ScorePlugin) -> bool:
+    """Return whether a plugin scores a single node faster than by arrays of one."""
+    return _together(plugin) is not None or _has_row_scorer(plugin)
+
+
 def filter_rows(
     plugins: Sequence[interface.FilterPlugin], *, is_measured: bool
 ) -> list[tuple[interface.FilterPlugin, FilterRow]]:
@@ -58,15 +68,28 @@ def filter_rows(
 
 
 def score_rows(plugins: Sequence[interface.ScorePlugin]) -> list[ScoreRow]:
-    """Return the same of Score; what they give comes one behind the other."""
+    """Return the same of Score for plugins of this package; scores are in the order of these.
+
+    All pods that they are asked about must be equal to the plugins.
+    """
     asked: list[ScoreRow] = []
-    for shared, group in itertools.groupby(plugins, _together):
+    for (shared, has_row_scorer), group in itertools.groupby(plugins, _how_scored):
         members = list(group)
-        if shared is None:
-            asked.extend(map(_score_row, members))
-        else:
+        if shared is not None:
             asked.append(_timed(members[0], "Score", shared.score_row(members)))
+        elif has_row_scorer:
+            asked.append(_ask_row_scorers(cast("list[interface.RowScorePlugin]", members)))
+        else:
+            asked.extend(map(_score_row, members))
     return asked
+
+
+def _how_scored(plugin: interface.ScorePlugin) -> tuple[Together | None, bool]:
+    return _together(plugin), _has_row_scorer(plugin)
+
+
+def _has_row_scorer(plugin: interface.ScorePlugin) -> bool:
+    return asking.shortcut(plugin, "make_row_scorer") is not None
 
 
 def _timed(
@@ -98,14 +121,27 @@ def _filter_row(plugin: interface.FilterPlugin, is_measured: bool) -> FilterRow:
     return ask
 
 
-def _score_row(plugin: interface.ScorePlugin) -> ScoreRow:
-    at_row = asking.shortcut(plugin, "score_row")
+def _ask_row_scorers(plugins: Sequence[interface.RowScorePlugin]) -> ScoreRow:
+    made: list[interface.RowScorer] = []
 
     def ask(
         state: cycle_state.CycleState, pod: pod_shape.PodInfo, node: snapshot.NodeRow
     ) -> Sequence[float]:
-        if at_row is not None:
-            return [asking.ask(plugin, "Score", at_row, state, pod, node)]
+        del state
+        if not made:
+            made.extend(plugin.make_row_scorer(pod, node.snapshot) for plugin in plugins)
+        if plugin_watch.CURRENT.get() is None:
+            return [score(node) for score in made]
+        timed = zip(plugins, made, strict=True)
+        return [asking.ask(plugin, "Score", score, node) for plugin, score in timed]
+
+    return ask
+
+
+def _score_row(plugin: interface.ScorePlugin) -> ScoreRow:
+    def ask(
+        state: cycle_state.CycleState, pod: pod_shape.PodInfo, node: snapshot.NodeRow
+    ) -> Sequence[float]:
         found: list[float] = asking.ask_score(plugin, state, pod, _alone(node)).tolist()
         return found
 

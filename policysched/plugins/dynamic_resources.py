@@ -85,14 +85,9 @@ class DynamicResources:
         del state, pod
         return np.zeros(len(nodes), np.int64)
 
-    def score_row(
-        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, node: snapshot.NodeRow
-    ) -> int:
-        """Return 0, which is the score of every node."""
-        del state, pod, node
-        return 0
-
-    def row_scorer(self, pod: pod_shape.PodInfo, snap: snapshot.Snapshot) -> interface.RowScorer:
+    def make_row_scorer(
+        self, pod: pod_shape.PodInfo, snap: snapshot.Snapshot
+    ) -> interface.RowScorer:
         """Return a scorer that returns 0 for every node."""
         del pod, snap
         return lambda _: 0
@@ -122,6 +117,6 @@ if TYPE_CHECKING:
     _evidence: type[interface.NodeEvidencePlugin] = DynamicResources
     _pre_filter: type[interface.PreFilterPlugin] = DynamicResources
     _post_filter: type[interface.PostFilterPlugin] = DynamicResources
-    _score: type[interface.PreparingScorePlugin] = DynamicResources
+    _score: type[interface.RowScorePlugin] = DynamicResources
     _keyed: type[interface.KeyedPlugin] = DynamicResources
     _events: type[interface.EventsPlugin] = DynamicResources

@@ -74,17 +74,9 @@ class NodeResourcesBalancedAllocation:
         del state
         return row_writer.compute_view(self._make_writer(pod, nodes.snapshot), nodes, np.int64)
 
-    def score_row(
-        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, node: snapshot.NodeRow
-    ) -> int:
-        """Return the score of one node."""
-        single = state.find(self.name, row_writer.SingleRow)
-        if single is None:
-            single = row_writer.SingleRow(self._make_writer(pod, node.snapshot), np.int64)
-            state.write(self.name, single)
-        return single.compute(node)
-
-    def row_scorer(self, pod: pod_shape.PodInfo, snap: snapshot.Snapshot) -> interface.RowScorer:
+    def make_row_scorer(
+        self, pod: pod_shape.PodInfo, snap: snapshot.Snapshot
+    ) -> interface.RowScorer:
         """Return a function that scores individual nodes, for all pods with the same requests."""
         return row_writer.SingleRow(self._make_writer(pod, snap), np.int64).compute
 
@@ -99,5 +91,5 @@ class NodeResourcesBalancedAllocation:
 
 if TYPE_CHECKING:
     _pre_score: type[interface.PreScorePlugin] = NodeResourcesBalancedAllocation
-    _score: type[interface.PreparingScorePlugin] = NodeResourcesBalancedAllocation
+    _score: type[interface.RowScorePlugin] = NodeResourcesBalancedAllocation
     _keyed: type[interface.KeyedPlugin] = NodeResourcesBalancedAllocation

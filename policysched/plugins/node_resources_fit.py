@@ -87,8 +87,6 @@ class NodeResourcesFit:
         """Score `resources` (name, weight); Filter skips the ignored extended resources."""
         self._strategy = strategy
         self._resources = tuple(resources)
-        # In the same cycle, policies can score with other instances that have other strategies.
-        self._scored = f"{self.name}/score by {id(self)}"
         self._ignored_resources = ignored_resources
         self._ignored_groups = ignored_groups
         self._lacks_pod_slots: dict[Hashable, bool] = {}
@@ -211,17 +209,9 @@ class NodeResourcesFit:
         del state
         return row_writer.compute_view(self._make_writer(pod, nodes.snapshot), nodes, np.int64)
 
-    def score_row(
-        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, node: snapshot.NodeRow
-    ) -> int:
-        """Return the score of one node."""
-        single = state.find(self._scored, row_writer.SingleRow)
-        if single is None:
-            single = row_writer.SingleRow(self._make_writer(pod, node.snapshot), np.int64)
-            state.write(self._scored, single)
-        return single.compute(node)
-
-    def row_scorer(self, pod: pod_shape.PodInfo, snap: snapshot.Snapshot) -> interface.RowScorer:
+    def make_row_scorer(
+        self, pod: pod_shape.PodInfo, snap: snapshot.Snapshot
+    ) -> interface.RowScorer:
         """Return a function that scores individual nodes, for all pods with the same requests."""
         return row_writer.SingleRow(self._make_writer(pod, snap), np.int64).compute
 
@@ -320,6 +310,6 @@ def _get_allocatable(node: objects.Node, resource: str) -> int:
 if TYPE_CHECKING:
     _evidence: type[interface.NodeEvidencePlugin] = NodeResourcesFit
     _filter: type[interface.FilterPlugin] = NodeResourcesFit
-    _score: type[interface.PreparingScorePlugin] = NodeResourcesFit
+    _score: type[interface.RowScorePlugin] = NodeResourcesFit
     _keyed: type[interface.KeyedPlugin] = NodeResourcesFit
     _events: type[interface.EventsPlugin] = NodeResourcesFit

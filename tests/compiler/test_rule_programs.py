@@ -20,8 +20,8 @@ def test_rules_together_say_what_their_arrays_say(moment: test_reference.Moment)
     """Every node, bit by bit: first rejections, scores of all rules, and of some of them."""
     for framework, state in moment.states():
         plugins = [p for p in framework.profile.plugins if getattr(p, "together", None)]
-        filters = [plugin for plugin in plugins if hasattr(plugin, "filter_row")]
-        scores = [plugin for plugin in plugins if hasattr(plugin, "score_row")]
+        filters = [plugin for plugin in plugins if hasattr(plugin, "filter")]
+        scores = [plugin for plugin in plugins if hasattr(plugin, "score")]
         for some in (filters, filters[1:], filters[:1]):
             _assert_filters_agree(some, state, moment)
         for some in (scores, scores[1:], scores[:1]):

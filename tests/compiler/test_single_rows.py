@@ -28,12 +28,10 @@ def _assert_rows_agree(plugin: Any, state: cycle_state.CycleState, info: Any, sn
         for node in nodes:
             expected = answers.statuses[answers.ids[node.row]]
             assert plugin.filter_row(state, info, node) == expected
-    if hasattr(plugin, "score_row"):
+    if hasattr(plugin, "make_row_scorer"):
         scores = plugin.score(state, info, snap.view_all_rows())
-        for node in nodes:
-            alone = plugin.score_row(state, info, node)
-            assert isinstance(alone, int) == (scores.dtype == np.int64)
-            assert np.array_equal(np.array(alone), scores[node.row], equal_nan=True)
+        score_row = plugin.make_row_scorer(info, snap)
+        assert [score_row(node) for node in nodes] == [scores[node.row] for node in nodes]
 
 
 @pytest.mark.parametrize(
@@ -51,6 +49,7 @@ def test_strategies_stand_side_by_side(first: str, second: str) -> None:
     )
     there = desk.Desk(text, [desk.node("n").capacity(cpu="4", memory="8Gi")])
     info = there.shapes.make_pod_info(desk.pod().requests(cpu="1", memory="6Gi").build())
-    state, node = cycle_state.CycleState(), there.cache.snapshot().view_row(0)
-    rules = [p for p in there.program.profiles[0].plugins if hasattr(p, "score_row")]
-    assert [rule.score_row(state, info, node) for rule in rules] == [7500, 2500]
+    snap = there.cache.snapshot()
+    rules = [p for p in there.program.profiles[0].plugins if hasattr(p, "make_row_scorer")]
+    scores = [rule.make_row_scorer(info, snap)(snap.view_row(0)) for rule in rules]
+    assert scores == [7500, 2500]

@@ -70,11 +70,12 @@ def test_room_in_one_node(
     cluster, waiting = world
     info, snap, state = cluster.info(waiting), cluster.cache.snapshot(), cycle_state.CycleState()
     scores = plugin.score(state, info, snap.view_all_rows())
+    score_row = plugin.make_row_scorer(info, snap)
     for row in range(snap.size):
         node = snapshot.NodeRow(snap, row)
         told = plugin.filter(state, info, snap.view_rows(np.array([row])))
         assert plugin.filter_row(state, info, node) == told.statuses[told.ids[0]]
-        assert plugin.score_row(state, info, node) == scores[row]
+        assert score_row(node) == scores[row]
 
 
 @pytest.mark.parametrize(
@@ -92,5 +93,6 @@ def test_balance_of_one_node(
     cluster, waiting = world
     info, snap, state = cluster.info(waiting), cluster.cache.snapshot(), cycle_state.CycleState()
     scores = plugin.score(state, info, snap.view_all_rows())
-    alone = [plugin.score_row(state, info, snapshot.NodeRow(snap, r)) for r in range(snap.size)]
+    score_row = plugin.make_row_scorer(info, snap)
+    alone = [score_row(snapshot.NodeRow(snap, row)) for row in range(snap.size)]
     assert alone == scores.tolist()

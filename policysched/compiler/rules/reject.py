@@ -89,13 +89,6 @@ class Reject(base.PolicyRule):
         """Return one answer for each of the n nodes."""
         return status.NodeStatuses.where(self._reject(state, pod.shape, nodes), self.rejected)
 
-    def filter_row(
-        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, node: snapshot.NodeRow
-    ) -> status.Status:
-        """Return the answer for one node."""
-        nodes = node.snapshot.view_rows(np.array([node.row], np.intp))
-        return self.rejected if self._reject(state, pod.shape, nodes)[0] else status.SUCCESS
-
     def write(self, writer: lowering.ExpressionWriter) -> None:
         """Write the condition, without nodes that are held."""
         register = writer.write(self.condition.source)
@@ -195,5 +188,5 @@ def _pod_parts(condition: checked_expr.TypedExpr) -> list[checked_expr.TypedExpr
 
 
 if TYPE_CHECKING:
-    _filter: type[interface.RowFilterPlugin] = Reject
+    _filter: type[interface.FilterPlugin] = Reject
     _evidence: type[interface.NodeEvidencePlugin] = Reject

@@ -40,11 +40,12 @@ class ResourceScore(base.ScoreRule):
         return self._fit.score(state, pod, nodes) * _HUNDREDTHS
 
     @base.evaluates
-    def score_row(
-        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, node: snapshot.NodeRow
-    ) -> int:
-        """Return the hundredths of one node."""
-        return self._fit.score_row(state, pod, node) * _HUNDREDTHS
+    def make_row_scorer(
+        self, pod: pod_shape.PodInfo, snap: snapshot.Snapshot
+    ) -> interface.RowScorer:
+        """Return a function that scores individual nodes, for all pods with the same requests."""
+        score = self._fit.make_row_scorer(pod, snap)
+        return lambda node: score(node) * _HUNDREDTHS
 
 
 def _strategy(rule: checked.ResourceScoreRule) -> allocation.Strategy:

@@ -58,12 +58,6 @@ class ConditionScore(base.ScoreRule):
         found: columns.IntArray = self._program.run(nodes, pod.shape, state)[0].astype(np.int64)
         return found
 
-    def score_row(
-        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, node: snapshot.NodeRow
-    ) -> int:
-        """Return the hundredths of one node."""
-        return int(self.score(state, pod, _view(node)).item(0))
-
 
 class NumberScore(base.ScoreRule):
     """Points from a number; what pointwise and relative ones share.
@@ -139,12 +133,6 @@ class PointwiseScore(NumberScore):
         found: columns.IntArray = self._program.run(nodes, pod.shape, state)[0].astype(np.int64)
         return found
 
-    def score_row(
-        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, node: snapshot.NodeRow
-    ) -> int:
-        """Return the hundredths of one node."""
-        return int(self.score(state, pod, _view(node)).item(0))
-
 
 class RelativeScore(NumberScore):
     """Points by comparison with the other feasible nodes."""
@@ -169,12 +157,6 @@ class RelativeScore(NumberScore):
         if self.outage.is_on(nodes.snapshot, state):
             return np.zeros(len(nodes))
         return self.compute_numbers(state, pod.shape, nodes)
-
-    def score_row(
-        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, node: snapshot.NodeRow
-    ) -> float:
-        """Return the score of one node."""
-        return self.score(state, pod, _view(node)).item(0)
 
     def write(self, writer: lowering.ExpressionWriter) -> None:
         """Write the number."""
@@ -216,17 +198,13 @@ class RelativeScore(NumberScore):
                 assert_never(self._normalization)
 
 
-def _view(node: snapshot.NodeRow) -> snapshot.NodeView:
-    return node.snapshot.view_rows(np.array([node.row], np.intp))
-
-
 def _missing_hundredths(rule: checked.ExpressionScoreRule) -> int:
     return points.FULL * (rule.missing_points or 0) // interface.MAX_NODE_SCORE
 
 
 if TYPE_CHECKING:
-    _condition: type[interface.RowScorePlugin] = ConditionScore
-    _pointwise: type[interface.RowScorePlugin] = PointwiseScore
-    _relative: type[interface.RowScorePlugin] = RelativeScore
+    _condition: type[interface.ScorePlugin] = ConditionScore
+    _pointwise: type[interface.ScorePlugin] = PointwiseScore
+    _relative: type[interface.ScorePlugin] = RelativeScore
     _normalize: type[interface.NormalizeScorePlugin] = RelativeScore
     _comparing: type[comparing.ComparingPlugin] = RelativeScore
