@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Hashable, Sequence
 from types import MappingProxyType
 from typing import Protocol, assert_never
 
@@ -14,7 +14,6 @@ from policysched.cluster.pods import pod_requests, pod_shape
 from policysched.compiler import (
     added_load,
     evidence,
-    fallbacks,
     inputs,
     label_numbers,
     metric_samples,
@@ -256,15 +255,6 @@ class Lowering:
     def outage(self, expr: checked_expr.TypedExpr) -> outages.Outage:
         """Return what tells whether an expression lost a metric."""
         return outages.Outage(expr, self._metrics.samples)
-
-    def when_usage_is_ignored(
-        self, expr: checked_expr.TypedExpr
-    ) -> Callable[[snapshot.Snapshot], bool] | None:
-        """Return what tells whether an expression does not follow from usage now; None for never.
-
-        Just-placed pods count as usage.
-        """
-        return fallbacks.when_usage_is_ignored(expr, self._metrics.samples)
 
     def evidence(
         self, head: checked.RuleHead, expr: checked_expr.TypedExpr

@@ -26,7 +26,6 @@ class Samples:
         values: float64 (N,), NaN where no sample is fresh and inside the declared range.
         measured: float64 (N,), the values of all samples.
         measured_at_seconds: float64 (N,), of the newest sample; -inf where there is none.
-        is_complete: every existing node has a valid sample.
         is_out: no existing node has a valid sample: an outage, whatever the cause.
         valid_until: when the next sample turns stale; None for never.
     """
@@ -34,7 +33,6 @@ class Samples:
     values: columns.FloatArray
     measured: columns.FloatArray
     measured_at_seconds: columns.FloatArray
-    is_complete: bool
     is_out: bool
     valid_until: datetime.datetime | None
 
@@ -96,7 +94,6 @@ class MetricSamples:
             np.where(is_valid, values, np.nan),
             values,
             read.measured_at_seconds,
-            is_complete=bool((is_valid | ~snap.is_alive).all()),
             is_out=not bool((is_valid & snap.is_alive).any()),
             valid_until=self._end_of_validity(read.measured_at_seconds[is_fresh]),
         )

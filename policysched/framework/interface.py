@@ -272,9 +272,7 @@ class ScorePlugin(Plugin, Protocol):
 
     Two optional attributes serve policy rules, of which many share one plugin name: `score_name`
     (default: `name`) is the key of the weight and of the score table, `units_per_point` (default 1)
-    says how finely the final scores are counted, 100 for hundredths. A third, `ignores_usage`, is
-    called with a snapshot and says whether raw scores do not follow from USAGE for now, though
-    `reads` names it; that may change only when something else does that `reads` names.
+    says how finely the final scores are counted, 100 for hundredths.
     """
 
     @property

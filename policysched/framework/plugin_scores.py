@@ -60,7 +60,7 @@ def kept(scorer: scorers.Scorer, cycle: filtering.Cycle) -> shape_answers.KeptSc
 
 def _raw_scores(scorer: scorers.Scorer) -> shape_answers.KeptScores:
     compute = functools.partial(asking.ask_score, scorer.plugin)
-    return shape_answers.KeptScores(scorers.version([scorer]), compute)
+    return shape_answers.KeptScores(shape_answers.Version(scorer.plugin.reads), compute)
 
 
 def normalized(

@@ -123,11 +123,11 @@ class Plan:
 
 def of_acting(acting: Sequence[scorers.Scorer], cycle: filtering.Cycle) -> Plan:
     """Add up what can be added up before it is known which nodes are feasible."""
-    summed: dict[tuple[interface.Reads, bool, bool], list[scorers.Scorer]] = {}
+    summed: dict[tuple[interface.Reads, bool], list[scorers.Scorer]] = {}
     for scorer in acting:
         if scorer.adds_up:
             has_key = shape_answers.has_key(scorer.plugin)
-            key = (scorer.plugin.reads, scorer.ignores_usage is not None, has_key)
+            key = (scorer.plugin.reads, has_key)
             summed.setdefault(key, []).append(scorer)
     sums = [_sums_of(alike, cycle) for alike in summed.values()]
     given = [s for s in acting if s.gives_again]
@@ -148,8 +148,9 @@ def of_acting(acting: Sequence[scorers.Scorer], cycle: filtering.Cycle) -> Plan:
 def _sums_of(alike: Sequence[scorers.Scorer], cycle: filtering.Cycle) -> kept_sums.KeptSums:
     def make() -> kept_sums.KeptSums:
         names = tuple(scorer.score_name for scorer in alike)
+        version = shape_answers.Version(alike[0].plugin.reads)
         return kept_sums.KeptSums(
-            scorers.version(alike), names, scorers.parts_of(alike), scorers.row_parts_of(alike)
+            version, names, scorers.parts_of(alike), scorers.row_parts_of(alike)
         )
 
     numbered = [(scorer.number, scorer.plugin) for scorer in alike]
@@ -166,19 +167,18 @@ def _points_of(
     if not comparing_ones:
         return None
     asked: list[tuple[kept_points.Numbers, Sequence[kept_points.Member]]] = []
-    by_row: dict[object, list[scorers.Scorer]] = {}
+    by_row: dict[interface.Reads, list[scorers.Scorer]] = {}
     for scorer in comparing_ones:
         if scorer.scores_domains:
             plugin = cast("kept_points.DomainScorePlugin", scorer.plugin)
             by_domain = plugin.by_domain(cycle.answers.state, cycle.pod, cycle.snap)
             asked.append((by_domain, [_member(scorer)]))
         else:
-            key = (scorer.plugin.reads, scorer.ignores_usage is not None)
-            by_row.setdefault(key, []).append(scorer)
+            by_row.setdefault(scorer.plugin.reads, []).append(scorer)
     row_slots = row_numbers.RowSlots()
-    for alike in by_row.values():
+    for reads, alike in by_row.items():
         plugins = [scorer.plugin for scorer in alike]
-        numbers = row_numbers.RowNumbers(scorers.version(alike), plugins, row_slots)
+        numbers = row_numbers.RowNumbers(shape_answers.Version(reads), plugins, row_slots)
         asked.append((numbers, list(map(_member, alike))))
     return kept_points.KeptPoints(asked)
 

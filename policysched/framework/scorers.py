@@ -79,13 +79,6 @@ class Scorer:
         return self.compares and hasattr(self.plugin, "by_domain")
 
     @property
-    def ignores_usage(self) -> Callable[[snapshot.Snapshot], bool] | None:
-        """What tells that placed pods change no score for now, `None` if nothing does."""
-        ignores: Callable[[snapshot.Snapshot], bool] | None
-        ignores = asking.shortcut(self.plugin, "ignores_usage")
-        return ignores
-
-    @property
     def units_per_point(self) -> int:
         """How many units of a final score make a point."""
         return units_per_point(self.plugin)
@@ -117,16 +110,6 @@ def at_once(plugin: interface.ScorePlugin) -> AtOnce | None:
         return None
     found: AtOnce | None = getattr(plugin, "score_at_once", None)
     return found
-
-
-def version(scorers: Sequence[Scorer]) -> shape_answers.Version:
-    """Return a version of the scores of plugins that read the same and ignore the same."""
-    told = (scorer.ignores_usage for scorer in scorers)
-    ignoring = [ignores for ignores in told if ignores is not None]
-    return shape_answers.Version(
-        scorers[0].plugin.reads,
-        (lambda snap: all(ignores(snap) for ignores in ignoring)) if ignoring else None,
-    )
 
 
 def parts_of(scorers: Sequence[Scorer]) -> shape_answers.ScoreFn:

@@ -50,13 +50,8 @@ _NO_ROWS: npt.NDArray[np.intp] = np.zeros(0, np.intp)
 class Version:
     """Up to which change of the cluster a vector is current."""
 
-    def __init__(
-        self,
-        reads: interface.Reads,
-        ignores_usage: Callable[[snapshot.Snapshot], bool] | None = None,
-    ) -> None:
-        """Follow what `reads` names; usage not while `ignores_usage` says so."""
-        self._ignores_usage = ignores_usage
+    def __init__(self, reads: interface.Reads) -> None:
+        """Follow what `reads` names."""
         self._reads_usage = interface.Reads.USAGE in reads
         self._reads_metrics = interface.Reads.METRICS in reads
         self._reads_all_nodes = interface.Reads.ALL_NODES in reads
@@ -76,7 +71,7 @@ class Version:
         """Return the same as plain numbers, ascending; not to be written to."""
         nodes = snap.nodes
         node, usage, metrics = nodes.node_changes.generation, self._usage, self._metrics
-        if self._reads_usage and not (self._ignores_usage and self._ignores_usage(snap)):
+        if self._reads_usage:
             usage = nodes.usage_changes.generation
         if self._reads_metrics:
             metrics = snap.metrics.generation

@@ -78,7 +78,6 @@ class NumberScore(base.ScoreRule):
         self.together = programs
         self.value = rewrites.apply(rule.value)
         self.reads = reject.reads_of_rule(self.value)
-        self.ignores_usage = lower.when_usage_is_ignored(self.value)
         self.unit = rule.value.unit
         self._prefers_low = rule.prefer == "low"
         self.outage = lower.outage(self.value)
