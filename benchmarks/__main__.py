@@ -34,6 +34,7 @@ COMMANDS = {
     "reloads": ("running.reloads", "duration of policy reloads, and their stalls"),
     "shadow": ("cycle.shadow", "CPU time of a shadow policy in a cycle"),
     "stalls": ("running.stalls", "stalls of the event loop caused by large Prometheus answers"),
+    "start": ("comparison.starting", "time from the start of a process to the first binding"),
 }
 """Module and help text, by the first word of the command line."""
 

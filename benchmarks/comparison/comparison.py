@@ -84,7 +84,7 @@ class Comparing:
         folder = self.folder / "case"
         try:
             with (
-                self._start_scene(comparison.case, folder) as scene,
+                start_scene(comparison.case, folder) as scene,
                 self._serve_metrics(comparison) as url,
             ):
                 options = dataclasses.replace(self.options, prometheus=url)
@@ -106,18 +106,6 @@ class Comparing:
             self.note(profiles.tables(profile, run.bound, run.total_cpu_seconds))
 
     @contextlib.contextmanager
-    def _start_scene(self, case: measurements.Case, folder: pathlib.Path) -> Iterator[turns.Scene]:
-        """Yield a new control plane with the nodes of a case."""
-        workload = workload_files.load(case.workload)
-        flags = control_plane.THROUGHPUT_FLAGS
-        with control_plane.ControlPlane(folder / "control-plane", flags=flags) as plane:
-            for namespace in turns.namespaces():
-                plane.client.create_namespace(namespace)
-            plane.client.create(_PRIORITY_CLASSES, _HIGH)
-            plane.client.create_nodes(workload.nodes(case.nodes))
-            yield turns.Scene(plane, case, workload)
-
-    @contextlib.contextmanager
     def _serve_metrics(self, comparison: plans.Comparison) -> Iterator[str | None]:
         """Yield the URL of a server that answers queries, or None if no policy reads metrics."""
         if not any(schedulers.needs_prometheus(name) for name in comparison.names):
@@ -127,6 +115,19 @@ class Comparing:
         nodes = [node["metadata"]["name"] for node in workload.nodes(comparison.case.nodes)]
         with metric_server.serve_metrics(nodes) as url:
             yield url
+
+
+@contextlib.contextmanager
+def start_scene(case: measurements.Case, folder: pathlib.Path) -> Iterator[turns.Scene]:
+    """Yield a new control plane with the nodes of a case."""
+    workload = workload_files.load(case.workload)
+    flags = control_plane.THROUGHPUT_FLAGS
+    with control_plane.ControlPlane(folder / "control-plane", flags=flags) as plane:
+        for namespace in turns.namespaces():
+            plane.client.create_namespace(namespace)
+        plane.client.create(_PRIORITY_CLASSES, _HIGH)
+        plane.client.create_nodes(workload.nodes(case.nodes))
+        yield turns.Scene(plane, case, workload)
 
 
 def _format_line(run: measurements.Measurement) -> str:

@@ -79,6 +79,16 @@ def _get_python(folder: pathlib.Path) -> pathlib.Path:
     return folder / ".venv" / "bin" / "python"
 
 
+def find_python(name: str, options: Options) -> str:
+    """Return the Python that runs policysched of a checkout.
+
+    Raises:
+        workload_files.FileError: the base is not given, or has no environment.
+    """
+    root = checkout(name, options)
+    return sys.executable if root == CHECKOUT else str(_get_python(root))
+
+
 def policy_file(name: str) -> pathlib.Path:
     """Return the file of a policy.
 
@@ -130,8 +140,6 @@ def _prepare_policysched(
     if options.is_profiled:
         command = profiles.command(folder / PROFILE, words)
     else:
-        root = checkout(name, options)
-        python = sys.executable if root == CHECKOUT else str(_get_python(root))
         # -P: import the package of the environment, not the one in the current folder.
-        command = [python, "-P", "-m", "policysched", *words]
+        command = [find_python(name, options), "-P", "-m", "policysched", *words]
     return process.ServerProcess(command, log=folder / "policysched.log")
