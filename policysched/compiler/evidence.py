@@ -17,6 +17,7 @@ import numpy as np
 from policysched import amounts, units
 from policysched.cluster import snapshot
 from policysched.cluster.columns import columns
+from policysched.cluster.metrics import sample_states
 from policysched.compiler import metric_samples, readings
 from policysched.lang.checked import checked, checked_expr, comparisons
 
@@ -144,19 +145,19 @@ def _absences(reader: readings.MetricReader, found: readings.Readings) -> list[s
 
 
 _ABSENCES = {
-    readings.State.MISSING: "without a sample",
-    readings.State.STALE: "older than maxAge",
-    readings.State.OUT_OF_RANGE: "out of range",
+    sample_states.SampleState.MISSING: "without a sample",
+    sample_states.SampleState.STALE: "older than maxAge",
+    sample_states.SampleState.OUT_OF_RANGE: "out of range",
 }
 
 
 def _absence(metric: checked.CheckedMetric, found: readings.Readings) -> str:
     """Return why the only node has no value."""
     match found.state(0):
-        case readings.State.STALE:
+        case sample_states.SampleState.STALE:
             age = _age(float(found.age_seconds[0]))
             return f"is stale: the sample is {age} old, maxAge is {_max_age(metric)}"
-        case readings.State.OUT_OF_RANGE:
+        case sample_states.SampleState.OUT_OF_RANGE:
             value = amounts.format_amount(float(found.measured[0]), metric.unit)
             return f"is out of range: {value} is not between {_allowed(metric)}"
         case _:

@@ -6,27 +6,15 @@ Nothing here decides anything: rules read `metric_samples` and `added_load`, as 
 from __future__ import annotations
 
 import dataclasses
-import enum
 
 import numpy as np
 import numpy.typing as npt
 
 from policysched.cluster import snapshot
 from policysched.cluster.columns import columns
+from policysched.cluster.metrics import sample_states
 from policysched.compiler import added_load, metric_samples
 from policysched.lang.checked import checked, checked_expr
-
-
-class State(enum.StrEnum):
-    """Whether a node has a value; the words are those of schemas/explain.schema.json."""
-
-    OK = "ok"
-    MISSING = "missing"
-    """No sample."""
-    STALE = "stale"
-    """The newest sample is older than maxAge."""
-    OUT_OF_RANGE = "outOfRange"
-    """The value is outside of `between`."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -56,13 +44,15 @@ class Readings:
         """Float64 (n,), what rules go by where `is_ok`."""
         return self.measured + self.added
 
-    def state(self, index: int) -> State:
+    def state(self, index: int) -> sample_states.SampleState:
         """Return the state of one of the n nodes."""
         if self.is_ok[index]:
-            return State.OK
+            return sample_states.SampleState.OK
         if not self.is_known[index]:
-            return State.MISSING
-        return State.STALE if self.is_stale[index] else State.OUT_OF_RANGE
+            return sample_states.SampleState.MISSING
+        if self.is_stale[index]:
+            return sample_states.SampleState.STALE
+        return sample_states.SampleState.OUT_OF_RANGE
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

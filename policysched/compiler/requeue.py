@@ -23,13 +23,14 @@ from policysched.cluster.metrics import metric_table
 from policysched.cluster.objects import objects
 from policysched.cluster.pods import pod_shape
 from policysched.compiler import rule_changes
-from policysched.compiler.rules import base, outage_hold
+from policysched.compiler.rules import outage_hold
 from policysched.framework import cycle_state, events, interface, profile, status
+from policysched.plugins import names
 from policysched.plugins.shared import event_hints, memo
 
 _MAX_SHAPES = 1024
 _SKIP = interface.PreFilterResult(status.SKIP)
-_NO_ROOM = interface.PostFilterResult(status.unschedulable(base.PLUGIN_NAME))
+_NO_ROOM = interface.PostFilterResult(status.unschedulable(names.POLICY))
 _USAGE = interface.Reads.USAGE
 _METRICS = interface.Reads.METRICS
 
@@ -49,7 +50,7 @@ class _Baseline:
 class PolicyEvents:
     """Registers for the events of all filter rules of a profile; filters nothing itself."""
 
-    name = base.PLUGIN_NAME
+    name = names.POLICY
     reads: ClassVar = interface.Reads.ANYTHING
 
     def __init__(

@@ -16,13 +16,15 @@ import datetime
 import json
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import SupportsFloat, TypeAlias
+from typing import TYPE_CHECKING, SupportsFloat, TypeAlias
 
 from policysched import errors, spelling, units
 from policysched.cluster.metrics import metric_table
 from policysched.inputs import object_lists, plain_yaml
-from policysched.lang.checked import checked
 from policysched.lang.words import numerals
+
+if TYPE_CHECKING:
+    from policysched.lang.checked import checked
 
 Samples: TypeAlias = dict[str, dict[str, metric_table.Sample]]
 """Metric key → node → sample."""

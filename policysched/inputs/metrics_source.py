@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, NoReturn, Protocol, TypeAlias
 from policysched import errors, process
 from policysched.cluster.metrics import metric_table, metric_windows
 from policysched.inputs import metrics_file
-from policysched.lang.checked import checked
 from policysched.promapi import node_names_thread, status
 
 if TYPE_CHECKING:
+    from policysched.lang.checked import checked
     from policysched.promapi import query_source, settings
 
 _log = logging.getLogger(__name__)

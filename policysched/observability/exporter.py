@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING
 
 import numpy as np
 import prometheus_client
@@ -15,12 +16,15 @@ from prometheus_client import core, exposition, registry
 
 import policysched
 from policysched.cluster import snapshot
-from policysched.compiler import readings
+from policysched.cluster.metrics import sample_states
 from policysched.inputs import metrics_source
 from policysched.observability import scheduler_metrics
 from policysched.promapi import status
 from policysched.scheduler import scheduler as schedulers
 from policysched.serving import http_server
+
+if TYPE_CHECKING:
+    from policysched.compiler import readings
 
 PATH = "/metrics"
 
@@ -165,12 +169,12 @@ def collect_sample_age_metrics(
         key = (reader.metric.key,)
         found = reader.read(alive)
         states = [found.state(index) for index in range(len(alive))]
-        for state in readings.State:
+        for state in sample_states.SampleState:
             counted.add_metric((*key, state.value), states.count(state))
         ages = found.age_seconds[found.is_known]
         newest.add_metric(key, float(ages.min(initial=math.inf)))
         oldest.add_metric(key, float(ages.max(initial=0.0)) if len(ages) else math.inf)
-        outage.add_metric(key, int(bool(states) and readings.State.OK not in states))
+        outage.add_metric(key, int(bool(states) and sample_states.SampleState.OK not in states))
     yield from (counted, newest, oldest, outage)
 
 

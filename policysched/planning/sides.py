@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 from policysched import errors, spelling
 from policysched.inputs import object_lists, policy_sources
 from policysched.lang import source
-from policysched.lang.checked import checked
 from policysched.lang.checking import checker
+from policysched.lang.words import profile_names
 from policysched.planning import git_revisions, metric_keys, wording
 from policysched.profiles import named_profile, policies
 
@@ -79,7 +79,9 @@ class PlanSide:
         program = self.policies.program
         if program is None or self.name == NONE:
             return frozenset()
-        return frozenset(each.name or checked.DEFAULT_SCHEDULER_NAME for each in program.profiles)
+        return frozenset(
+            each.name or profile_names.DEFAULT_SCHEDULER_NAME for each in program.profiles
+        )
 
     def leaves_pods_unserved(self, other: PlanSide, scheduler_name: str) -> bool:
         """Return whether no profile of this side serves pods with a schedulerName.

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from policysched.compiler.rules import base
 from policysched.framework import profile
 from policysched.kube.reading import watch_sync
 from policysched.plugins import defaults, names
@@ -32,7 +31,7 @@ Plugins without an entry read no others. Resources have their plural names, as i
 """
 
 _OF_OTHERS = frozenset().union(*BY_PLUGIN.values())
-_BUILT_IN = frozenset({plugin.name for plugin in defaults.DEFAULT_PLUGINS}) | {base.PLUGIN_NAME}
+_BUILT_IN = frozenset({plugin.name for plugin in defaults.DEFAULT_PLUGINS}) | {names.POLICY}
 
 
 def find_plugins_by_resource(profiles: Iterable[profile.Profile]) -> dict[str, list[str]]:

@@ -7,21 +7,23 @@ import datetime
 import functools
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from policysched import errors, spelling
 from policysched.cluster import metric_needs, snapshot
 from policysched.cluster.pods import shape_projection
-from policysched.compiler import compiler, readings
-from policysched.compiler.rules import base
 from policysched.config import config
 from policysched.framework import handles, preemptions, profile, runtime, scorers, shadow
 from policysched.inputs import policy_sources
-from policysched.lang import source
-from policysched.lang.checked import checked
-from policysched.lang.checking import checker
-from policysched.lang.diagnostics import diagnostics, rendering
-from policysched.plugins import registry
+from policysched.plugins import names, registry
 from policysched.profiles import plugin_sets, profile_choice
+
+if TYPE_CHECKING:
+    from policysched.compiler import compiler, readings
+    from policysched.lang import source
+    from policysched.lang.checked import checked
+    from policysched.lang.checking import checker
+    from policysched.lang.diagnostics import diagnostics
 
 _log = logging.getLogger(__name__)
 
@@ -30,6 +32,8 @@ class PolicyError(errors.InputError):
     """Policy texts have errors; the exception text shows all of them, as `check` does."""
 
     def __init__(self, result: checker.CheckResult) -> None:
+        from policysched.lang.diagnostics import rendering  # noqa: PLC0415 - only faults need it
+
         self.result = result
         shown = [
             rendering.render_diagnostic(finding, result.texts) for finding in result.diagnostics
@@ -158,6 +162,10 @@ def make_policy_set_from_texts(
         PolicyError: a text has errors.
         ConfigurationError: the texts and the configuration have no profile called `scheduler_name`.
     """
+    # A process without policies starts faster without the language.
+    from policysched.lang.checking import checker  # noqa: PLC0415 - see above
+    from policysched.lang.diagnostics import rendering  # noqa: PLC0415 - see above
+
     plugins = registry.create_installed_registry()
     seconds = now.timestamp() if now else None
     result = checker.check(sources, given=params, plugins=plugins.list_plugin_names(), now=seconds)
@@ -251,7 +259,11 @@ class Profiles:
 
 def compile_policy_set(policy_set: PolicySet) -> compiler.CompiledProgram | None:
     """Return the compiled rules of all profiles, or None without policies; thread-safe."""
-    return compiler.compile_program(policy_set.program) if policy_set.program else None
+    if policy_set.program is None:
+        return None
+    from policysched.compiler import compiler  # noqa: PLC0415 - only policies need it
+
+    return compiler.compile_program(policy_set.program)
 
 
 def make_profiles(
@@ -407,12 +419,13 @@ def describe_profiles(profiles: Profiles) -> Iterator[str]:
         for candidate in profiles.shadows.get(name, ()):
             yield f"profile={name} shadow={candidate.policy}"
         for plugin in each.plugins:
-            if isinstance(plugin, base.PolicyRule):
+            said = f"plugin={plugin.name}"
+            if plugin.name == names.POLICY:
+                from policysched.compiler.rules import base  # noqa: PLC0415 - only policies need it
+
+                if not isinstance(plugin, base.PolicyRule):
+                    continue  # This plugin only represents the rules when pods are requeued.
                 said = f"rule={plugin.head.name}"
-            elif plugin.name == base.PLUGIN_NAME:
-                continue  # This plugin only represents the rules when pods are requeued.
-            else:
-                said = f"plugin={plugin.name}"
             weight = each.weights.get(scorers.score_name(plugin))
             if weight is not None:
                 said += f" weight={weight}"

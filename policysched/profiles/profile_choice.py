@@ -8,9 +8,9 @@ from collections.abc import Callable, Mapping
 from policysched import errors
 from policysched.cluster.pods import pod_shape
 from policysched.framework import runtime
-from policysched.lang.checked import checked
+from policysched.lang.words import profile_names
 
-DEFAULT_SCHEDULER_NAME = checked.DEFAULT_SCHEDULER_NAME
+DEFAULT_SCHEDULER_NAME = profile_names.DEFAULT_SCHEDULER_NAME
 
 
 class ProfileChoice:
@@ -46,7 +46,7 @@ class ProfileChoice:
         self.left_out: Counter[str] = Counter()
         self._frameworks = frameworks
         self._forced = frameworks[forced] if forced is not None else None
-        fallback = checked.find_fallback_profile(frameworks)
+        fallback = profile_names.find_fallback_profile(frameworks)
         self._fallback = frameworks[fallback] if fallback is not None else None
         self._leaves_out = leaves_out
 

@@ -6,14 +6,16 @@ import asyncio
 import logging
 import random
 from collections.abc import Callable, Collection
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from policysched import clock as clocks
-from policysched.compiler import readings
 from policysched.framework import events, profile, runtime, shape_answers
 from policysched.inputs import metrics_source
 from policysched.profiles import policies
 from policysched.scheduler import scheduler as schedulers
+
+if TYPE_CHECKING:
+    from policysched.compiler import readings
 
 _log = logging.getLogger("policysched")
 

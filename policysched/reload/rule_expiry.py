@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING
 
 from prometheus_client import core
 
-from policysched.lang.checked import checked
 from policysched.profiles import policies
+
+if TYPE_CHECKING:
+    from policysched.lang.checked import checked
 
 
 def _get_node_policies(profile: checked.CheckedProfile) -> Iterable[checked.CheckedPolicy]:

@@ -5,15 +5,18 @@ from __future__ import annotations
 import dataclasses
 import logging
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from policysched import clock as clocks
 from policysched import errors
-from policysched.compiler import compiler
 from policysched.config import config
 from policysched.lang import source
 from policysched.lang.checked import content_hash
 from policysched.lang.diagnostics import diagnostics
-from policysched.profiles import lint_gate, policies
+from policysched.profiles import policies
+
+if TYPE_CHECKING:
+    from policysched.compiler import compiler
 
 _log = logging.getLogger(__name__)
 
@@ -101,7 +104,6 @@ class VersionChecker:
         self._configuration = configuration
         self._scheduler_name = scheduler_name
         self._params = policies.convert_params_to_text(configuration)
-        self._judge = lint_gate.choose_lint_error_handler(configuration.policies.lint_errors)
 
     def compute_hash(self, texts: Sequence[source.SourceText]) -> str:
         """Return the hash that identifies a version, even an invalid version; "" without texts."""
@@ -140,8 +142,11 @@ class VersionChecker:
         For a version that was in use before, lint errors are only warnings: a newer release with
         additional lint rules must not reject policies that worked.
         """
+        from policysched.profiles import lint_gate  # noqa: PLC0415 - only policies need the linter
+
         if offer.problem:
             return make_version_refusal("", errors.InputError("policies", offer.problem))
+        mode = "warn" if self.was_in_use(offer) else self._configuration.policies.lint_errors
         try:
             made = policies.make_policy_set_from_texts(
                 offer.texts,
@@ -149,7 +154,7 @@ class VersionChecker:
                 self._scheduler_name,
                 self._configuration,
                 self._clock.now(),
-                lint_gate.downgrade_lint_errors if self.was_in_use(offer) else self._judge,
+                lint_gate.choose_lint_error_handler(mode),
             )
             return CheckedVersion(offer.texts, made, policies.compile_policy_set(made))
         except errors.InputError as error:

@@ -11,10 +11,7 @@ from policysched.cluster.pods import pod_shape
 from policysched.compiler import scope
 from policysched.framework import cycle_state, events, score_table, status
 from policysched.lang.checked import checked
-
-PLUGIN_NAME = "Policy"
-"""All rules answer under this name; the rule is told by `Status.rule` and by the score name."""
-
+from policysched.plugins import names
 
 RuleT = TypeVar("RuleT", bound="PolicyRule")
 ParamsT = ParamSpec("ParamsT")
@@ -45,7 +42,7 @@ class PolicyRule:
         scope: the pods that it acts on.
     """
 
-    name = PLUGIN_NAME
+    name = names.POLICY
 
     def __init__(self, head: checked.RuleHead, rule_scope: scope.RuleScope) -> None:
         """Act on the pods of `rule_scope`."""

@@ -10,6 +10,7 @@ from policysched.cluster.pods import pod_shape
 from policysched.compiler import metric_samples
 from policysched.compiler.rules import base, reject, score
 from policysched.framework import cycle_state, interface, status
+from policysched.plugins import names
 
 _GO_ON = interface.PreFilterResult(status.SKIP)
 
@@ -24,7 +25,7 @@ class OutageHold:
     Nothing but samples helps: the next refresh with a valid one lets them be tried again.
     """
 
-    name = base.PLUGIN_NAME
+    name = names.POLICY
     reads: ClassVar = interface.Reads.ANYTHING
 
     def __init__(self, rules: Sequence[MetricRule]) -> None:

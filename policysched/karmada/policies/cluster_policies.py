@@ -25,6 +25,7 @@ from policysched.karmada.policies import (
     permitted_clusters,
     placement_completion,
 )
+from policysched.plugins import names as plugin_names
 
 if TYPE_CHECKING:
     import datetime
@@ -58,7 +59,7 @@ class ClusterPolicies:
             `backfill_samples` receives samples from before the first refresh.
     """
 
-    name = base.PLUGIN_NAME
+    name = plugin_names.POLICY
 
     def __init__(
         self,

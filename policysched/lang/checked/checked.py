@@ -12,12 +12,13 @@ The tuples below are in text order, for display; their order has no other meanin
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Collection, Mapping
-from typing import Final, Literal, TypeAlias
+from collections.abc import Mapping
+from typing import Literal, TypeAlias
 
 from policysched import units
 from policysched.lang import source
 from policysched.lang.checked import activation, checked_cluster, checked_expr, checked_selector
+from policysched.lang.words import profile_names
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -453,18 +454,4 @@ class CheckedProgram:
     def decides_all_pods(self) -> bool:
         """Whether a profile also schedules pods whose schedulerName matches no profile."""
         names = [each.name for each in self.profiles]
-        return None in names or find_fallback_profile(names) is not None
-
-
-DEFAULT_SCHEDULER_NAME: Final = "policysched"
-"""Name of the profile if neither a policy nor an option sets one."""
-
-
-def find_fallback_profile(names: Collection[str | None]) -> str | None:
-    """Return the name of the profile for pods whose schedulerName matches no profile, or None.
-
-    This is the only profile, or the profile with the default name if there are several.
-    """
-    if len(names) == 1:
-        return next(iter(names))
-    return DEFAULT_SCHEDULER_NAME if DEFAULT_SCHEDULER_NAME in names else None
+        return None in names or profile_names.find_fallback_profile(names) is not None
