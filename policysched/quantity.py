@@ -60,15 +60,18 @@ def parse_quantity(text: str) -> Fraction:
 
 def parse_whole_units(text: str | float) -> int:
     """Return the quantity in whole units (bytes, devices), rounded away from zero, as an int64."""
-    return _round_up_to_int64(parse_quantity(str(text)))
+    return _parse_rounded(str(text), 1)
 
 
 def parse_milli_units(text: str | float) -> int:
     """Return the quantity in thousandths (milli-CPU), rounded away from zero, as an int64."""
-    return _round_up_to_int64(parse_quantity(str(text)) * 1000)
+    return _parse_rounded(str(text), 1000)
 
 
-def _round_up_to_int64(number: Fraction) -> int:
+@functools.lru_cache(maxsize=65536)
+def _parse_rounded(text: str, factor: int) -> int:
+    """Return the product of a quantity and `factor`, rounded away from zero, as an int64."""
+    number = parse_quantity(text) * factor
     away_from_zero = -(-number.numerator // number.denominator)
     if number < 0:
         away_from_zero = number.numerator // number.denominator

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import enum
+import functools
 from collections.abc import Callable
 from typing import TypeAlias
 
@@ -88,8 +89,13 @@ class ClusterEvent:
 
         Changes that no event names are an `Update`.
         """
-        words = (self.action.name or "").removesuffix("_OTHER").replace("|", "_").split("_")
-        return self.resource.value + "".join(word.capitalize() for word in words)
+        return _format_label(self)
+
+
+@functools.cache
+def _format_label(event: ClusterEvent) -> str:
+    words = (event.action.name or "").removesuffix("_OTHER").replace("|", "_").split("_")
+    return event.resource.value + "".join(word.capitalize() for word in words)
 
 
 FORCE_ACTIVATE = ClusterEvent(EventResource.WILDCARD, ActionType.ALL)
