@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Collection, Iterable, Mapping
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
-import jsonschema
 import orjson
 
 from policysched import _resources, spelling
 from policysched.inputs import plain_yaml
+
+if TYPE_CHECKING:
+    import jsonschema
 
 _FEW_NAMES = 20
 
@@ -23,7 +25,7 @@ class ConfigFault(NamedTuple):
     path: plain_yaml.Path
 
 
-Violation = jsonschema.ValidationError
+Violation: TypeAlias = "jsonschema.ValidationError"
 
 
 @functools.cache
@@ -37,6 +39,8 @@ def load_config_schema() -> dict[str, Any]:
 
 def find_schema_violations(value: plain_yaml.Value) -> list[Violation]:
     """Return every schema violation of a configuration."""
+    import jsonschema  # noqa: PLC0415 - a process without a configuration file needs none
+
     return list(jsonschema.Draft202012Validator(load_config_schema()).iter_errors(value))
 
 

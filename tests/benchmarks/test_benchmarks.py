@@ -15,11 +15,12 @@ from typing import TYPE_CHECKING
 import pytest
 
 from benchmarks import __main__ as commands
-from benchmarks.comparison import schedulers
+from benchmarks.comparison import schedulers, starting
 from benchmarks.cycle import algorithm, in_process
 from benchmarks.process import profiles
 from benchmarks.records import results as results_files
 from benchmarks.running import reloads
+from tests.benchmarks import runs
 from tests.realcluster import process
 
 if TYPE_CHECKING:
@@ -93,6 +94,7 @@ def test_every_benchmark_has_a_help(capsys: pytest.CaptureFixture[str]) -> None:
         "reloads --nodes 0",
         "reloads --placed 600 --nodes 5",
         "shadow --pods 50",
+        "start --caches hot",
     ],
 )
 def test_wrong_words_are_a_usage_error(words: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -109,6 +111,30 @@ def test_policies_that_cannot_be_read(capsys: pytest.CaptureFixture[str]) -> Non
     assert commands.main(["algorithm", "--policies", "/nope"]) == 2
     [line] = capsys.readouterr().err.splitlines()
     assert "/nope" in line
+
+
+def test_rows_of_starts() -> None:
+    """A row has the medians of the runs of one scheduler with one state of the page cache."""
+    starts = starting.Starts(runs.CASE, [], schedulers.Options())
+    for repeat, seconds in enumerate((1.0, 2.0, 4.0)):
+        run = runs.run(schedulers.POLICYSCHED, repeat, seconds)
+        starts.runs.setdefault(("cold", run.scheduler), []).append(run)
+    [row] = starting.format_rows(starts)
+    assert row.split(maxsplit=4) == [
+        "10",
+        "100",
+        "cold",
+        "policysched",
+        "1.00 (1.00 to 1.00)   1.00 (0.50 to 2.00)   5.00 (3.00 to 9.00)",
+    ]
+
+
+def test_files_that_are_read_at_a_start() -> None:
+    """The package, its resources and the libraries leave the page cache before a cold start."""
+    files = set(starting.list_files(schedulers.POLICYSCHED, schedulers.Options()))
+    root = schedulers.CHECKOUT
+    assert {root / "policysched" / "__main__.py", root / "grammar" / "policy.lark"} <= files
+    assert {"numpy", "asyncio"} <= {file.parent.name for file in files}
 
 
 @pytest.mark.slow
