@@ -1,0 +1,283 @@
+"""Points of nodes by comparison with the other feasible nodes.
+
+Each of k scores has a number for each of S slots: a row, or a topology domain that many rows share.
+NaN stands for a missing number. Slots with a feasible row are compared: the smallest and the
+largest of their numbers are the bounds of the score, and these make points of each number. Bounds
+are kept with the number of slots that hold them, so that most changes need no pass over all slots.
+
+Arguments that kernels share:
+    numbers: float64 (k, S).
+    row_counts: int64 (S,), the feasible rows of each slot.
+    bounds: float64 (k, 2), smallest and largest number; inf and -inf if there is none.
+    holders: int64 (k, 2), how many compared slots have the smallest and the largest number.
+    slot_of_row: intp (N,), the slot of each row.
+    slots, rows, scores: intp, which ones.
+"""
+
+from __future__ import annotations
+
+from policysched.kernels import cython_stand_in as cython
+from policysched.kernels.math_stand_in import isnan, rint
+
+MINMAX, LARGEST, MAXIMUM = 0, 1, 2
+"""Kinds of comparison (`write_points`)."""
+
+FULL = cython.declare(cython.longlong, 10_000)
+"""100 points in hundredths."""
+INFINITY = cython.declare(cython.double, float("inf"))
+
+
+@cython.cfunc
+@cython.inline
+@cython.nogil
+@cython.exceptval(check=False)
+def _join(
+    slot: cython.Py_ssize_t,
+    numbers: cython.double[:, ::1],
+    bounds: cython.double[:, ::1],
+    holders: cython.longlong[:, ::1],
+) -> cython.void:
+    """Count in the numbers of a slot; NaN is neither smaller nor larger than anything."""
+    i: cython.Py_ssize_t
+    number: cython.double
+    for i in range(numbers.shape[0]):
+        number = numbers[i, slot]
+        if number < bounds[i, 0]:
+            bounds[i, 0] = number
+            holders[i, 0] = 1
+        elif number == bounds[i, 0]:
+            holders[i, 0] += 1
+        if number > bounds[i, 1]:
+            bounds[i, 1] = number
+            holders[i, 1] = 1
+        elif number == bounds[i, 1]:
+            holders[i, 1] += 1
+
+
+@cython.cfunc
+@cython.inline
+@cython.nogil
+@cython.exceptval(check=False)
+def _leave(
+    slot: cython.Py_ssize_t,
+    numbers: cython.double[:, ::1],
+    bounds: cython.double[:, ::1],
+    holders: cython.longlong[:, ::1],
+) -> cython.bint:
+    """Count out the numbers of a slot; return whether nobody holds one of the bounds any more."""
+    i: cython.Py_ssize_t
+    is_lost: cython.bint = False
+    for i in range(numbers.shape[0]):
+        if numbers[i, slot] == bounds[i, 0]:
+            holders[i, 0] -= 1
+            is_lost |= holders[i, 0] == 0
+        if numbers[i, slot] == bounds[i, 1]:
+            holders[i, 1] -= 1
+            is_lost |= holders[i, 1] == 0
+    return is_lost
+
+
+def find_bounds(
+    scores: cython.Py_ssize_t[::1],
+    numbers: cython.double[:, ::1],
+    row_counts: cython.longlong[::1],
+    bounds: cython.double[:, ::1],
+    holders: cython.longlong[:, ::1],
+) -> None:
+    """Find the bounds of `scores` among all compared slots."""
+    j: cython.Py_ssize_t
+    i: cython.Py_ssize_t
+    slot: cython.Py_ssize_t
+    number: cython.double
+    smallest: cython.double
+    largest: cython.double
+    at_smallest: cython.longlong
+    at_largest: cython.longlong
+    with cython.nogil:
+        for j in range(scores.shape[0]):
+            i = scores[j]
+            smallest, largest = INFINITY, -INFINITY
+            at_smallest = at_largest = 0
+            for slot in range(row_counts.shape[0]):
+                if row_counts[slot] == 0:
+                    continue
+                number = numbers[i, slot]
+                if number < smallest:
+                    smallest = number
+                    at_smallest = 1
+                elif number == smallest:
+                    at_smallest += 1
+                if number > largest:
+                    largest = number
+                    at_largest = 1
+                elif number == largest:
+                    at_largest += 1
+            bounds[i, 0], bounds[i, 1] = smallest, largest
+            holders[i, 0], holders[i, 1] = at_smallest, at_largest
+
+
+def replace_numbers(
+    slots: cython.Py_ssize_t[::1],
+    replacements: cython.double[:, ::1],
+    row_counts: cython.longlong[::1],
+    numbers: cython.double[:, ::1],
+    bounds: cython.double[:, ::1],
+    holders: cython.longlong[:, ::1],
+) -> bool:
+    """Write the numbers of m slots, float64 (m, k), and count them in the bounds.
+
+    Return whether a bound may be without a holder now, and is to be found anew.
+    """
+    m: cython.Py_ssize_t
+    i: cython.Py_ssize_t
+    slot: cython.Py_ssize_t
+    is_lost: cython.bint = False
+    with cython.nogil:
+        for m in range(slots.shape[0]):
+            slot = slots[m]
+            if row_counts[slot] != 0:
+                is_lost |= _leave(slot, numbers, bounds, holders)
+            for i in range(numbers.shape[0]):
+                numbers[i, slot] = replacements[m, i]
+            if row_counts[slot] != 0:
+                _join(slot, numbers, bounds, holders)
+    return is_lost
+
+
+def move_rows(
+    came: cython.Py_ssize_t[::1],
+    left: cython.Py_ssize_t[::1],
+    slot_of_row: cython.Py_ssize_t[::1],
+    row_counts: cython.longlong[::1],
+    numbers: cython.double[:, ::1],
+    bounds: cython.double[:, ::1],
+    holders: cython.longlong[:, ::1],
+) -> bool:
+    """Take note of rows that became feasible, and of others that are not feasible any more.
+
+    Return whether a bound may be without a holder now, and is to be found anew.
+    """
+    m: cython.Py_ssize_t
+    slot: cython.Py_ssize_t
+    is_lost: cython.bint = False
+    with cython.nogil:
+        for m in range(came.shape[0]):
+            slot = slot_of_row[came[m]]
+            row_counts[slot] += 1
+            if row_counts[slot] == 1:
+                _join(slot, numbers, bounds, holders)
+        for m in range(left.shape[0]):
+            slot = slot_of_row[left[m]]
+            row_counts[slot] -= 1
+            if row_counts[slot] == 0:
+                is_lost |= _leave(slot, numbers, bounds, holders)
+    return is_lost
+
+
+@cython.cfunc
+@cython.inline
+@cython.nogil
+@cython.exceptval(check=False)
+def _compute_point(
+    kind: cython.int,
+    number: cython.double,
+    smallest: cython.double,
+    largest: cython.double,
+    floor: cython.double,
+    missing: cython.longlong,
+    prefers_low: cython.bint,
+) -> cython.longlong:
+    """Return the units of a number; see `write_points`."""
+    span: cython.double
+    share: cython.double
+    units: cython.longlong
+    if isnan(number):
+        return missing
+    if kind == 2:  # MAXIMUM
+        units = cython.cast(cython.longlong, largest) if largest > 0.0 else 0
+        if units != 0:
+            units = 100 * cython.cast(cython.longlong, number) // units
+        return 100 - units if prefers_low else units
+    if kind == 1:  # LARGEST
+        if largest <= 0.0:
+            return 0
+        share = (number if number > 0.0 else 0.0) / largest
+        units = cython.cast(cython.longlong, rint((share if share < 1.0 else 1.0) * FULL))
+        return FULL - units if prefers_low else units
+    span = largest / 2.0 - smallest / 2.0
+    span = span if span > floor / 2.0 else floor / 2.0
+    if not span > 0.0 or smallest > largest:
+        return 0
+    share = (largest / 2.0 - number / 2.0) if prefers_low else (number / 2.0 - smallest / 2.0)
+    share = share / span
+    if not share > 0.0:
+        return 0
+    return cython.cast(cython.longlong, rint((share if share < 1.0 else 1.0) * FULL))
+
+
+def write_points(
+    scores: cython.Py_ssize_t[::1],
+    slots: cython.Py_ssize_t[::1],
+    kinds: cython.int[::1],
+    settings: cython.double[:, ::1],
+    factors: cython.longlong[::1],
+    numbers: cython.double[:, ::1],
+    bounds: cython.double[:, ::1],
+    points: cython.longlong[:, ::1],
+    sums: cython.longlong[::1],
+) -> None:
+    """Write the weighted points of `scores` at `slots`, and patch their sums.
+
+    Shapes:
+        kinds: int32 (k,).
+        settings: float64 (k, 3): floor, units for a missing number, 1 if low numbers are preferred.
+        factors: int64 (k,), what one unit adds to the total.
+        points: int64 (k, S).
+        sums: int64 (S,), the sum of `points` over all scores.
+
+    Kinds, for the smallest number s and the largest l:
+        MINMAX: hundredths `(v - s) / max(l - s, floor)`, or `(l - v) / …` for low; all 0 if that
+            is a division by 0. Numbers are halved first, which keeps differences of huge ones
+            finite.
+        LARGEST: hundredths `v / l`, or 100 points minus that; below 0 counts as 0; all 0 unless l
+            is above 0.
+        MAXIMUM: whole points `100 × v / l`, rounded down, or 100 minus that; v is a whole number,
+            at least 0. Source: `plugins/helper/normalize_score.go`.
+    Hundredths are rounded to the nearest, halves to even.
+    """
+    j: cython.Py_ssize_t
+    m: cython.Py_ssize_t
+    i: cython.Py_ssize_t
+    slot: cython.Py_ssize_t
+    kind: cython.int
+    smallest: cython.double
+    largest: cython.double
+    floor: cython.double
+    missing: cython.longlong
+    prefers_low: cython.bint
+    weighted: cython.longlong
+    with cython.nogil:
+        for j in range(scores.shape[0]):
+            i = scores[j]
+            kind, smallest, largest = kinds[i], bounds[i, 0], bounds[i, 1]
+            floor, prefers_low = settings[i, 0], settings[i, 2] != 0.0
+            missing = cython.cast(cython.longlong, settings[i, 1])
+            for m in range(slots.shape[0]):
+                slot = slots[m]
+                weighted = factors[i] * _compute_point(
+                    kind, numbers[i, slot], smallest, largest, floor, missing, prefers_low
+                )
+                sums[slot] += weighted - points[i, slot]
+                points[i, slot] = weighted
+
+
+def add_by_slot(
+    slot_of_row: cython.Py_ssize_t[::1],
+    sums: cython.longlong[::1],
+    totals: cython.longlong[::1],
+) -> None:
+    """Add to each of N rows, int64 `totals`, the number of its slot."""
+    row: cython.Py_ssize_t
+    with cython.nogil:
+        for row in range(slot_of_row.shape[0]):
+            totals[row] += sums[slot_of_row[row]]
