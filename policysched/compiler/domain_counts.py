@@ -12,7 +12,7 @@ from policysched.cluster.columns import columns
 from policysched.cluster.counters import pod_counts
 from policysched.cluster.pods import pod_shape
 from policysched.compiler import domain_judges
-from policysched.framework import cycle_state, kept_points, status, status_table
+from policysched.framework import compared_scores, cycle_state, status, status_table
 from policysched.plugins.kernels import domains
 
 _OUTSIDE = 2
@@ -101,7 +101,7 @@ class DomainCounts:
 
 
 class DomainValues:
-    """Raw scores of nodes by the pods in their domain (`kept_points.Numbers`)."""
+    """Raw scores of nodes by the pods in their domain (`compared_scores.Numbers`)."""
 
     def __init__(
         self,
@@ -116,7 +116,7 @@ class DomainValues:
 
     def refresh(
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, snap: snapshot.Snapshot
-    ) -> kept_points.Everything | kept_points.Changes:
+    ) -> compared_scores.Everything | compared_scores.Changes:
         """Return the domains with other scores."""
         changed = self._counts.refresh(snap)
         if changed is not None:
@@ -124,7 +124,7 @@ class DomainValues:
             return [(slot, (total_of[slot],)) for slot in changed] if changed else ()
         values = self._counts.totals.copy()
         values[0] = self._outside
-        return kept_points.Everything([values], self._slots_of(snap))
+        return compared_scores.Everything([values], self._slots_of(snap))
 
 
 class DomainVerdicts:

@@ -14,7 +14,6 @@ from policysched.cluster import snapshot
 from policysched.cluster.pods import pod_shape
 from policysched.framework import (
     asking,
-    comparing,
     cycle_state,
     interface,
     kept_domains,
@@ -95,7 +94,7 @@ class Stage:
         plugins: numbered, in order.
         keeps: whether their answers are kept.
         reads_usage: whether they are asked again about nodes on which a pod came or went.
-        follows: whether they tell themselves which answers change (`comparing.FollowingPlugin`).
+        follows: whether they tell themselves which answers change (`kept_following`).
         by_domain: whether it is one that keeps them itself (`kept_domains.DomainFilterPlugin`).
     """
 
@@ -355,7 +354,9 @@ def _kept_stage(
     plugins: Sequence[interface.FilterPlugin], *, follows: bool
 ) -> kept_verdicts.KeptStage:
     if follows:
-        return kept_following.KeptFollowing(cast("Sequence[comparing.FollowingPlugin]", plugins))
+        return kept_following.KeptFollowing(
+            cast("Sequence[kept_following.FollowingPlugin]", plugins)
+        )
     return shape_answers.KeptFilter(plugins)
 
 

@@ -25,6 +25,7 @@ from policysched.cluster.columns import columns
 from policysched.cluster.pods import pod_shape
 from policysched.framework import (
     apart,
+    comparison,
     cycle_state,
     events,
     queued_pod,
@@ -60,7 +61,7 @@ class Reads(enum.Flag):
     """Metric samples: every refresh asks again about all nodes."""
     PODS = enum.auto()
     """Pods on other nodes. Only rules of policies can declare this, because the plugin itself tells
-    what changes mean (`comparing`); others that read them declare ANYTHING."""
+    what changes mean (`kept_following`, `compared_scores`); others declare ANYTHING."""
     ANYTHING = enum.auto()
     """Anything else, such as pods on other nodes: the answer is never kept."""
 
@@ -308,6 +309,18 @@ class NormalizeScorePlugin(Plugin, Protocol):
 
         `scores` have the dtype that `score` gave them; NaN in float64 marks a node without data.
         """
+        ...
+
+
+class ComparingPlugin(NormalizeScorePlugin, Protocol):
+    """Reads what can be kept, and says how final scores follow from raw ones.
+
+    Then final scores are kept as well, and patched where raw ones or feasible nodes change.
+    """
+
+    @property
+    def comparison(self) -> comparison.Comparison:
+        """What `normalize_score` does."""
         ...
 
 

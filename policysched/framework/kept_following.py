@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TypeAlias
+from typing import Protocol, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -11,11 +11,48 @@ import numpy.typing as npt
 from policysched.cluster import change_log, snapshot
 from policysched.cluster.columns import columns
 from policysched.cluster.pods import pod_shape
-from policysched.framework import comparing, cycle_state, status_table
+from policysched.framework import cycle_state, status, status_table
 
 Rows: TypeAlias = npt.NDArray[np.intp]
 _CHANGES_KEPT = 16
 """Each of them may be about many rows."""
+
+
+class Follower(Protocol):
+    """Keeps what a Filter plugin says of nodes, for equal pods."""
+
+    @property
+    def statuses(self) -> Sequence[status.Status]:
+        """The answers, SUCCESS first; always the same."""
+        ...
+
+    @property
+    def rejects(self) -> bool:
+        """Whether it may say anything else of any node, as of `changed_rows`."""
+        ...
+
+    def changed_rows(self, snap: snapshot.Snapshot) -> Rows | None:
+        """Return intp (n,): the rows with another answer, each once, None for all.
+
+        They count as seen.
+        """
+        ...
+
+    def ids(self, rows: columns.RowIndex) -> status_table.StatusIds:
+        """Return int16 (n,): numbers of the answers about `rows`, as of `changed_rows`."""
+        ...
+
+
+class FollowingPlugin(Protocol):
+    """A Filter plugin that reads `Reads.PODS` and knows itself which of its answers change."""
+
+    name: str
+
+    def follow(
+        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, snap: snapshot.Snapshot
+    ) -> Follower:
+        """Return what follows its answers for pods equal to `pod`; `state` lives as long."""
+        ...
 
 
 class KeptFollowing:
@@ -27,13 +64,13 @@ class KeptFollowing:
         changes: rows that got another answer, each once in a change: mostly those of a domain.
     """
 
-    def __init__(self, plugins: Sequence[comparing.FollowingPlugin]) -> None:
+    def __init__(self, plugins: Sequence[FollowingPlugin]) -> None:
         """Keep answers of `plugins`, in order."""
         self.current: status_table.StatusIds = np.zeros(0, np.int16)
         self.table = status_table.StatusTable()
         self.changes = change_log.ChangeLog[Rows](_CHANGES_KEPT)
         self._plugins = plugins
-        self._followers: list[tuple[comparing.Follower, status_table.StatusIds]] = []
+        self._followers: list[tuple[Follower, status_table.StatusIds]] = []
 
     def refresh(
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, snap: snapshot.Snapshot
@@ -57,11 +94,11 @@ class KeptFollowing:
 
     def _follower(
         self,
-        plugin: comparing.FollowingPlugin,
+        plugin: FollowingPlugin,
         state: cycle_state.CycleState,
         pod: pod_shape.PodInfo,
         snap: snapshot.Snapshot,
-    ) -> tuple[comparing.Follower, status_table.StatusIds]:
+    ) -> tuple[Follower, status_table.StatusIds]:
         """Return what follows a plugin's answers, and their numbers in the table, int16."""
         follower = plugin.follow(state, pod, snap)
         signed = (status_table.signed(plugin.name, each) for each in follower.statuses)

@@ -11,9 +11,9 @@ from policysched.cluster import snapshot
 from policysched.cluster.pods import pod_shape
 from policysched.framework import (
     asking,
+    compared_scores,
     cycle_state,
     interface,
-    kept_points,
     shape_answers,
     together,
 )
@@ -34,7 +34,7 @@ class RowSlots:
 
 
 class RowNumbers:
-    """Raw scores of plugins that read the same, of every row (`kept_points.Numbers`)."""
+    """Raw scores of plugins that read the same, of every row (`compared_scores.Numbers`)."""
 
     def __init__(
         self,
@@ -51,14 +51,14 @@ class RowNumbers:
 
     def refresh(
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, snap: snapshot.Snapshot
-    ) -> kept_points.Everything | kept_points.Changes:
+    ) -> compared_scores.Everything | compared_scores.Changes:
         """Return what has changed."""
         slots = self._slots.of(snap.size)
         rows = self._version.changed(snap)
         if rows is None or slots is not self._told_of:
             numbers = self._ask(state, pod, snap.view_all_rows())
             self._told_of = slots
-            return kept_points.Everything(numbers, slots)
+            return compared_scores.Everything(numbers, slots)
         if len(rows) <= shape_answers.FEW_ROWS:
             return [(row, self._ask_one(state, pod, snap.view_row(row))) for row in rows]
         new = np.array(self._ask(state, pod, snap.view_rows(np.array(rows, np.intp))))

@@ -1,70 +1,31 @@
-"""How the totals of equal pods are made: what is kept, what is given again, whom to ask."""
+"""How the totals of equal pods are made: what is kept, what is compared, whom to ask."""
 
 from __future__ import annotations
 
 import dataclasses
+import itertools
 from collections.abc import Sequence
-from typing import cast
+from typing import TypeAlias, cast
 
 import numpy as np
 import numpy.typing as npt
 
 from policysched.cluster.columns import columns
 from policysched.framework import (
-    comparing,
+    compared_scores,
+    comparison,
     filtering,
     interface,
-    kept_points,
     kept_sums,
     kept_totals,
-    plugin_scores,
+    ranked_scores,
     row_numbers,
     score_table,
     scorers,
     shape_answers,
 )
 
-
-@dataclasses.dataclass(slots=True)
-class _Given:
-    """Weighted scores of a plugin that follow from its kept raw ones on the feasible nodes.
-
-    Attributes:
-        scorer: whose they are.
-        changes: of the raw scores.
-        same: what all nodes get, whichever are feasible, None where they differ.
-        rows: intp (f,), the feasible nodes, compared by identity.
-        part: what each of them gets, where they differ.
-    """
-
-    scorer: scorers.Scorer
-    changes: int = 0
-    same: score_table.SamePart | None = None
-    rows: npt.NDArray[np.intp] | None = None
-    part: score_table.Part | None = None
-
-    def again(
-        self, cycle: filtering.Cycle, rows: npt.NDArray[np.intp]
-    ) -> score_table.SamePart | score_table.Part:
-        """Return scores, made anew where raw ones changed or other nodes are feasible."""
-        scorer = self.scorer
-        kept = plugin_scores.kept(scorer, cycle)
-        raw = kept.scores(cycle.answers.state, cycle.pod, cycle.snap)
-        if self.changes != kept.changes:
-            self.changes = kept.changes
-            self.same = self.rows = None
-            if raw.min() == raw.max():  # not where there is a NaN
-                final = plugin_scores.normalized(scorer, cycle, raw[:1])
-                same = plugin_scores.checked(scorer, final).item(0) * scorer.factor
-                self.same = score_table.SamePart((scorer.score_name,), same)
-        if self.same is not None:
-            return self.same
-        if self.part is None or self.rows is not rows:
-            final = plugin_scores.normalized(scorer, cycle, raw[rows])
-            weighted = plugin_scores.checked(scorer, final) * scorer.factor
-            self.part = score_table.Part((scorer.score_name,), weighted, is_by_row=False)
-            self.rows = rows
-        return self.part
+_Compared: TypeAlias = compared_scores.ComparedScores | ranked_scores.RankedScores
 
 
 @dataclasses.dataclass(slots=True)
@@ -72,52 +33,76 @@ class Plan:
     """How the totals of equal pods are made.
 
     Attributes:
-        kept: adds up what is kept.
-        shared: whose scores these are where shapes that plugins cannot tell apart may share them.
-        given: of plugins that may give again what they gave the last time.
-        asked: the rest.
-        compares: whether what is kept follows from which nodes are feasible.
-        follows_pods: whether what is given does from where pods are.
-        rows: intp (f,), the feasible nodes of the last time.
-        stamp: of the nodes and metrics that what is given is about, None for nothing.
-        same: what is given to all nodes alike, added up.
-        added: int64 (f,), what is given to each of `rows`.
-        parts: the same by plugin.
+        kept: adds up the scores of plugins that do not compare nodes.
+        summed: these plugins, if shapes that they cannot tell apart may share the totals.
+        compared: the scores of plugins that do.
+        asked: the plugins that are asked in every cycle.
+        follows_pods: whether compared numbers change where pods come and go.
+        feasible: the rows that are compared.
+        stamp: of the nodes and metrics that compared numbers are about.
+        alike: compared scores that are the same for all nodes.
+        same: their sum.
+        varying: the other compared scores.
     """
 
     kept: kept_totals.KeptTotals
-    shared: Sequence[tuple[int, interface.ScorePlugin]]
-    given: Sequence[_Given]
+    summed: Sequence[tuple[int, interface.ScorePlugin]]
+    compared: Sequence[_Compared]
     asked: Sequence[scorers.Scorer]
-    compares: bool
     follows_pods: bool
-    rows: npt.NDArray[np.intp] | None = None
+    feasible: compared_scores.FeasibleRows = dataclasses.field(
+        default_factory=compared_scores.FeasibleRows
+    )
     stamp: tuple[int, int] | None = None
+    alike: Sequence[score_table.SamePart] = ()
     same: int = 0
-    added: list[columns.IntArray] = dataclasses.field(default_factory=list)
-    parts: list[score_table.AnyPart] = dataclasses.field(default_factory=list)
+    varying: Sequence[_Compared] = ()
 
-    def known(self, rows: npt.NDArray[np.intp]) -> npt.NDArray[np.intp]:
-        """Return intp (f,) `rows`, as the object of the last time where that saves something."""
-        if rows is self.rows or not (self.compares or self.added):
-            return rows
-        if self.rows is None or not np.array_equal(rows, self.rows):
-            self.rows, self.stamp = rows, None
-        return self.rows
+    def add_up(self, cycle: filtering.Cycle, rows: npt.NDArray[np.intp]) -> columns.IntArray | None:
+        """Return int64 (f,) totals of the feasible `rows`, intp (f,); not to be written to.
 
-    def give_again(self, cycle: filtering.Cycle, rows: npt.NDArray[np.intp]) -> None:
-        """Take note of what plugins give to the feasible `rows`, intp (f,)."""
-        self.rows, self.stamp = rows, None
-        self.parts = [given.again(cycle, rows) for given in self.given]
-        self.same, self.added = 0, []
-        for part in self.parts:
-            if isinstance(part, score_table.SamePart):
-                self.same += part.weighted
-            elif isinstance(part, score_table.Part):
-                self.added.append(part.weighted)
-        if self.shared:
+        They are without those of `asked`. None if a score is out of range.
+        """
+        snap, state = cycle.snap, cycle.answers.state
+        stamp = (snap.nodes.node_changes.generation, snap.metrics.generation)
+        if stamp != self.stamp or self.follows_pods:
+            self._refresh_numbers(cycle)
+            self.stamp = stamp
+        self.kept.refresh(state, cycle.pod, snap, self.same)
+        totals = self.kept.by_row
+        if self.varying:
+            self.feasible.refresh(rows, cycle.filtered, snap.size)
+            totals = totals.copy()
+            for scores in self.varying:
+                scores.compare(self.feasible)
+                scores.add_to(totals)
+        if len(rows) != snap.size:
+            totals = totals.take(rows)
+        return None if self.kept.may_be_invalid and totals.min(initial=0) < 0 else totals
+
+    def parts(self) -> list[score_table.AnyPart]:
+        """Return what each plugin gave; it is valid until the next cycle."""
+        parts: list[score_table.AnyPart] = [*self.kept.parts(), *self.alike]
+        if self.varying:
+            names = itertools.chain.from_iterable([scores.names for scores in self.varying])
+            tables = [scores.table for scores in self.varying]
+            parts.append(score_table.SlotPart(tuple(names), tables))
+        return parts
+
+    def _refresh_numbers(self, cycle: filtering.Cycle) -> None:
+        self.stamp = None
+        for scores in self.compared:
+            scores.refresh(cycle.answers.state, cycle.pod, cycle.snap)
+        self.varying = [scores for scores in self.compared if scores.same is None]
+        self.alike = [
+            score_table.SamePart(scores.names, scores.same)
+            for scores in self.compared
+            if scores.same is not None
+        ]
+        same = self.same = sum(int(part.weighted.sum()) for part in self.alike)
+        if self.summed:
             self.kept = cycle.answers.shared(
-                cycle.pod.shape, f"totals {self.same}", self.shared, self.kept.made_anew
+                cycle.pod.shape, f"totals {same}", self.summed, self.kept.made_anew
             )
 
 
@@ -130,18 +115,16 @@ def of_acting(acting: Sequence[scorers.Scorer], cycle: filtering.Cycle) -> Plan:
             key = (scorer.plugin.reads, has_key)
             summed.setdefault(key, []).append(scorer)
     sums = [_sums_of(alike, cycle) for alike in summed.values()]
-    given = [s for s in acting if s.gives_again]
-    asked = [s for s in acting if not (s.adds_up or s.gives_again or s.compares)]
-    points = _points_of([s for s in acting if s.compares], cycle)
+    compared = [s for s in acting if s.compares]
     numbered = [(s.number, s.plugin) for s in acting if s.adds_up]
     has_keys = all(shape_answers.has_key(plugin) for _, plugin in numbered)
+    moving = interface.Reads.USAGE | interface.Reads.PODS
     return Plan(
-        kept_totals.KeptTotals(sums, points),
-        numbered if points is None and has_keys else (),
-        list(map(_Given, given)),
-        asked,
-        compares=points is not None,
-        follows_pods=any(interface.Reads.USAGE in s.plugin.reads for s in given),
+        kept_totals.KeptTotals(sums),
+        numbered if has_keys else (),
+        _compared_of(compared, cycle),
+        [s for s in acting if not (s.adds_up or s.compares)],
+        follows_pods=any(s.plugin.reads & moving for s in compared),
     )
 
 
@@ -157,32 +140,35 @@ def _sums_of(alike: Sequence[scorers.Scorer], cycle: filtering.Cycle) -> kept_su
     return cycle.answers.shared(cycle.pod.shape, "score", numbered, make)
 
 
-def _points_of(
-    comparing_ones: Sequence[scorers.Scorer], cycle: filtering.Cycle
-) -> kept_points.KeptPoints | None:
-    """Return the points of plugins that compare nodes; `plugin_scores.kept` knows nothing of them.
-
-    None where there is no such plugin.
-    """
-    if not comparing_ones:
-        return None
-    asked: list[tuple[kept_points.Numbers, Sequence[kept_points.Member]]] = []
+def _compared_of(compared: Sequence[scorers.Scorer], cycle: filtering.Cycle) -> list[_Compared]:
+    found: list[_Compared] = []
     by_row: dict[interface.Reads, list[scorers.Scorer]] = {}
-    for scorer in comparing_ones:
+    slots = row_numbers.RowSlots()
+    for scorer in compared:
+        member = _member(scorer)
         if scorer.scores_domains:
-            plugin = cast("kept_points.DomainScorePlugin", scorer.plugin)
+            plugin = cast("compared_scores.DomainScorePlugin", scorer.plugin)
             by_domain = plugin.by_domain(cycle.answers.state, cycle.pod, cycle.snap)
-            asked.append((by_domain, [_member(scorer)]))
+            found.append(compared_scores.ComparedScores(by_domain, [member], are_by_row=False))
+        elif member.comparison.kind is comparison.ComparisonKind.RANK:
+            found.append(ranked_scores.RankedScores(_numbers_of([scorer], slots), member))
         else:
             by_row.setdefault(scorer.plugin.reads, []).append(scorer)
-    row_slots = row_numbers.RowSlots()
-    for reads, alike in by_row.items():
-        plugins = [scorer.plugin for scorer in alike]
-        numbers = row_numbers.RowNumbers(shape_answers.Version(reads), plugins, row_slots)
-        asked.append((numbers, list(map(_member, alike))))
-    return kept_points.KeptPoints(asked)
+    for alike in by_row.values():
+        members = list(map(_member, alike))
+        numbers = _numbers_of(alike, slots)
+        found.append(compared_scores.ComparedScores(numbers, members, are_by_row=True))
+    return found
 
 
-def _member(scorer: scorers.Scorer) -> kept_points.Member:
-    frame = cast("comparing.ComparingPlugin", scorer.plugin).frame()
-    return kept_points.Member(scorer.score_name, frame, scorer.factor)
+def _numbers_of(
+    alike: Sequence[scorers.Scorer], slots: row_numbers.RowSlots
+) -> row_numbers.RowNumbers:
+    """Return the raw scores of plugins that read the same."""
+    plugins = [scorer.plugin for scorer in alike]
+    return row_numbers.RowNumbers(shape_answers.Version(plugins[0].reads), plugins, slots)
+
+
+def _member(scorer: scorers.Scorer) -> compared_scores.Member:
+    plugin = cast("interface.ComparingPlugin", scorer.plugin)
+    return compared_scores.Member(scorer.score_name, plugin.comparison, scorer.factor)

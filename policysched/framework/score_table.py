@@ -52,27 +52,27 @@ class SlotPart:
         """Return int64 (k, m) for `rows`, intp (m,)."""
         del positions
         found, of, at = [], None, rows
-        for table, slots in self.tables:
-            if slots is not of:  # neighbours have the same ones mostly
-                of, at = slots, slots.take(rows)
+        for table, slot_of_row in self.tables:
+            if slot_of_row is not of:  # neighbours have the same ones mostly
+                of, at = slot_of_row, slot_of_row.take(rows)
             found.append(table.take(at, axis=1))
         return np.concatenate(found)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class SamePart:
-    """What a plugin gave to all nodes alike.
+    """What some plugins gave to all nodes alike.
 
     Attributes:
-        names: its score name.
-        weighted: hundredths.
+        names: score names of the k plugins.
+        weighted: int64 (k, 1) hundredths.
     """
 
     names: tuple[str, ...]
-    weighted: int
+    weighted: columns.IntArray
 
-    def at(self, rows: npt.NDArray[np.intp], positions: npt.NDArray[np.intp]) -> int:
-        """Return the hundredths of each of them."""
+    def at(self, rows: npt.NDArray[np.intp], positions: npt.NDArray[np.intp]) -> columns.IntArray:
+        """Return the same for each of them."""
         del rows, positions
         return self.weighted
 

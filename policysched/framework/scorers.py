@@ -63,15 +63,9 @@ class Scorer:
         return self.keeps and not self.normalizes and not self.is_third_party
 
     @property
-    def gives_again(self) -> bool:
-        """Whether final scores follow from kept raw ones and the feasible nodes alone."""
-        is_alike = self.keeps and self.normalizes and not self.is_third_party
-        return is_alike and not self.compares
-
-    @property
     def compares(self) -> bool:
         """Whether final scores are patched where raw ones or feasible nodes changed."""
-        return self.keeps and not self.is_third_party and hasattr(self.plugin, "frame")
+        return self.keeps and not self.is_third_party and hasattr(self.plugin, "comparison")
 
     @property
     def scores_domains(self) -> bool:

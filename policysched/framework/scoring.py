@@ -70,54 +70,16 @@ class ScoreRunner:
             return error.answer
 
     def _totals(self, cycle: filtering.Cycle, rows: npt.NDArray[np.intp]) -> score_table.ScoreTable:
-        snap, state = cycle.snap, cycle.answers.state
         (plan,) = cycle.answers.planned(
             "score", lambda _: [score_plan.of_acting(self._acting(cycle), cycle)]
         )
-        rows = plan.known(rows)
-        stamp = (snap.nodes.node_changes.generation, snap.metrics.generation)
-        try:
-            if stamp != plan.stamp or plan.follows_pods:
-                plan.give_again(cycle, rows)
-                plan.stamp = stamp
-            totals = plan.kept.totals(state, cycle.pod, snap, rows, plan.same, cycle.filtered)
-        except plugin_scores.ScoringError:
-            totals = None
+        totals = plan.add_up(cycle, rows)
         if totals is None:
             return self._points(cycle, rows)  # which knows whose score comes first
-        for weighted in plan.added:
-            totals = totals + weighted
-        parts = [*plan.kept.parts(), *plan.parts]
+        parts = plan.parts()
         if plan.asked:
-            totals = self._add_asked(plan.asked, cycle, rows, totals, parts)
+            totals = _add_asked(plan.asked, cycle, rows, totals, parts)
         return score_table.ScoreTable(rows, {}, totals, parts)
-
-    def _add_asked(
-        self,
-        asked: Sequence[scorers.Scorer],
-        cycle: filtering.Cycle,
-        rows: npt.NDArray[np.intp],
-        totals: columns.IntArray,
-        parts: list[score_table.AnyPart],
-    ) -> columns.IntArray:
-        """Return `totals`, int64 (f,), and what `asked` give; add that to `parts`."""
-        snap = cycle.snap
-        feasible = snap.view_all_rows() if len(rows) == snap.size else snap.view_rows(rows)
-        is_measured = plugin_watch.CURRENT.get() is not None
-        weighted: columns.IntArray | int | status.Status | None
-        for scorer in asked:
-            if scorer.at_once is None or is_measured:
-                weighted = _weighted(scorer, cycle, feasible)
-            else:
-                weighted = scorer.at_once(cycle.state, cycle.pod, feasible, scorer.factor)
-            if weighted is None or weighted is status.SKIP:
-                continue
-            if isinstance(weighted, status.Status):
-                plugin_scores.skips(scorer, weighted)
-                continue
-            parts.append(_part(scorer, weighted))
-            totals = totals + weighted
-        return totals
 
     def _points(self, cycle: filtering.Cycle, rows: npt.NDArray[np.intp]) -> score_table.ScoreTable:
         feasible = cycle.snap.view_rows(rows)
@@ -148,12 +110,34 @@ class ScoreRunner:
         return cycle.answers.planned("acting scores", acting)
 
 
-def _part(
-    scorer: scorers.Scorer, weighted: columns.IntArray | int
-) -> score_table.SamePart | score_table.Part:
-    if isinstance(weighted, int):
-        return score_table.SamePart((scorer.score_name,), weighted)
-    return score_table.Part((scorer.score_name,), weighted, is_by_row=False)
+def _add_asked(
+    asked: Sequence[scorers.Scorer],
+    cycle: filtering.Cycle,
+    rows: npt.NDArray[np.intp],
+    totals: columns.IntArray,
+    parts: list[score_table.AnyPart],
+) -> columns.IntArray:
+    """Return `totals`, int64 (f,), and what `asked` give; add that to `parts`."""
+    snap = cycle.snap
+    feasible = snap.view_all_rows() if len(rows) == snap.size else snap.view_rows(rows)
+    is_measured = plugin_watch.CURRENT.get() is not None
+    weighted: columns.IntArray | int | status.Status | None
+    for scorer in asked:
+        if scorer.at_once is None or is_measured:
+            weighted = _weighted(scorer, cycle, feasible)
+        else:
+            weighted = scorer.at_once(cycle.state, cycle.pod, feasible, scorer.factor)
+        if weighted is None or weighted is status.SKIP:
+            continue
+        if isinstance(weighted, status.Status):
+            plugin_scores.skips(scorer, weighted)
+            continue
+        if isinstance(weighted, int):
+            parts.append(score_table.SamePart((scorer.score_name,), np.array([[weighted]])))
+        else:
+            parts.append(score_table.Part((scorer.score_name,), weighted, is_by_row=False))
+        totals = totals + weighted
+    return totals
 
 
 def _weighted(

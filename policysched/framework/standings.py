@@ -47,7 +47,7 @@ class Standing(msgspec.Struct, frozen=True, gc=False):
 
     nodes: tuple[str, ...]
     totals: tuple[int, ...]
-    given: tuple[tuple[tuple[str, ...], columns.IntArray | int], ...]
+    given: tuple[tuple[tuple[str, ...], columns.IntArray], ...]
 
     @property
     def score_names(self) -> tuple[str, ...]:

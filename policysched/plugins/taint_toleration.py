@@ -13,9 +13,9 @@ from policysched.cluster import snapshot
 from policysched.cluster.columns import columns
 from policysched.cluster.objects import objects
 from policysched.cluster.pods import pod_shape
-from policysched.framework import cycle_state, events, interface, status
+from policysched.framework import comparison, cycle_state, events, interface, status
 from policysched.plugins import names
-from policysched.plugins.kernels import normalization, tolerations
+from policysched.plugins.kernels import tolerations
 from policysched.plugins.shared import event_hints, node_rejection_texts
 
 REASON = "node(s) had untolerated taint(s)"
@@ -31,6 +31,9 @@ class TaintToleration:
 
     name = names.TAINT_TOLERATION
     reads: ClassVar = interface.Reads.NODE
+    comparison: ClassVar = comparison.Comparison(
+        comparison.ComparisonKind.MAXIMUM, prefers_low=True
+    )
 
     def __init__(self) -> None:
         """Start without tolerations; each cycle records the tolerations of its pod."""
@@ -75,7 +78,7 @@ class TaintToleration:
     ) -> columns.IntArray:
         """Return int64 (f,): scores from 100 (no such taint) down to 0 (the most taints)."""
         del state, pod
-        return normalization.by_maximum_reversed(scores)
+        return self.comparison.compare(scores)
 
     def _make_taint_set_table(
         self,
@@ -116,6 +119,6 @@ if TYPE_CHECKING:
     _evidence: type[interface.NodeEvidencePlugin] = TaintToleration
     _filter: type[interface.FilterPlugin] = TaintToleration
     _score: type[interface.ScorePlugin] = TaintToleration
-    _normalize: type[interface.NormalizeScorePlugin] = TaintToleration
+    _comparing: type[interface.ComparingPlugin] = TaintToleration
     _events: type[interface.EventsPlugin] = TaintToleration
     _sharing: type[interface.SharingPlugin] = TaintToleration

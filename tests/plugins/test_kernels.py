@@ -33,10 +33,6 @@ def test_broken_line(shape: list[tuple[int, int]], at: int, expected: int) -> No
 @pytest.mark.parametrize(
     "normalize, scores, expected",
     [
-        pytest.param(normalization.by_maximum, [0, 1, 3], [0, 33, 100], id="maximum"),
-        pytest.param(normalization.by_maximum, [0, 0], [0, 0], id="maximum of nothing"),
-        pytest.param(normalization.by_maximum_reversed, [0, 1, 3], [100, 67, 0], id="reversed"),
-        pytest.param(normalization.by_maximum_reversed, [0, 0], [100, 100], id="reversed nothing"),
         pytest.param(normalization.by_range, [-2, 0, 2], [0, 50, 100], id="range"),
         pytest.param(normalization.by_range, [7, 7], [0, 0], id="range of equals"),
         pytest.param(normalization.by_range, [0, 1, 3], [0, 33, 100], id="range rounds down"),

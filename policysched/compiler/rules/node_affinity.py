@@ -10,9 +10,8 @@ from policysched.cluster import snapshot
 from policysched.cluster.columns import columns
 from policysched.cluster.pods import pod_shape
 from policysched.compiler import condition_evidence, node_masks, scope
-from policysched.compiler.kernels import points
 from policysched.compiler.rules import base
-from policysched.framework import cycle_state, interface, status
+from policysched.framework import comparison, cycle_state, interface, status
 from policysched.lang.checked import checked
 
 
@@ -80,7 +79,7 @@ class PreferredNodeAffinity(base.ScoreRule):
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, nodes: snapshot.NodeView
     ) -> columns.IntArray:
         """Return int64 (n,) hundredths."""
-        return points.FULL * self.mask.mask(nodes).astype(np.int64)
+        return comparison.FULL * self.mask.mask(nodes).astype(np.int64)
 
 
 if TYPE_CHECKING:

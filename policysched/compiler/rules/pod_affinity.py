@@ -17,9 +17,16 @@ from policysched.cluster.columns import columns
 from policysched.cluster.counters import pod_counts
 from policysched.cluster.pods import pod_shape
 from policysched.compiler import domain_counts, domain_judges, pod_sets, scope
-from policysched.compiler.kernels import bound_frames, points
 from policysched.compiler.rules import base
-from policysched.framework import apart, comparing, cycle_state, interface, kept_points, status
+from policysched.framework import (
+    apart,
+    compared_scores,
+    comparison,
+    cycle_state,
+    interface,
+    kept_following,
+    status,
+)
 from policysched.lang.checked import checked
 from policysched.plugins.kernels import domains
 from policysched.plugins.shared import node_rejection_texts
@@ -316,7 +323,9 @@ class PreferredPodAffinity(base.ScoreRule):
         super().__init__(rule.head, rule_scope, weight)
         self.term = term
         self.topology_key = term.topology_key
-        self._prefers_low = rule.anti
+        self.comparison = comparison.Comparison(
+            comparison.ComparisonKind.MINMAX, prefers_low=rule.anti
+        )
 
     @base.evaluates
     def score(
@@ -331,15 +340,11 @@ class PreferredPodAffinity(base.ScoreRule):
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, scores: columns.FloatArray
     ) -> columns.IntArray:
         """Return int64 (f,) hundredths for the feasible nodes."""
-        return points.minmax(scores, 0.0, prefer_low=self._prefers_low)
-
-    def frame(self) -> comparing.Frame:
-        """Return what the pods of domains are compared with."""
-        return bound_frames.MinMax(0.0, 0, prefer_low=self._prefers_low)
+        return self.comparison.compare(scores)
 
     def by_domain(
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, snap: snapshot.Snapshot
-    ) -> kept_points.Numbers:
+    ) -> compared_scores.Numbers:
         """Return the pods of the set by domain, for pods equal to `pod`."""
         del state, snap
         counts = self.term.by_domain(self.term.query(pod.shape))
@@ -356,8 +361,7 @@ if TYPE_CHECKING:
     _anti_affinity_apart: type[apart.ApartFilterPlugin] = RequiredPodAntiAffinity
     _repelling_apart: type[apart.ApartFilterPlugin] = RepellingPods
     _score: type[interface.ScorePlugin] = PreferredPodAffinity
-    _normalize: type[interface.NormalizeScorePlugin] = PreferredPodAffinity
-    _by_domain: type[kept_points.DomainScorePlugin] = PreferredPodAffinity
-    _following: type[comparing.FollowingPlugin] = RequiredPodAffinity
-    _following_anti: type[comparing.FollowingPlugin] = RequiredPodAntiAffinity
-    _following_repelling: type[comparing.FollowingPlugin] = RepellingPods
+    _by_domain: type[compared_scores.DomainScorePlugin] = PreferredPodAffinity
+    _following: type[kept_following.FollowingPlugin] = RequiredPodAffinity
+    _following_anti: type[kept_following.FollowingPlugin] = RequiredPodAntiAffinity
+    _following_repelling: type[kept_following.FollowingPlugin] = RepellingPods

@@ -8,14 +8,13 @@ from policysched.cluster import snapshot
 from policysched.cluster.columns import columns
 from policysched.cluster.pods import pod_shape
 from policysched.compiler import scope
-from policysched.compiler.kernels import points
 from policysched.compiler.rules import base
-from policysched.framework import cycle_state, interface
+from policysched.framework import comparison, cycle_state, interface
 from policysched.lang.checked import checked
 from policysched.plugins import node_resources_fit
 from policysched.plugins.kernels import allocation
 
-_HUNDREDTHS = points.FULL // interface.MAX_NODE_SCORE
+_HUNDREDTHS = comparison.FULL // interface.MAX_NODE_SCORE
 
 
 class ResourceScore(base.ScoreRule):

@@ -11,9 +11,8 @@ from policysched.cluster import snapshot
 from policysched.cluster.columns import columns
 from policysched.cluster.pods import pod_shape
 from policysched.compiler import lowering, rewrites, rule_programs, scope
-from policysched.compiler.kernels import bound_frames, points, rank_frame
 from policysched.compiler.rules import base, reject
-from policysched.framework import comparing, cycle_state, interface
+from policysched.framework import comparison, cycle_state, interface
 from policysched.kernels import programs as operations
 from policysched.lang.checked import checked
 
@@ -146,7 +145,7 @@ class RelativeScore(NumberScore):
     ) -> None:
         """Compile `rule`."""
         super().__init__(rule, rule_scope, lower, programs)
-        self._normalization = normalization
+        self.comparison = self._make_comparison(normalization)
 
     @base.evaluates
     def score(
@@ -166,44 +165,27 @@ class RelativeScore(NumberScore):
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, scores: columns.FloatArray
     ) -> columns.IntArray:
         """Return int64 (f,) hundredths for the feasible nodes."""
-        if not np.isnan(scores.min(initial=np.inf)):  # which is NaN if any is
-            return self._points(scores)
-        is_known = ~np.isnan(scores)
-        hundredths = np.full(len(scores), self._missing, np.int64)
-        hundredths[is_known] = self._points(scores[is_known])
-        return hundredths
+        return self.comparison.compare(scores)
 
-    def frame(self) -> comparing.Frame:
-        """Return what numbers are compared with."""
-        match self._normalization:
+    def _make_comparison(self, normalization: RelativeNormalization) -> comparison.Comparison:
+        kinds, low = comparison.ComparisonKind, self._prefers_low
+        match normalization:
             case checked.MinMaxNormalization(floor=floor):
-                return bound_frames.MinMax(floor, self._missing, prefer_low=self._prefers_low)
+                return comparison.Comparison(kinds.MINMAX, low, self._missing, floor)
             case checked.RankNormalization():
-                return rank_frame.Rank(self._missing, prefer_low=self._prefers_low)
+                return comparison.Comparison(kinds.RANK, low, self._missing)
             case checked.MaxNormalization():
-                return bound_frames.Largest(self._missing, prefer_low=self._prefers_low)
+                return comparison.Comparison(kinds.LARGEST, low, self._missing)
             case _:
-                assert_never(self._normalization)
-
-    def _points(self, values: columns.FloatArray) -> columns.IntArray:
-        match self._normalization:
-            case checked.MinMaxNormalization(floor=floor):
-                return points.minmax(values, floor, prefer_low=self._prefers_low)
-            case checked.RankNormalization():
-                return points.rank(values, prefer_low=self._prefers_low)
-            case checked.MaxNormalization():
-                return points.by_largest(values, prefer_low=self._prefers_low)
-            case _:
-                assert_never(self._normalization)
+                assert_never(normalization)
 
 
 def _missing_hundredths(rule: checked.ExpressionScoreRule) -> int:
-    return points.FULL * (rule.missing_points or 0) // interface.MAX_NODE_SCORE
+    return comparison.FULL * (rule.missing_points or 0) // interface.MAX_NODE_SCORE
 
 
 if TYPE_CHECKING:
     _condition: type[interface.ScorePlugin] = ConditionScore
     _pointwise: type[interface.ScorePlugin] = PointwiseScore
     _relative: type[interface.ScorePlugin] = RelativeScore
-    _normalize: type[interface.NormalizeScorePlugin] = RelativeScore
-    _comparing: type[comparing.ComparingPlugin] = RelativeScore
+    _comparing: type[interface.ComparingPlugin] = RelativeScore

@@ -23,9 +23,15 @@ from policysched.compiler import (
     pod_sets,
     scope,
 )
-from policysched.compiler.kernels import bound_frames, points
 from policysched.compiler.rules import base, node_affinity
-from policysched.framework import comparing, cycle_state, interface, kept_points, status
+from policysched.framework import (
+    compared_scores,
+    comparison,
+    cycle_state,
+    interface,
+    kept_following,
+    status,
+)
 from policysched.lang.checked import checked
 from policysched.plugins.kernels import domains, node_selection, spreading, tolerations
 from policysched.plugins.shared import node_rejection_texts
@@ -328,6 +334,7 @@ class SoftSpread(base.ScoreRule):
     """
 
     reads: ClassVar = interface.Reads.NODE | interface.Reads.PODS
+    comparison: ClassVar = comparison.Comparison(comparison.ComparisonKind.MINMAX, prefers_low=True)
 
     def __init__(
         self,
@@ -365,18 +372,11 @@ class SoftSpread(base.ScoreRule):
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, scores: columns.FloatArray
     ) -> columns.IntArray:
         """Return int64 (f,) hundredths for the feasible nodes."""
-        hundredths = np.zeros(len(scores), np.int64)
-        has_label = ~np.isnan(scores)
-        hundredths[has_label] = points.minmax(scores[has_label], 0.0, prefer_low=True)
-        return hundredths
-
-    def frame(self) -> comparing.Frame:
-        """Return what the pods of domains are compared with."""
-        return bound_frames.MinMax(0.0, 0, prefer_low=True)
+        return self.comparison.compare(scores)
 
     def by_domain(
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, snap: snapshot.Snapshot
-    ) -> kept_points.Numbers:
+    ) -> compared_scores.Numbers:
         """Return the pods of the set by domain, for pods equal to `pod`."""
         del snap
         shape = pod.shape
@@ -395,6 +395,5 @@ if TYPE_CHECKING:
     _evidence: type[interface.NodeEvidencePlugin] = HardSpread
     _filter: type[interface.FilterPlugin] = HardSpread
     _score: type[interface.ScorePlugin] = SoftSpread
-    _normalize: type[interface.NormalizeScorePlugin] = SoftSpread
-    _by_domain: type[kept_points.DomainScorePlugin] = SoftSpread
-    _following: type[comparing.FollowingPlugin] = HardSpread
+    _by_domain: type[compared_scores.DomainScorePlugin] = SoftSpread
+    _following: type[kept_following.FollowingPlugin] = HardSpread

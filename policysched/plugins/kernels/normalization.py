@@ -11,22 +11,6 @@ _FEW_SCORES = 2
 """So many nodes a possible score make it worthwhile to look points up."""
 
 
-def by_maximum(scores: columns.IntArray) -> columns.IntArray:
-    """Return int64 (f,): `100 × score / largest`, rounded down; all 0 when the largest is 0.
-
-    Source: `plugins/helper/normalize_score.go`. Example: [0, 1, 3] → [0, 33, 100].
-    """
-    largest = int(scores.max(initial=0))
-    if largest == 0:
-        return np.zeros(len(scores), np.int64)
-    return interface.MAX_NODE_SCORE * scores // largest
-
-
-def by_maximum_reversed(scores: columns.IntArray) -> columns.IntArray:
-    """Return int64 (f,): 100 minus what `by_maximum` gives. Example: [0, 1, 3] → [100, 67, 0]."""
-    return interface.MAX_NODE_SCORE - by_maximum(scores)
-
-
 def by_range(scores: columns.IntArray) -> columns.IntArray:
     """Return int64 (f,): the position of each score between the smallest (0) and largest (100).
 

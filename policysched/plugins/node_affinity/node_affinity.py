@@ -14,9 +14,9 @@ from policysched.cluster import snapshot
 from policysched.cluster.columns import columns
 from policysched.cluster.objects import objects, selector_errors
 from policysched.cluster.pods import pod_shape
-from policysched.framework import cycle_state, events, interface, status
+from policysched.framework import comparison, cycle_state, events, interface, status
 from policysched.plugins import arguments, names
-from policysched.plugins.kernels import node_selection, normalization
+from policysched.plugins.kernels import node_selection
 from policysched.plugins.node_affinity import added_affinity
 from policysched.plugins.shared import event_hints, node_rejection_texts
 
@@ -30,6 +30,7 @@ class NodeAffinity:
 
     name = names.NODE_AFFINITY
     reads: ClassVar = interface.Reads.NODE
+    comparison: ClassVar = comparison.Comparison(comparison.ComparisonKind.MAXIMUM)
 
     def __init__(self, added: objects.NodeAffinity | None = None) -> None:
         """Apply `added` to all pods, besides their own affinity."""
@@ -129,7 +130,7 @@ class NodeAffinity:
     ) -> columns.IntArray:
         """Return int64 (f,): scores normalised to 0 to 100, with 100 for the largest sum."""
         del state, pod
-        return normalization.by_maximum(scores)
+        return self.comparison.compare(scores)
 
     def events_to_register(self) -> Sequence[events.ClusterEventWithHint]:
         """Register for new nodes and changed node labels, which can make a node match."""
@@ -208,5 +209,5 @@ if TYPE_CHECKING:
     _filter: type[interface.FilterPlugin] = NodeAffinity
     _pre_score: type[interface.PreScorePlugin] = NodeAffinity
     _score: type[interface.ScorePlugin] = NodeAffinity
-    _normalize: type[interface.NormalizeScorePlugin] = NodeAffinity
+    _comparing: type[interface.ComparingPlugin] = NodeAffinity
     _events: type[interface.EventsPlugin] = NodeAffinity

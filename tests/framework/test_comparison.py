@@ -7,31 +7,30 @@ import hypothesis.strategies as st
 import numpy as np
 import pytest
 
-from policysched.cluster.columns import columns
-from policysched.compiler.kernels import points
+from policysched.framework import comparison
 from policysched.lang.checked import checked
 from tests.reference import policy_scores
 
+Kind = comparison.ComparisonKind
 finite = st.floats(allow_nan=False, allow_infinity=False) | st.sampled_from((0.0, -0.0, 1.0, 3.0))
 few = st.sampled_from((0.0, 1.0, 2.0, 5.0, -1.0))
 values = st.lists(finite | few, max_size=8)
 
 
 def _points(way: checked.Normalization, given: list[float], *, prefer_low: bool) -> list[int]:
-    found: list[int] = _array(way, np.array(given, np.float64), prefer_low=prefer_low).tolist()
+    how = _comparison(way, prefers_low=prefer_low)
+    found: list[int] = how.compare(np.array(given, np.float64)).tolist()
     return found
 
 
-def _array(
-    way: checked.Normalization, given: columns.FloatArray, *, prefer_low: bool
-) -> columns.IntArray:
+def _comparison(way: checked.Normalization, *, prefers_low: bool) -> comparison.Comparison:
     match way:
         case checked.MinMaxNormalization(floor=floor):
-            return points.minmax(given, floor, prefer_low=prefer_low)
+            return comparison.Comparison(Kind.MINMAX, prefers_low, floor=floor)
         case checked.RankNormalization():
-            return points.rank(given, prefer_low=prefer_low)
+            return comparison.Comparison(Kind.RANK, prefers_low)
         case checked.MaxNormalization():
-            return points.by_largest(given, prefer_low=prefer_low)
+            return comparison.Comparison(Kind.LARGEST, prefers_low)
         case _:
             raise AssertionError(way)
 
@@ -53,12 +52,11 @@ def test_points_follow_the_formula(
     way: checked.Normalization, given: list[float], prefer_low: bool
 ) -> None:
     """Every normalisation gives what its formula gives a number at a time, inside 0 to 100."""
-    with np.errstate(all="ignore"):
-        found = _points(way, given, prefer_low=prefer_low)
+    found = _points(way, given, prefer_low=prefer_low)
     named = {str(i): value for i, value in enumerate(given)}
     expected = policy_scores.normalized(way, named, prefer_low=prefer_low)
     assert found == list(expected.values())
-    assert all(0 <= each <= points.FULL for each in found)
+    assert all(0 <= each <= comparison.FULL for each in found)
 
 
 @pytest.mark.parametrize(
@@ -100,3 +98,28 @@ def test_points_of_a_few_numbers(
 ) -> None:
     """The documented examples."""
     assert _points(way, given, prefer_low=prefer_low) == expected
+
+
+@pytest.mark.parametrize(
+    "prefers_low, scores, expected",
+    [
+        pytest.param(False, [0, 1, 3], [0, 33, 100], id="maximum"),
+        pytest.param(False, [0, 0], [0, 0], id="maximum of nothing"),
+        pytest.param(True, [0, 1, 3], [100, 67, 0], id="reversed"),
+        pytest.param(True, [0, 0], [100, 100], id="reversed nothing"),
+        pytest.param(False, [], [], id="no nodes"),
+    ],
+)
+def test_whole_points_by_the_maximum(
+    prefers_low: bool, scores: list[int], expected: list[int]
+) -> None:
+    """As kube-scheduler's default normalisation."""
+    how = comparison.Comparison(Kind.MAXIMUM, prefers_low)
+    assert how.compare(np.array(scores, np.int64)).tolist() == expected
+
+
+def test_a_missing_number_gets_its_own_points_and_is_compared_with_nobody() -> None:
+    """Neither a bound nor a rank follows from it."""
+    for kind in (Kind.MINMAX, Kind.RANK):
+        found = comparison.Comparison(kind, missing=17).compare(np.array([1.0, np.nan, 2.0]))
+        assert found.tolist() == [0, 17, comparison.FULL]

@@ -1,0 +1,184 @@
+"""Points of plugins that compare nodes, kept for equal pods and patched where numbers changed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple, Protocol, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from policysched.cluster import snapshot
+from policysched.cluster.columns import columns
+from policysched.cluster.pods import pod_shape
+from policysched.framework import comparison, cycle_state, interface, status_table
+from policysched.kernels import points as kernels
+
+Rows: TypeAlias = npt.NDArray[np.intp]
+NO_ROWS: Rows = np.zeros(0, np.intp)
+
+
+class Everything(NamedTuple):
+    """All numbers of k plugins, as they may all be others.
+
+    Attributes:
+        numbers: float64 (S,) of each plugin.
+        slot_of_row: intp (N,), the slot of each row.
+    """
+
+    numbers: Sequence[interface.RawScores]
+    slot_of_row: Rows
+
+
+Changes: TypeAlias = Sequence[tuple[int, Sequence[float]]]
+"""Slots with other numbers, each once, and the number of each plugin."""
+
+
+class Numbers(Protocol):
+    """Where the numbers of k plugins come from: raw scores, by row or by topology domain."""
+
+    def refresh(
+        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, snap: snapshot.Snapshot
+    ) -> Everything | Changes:
+        """Return what has changed since the last time."""
+        ...
+
+
+class DomainScorePlugin(interface.ComparingPlugin, Protocol):
+    """One whose raw scores follow from topology domains and not from the node's own row."""
+
+    def by_domain(
+        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, snap: snapshot.Snapshot
+    ) -> Numbers:
+        """Return the raw scores by domain for pods equal to `pod`."""
+        ...
+
+
+class Member(NamedTuple):
+    """A plugin that compares nodes; a unit of its points counts `factor` hundredths."""
+
+    name: str
+    comparison: comparison.Comparison
+    factor: int
+
+
+class FeasibleRows:
+    """Which rows are feasible, and how that differs from the last cycle of equal pods.
+
+    Attributes:
+        rows: intp (f,).
+        came, left: intp, rows that became feasible, and that are so no more; None for any.
+        are_still: whether there are none of both.
+    """
+
+    def __init__(self) -> None:
+        """Start with nothing known."""
+        self.rows = NO_ROWS
+        self.came: Rows | None = None
+        self.left: Rows | None = None
+        self.are_still = False
+        self._is_feasible: columns.BoolArray = np.zeros(0, np.bool_)
+
+    def refresh(self, rows: Rows, filtered: status_table.StatusIds | None, size: int) -> None:
+        """Go by `rows`, intp (f,), of N; they are 0 in `filtered`, int16 (N,), if that is known.
+
+        The same array means the same rows.
+        """
+        if rows is self.rows and len(self._is_feasible) == size:
+            self.came = self.left = NO_ROWS
+            self.are_still = True
+            return
+        if filtered is None:
+            is_feasible = np.zeros(size, np.bool_)
+            is_feasible[rows] = True
+        else:
+            is_feasible = filtered == 0
+        before, self._is_feasible, self.rows = self._is_feasible, is_feasible, rows
+        if len(before) != size:
+            self.came = self.left = None
+            self.are_still = False
+            return
+        moved = (before != is_feasible).nonzero()[0]  # `flatnonzero` without its checks
+        self.are_still = len(moved) == 0
+        if self.are_still:
+            self.came = self.left = NO_ROWS
+        else:
+            comes = is_feasible[moved]
+            self.came, self.left = moved[comes], moved[~comes]
+
+
+class ComparedScores:
+    """Weighted points of k plugins whose numbers come together.
+
+    Attributes:
+        names: score names of the plugins.
+        same: int64 (k, 1), what all nodes get alike as all numbers are equal; None if they are not.
+    """
+
+    def __init__(self, numbers: Numbers, members: Sequence[Member], *, are_by_row: bool) -> None:
+        """Compare the `numbers` of `members`; `are_by_row` tells that each row is a slot."""
+        self._source = numbers
+        self._are_by_row = are_by_row
+        self.names = tuple([member.name for member in members])
+        self._table = comparison.PointTable(
+            [member.comparison for member in members], [member.factor for member in members]
+        )
+        self._numbers: columns.FloatArray = np.zeros((len(members), 0))
+        self._slot_of_row = NO_ROWS
+        self._changed = NO_ROWS
+        self._is_begun = False
+        self.same: columns.IntArray | None = None
+
+    def refresh(
+        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, snap: snapshot.Snapshot
+    ) -> None:
+        """Bring the numbers up to date."""
+        news = self._source.refresh(state, pod, snap)
+        if isinstance(news, Everything):
+            self._begin(news)
+        elif news:
+            slots = np.array([slot for slot, _ in news], np.intp)
+            self._replace(slots, np.array([numbers for _, numbers in news], np.float64))
+
+    def compare(self, feasible: FeasibleRows) -> None:
+        """Bring the points up to date, where not all nodes get the `same`."""
+        if not self._is_begun or feasible.came is None or feasible.left is None:
+            slots = self._slot_of_row.take(feasible.rows)
+            self._table.begin(self._numbers, np.bincount(slots, minlength=self._numbers.shape[1]))
+            self._is_begun = True
+        elif not (feasible.are_still and self._changed is NO_ROWS):
+            if not feasible.are_still:
+                self._table.move_rows(feasible.came, feasible.left, self._slot_of_row)
+            self._table.update_points(self._changed)
+        self._changed = NO_ROWS
+
+    def add_to(self, totals: columns.IntArray) -> None:
+        """Add the points of each row, as of the last `compare`, to int64 (N,)."""
+        if self._are_by_row:
+            totals += self._table.sums
+        else:
+            kernels.add_by_slot(self._slot_of_row, self._table.sums, totals)
+
+    @property
+    def table(self) -> tuple[columns.IntArray, Rows]:
+        """Int64 (k, S) hundredths as of the last `compare`, and intp (N,), the slot of each row."""
+        return self._table.points, self._slot_of_row
+
+    def _begin(self, everything: Everything) -> None:
+        self._numbers = np.array(everything.numbers, np.float64)
+        self._slot_of_row = everything.slot_of_row
+        self._is_begun = False
+        self.same = None
+        if self._numbers.shape[1] and (self._numbers == self._numbers[:, :1]).all():
+            self._table.begin(self._numbers[:, :1], np.ones(1, np.int64))
+            self.same = self._table.points
+
+    def _replace(self, slots: Rows, replacements: columns.FloatArray) -> None:
+        """Take over numbers of m slots, float64 (m, k)."""
+        if self._is_begun:
+            self._table.replace_numbers(slots, replacements)
+            self._changed = slots
+            return
+        if not (replacements == self._numbers[:, 0]).all():
+            self.same = None
+        self._numbers[:, slots] = replacements.T

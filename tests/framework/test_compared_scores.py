@@ -1,0 +1,129 @@
+"""Compared scores that follow changes, against the same comparison made anew."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any, cast
+from unittest import mock
+
+import hypothesis
+import hypothesis.strategies as st
+import numpy as np
+import pytest
+
+from policysched.cluster import snapshot
+from policysched.cluster.pods import pod_shape
+from policysched.framework import compared_scores, comparison, cycle_state, ranked_scores
+from tests import examples
+from tests.kernels import both_ways
+
+_NOTHING: Any = None
+_KINDS = st.sampled_from(comparison.ComparisonKind)
+_NUMBERS = st.sampled_from([0.0, 1.0, 2.0, 3.0, 7.0, float("nan")])
+_SIZE = 7
+
+
+@dataclasses.dataclass
+class _Numbers:
+    """Numbers that a test changes."""
+
+    numbers: list[list[float]]
+    slot_of_row: list[int]
+    changed: list[int] = dataclasses.field(default_factory=list)
+    is_new: bool = True
+
+    def refresh(
+        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, snap: snapshot.Snapshot
+    ) -> compared_scores.Everything | compared_scores.Changes:
+        """Return all numbers, or those that changed."""
+        changed, self.changed = list(dict.fromkeys(self.changed)), []
+        if self.is_new:
+            self.is_new = False
+            given = [np.array(each) for each in self.numbers]
+            return compared_scores.Everything(given, np.array(self.slot_of_row, np.intp))
+        return [(slot, [each[slot] for each in self.numbers]) for slot in changed]
+
+
+def _expected(source: _Numbers, hows: list[comparison.Comparison], rows: list[int]) -> list[int]:
+    """Return the sum of all scores on each of `rows`, from nothing."""
+    totals = np.zeros(len(rows), np.int64)
+    for number, (how, numbers) in enumerate(zip(hows, source.numbers, strict=True)):
+        values = np.array([numbers[source.slot_of_row[row]] for row in rows], np.float64)
+        totals += how.compare(values) * (number + 1)
+    found: list[int] = totals.tolist()
+    return found
+
+
+def _draw_comparison(data: st.DataObject) -> comparison.Comparison:
+    kind = data.draw(_KINDS)
+    return comparison.Comparison(
+        kind, data.draw(st.booleans()), data.draw(st.integers(0, 9)), data.draw(st.just(2.5))
+    )
+
+
+def _follow(data: st.DataObject, scores: Any, source: _Numbers, hows: list[Any]) -> None:
+    """Change numbers and feasible rows, and compare after each change."""
+    feasible = compared_scores.FeasibleRows()
+    for _ in range(data.draw(st.integers(1, 8))):
+        for slot in data.draw(st.lists(st.integers(0, len(source.numbers[0]) - 1), max_size=3)):
+            for each in source.numbers:
+                each[slot] = data.draw(_NUMBERS)
+            source.changed.append(slot)
+        source.is_new |= data.draw(st.sampled_from([False, False, False, True]))
+        rows = sorted(data.draw(st.sets(st.integers(0, _SIZE - 1), min_size=1)))
+        feasible.refresh(np.array(rows, np.intp), None, _SIZE)
+        scores.refresh(_NOTHING, _NOTHING, _NOTHING)
+        totals = np.zeros(_SIZE, np.int64)
+        if scores.same is None:
+            scores.compare(feasible)
+            scores.add_to(totals)
+        else:
+            totals += int(scores.same.sum())
+        assert totals[rows].tolist() == _expected(source, hows, rows)
+
+
+@pytest.mark.parametrize("kernel", both_ways.load_both("points"), ids=["installed", "interpreted"])
+@hypothesis.settings(max_examples=examples.scale(60))
+@hypothesis.given(data=st.data())
+def test_changes_lead_where_a_new_comparison_does(kernel: Any, data: st.DataObject) -> None:
+    """Whatever numbers and feasible rows become, by row and by domain."""
+    are_by_row = data.draw(st.booleans())
+    hows = [_draw_comparison(data) for _ in range(data.draw(st.integers(1, 3)))]
+    hows = [how for how in hows if how.kind is not comparison.ComparisonKind.RANK]
+    hypothesis.assume(hows)
+    slots = list(range(_SIZE)) if are_by_row else [0, 1, 1, 2, 2, 2, 0]
+    size = max(slots) + 1
+    numbers = [data.draw(st.lists(_NUMBERS, min_size=size, max_size=size)) for _ in hows]
+    source = _Numbers(numbers, slots)
+    members = [compared_scores.Member("a", how, i + 1) for i, how in enumerate(hows)]
+    with (
+        mock.patch.object(comparison, "kernels", kernel),
+        mock.patch.object(compared_scores, "kernels", kernel),
+    ):
+        scores = compared_scores.ComparedScores(source, members, are_by_row=are_by_row)
+        _follow(data, scores, source, hows)
+
+
+@hypothesis.settings(max_examples=examples.scale(60))
+@hypothesis.given(data=st.data())
+def test_changes_lead_where_a_new_ranking_does(data: st.DataObject) -> None:
+    """Whatever numbers and feasible rows become."""
+    how = dataclasses.replace(_draw_comparison(data), kind=comparison.ComparisonKind.RANK)
+    numbers = data.draw(st.lists(_NUMBERS, min_size=_SIZE, max_size=_SIZE))
+    source = _Numbers([numbers], list(range(_SIZE)))
+    scores = ranked_scores.RankedScores(source, compared_scores.Member("a", how, 1))
+    _follow(data, scores, source, [how])
+
+
+def test_equal_numbers_are_the_same_for_all_until_one_differs() -> None:
+    """Then the rows are compared."""
+    how = comparison.Comparison(comparison.ComparisonKind.MAXIMUM, prefers_low=True)
+    source = _Numbers([[0.0] * _SIZE], list(range(_SIZE)))
+    member = compared_scores.Member("a", how, 300)
+    scores = compared_scores.ComparedScores(source, [member], are_by_row=True)
+    scores.refresh(_NOTHING, _NOTHING, _NOTHING)
+    assert cast("Any", scores.same).tolist() == [[30_000]]
+    source.numbers[0][2] = 1.0
+    source.changed = [2]
+    scores.refresh(_NOTHING, _NOTHING, _NOTHING)
+    assert scores.same is None
