@@ -20,9 +20,9 @@ from policysched.framework import (
     kept_following,
     kept_verdicts,
     point_times,
+    rejections,
     row_answers,
     shape_answers,
-    standings,
     status,
     status_table,
 )
@@ -189,7 +189,7 @@ class FilterRunner:
             return runs[0].feasible_rows(ids)
         return np.flatnonzero(ids == 0)
 
-    def kept_rejections(self, cycle: Cycle) -> standings.KeptRejections | None:
+    def kept_rejections(self, cycle: Cycle) -> rejections.KeptRejections | None:
         """Return what is kept of the rejections in `cycle.filtered`, None for nothing."""
         if cycle.filtered is None or not cycle.runs:
             return None

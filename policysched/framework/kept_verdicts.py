@@ -19,8 +19,8 @@ from policysched.framework import (
     cycle_state,
     kept_domains,
     kept_following,
+    rejections,
     shape_answers,
-    standings,
     status_table,
 )
 
@@ -106,7 +106,7 @@ class _Merged:
     def __init__(self, ids: status_table.StatusIds) -> None:
         self.ids = ids
         self.feasible: npt.NDArray[np.intp] | None = None
-        self.rejections = standings.KeptRejections()
+        self.rejections = rejections.KeptRejections()
 
 
 class KeptVerdicts:
@@ -195,7 +195,7 @@ class KeptVerdicts:
             now.feasible = _passing(ids)
         return now.feasible
 
-    def rejections(self, ids: status_table.StatusIds) -> standings.KeptRejections | None:
+    def rejections(self, ids: status_table.StatusIds) -> rejections.KeptRejections | None:
         """Return what is kept of the rejections in `ids`, None unless `ids` returned these."""
         return self._now.rejections if ids is self._now.ids else None
 

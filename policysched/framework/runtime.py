@@ -28,10 +28,10 @@ from policysched.framework import (
     profile,
     queued_pod,
     refiltering,
+    rejections,
     score_table,
     scoring,
     shape_answers,
-    standings,
     status,
     status_table,
 )
@@ -69,7 +69,7 @@ class ScheduleResult:
     scores: score_table.ScoreTable | None = None
     filtered: status_table.StatusIds | None = None
     statuses: status_table.Statuses = ()
-    kept_rejections: standings.KeptRejections | None = None
+    kept_rejections: rejections.KeptRejections | None = None
 
 
 _AnswerT = TypeVar("_AnswerT")

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 
 import orjson
 
-from policysched.framework import score_table, standings, status
+from policysched.framework import rejections, score_table, standings, status
 from policysched.scheduler import counters, decisions
 from policysched.serving import http_server
 
@@ -124,7 +124,7 @@ def _make_status_document(answer: status.Status) -> dict[str, object]:
     return {"plugin": answer.plugin, "code": answer.code.value, "reasons": answer.reasons}
 
 
-def _make_rejection_document(rejection: standings.Rejection) -> dict[str, object]:
+def _make_rejection_document(rejection: rejections.Rejection) -> dict[str, object]:
     """Return a rejection as an item of schemas/decisions.schema.json."""
     rule = rejection.answer.rule
     return {

@@ -24,6 +24,7 @@ from policysched.framework import (
     point_times,
     profile,
     queued_pod,
+    rejections,
     runtime,
     standings,
     status,
@@ -82,7 +83,7 @@ class SchedulingDecision(msgspec.Struct, gc=False):
     times: point_times.PointTimes
     ended_seconds: float | None = None
     pre_filter: status.Status | None = None
-    rejections: tuple[standings.Rejection, ...] = ()
+    rejections: tuple[rejections.Rejection, ...] = ()
     standing: standings.Standing | None = None
     nominated_node_name: str = ""
     victims: tuple[str, ...] = ()
@@ -240,7 +241,7 @@ def _get_attempt_result(result: runtime.ScheduleResult) -> counts.AttemptResult:
 
 
 def _cut_message(message: str) -> str:
-    return standings.cut(message, MAX_MESSAGE_CHARACTERS)
+    return rejections.cut(message, MAX_MESSAGE_CHARACTERS)
 
 
 def _copy_array_summaries(
@@ -250,11 +251,11 @@ def _copy_array_summaries(
     names = snap.nodes.names
     if result.diagnosis is not None:
         ended_by = result.diagnosis.pre_filter
-        decision.pre_filter = None if ended_by is None else standings.condensed(ended_by)
+        decision.pre_filter = None if ended_by is None else rejections.condensed(ended_by)
     if result.filtered is not None and result.feasible_count < result.node_count:
         kept = result.kept_rejections
-        find = standings.rejections if kept is None else kept.of
+        find = rejections.find_rejections if kept is None else kept.of
         rejected_count = result.node_count - result.feasible_count
         decision.rejections = find(result.filtered, result.statuses, names, rejected_count)
     if result.scores is not None and result.node_name is not None:
-        decision.standing = standings.standing(result.scores, names, _NODES_WITH_POINTS)
+        decision.standing = standings.find_standing(result.scores, names, _NODES_WITH_POINTS)

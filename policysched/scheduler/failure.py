@@ -7,7 +7,7 @@ import logging
 
 from policysched import errors
 from policysched.cluster.pods import pod_shape
-from policysched.framework import interface, profile, queued_pod, standings, status
+from policysched.framework import interface, profile, queued_pod, rejections, status
 from policysched.queue import scheduling_queue
 from policysched.scheduler import counters as counts
 from policysched.scheduler import decisions, event_notes, eviction, nominations, ports
@@ -193,7 +193,7 @@ class FailureHandler:
             equal_by=event_notes.format_note(brief, prof),
         )
         reason = UNSCHEDULABLE if failure.is_rejection else SCHEDULER_ERROR
-        message = standings.cut(failure.message, MAX_CONDITION_CHARACTERS)
+        message = rejections.cut(failure.message, MAX_CONDITION_CHARACTERS)
         condition = ports.PodCondition("False", reason, message)
         nominated = failure.nominated_node_name
         queued.was_nominated = queued.was_nominated or bool(nominated)

@@ -139,8 +139,8 @@ def test_what_is_kept_is_what_a_fresh_framework_says(
         if decided.scores is not None and expected.scores is not None:
             assert decided.scores.totals.tolist() == expected.scores.totals.tolist()
             decided.scores.chosen = expected.scores.chosen = len(expected.scores.rows) - 1
-            found = standings.standing(decided.scores, names, 5)
-            wanted = standings.standing(expected.scores, names, 5)
+            found = standings.find_standing(decided.scores, names, 5)
+            wanted = standings.find_standing(expected.scores, names, 5)
             assert found.nodes == wanted.nodes
             assert _points(found) == _points(wanted)
 

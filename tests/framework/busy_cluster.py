@@ -27,6 +27,7 @@ from policysched.framework import (
     handles,
     interface,
     profile,
+    rejections,
     runtime,
     standings,
     status,
@@ -152,14 +153,14 @@ class BusyCluster:
             numbers = result.filtered.tolist()
             said["verdicts"] = [result.statuses[n] if n >= 0 else None for n in numbers]
             kept = result.kept_rejections
-            find = standings.rejections if kept is None else kept.of
+            find = rejections.find_rejections if kept is None else kept.of
             rejected_count = result.node_count - result.feasible_count
             told = find(result.filtered, result.statuses, snap.nodes.names, rejected_count)
             said["rejections"] = sorted(told, key=repr)  # the fresh one numbers others first
         if result.scores is not None and result.node_name is not None:
             said["rows"] = result.scores.rows.tolist()
             said["totals"] = result.scores.totals.tolist()
-            best = standings.standing(result.scores, snap.nodes.names, 10)
+            best = standings.find_standing(result.scores, snap.nodes.names, 10)
             points = dict(zip(best.score_names, best.weighted.tolist(), strict=True))
             said["best"] = (best.nodes, points)
         if result.diagnosis is not None:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from policysched.framework import score_table, standings, status
+from policysched.framework import rejections, score_table, standings, status
 
 STATUSES = [status.SUCCESS, *(status.unschedulable("P", f"reason {n}") for n in range(1, 5))]
 UNUSED = [status.unschedulable("P", f"former {n}") for n in range(20)]
@@ -18,7 +18,7 @@ def _rejections(
 ) -> list[tuple[str, int, tuple[str, ...]]]:
     names = [f"n{row}" for row in range(len(ids))]
     rejected_count = sum(each > 0 for each in ids)
-    found = standings.rejections(np.array(ids, np.int16), statuses, names, rejected_count)
+    found = rejections.find_rejections(np.array(ids, np.int16), statuses, names, rejected_count)
     return [(each.answer.message, each.node_count, each.examples) for each in found]
 
 
@@ -37,11 +37,11 @@ def test_rejections_are_counted_with_the_first_names(ids: list[int]) -> None:
 
 def test_the_most_frequent_rejections_are_kept() -> None:
     """Policies with hundreds of reasons do not make records without bound."""
-    count = standings.MAX_REJECTIONS + 20
+    count = rejections.MAX_REJECTIONS + 20
     statuses = [status.SUCCESS, *(status.unschedulable("P", str(n)) for n in range(count))]
     ids = np.repeat(np.arange(count + 1, dtype=np.int16), np.arange(count + 1))
     names = [str(row) for row in range(len(ids))]
-    found = standings.rejections(ids, statuses, names, len(ids))
+    found = rejections.find_rejections(ids, statuses, names, len(ids))
     assert [each.node_count for each in found] == list(range(count, 20, -1))
 
 
@@ -73,7 +73,7 @@ def test_the_chosen_node_stands_before_those_with_most_points(
     """Each node has its own points, plugin by plugin, that add up to its total."""
     table = _table()
     table.chosen = table.rows.tolist().index(chosen)
-    found = standings.standing(table, [f"n{row}" for row in range(6)], count)
+    found = standings.find_standing(table, [f"n{row}" for row in range(6)], count)
     assert found.nodes == nodes
     points = {"n1": [1, 10, 5], "n2": [2, 10, 5], "n4": [3, 10, 0], "n5": [1, 0, 0]}
     assert found.score_names == ("a", "b", "c")

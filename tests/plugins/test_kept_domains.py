@@ -12,7 +12,7 @@ import pytest
 
 from policysched.cluster import change_log, snapshot
 from policysched.cluster.pods import owner_selectors, pod_shape
-from policysched.framework import profile, runtime, shape_answers, standings
+from policysched.framework import profile, rejections, runtime, shape_answers
 from policysched.plugins import node_resources_fit, taint_toleration
 from policysched.plugins.inter_pod_affinity import inter_pod_affinity
 from policysched.plugins.kernels import domain_verdicts, domains
@@ -44,9 +44,9 @@ def told(made: runtime.Framework, pod: pod_shape.PodInfo, snap: snapshot.Snapsho
     statuses, names = result.statuses, snap.nodes.names
     by_row = [None if number < 0 else statuses[number] for number in result.filtered.tolist()]
     count = int(np.count_nonzero(result.filtered > 0))
-    rejections = standings.rejections(result.filtered, statuses, names, count)
+    found = rejections.find_rejections(result.filtered, statuses, names, count)
     if result.kept_rejections is not None:
-        assert result.kept_rejections.of(result.filtered, statuses, names, count) == rejections
+        assert result.kept_rejections.of(result.filtered, statuses, names, count) == found
     rows = made.feasible_rows(pod, snap).tolist()
     assert rows == np.flatnonzero(result.filtered == 0).tolist()
     return by_row, rows, result.message

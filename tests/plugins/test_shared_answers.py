@@ -13,7 +13,14 @@ import pytest
 from policysched.cluster import snapshot
 from policysched.cluster.objects import objects
 from policysched.cluster.pods import pod_shape
-from policysched.framework import handles, kept_totals, runtime, shape_answers, standings
+from policysched.framework import (
+    handles,
+    kept_totals,
+    rejections,
+    runtime,
+    shape_answers,
+    standings,
+)
 from policysched.profiles import policies
 from tests import builders, examples
 from tests.plugins import strategies, worlds
@@ -61,13 +68,13 @@ def _told(framework: runtime.Framework, pod: pod_shape.PodInfo, snap: snapshot.S
         told.append([result.statuses[i] if i >= 0 else None for i in ids])
         names = snap.nodes.names
         kept = result.kept_rejections
-        find = standings.rejections if kept is None else kept.of
+        find = rejections.find_rejections if kept is None else kept.of
         rejected_count = result.node_count - result.feasible_count
         found = find(result.filtered, result.statuses, names, rejected_count)
         told.append(sorted(found, key=repr))
     if result.scores is not None:
         table = result.scores
-        standing = standings.standing(table, snap.nodes.names, _ALL_POINTS)
+        standing = standings.find_standing(table, snap.nodes.names, _ALL_POINTS)
         points = dict(zip(standing.score_names, standing.weighted.tolist(), strict=True))
         told.append((table.rows.tolist(), table.totals.tolist(), standing.nodes, points))
     if result.diagnosis is not None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from policysched.cluster import snapshot
 from policysched.cluster.pods import pod_shape
-from policysched.framework import cycle_state, interface, standings, status
+from policysched.framework import cycle_state, interface, rejections, status
 from policysched.scheduler import decisions, event_notes, failure
 from tests import builders
 from tests.scheduler import fakes
@@ -89,7 +89,7 @@ def test_what_is_kept_and_written_of_endless_reasons_is_bounded() -> None:
         (found,) = world.scheduler.decisions
         assert len(found.message) <= decisions.MAX_MESSAGE_CHARACTERS + 4
         reasons = found.rejections[0].answer.reasons
-        assert len("".join(reasons)) <= standings.MAX_REASON_CHARACTERS + 40
+        assert len("".join(reasons)) <= rejections.MAX_REASON_CHARACTERS + 40
         assert reasons[0].startswith("Insufficient example.com/0-")
         assert reasons[-1] == "1996 more reasons"
 
