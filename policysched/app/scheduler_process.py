@@ -30,7 +30,7 @@ from policysched.app import (
 )
 from policysched.config import config as configs
 from policysched.config import election_config, run_options
-from policysched.framework import shape_answers
+from policysched.framework.answers import shape_answers
 from policysched.inputs import metrics_source
 from policysched.kube.auth import kubeconfig
 from policysched.kube.http import client, fence, rate_limit

@@ -12,7 +12,9 @@ from policysched.cluster.columns import columns
 from policysched.cluster.counters import pod_counts
 from policysched.cluster.pods import pod_shape
 from policysched.compiler import domain_judges
-from policysched.framework import compared_scores, cycle_state, status, status_table
+from policysched.framework import cycle_state, status
+from policysched.framework.answers import status_table
+from policysched.framework.scoring import compared_scores
 from policysched.plugins.kernels import domains
 
 _OUTSIDE = 2

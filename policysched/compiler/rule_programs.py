@@ -8,7 +8,8 @@ from typing import Protocol
 from policysched.cluster import snapshot
 from policysched.cluster.pods import pod_shape
 from policysched.compiler import lowering, outages, program
-from policysched.framework import cycle_state, status, together
+from policysched.framework import cycle_state, status
+from policysched.framework.answers import together
 
 _MAX_PROGRAMS = 256
 """Sets of rules, as pods of different policies have them; all are dropped when there are more."""

@@ -19,7 +19,8 @@ from policysched.explaining.edits import (
     rule_pod_edits,
 )
 from policysched.explaining.facts import rejections
-from policysched.framework import explanation, score_table
+from policysched.framework import explanation
+from policysched.framework.scoring import score_table
 from policysched.offline import pod_report, sessions
 
 _MOST_EDITS = 40

@@ -10,7 +10,8 @@ import numpy as np
 from policysched import units
 from policysched.compiler.rules import score
 from policysched.explaining import trials
-from policysched.framework import cycle_state, score_table
+from policysched.framework import cycle_state
+from policysched.framework.scoring import score_table
 
 
 def compare_winner_and_runner_up(

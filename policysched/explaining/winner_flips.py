@@ -18,7 +18,7 @@ from policysched.cluster.columns import columns
 from policysched.compiler import readings
 from policysched.explaining import trials
 from policysched.explaining.numbers import amounts_text, step_search
-from policysched.framework import score_table
+from policysched.framework.scoring import score_table
 from policysched.offline import metric_evidence
 
 MAX_WEIGHT = 100

@@ -8,7 +8,10 @@ import numpy as np
 
 from policysched.cluster import snapshot
 from policysched.cluster.pods import pod_shape
-from policysched.framework import filtering, score_table, status, status_table
+from policysched.framework import status
+from policysched.framework.answers import status_table
+from policysched.framework.filtering import filtering
+from policysched.framework.scoring import score_table
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -17,24 +17,19 @@ from policysched.framework import (
     asking,
     binding_points,
     cycle_state,
-    diagnosing,
     events,
     explanation,
-    filtering,
     interface,
     messages,
     point_times,
     post_filtering,
     profile,
     queued_pod,
-    refiltering,
-    rejections,
-    score_table,
-    scoring,
-    shape_answers,
     status,
-    status_table,
 )
+from policysched.framework.answers import shape_answers, status_table
+from policysched.framework.filtering import diagnosing, filtering, refiltering, rejections
+from policysched.framework.scoring import score_table, scoring
 
 _REJECTING_POINTS = ("pre_enqueue", "pre_filter", "filter", "reserve", "permit")
 

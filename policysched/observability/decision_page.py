@@ -10,7 +10,9 @@ from collections.abc import Iterator, Sequence
 
 import orjson
 
-from policysched.framework import rejections, score_table, standings, status
+from policysched.framework import status
+from policysched.framework.filtering import rejections
+from policysched.framework.scoring import score_table, standings
 from policysched.scheduler import counters, decisions
 from policysched.serving import http_server
 

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from policysched import errors, spelling, units
 from policysched.compiler.rules import score
-from policysched.framework import cycle_state, score_table, status
+from policysched.framework import cycle_state, status
+from policysched.framework.scoring import score_table
 from policysched.karmada import errors as karmada_errors
 from policysched.karmada.explaining import explanation
 from policysched.offline import metric_evidence

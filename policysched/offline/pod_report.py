@@ -14,14 +14,8 @@ from policysched import errors, spelling
 from policysched.cluster import snapshot
 from policysched.cluster.columns import columns
 from policysched.cluster.pods import pod_shape
-from policysched.framework import (
-    explanation,
-    node_evidence,
-    runtime,
-    score_table,
-    shadow,
-    status,
-)
+from policysched.framework import explanation, node_evidence, runtime, shadow, status
+from policysched.framework.scoring import score_table
 from policysched.offline import metric_evidence, offline_cluster
 
 OnNode: TypeAlias = Callable[[status.Status, str], tuple[str, ...]]

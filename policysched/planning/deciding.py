@@ -11,7 +11,8 @@ import numpy as np
 from policysched.cluster import snapshot, what_if
 from policysched.cluster.columns import columns
 from policysched.cluster.pods import pod_shape
-from policysched.framework import interface, runtime, shadow, status, status_table
+from policysched.framework import interface, runtime, shadow, status
+from policysched.framework.answers import status_table
 from policysched.offline import simulating
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from policysched.framework import score_table
+from policysched.framework.scoring import score_table
 from policysched.karmada import errors
 from policysched.karmada.explaining import explanation
 from policysched.policytests import evaluation, expectations, number_tolerance, suite_inputs

@@ -13,7 +13,8 @@ from policysched import errors, spelling
 from policysched.cluster import metric_needs, snapshot
 from policysched.cluster.pods import shape_projection
 from policysched.config import config
-from policysched.framework import handles, preemptions, profile, runtime, scorers, shadow
+from policysched.framework import handles, preemptions, profile, runtime, shadow
+from policysched.framework.scoring import scorers
 from policysched.inputs import policy_sources
 from policysched.plugins import names, registry
 from policysched.profiles import plugin_sets, profile_choice

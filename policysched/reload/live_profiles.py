@@ -9,7 +9,8 @@ from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING, NoReturn
 
 from policysched import clock as clocks
-from policysched.framework import events, profile, runtime, shape_answers
+from policysched.framework import events, profile, runtime
+from policysched.framework.answers import shape_answers
 from policysched.inputs import metrics_source
 from policysched.profiles import policies
 from policysched.scheduler import scheduler as schedulers

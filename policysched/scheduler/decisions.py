@@ -2,9 +2,10 @@
 
 A record is made at the end of the scheduling cycle, from data that is valid only then. It is
 completed when the pod is bound or the assumed pod is undone. Records do not refer to objects of the
-cluster, and hold at most 64 rejections and the scores of four nodes (`framework/standings.py`). A
-thousand records therefore need a few MiB in any cluster. Texts are truncated, because a pod that
-requests thousands of resources can be rejected for thousands of reasons.
+cluster, and hold at most 64 rejections and the scores of four nodes
+(`framework/scoring/standings.py`). A thousand records therefore need a few MiB in any cluster.
+Texts are truncated, because a pod that requests thousands of resources can be rejected for
+thousands of reasons.
 """
 
 from __future__ import annotations
@@ -19,16 +20,9 @@ import msgspec
 
 from policysched import clock as clocks
 from policysched.cluster import snapshot
-from policysched.framework import (
-    interface,
-    point_times,
-    profile,
-    queued_pod,
-    rejections,
-    runtime,
-    standings,
-    status,
-)
+from policysched.framework import interface, point_times, profile, queued_pod, runtime, status
+from policysched.framework.filtering import rejections
+from policysched.framework.scoring import standings
 from policysched.scheduler import counters as counts
 from policysched.scheduler import measurements
 

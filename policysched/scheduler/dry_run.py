@@ -23,7 +23,8 @@ from policysched.cluster import cache as caches
 from policysched.cluster import snapshot
 from policysched.cluster.objects import objects, time_text
 from policysched.cluster.pods import pod_shape
-from policysched.framework import explanation, runtime, score_table, shadow
+from policysched.framework import explanation, runtime, shadow
+from policysched.framework.scoring import score_table
 
 _log = logging.getLogger(__name__)
 

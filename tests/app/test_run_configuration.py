@@ -12,7 +12,8 @@ import pytest
 from policysched import clock as clocks
 from policysched.app import scheduler_process
 from policysched.config import config
-from policysched.framework import handles, shape_answers
+from policysched.framework import handles
+from policysched.framework.answers import shape_answers
 from policysched.profiles import policies
 from policysched.reload import live_profiles
 from tests import builders

@@ -8,7 +8,8 @@ import hypothesis
 import hypothesis.strategies as st
 import numpy as np
 
-from policysched.framework import runtime, standings
+from policysched.framework import runtime
+from policysched.framework.scoring import standings
 from tests import builders, examples
 from tests.compiler import desk
 

@@ -7,7 +7,7 @@ from typing import TypeAlias
 import hypothesis
 import hypothesis.strategies as st
 
-from policysched.framework import score_table
+from policysched.framework.scoring import score_table
 from tests import builders
 from tests.compiler import desk
 

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from policysched.explaining import winner_flips
-from policysched.framework import score_table
+from policysched.framework.scoring import score_table
 from tests import examples
 from tests.cli import clusters
 from tests.explaining import desk

@@ -22,16 +22,9 @@ from policysched.cluster import snapshot
 from policysched.cluster.metrics import metric_table
 from policysched.cluster.objects import objects, selectors
 from policysched.cluster.pods import owner_selectors, pod_shape
-from policysched.framework import (
-    cycle_state,
-    handles,
-    interface,
-    profile,
-    rejections,
-    runtime,
-    standings,
-    status,
-)
+from policysched.framework import cycle_state, handles, interface, profile, runtime, status
+from policysched.framework.filtering import rejections
+from policysched.framework.scoring import standings
 from policysched.lang import source
 from policysched.profiles import policies
 from tests import builders, storage_builders

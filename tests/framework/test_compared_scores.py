@@ -13,7 +13,8 @@ import pytest
 
 from policysched.cluster import snapshot
 from policysched.cluster.pods import pod_shape
-from policysched.framework import compared_scores, comparison, cycle_state, ranked_scores
+from policysched.framework import comparison, cycle_state
+from policysched.framework.scoring import compared_scores, ranked_scores
 from tests import examples
 from tests.kernels import both_ways
 

@@ -13,15 +13,8 @@ import pytest
 from policysched.cluster import snapshot
 from policysched.cluster.columns import columns
 from policysched.cluster.pods import pod_shape
-from policysched.framework import (
-    cycle_state,
-    interface,
-    messages,
-    profile,
-    runtime,
-    score_table,
-    status,
-)
+from policysched.framework import cycle_state, interface, messages, profile, runtime, status
+from policysched.framework.scoring import score_table
 from policysched.plugins import node_name
 from tests import builders
 

@@ -7,7 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from policysched.framework import rejections, score_table, standings, status
+from policysched.framework import status
+from policysched.framework.filtering import rejections
+from policysched.framework.scoring import score_table, standings
 
 STATUSES = [status.SUCCESS, *(status.unschedulable("P", f"reason {n}") for n in range(1, 5))]
 UNUSED = [status.unschedulable("P", f"former {n}") for n in range(20)]

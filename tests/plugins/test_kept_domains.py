@@ -12,7 +12,9 @@ import pytest
 
 from policysched.cluster import change_log, snapshot
 from policysched.cluster.pods import owner_selectors, pod_shape
-from policysched.framework import profile, rejections, runtime, shape_answers
+from policysched.framework import profile, runtime
+from policysched.framework.answers import shape_answers
+from policysched.framework.filtering import rejections
 from policysched.plugins import node_resources_fit, taint_toleration
 from policysched.plugins.inter_pod_affinity import inter_pod_affinity
 from policysched.plugins.kernels import domain_verdicts, domains

@@ -13,14 +13,10 @@ import pytest
 from policysched.cluster import snapshot
 from policysched.cluster.objects import objects
 from policysched.cluster.pods import pod_shape
-from policysched.framework import (
-    handles,
-    kept_totals,
-    rejections,
-    runtime,
-    shape_answers,
-    standings,
-)
+from policysched.framework import handles, runtime
+from policysched.framework.answers import shape_answers
+from policysched.framework.filtering import rejections
+from policysched.framework.scoring import kept_totals, standings
 from policysched.profiles import policies
 from tests import builders, examples
 from tests.plugins import strategies, worlds

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from policysched.cluster import snapshot
 from policysched.cluster.pods import pod_shape
-from policysched.framework import cycle_state, interface, rejections, status
+from policysched.framework import cycle_state, interface, status
+from policysched.framework.filtering import rejections
 from policysched.scheduler import decisions, event_notes, failure
 from tests import builders
 from tests.scheduler import fakes

@@ -18,15 +18,9 @@ from policysched.cluster.counters import pod_counts
 from policysched.cluster.pods import pod_shape
 from policysched.compiler import domain_counts, domain_judges, pod_sets, scope
 from policysched.compiler.rules import base
-from policysched.framework import (
-    apart,
-    compared_scores,
-    comparison,
-    cycle_state,
-    interface,
-    kept_following,
-    status,
-)
+from policysched.framework import apart, comparison, cycle_state, interface, status
+from policysched.framework.filtering import kept_following
+from policysched.framework.scoring import compared_scores
 from policysched.lang.checked import checked
 from policysched.plugins.kernels import domains
 from policysched.plugins.shared import node_rejection_texts

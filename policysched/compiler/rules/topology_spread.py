@@ -24,14 +24,9 @@ from policysched.compiler import (
     scope,
 )
 from policysched.compiler.rules import base, node_affinity
-from policysched.framework import (
-    compared_scores,
-    comparison,
-    cycle_state,
-    interface,
-    kept_following,
-    status,
-)
+from policysched.framework import comparison, cycle_state, interface, status
+from policysched.framework.filtering import kept_following
+from policysched.framework.scoring import compared_scores
 from policysched.lang.checked import checked
 from policysched.plugins.kernels import domains, node_selection, spreading, tolerations
 from policysched.plugins.shared import node_rejection_texts

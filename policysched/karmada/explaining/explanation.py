@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 from typing import TYPE_CHECKING
 
-from policysched.framework import score_table
+from policysched.framework.scoring import score_table
 from policysched.karmada import errors, interface
 from policysched.karmada.explaining import step_reports
 from policysched.karmada.policies import placement_completion

@@ -14,7 +14,8 @@ import numpy as np
 
 from policysched.compiler import compiler, node_masks, scope
 from policysched.compiler.rules import base, node_affinity, outage_hold, reject, score
-from policysched.framework import cycle_state, score_table, status
+from policysched.framework import cycle_state, status
+from policysched.framework.scoring import score_table
 from policysched.karmada import errors, interface
 from policysched.karmada.plugins import present_targets
 from policysched.karmada.policies import (

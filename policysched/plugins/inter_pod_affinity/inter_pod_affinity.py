@@ -16,7 +16,8 @@ from policysched.cluster import snapshot
 from policysched.cluster.columns import columns
 from policysched.cluster.counters import pod_counts
 from policysched.cluster.pods import pod_shape
-from policysched.framework import apart, cycle_state, events, interface, kept_domains, status
+from policysched.framework import apart, cycle_state, events, interface, status
+from policysched.framework.filtering import kept_domains
 from policysched.plugins import arguments, names
 from policysched.plugins.inter_pod_affinity import (
     domain_sums,

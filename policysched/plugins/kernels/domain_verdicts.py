@@ -14,7 +14,8 @@ import numpy.typing as npt
 
 from policysched.cluster import change_log
 from policysched.cluster.columns import columns
-from policysched.framework import status, status_table
+from policysched.framework import status
+from policysched.framework.answers import status_table
 from policysched.plugins.kernels import domains
 
 Answers = npt.NDArray[np.int16]

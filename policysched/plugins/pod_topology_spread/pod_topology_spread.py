@@ -15,15 +15,9 @@ import numpy as np
 from policysched.cluster import snapshot
 from policysched.cluster.columns import columns
 from policysched.cluster.pods import owner_selectors, pod_shape
-from policysched.framework import (
-    apart,
-    cycle_state,
-    events,
-    interface,
-    kept_domains,
-    status,
-    status_table,
-)
+from policysched.framework import apart, cycle_state, events, interface, status
+from policysched.framework.answers import status_table
+from policysched.framework.filtering import kept_domains
 from policysched.plugins import arguments, names
 from policysched.plugins.kernels import domain_verdicts, go_math, spreading
 from policysched.plugins.pod_topology_spread import (

@@ -11,18 +11,17 @@ import numpy as np
 import numpy.typing as npt
 
 from policysched.cluster.columns import columns
-from policysched.framework import (
+from policysched.framework import comparison, interface
+from policysched.framework.answers import shape_answers
+from policysched.framework.filtering import filtering
+from policysched.framework.scoring import (
     compared_scores,
-    comparison,
-    filtering,
-    interface,
     kept_sums,
     kept_totals,
     ranked_scores,
     row_numbers,
     score_table,
     scorers,
-    shape_answers,
 )
 
 _Compared: TypeAlias = compared_scores.ComparedScores | ranked_scores.RankedScores

@@ -7,15 +7,10 @@ from typing import cast
 
 from policysched.cluster import snapshot
 from policysched.cluster.columns import columns
-from policysched.framework import (
-    asking,
-    filtering,
-    interface,
-    score_table,
-    scorers,
-    shape_answers,
-    status,
-)
+from policysched.framework import asking, interface, status
+from policysched.framework.answers import shape_answers
+from policysched.framework.filtering import filtering
+from policysched.framework.scoring import score_table, scorers
 
 
 class ScoringError(Exception):

@@ -15,14 +15,9 @@ import numpy.typing as npt
 from policysched.cluster import snapshot
 from policysched.cluster.columns import columns
 from policysched.cluster.pods import pod_shape
-from policysched.framework import (
-    cycle_state,
-    kept_domains,
-    kept_following,
-    rejections,
-    shape_answers,
-    status_table,
-)
+from policysched.framework import cycle_state
+from policysched.framework.answers import shape_answers, status_table
+from policysched.framework.filtering import kept_domains, kept_following, rejections
 
 SharedStage: TypeAlias = shape_answers.KeptFilter | kept_following.KeptFollowing
 KeptStage: TypeAlias = SharedStage | kept_domains.KeptDomains

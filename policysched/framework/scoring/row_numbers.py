@@ -9,14 +9,9 @@ import numpy.typing as npt
 
 from policysched.cluster import snapshot
 from policysched.cluster.pods import pod_shape
-from policysched.framework import (
-    asking,
-    compared_scores,
-    cycle_state,
-    interface,
-    shape_answers,
-    together,
-)
+from policysched.framework import asking, cycle_state, interface
+from policysched.framework.answers import shape_answers, together
+from policysched.framework.scoring import compared_scores
 
 
 class RowSlots:

@@ -19,16 +19,9 @@ import numpy.typing as npt
 
 from policysched.cluster import snapshot, what_if
 from policysched.cluster.pods import pod_shape
-from policysched.framework import (
-    apart,
-    asking,
-    cycle_state,
-    filtering,
-    interface,
-    row_answers,
-    status,
-    status_table,
-)
+from policysched.framework import apart, asking, cycle_state, interface, row_answers, status
+from policysched.framework.answers import status_table
+from policysched.framework.filtering import filtering
 
 Rows: TypeAlias = npt.NDArray[np.intp]
 

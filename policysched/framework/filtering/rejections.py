@@ -13,7 +13,8 @@ import msgspec
 import numpy as np
 
 from policysched.cluster.columns import columns
-from policysched.framework import status, status_table
+from policysched.framework import status
+from policysched.framework.answers import status_table
 
 MAX_REJECTIONS = 64
 """Distinct rejections that are kept of a cycle, those of the most nodes."""

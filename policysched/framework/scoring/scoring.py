@@ -9,17 +9,9 @@ import numpy.typing as npt
 
 from policysched.cluster import snapshot
 from policysched.cluster.columns import columns
-from policysched.framework import (
-    asking,
-    filtering,
-    interface,
-    plugin_scores,
-    plugin_watch,
-    score_plan,
-    score_table,
-    scorers,
-    status,
-)
+from policysched.framework import asking, interface, plugin_watch, status
+from policysched.framework.filtering import filtering
+from policysched.framework.scoring import plugin_scores, score_plan, score_table, scorers
 
 
 class ScoreRunner:

@@ -12,19 +12,13 @@ import numpy.typing as npt
 
 from policysched.cluster import snapshot
 from policysched.cluster.pods import pod_shape
-from policysched.framework import (
-    asking,
-    cycle_state,
-    interface,
+from policysched.framework import asking, cycle_state, interface, point_times, row_answers, status
+from policysched.framework.answers import shape_answers, status_table
+from policysched.framework.filtering import (
     kept_domains,
     kept_following,
     kept_verdicts,
-    point_times,
     rejections,
-    row_answers,
-    shape_answers,
-    status,
-    status_table,
 )
 
 
@@ -40,6 +34,34 @@ def keeps_preparation(plugin: interface.Plugin) -> bool:
     Our own plugins look there at nothing but the pod; those of others may look at nodes.
     """
     return keeps_answers(plugin) and not asking.is_third_party(plugin)
+
+
+@dataclasses.dataclass(slots=True)
+class Stage:
+    """Filter plugins that are asked together.
+
+    Attributes:
+        plugins: numbered, in order.
+        keeps: whether their answers are kept.
+        reads_usage: whether they are asked again about nodes on which a pod came or went.
+        follows: whether they tell themselves which answers change (`kept_following`).
+        by_domain: whether it is one that keeps them itself (`kept_domains.DomainFilterPlugin`).
+    """
+
+    plugins: list[tuple[int, interface.FilterPlugin]]
+    keeps: bool
+    reads_usage: bool
+    follows: bool
+    by_domain: bool
+
+    @property
+    def kind(self) -> tuple[bool, bool, bool, bool]:
+        """What neighbours must have in common to be asked together."""
+        return self.keeps, self.reads_usage, self.follows, self.by_domain
+
+
+_Run: TypeAlias = kept_verdicts.KeptVerdicts | Stage
+"""Stages whose answers are kept together, or a plugin that is asked in every cycle."""
 
 
 @dataclasses.dataclass(slots=True)
@@ -86,32 +108,6 @@ class PreFilterOutcome:
     unasked: frozenset[str] = frozenset()
 
 
-@dataclasses.dataclass(slots=True)
-class Stage:
-    """Filter plugins that are asked together.
-
-    Attributes:
-        plugins: numbered, in order.
-        keeps: whether their answers are kept.
-        reads_usage: whether they are asked again about nodes on which a pod came or went.
-        follows: whether they tell themselves which answers change (`kept_following`).
-        by_domain: whether it is one that keeps them itself (`kept_domains.DomainFilterPlugin`).
-    """
-
-    plugins: list[tuple[int, interface.FilterPlugin]]
-    keeps: bool
-    reads_usage: bool
-    follows: bool
-    by_domain: bool
-
-    @property
-    def kind(self) -> tuple[bool, bool, bool, bool]:
-        """What neighbours must have in common to be asked together."""
-        return self.keeps, self.reads_usage, self.follows, self.by_domain
-
-
-_Run: TypeAlias = kept_verdicts.KeptVerdicts | Stage
-"""Stages whose answers are kept together, or a plugin that is asked in every cycle."""
 _SETTLED, _UNSETTLED, _RUNS = "settled pre_filter", "unsettled filters", "filter runs"
 """What is kept of PreFilter and Filter for equal pods (`ShapeAnswers.plan`)."""
 

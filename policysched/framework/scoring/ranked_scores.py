@@ -11,7 +11,8 @@ import numpy as np
 from policysched.cluster import snapshot
 from policysched.cluster.columns import columns
 from policysched.cluster.pods import pod_shape
-from policysched.framework import compared_scores, comparison, cycle_state
+from policysched.framework import comparison, cycle_state
+from policysched.framework.scoring import compared_scores
 
 
 class RankedScores:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from policysched.framework import filtering, interface, status, status_table
+from policysched.framework import interface, status
+from policysched.framework.answers import status_table
+from policysched.framework.filtering import filtering
 
 
 def filter_error(cycle: filtering.Cycle, ids: status_table.StatusIds) -> status.Status | None:

@@ -10,7 +10,8 @@ import numpy as np
 from policysched.cluster import change_log, snapshot
 from policysched.cluster.columns import columns
 from policysched.cluster.pods import pod_shape
-from policysched.framework import asking, cycle_state, interface, status, status_table
+from policysched.framework import asking, cycle_state, interface, status
+from policysched.framework.answers import status_table
 
 
 class Verdicts(Protocol):

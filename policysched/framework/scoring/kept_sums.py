@@ -11,7 +11,9 @@ import numpy.typing as npt
 from policysched.cluster import change_log, snapshot
 from policysched.cluster.columns import columns
 from policysched.cluster.pods import pod_shape
-from policysched.framework import cycle_state, score_table, shape_answers
+from policysched.framework import cycle_state
+from policysched.framework.answers import shape_answers
+from policysched.framework.scoring import score_table
 
 RowPartsFn: TypeAlias = Callable[
     [cycle_state.CycleState, pod_shape.PodInfo, snapshot.NodeRow], list[int]

@@ -20,15 +20,8 @@ import numpy.typing as npt
 from policysched.cluster import change_log, snapshot
 from policysched.cluster.objects import objects
 from policysched.cluster.pods import pod_shape, shape_projection
-from policysched.framework import (
-    asking,
-    cycle_state,
-    interface,
-    plugin_watch,
-    status,
-    status_table,
-    together,
-)
+from policysched.framework import asking, cycle_state, interface, plugin_watch, status
+from policysched.framework.answers import status_table, together
 
 ScoreFn: TypeAlias = Callable[
     [cycle_state.CycleState, pod_shape.PodInfo, snapshot.NodeView], interface.RawScores

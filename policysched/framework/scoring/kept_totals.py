@@ -13,7 +13,8 @@ import numpy as np
 from policysched.cluster import change_log, snapshot
 from policysched.cluster.columns import columns
 from policysched.cluster.pods import pod_shape
-from policysched.framework import cycle_state, kept_sums, score_table
+from policysched.framework import cycle_state
+from policysched.framework.scoring import kept_sums, score_table
 
 FEW_ROWS = 12
 """So many rows are added up faster one by one."""

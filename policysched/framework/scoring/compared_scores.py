@@ -11,7 +11,8 @@ import numpy.typing as npt
 from policysched.cluster import snapshot
 from policysched.cluster.columns import columns
 from policysched.cluster.pods import pod_shape
-from policysched.framework import comparison, cycle_state, interface, status_table
+from policysched.framework import comparison, cycle_state, interface
+from policysched.framework.answers import status_table
 from policysched.kernels import points as kernels
 
 Rows: TypeAlias = npt.NDArray[np.intp]

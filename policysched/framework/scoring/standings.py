@@ -13,7 +13,7 @@ import msgspec
 import numpy as np
 
 from policysched.cluster.columns import columns
-from policysched.framework import score_table
+from policysched.framework.scoring import score_table
 
 _LOWEST = np.iinfo(np.int64).min
 

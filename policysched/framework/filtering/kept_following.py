@@ -11,7 +11,8 @@ import numpy.typing as npt
 from policysched.cluster import change_log, snapshot
 from policysched.cluster.columns import columns
 from policysched.cluster.pods import pod_shape
-from policysched.framework import cycle_state, status, status_table
+from policysched.framework import cycle_state, status
+from policysched.framework.answers import status_table
 
 Rows: TypeAlias = npt.NDArray[np.intp]
 _CHANGES_KEPT = 16

@@ -12,15 +12,9 @@ import numpy as np
 from policysched.cluster import snapshot
 from policysched.cluster.columns import columns
 from policysched.cluster.pods import pod_shape
-from policysched.framework import (
-    asking,
-    cycle_state,
-    interface,
-    kept_sums,
-    shape_answers,
-    status,
-    together,
-)
+from policysched.framework import asking, cycle_state, interface, status
+from policysched.framework.answers import shape_answers, together
+from policysched.framework.scoring import kept_sums
 
 INVALID = -(2**58)
 """Weighted sum of a row with a score out of range, below what others could make up for."""

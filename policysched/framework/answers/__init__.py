@@ -1,0 +1,1 @@
+"""Answers of plugins about nodes, kept for equal pods."""
