@@ -37,12 +37,13 @@ def _select_rules(is_wanted: Callable[[str], bool]) -> tuple[rule.LintRule, ...]
 
 @functools.cache
 def _load_rule(code: str) -> rule.LintRule:
-    module = importlib.import_module(f"{rules.__name__}.{_map_codes_to_modules()[code]}")
+    module = importlib.import_module(map_codes_to_modules()[code])
     return cast("rule.LintRule", module.RULE)
 
 
 @functools.cache
-def _map_codes_to_modules() -> Mapping[str, str]:
-    """Map each code to its module, such as PS204 to `ps204_shadowed_rule`."""
-    names = (found.name for found in pkgutil.iter_modules(rules.__path__))
-    return {name.partition("_")[0].upper(): name for name in names}
+def map_codes_to_modules() -> Mapping[str, str]:
+    """Map each code to its module, PS204 to the one whose name ends in `.ps204_shadowed_rule`."""
+    found = pkgutil.walk_packages(rules.__path__, f"{rules.__name__}.")
+    names = (module.name for module in found if not module.ispkg)
+    return {name.rpartition(".")[2].partition("_")[0].upper(): name for name in names}

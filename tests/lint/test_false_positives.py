@@ -7,7 +7,7 @@ import pytest
 from policysched.lang import source
 from policysched.lang.checked import checked_selector
 from policysched.lint import fixing, linter, settings
-from policysched.lint.rules import ps307_disproportionate_weight
+from policysched.lint.rules.scores import ps307_disproportionate_weight
 from policysched.lint.sets import selector_sets
 from tests.lint import cases
 

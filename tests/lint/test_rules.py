@@ -114,7 +114,7 @@ def test_the_fix_removes_the_finding(code: str) -> None:
 @pytest.mark.parametrize("code", CODES)
 def test_every_rule_is_a_module(code: str) -> None:
     """One rule, one file, whose name begins with its code."""
-    (module,) = (ROOT / "policysched" / "lint" / "rules").glob(f"{code.lower()}_*.py")
+    (module,) = (ROOT / "policysched" / "lint" / "rules").glob(f"*/{code.lower()}_*.py")
     assert module.read_text(encoding="utf-8").startswith(f'"""{code}: ')
 
 

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from policysched.lint.rules import ps307_disproportionate_weight
+from policysched.lint.rules.scores import ps307_disproportionate_weight
 from policysched.plugins import defaults
 
 SCORING = (

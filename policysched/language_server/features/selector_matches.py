@@ -10,7 +10,7 @@ from policysched.lang import source
 from policysched.lang.checked import checked, checked_selector, cluster_profile
 from policysched.language_server.project import programs
 from policysched.lint.policies import scopes
-from policysched.lint.rules import ps307_disproportionate_weight
+from policysched.lint.rules.scores import ps307_disproportionate_weight
 
 if TYPE_CHECKING:
     from policysched.lint.facts import cluster_facts  # imports NumPy

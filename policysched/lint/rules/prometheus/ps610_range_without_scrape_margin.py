@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from policysched.lang.diagnostics import diagnostics
 from policysched.lint import rule, rule_input
-from policysched.lint.rules import ps603_range_below_two_scrapes
+from policysched.lint.rules.prometheus import ps603_range_below_two_scrapes
 
 _FEWEST = 2.0
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from policysched.lang.diagnostics import diagnostics
 from policysched.lint import rule, rule_input
-from policysched.lint.rules import ps201_contradictory_requirements
+from policysched.lint.rules.requirements import ps201_contradictory_requirements
 
 
 def _find_violations(about: rule_input.LintInput) -> Iterator[diagnostics.Diagnostic]:

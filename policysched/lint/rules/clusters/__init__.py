@@ -1,0 +1,1 @@
+"""Rules that compare policies with a cluster."""

@@ -1,0 +1,1 @@
+"""Rules that compare queries with the answers of a Prometheus server."""

@@ -1,0 +1,1 @@
+"""Rules about queries of metrics, which need the policy text alone."""

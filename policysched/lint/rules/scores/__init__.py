@@ -1,0 +1,1 @@
+"""Rules about scores, their weights and conditions."""
