@@ -11,13 +11,12 @@ from policysched.cluster.pods import shape_projection
 from policysched.compiler import (
     metric_parts,
     needs,
-    pod_reads,
     requeue,
     rule_plugins,
-    scope,
     shadow_policies,
     shared_parts,
 )
+from policysched.compiler.pods import pod_reads, scope
 from policysched.compiler.rules import base, outage_hold, tolerate
 from policysched.framework import interface, profile
 from policysched.lang.checked import checked

@@ -14,7 +14,9 @@ from policysched import amounts, units
 from policysched.cluster import snapshot
 from policysched.cluster.objects import objects
 from policysched.cluster.pods import pod_shape
-from policysched.compiler import evidence, lowering, node_masks, pod_evidence
+from policysched.compiler import evidence, lowering
+from policysched.compiler.nodes import node_masks
+from policysched.compiler.pods import pod_evidence
 from policysched.framework import cycle_state
 from policysched.lang.checked import checked_expr, checked_selector, comparisons
 from policysched.plugins.shared import node_rejection_texts

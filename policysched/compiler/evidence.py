@@ -18,7 +18,7 @@ from policysched import amounts, units
 from policysched.cluster import snapshot
 from policysched.cluster.columns import columns
 from policysched.cluster.metrics import sample_states
-from policysched.compiler import metric_samples, readings
+from policysched.compiler.metrics import metric_samples, readings
 from policysched.lang.checked import checked, checked_expr, comparisons
 
 _HOLDS = {

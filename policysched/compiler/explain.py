@@ -14,7 +14,9 @@ import itertools
 from collections.abc import Iterator
 from typing import assert_never
 
-from policysched.compiler import compiler, evidence, node_masks, readings
+from policysched.compiler import compiler, evidence
+from policysched.compiler.metrics import readings
+from policysched.compiler.nodes import node_masks
 from policysched.compiler.rules import (
     base,
     node_affinity,

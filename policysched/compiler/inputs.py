@@ -15,7 +15,8 @@ import numpy as np
 
 from policysched.cluster import change_log, snapshot
 from policysched.cluster.columns import columns
-from policysched.compiler import added_load, label_numbers, metric_samples, node_masks
+from policysched.compiler.metrics import added_load, metric_samples
+from policysched.compiler.nodes import label_numbers, node_masks
 
 _NEVER = datetime.datetime.max.replace(tzinfo=datetime.UTC)
 _BEFORE_ALL = datetime.datetime.min.replace(tzinfo=datetime.UTC)

@@ -11,18 +11,10 @@ from typing import Protocol, assert_never
 from policysched.cluster import snapshot
 from policysched.cluster.columns import columns
 from policysched.cluster.pods import pod_requests, pod_shape
-from policysched.compiler import (
-    added_load,
-    evidence,
-    inputs,
-    label_numbers,
-    metric_samples,
-    node_masks,
-    outages,
-    pod_predicates,
-    program,
-    readings,
-)
+from policysched.compiler import evidence, inputs, program
+from policysched.compiler.metrics import added_load, metric_samples, outages, readings
+from policysched.compiler.nodes import label_numbers, node_masks
+from policysched.compiler.pods import pod_predicates
 from policysched.framework import cycle_state
 from policysched.kernels import programs
 from policysched.lang.checked import checked, checked_expr

@@ -7,7 +7,8 @@ from collections.abc import Iterable, Iterator
 from policysched import units
 from policysched.cluster import snapshot
 from policysched.cluster.pods import pod_shape
-from policysched.compiler import added_load, lowering, metric_samples, readings
+from policysched.compiler import lowering
+from policysched.compiler.metrics import added_load, metric_samples, readings
 from policysched.framework import cycle_state
 from policysched.lang.checked import checked, checked_expr
 

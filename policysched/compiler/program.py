@@ -17,7 +17,8 @@ import numpy.typing as npt
 from policysched.cluster import snapshot
 from policysched.cluster.columns import columns
 from policysched.cluster.pods import pod_shape
-from policysched.compiler import inputs, metric_samples
+from policysched.compiler import inputs
+from policysched.compiler.metrics import metric_samples
 from policysched.framework import cycle_state
 from policysched.kernels import programs
 

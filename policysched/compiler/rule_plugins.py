@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TypeAlias, assert_never
 
-from policysched.compiler import rule_changes, scope, shared_parts
+from policysched.compiler import rule_changes, shared_parts
+from policysched.compiler.pods import scope
 from policysched.compiler.rules import (
     base,
     node_affinity,

@@ -7,7 +7,8 @@ from typing import Protocol
 
 from policysched.cluster import snapshot
 from policysched.cluster.pods import pod_shape
-from policysched.compiler import lowering, outages, program
+from policysched.compiler import lowering, program
+from policysched.compiler.metrics import outages
 from policysched.framework import cycle_state, status
 from policysched.framework.answers import together
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from policysched.cluster.counters import pod_counts
 from policysched.cluster.pods import pod_shape
-from policysched.compiler import scope
+from policysched.compiler.pods import scope
 from policysched.lang.checked import checked
 
 

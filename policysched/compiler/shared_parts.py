@@ -5,7 +5,8 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterable
 
-from policysched.compiler import lowering, metric_parts, pod_sets, rule_programs, scope
+from policysched.compiler import lowering, metric_parts, rule_programs
+from policysched.compiler.pods import pod_sets, scope
 from policysched.compiler.rules import pod_affinity
 from policysched.lang.checked import checked, checked_selector
 from policysched.plugins.kernels import domains

@@ -15,7 +15,7 @@ import numpy as np
 
 from policysched import amounts, units
 from policysched.cluster.columns import columns
-from policysched.compiler import readings
+from policysched.compiler.metrics import readings
 from policysched.explaining import trials
 from policysched.explaining.numbers import amounts_text, step_search
 from policysched.framework.scoring import score_table

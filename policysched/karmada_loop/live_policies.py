@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from policysched import clock as clocks
     from policysched.cluster.metrics import metric_table, metric_windows
     from policysched.cluster.objects import objects as node_objects
-    from policysched.compiler import readings
+    from policysched.compiler.metrics import readings
     from policysched.karmada import objects
     from policysched.karmada.policies import cluster_policies, permitted_clusters
     from policysched.karmada.scheduler import binding_scheduler

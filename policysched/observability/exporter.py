@@ -24,7 +24,7 @@ from policysched.scheduler import scheduler as schedulers
 from policysched.serving import http_server
 
 if TYPE_CHECKING:
-    from policysched.compiler import readings
+    from policysched.compiler.metrics import readings
 
 PATH = "/metrics"
 

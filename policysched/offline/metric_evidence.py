@@ -12,7 +12,8 @@ import numpy as np
 
 from policysched.cluster import snapshot
 from policysched.cluster.pods import pod_shape
-from policysched.compiler import evidence, readings
+from policysched.compiler import evidence
+from policysched.compiler.metrics import readings
 from policysched.compiler.rules import base, outage_hold, reject, score
 from policysched.framework import cycle_state, interface, status
 

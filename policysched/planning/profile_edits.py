@@ -9,7 +9,7 @@ from typing import Any, Literal, TypeAlias
 
 from policysched.cluster.counters import pod_counts
 from policysched.cluster.pods import pod_shape
-from policysched.compiler import scope
+from policysched.compiler.pods import scope
 from policysched.lang import source
 from policysched.lang.checked import checked, checked_cluster
 from policysched.planning import edit_notes, plugin_effects, wording

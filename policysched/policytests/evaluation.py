@@ -10,7 +10,8 @@ import numpy as np
 
 from policysched import errors
 from policysched.cluster.pods import pod_shape
-from policysched.compiler import scope, shared_parts
+from policysched.compiler import shared_parts
+from policysched.compiler.pods import scope
 from policysched.compiler.rules import score
 from policysched.framework import cycle_state, runtime
 from policysched.lang.checked import checked

@@ -20,7 +20,8 @@ from policysched.plugins import names, registry
 from policysched.profiles import plugin_sets, profile_choice
 
 if TYPE_CHECKING:
-    from policysched.compiler import compiler, readings
+    from policysched.compiler import compiler
+    from policysched.compiler.metrics import readings
     from policysched.lang import source
     from policysched.lang.checked import checked
     from policysched.lang.checking import checker

@@ -16,7 +16,7 @@ from policysched.profiles import policies
 from policysched.scheduler import scheduler as schedulers
 
 if TYPE_CHECKING:
-    from policysched.compiler import readings
+    from policysched.compiler.metrics import readings
 
 _log = logging.getLogger("policysched")
 

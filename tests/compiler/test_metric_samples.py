@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from policysched.cluster.metrics import metric_table
-from policysched.compiler import metric_samples
+from policysched.compiler.metrics import metric_samples
 from policysched.lang.checked import checked
 from tests import builders
 from tests.compiler import strategies

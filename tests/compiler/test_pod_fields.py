@@ -7,7 +7,8 @@ import hypothesis.strategies as st
 import pytest
 
 from policysched.cluster.objects import objects
-from policysched.compiler import label_numbers, pod_fields
+from policysched.compiler.nodes import label_numbers
+from policysched.compiler.pods import pod_fields
 from tests import builders
 from tests.reference import policy_selectors
 

@@ -7,7 +7,7 @@ import datetime
 import pytest
 
 from policysched.cluster.objects import objects
-from policysched.compiler import scope
+from policysched.compiler.pods import scope
 from policysched.framework import cycle_state
 from policysched.lang.checked import activation
 from policysched.plugins.kernels import tolerations

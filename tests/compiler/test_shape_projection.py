@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from policysched.cluster.pods import pod_shape, shape_projection
-from policysched.compiler import pod_reads
+from policysched.compiler.pods import pod_reads
 from tests import builders
 from tests.compiler import desk
 

@@ -8,7 +8,7 @@ from typing import Concatenate, ParamSpec, TypeVar
 
 from policysched.cluster import snapshot
 from policysched.cluster.pods import pod_shape
-from policysched.compiler import scope
+from policysched.compiler.pods import scope
 from policysched.framework import cycle_state, events, status
 from policysched.framework.scoring import score_table
 from policysched.lang.checked import checked

@@ -9,7 +9,9 @@ import numpy as np
 from policysched.cluster import snapshot
 from policysched.cluster.columns import columns
 from policysched.cluster.pods import pod_shape
-from policysched.compiler import condition_evidence, node_masks, scope
+from policysched.compiler import condition_evidence
+from policysched.compiler.nodes import node_masks
+from policysched.compiler.pods import scope
 from policysched.compiler.rules import base
 from policysched.framework import comparison, cycle_state, interface, status
 from policysched.lang.checked import checked

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar, TypeAlias
 
 from policysched.cluster import snapshot
 from policysched.cluster.pods import pod_shape
-from policysched.compiler import metric_samples
+from policysched.compiler.metrics import metric_samples
 from policysched.compiler.rules import base, reject, score
 from policysched.framework import cycle_state, interface, status
 from policysched.plugins import names

@@ -16,7 +16,8 @@ from policysched.cluster import snapshot
 from policysched.cluster.columns import columns
 from policysched.cluster.counters import pod_counts
 from policysched.cluster.pods import pod_shape
-from policysched.compiler import domain_counts, domain_judges, pod_sets, scope
+from policysched.compiler import domain_counts, domain_judges
+from policysched.compiler.pods import pod_sets, scope
 from policysched.compiler.rules import base
 from policysched.framework import apart, comparison, cycle_state, interface, status
 from policysched.framework.filtering import kept_following

@@ -9,14 +9,8 @@ import numpy as np
 from policysched.cluster import snapshot
 from policysched.cluster.columns import columns
 from policysched.cluster.pods import pod_shape
-from policysched.compiler import (
-    condition_evidence,
-    expressions,
-    lowering,
-    rewrites,
-    rule_programs,
-    scope,
-)
+from policysched.compiler import condition_evidence, expressions, lowering, rewrites, rule_programs
+from policysched.compiler.pods import scope
 from policysched.compiler.rules import base, hysteresis
 from policysched.framework import cycle_state, interface, status
 from policysched.kernels import programs as operations

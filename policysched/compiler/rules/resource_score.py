@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 from policysched.cluster import snapshot
 from policysched.cluster.columns import columns
 from policysched.cluster.pods import pod_shape
-from policysched.compiler import scope
+from policysched.compiler.pods import scope
 from policysched.compiler.rules import base
 from policysched.framework import comparison, cycle_state, interface
 from policysched.lang.checked import checked

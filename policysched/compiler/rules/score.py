@@ -10,7 +10,8 @@ import numpy as np
 from policysched.cluster import snapshot
 from policysched.cluster.columns import columns
 from policysched.cluster.pods import pod_shape
-from policysched.compiler import lowering, rewrites, rule_programs, scope
+from policysched.compiler import lowering, rewrites, rule_programs
+from policysched.compiler.pods import scope
 from policysched.compiler.rules import base, reject
 from policysched.framework import comparison, cycle_state, interface
 from policysched.kernels import programs as operations

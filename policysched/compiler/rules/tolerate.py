@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from policysched.cluster import snapshot
 from policysched.cluster.objects import objects
 from policysched.cluster.pods import pod_shape
-from policysched.compiler import scope
+from policysched.compiler.pods import scope
 from policysched.framework import cycle_state
 from policysched.lang.checked import checked, checked_selector
 

@@ -16,13 +16,9 @@ from policysched.cluster.columns import columns
 from policysched.cluster.counters import pod_counts
 from policysched.cluster.objects import objects
 from policysched.cluster.pods import pod_shape
-from policysched.compiler import (
-    domain_counts,
-    domain_judges,
-    kept,
-    pod_sets,
-    scope,
-)
+from policysched.compiler import domain_counts, domain_judges
+from policysched.compiler.nodes import kept
+from policysched.compiler.pods import pod_sets, scope
 from policysched.compiler.rules import base, node_affinity
 from policysched.framework import comparison, cycle_state, interface, status
 from policysched.framework.filtering import kept_following

@@ -6,7 +6,7 @@ import dataclasses
 import math
 from collections.abc import Iterator, Sequence
 
-from policysched.compiler import label_numbers
+from policysched.compiler.nodes import label_numbers
 from policysched.compiler.rewrites import tree
 from policysched.explaining import rule_trials, suggested_edit, trials
 from policysched.explaining.edits import node_edits, selector_edits, threshold_edits

@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, TypeAlias, cast
 
 import numpy as np
 
-from policysched.compiler import compiler, node_masks, scope
+from policysched.compiler import compiler
+from policysched.compiler.nodes import node_masks
+from policysched.compiler.pods import scope
 from policysched.compiler.rules import base, node_affinity, outage_hold, reject, score
 from policysched.framework import cycle_state, status
 from policysched.framework.scoring import score_table

@@ -11,7 +11,8 @@ from policysched.cluster import snapshot
 from policysched.cluster.columns import columns
 from policysched.cluster.objects import objects
 from policysched.cluster.pods import pod_shape
-from policysched.compiler import node_masks, pod_predicates, scope
+from policysched.compiler.nodes import node_masks
+from policysched.compiler.pods import pod_predicates, scope
 from policysched.lang.checked import checked, checked_selector
 
 

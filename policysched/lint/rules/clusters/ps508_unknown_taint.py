@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from policysched import spelling
-from policysched.compiler import node_masks
+from policysched.compiler.nodes import node_masks
 from policysched.lang.checked import checked, checked_selector
 from policysched.lang.diagnostics import diagnostics
 from policysched.lint import rule, rule_input

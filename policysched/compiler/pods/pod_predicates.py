@@ -10,7 +10,8 @@ from typing import Any, TypeAlias, assert_never
 from policysched.cluster.counters import pod_counts
 from policysched.cluster.objects import selectors
 from policysched.cluster.pods import pod_requests, pod_shape
-from policysched.compiler import node_masks, pod_fields
+from policysched.compiler.nodes import node_masks
+from policysched.compiler.pods import pod_fields
 from policysched.lang.checked import checked_selector
 
 PodPredicate: TypeAlias = Callable[[pod_shape.PodShape], bool]

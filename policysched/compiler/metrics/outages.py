@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from policysched.cluster import snapshot
-from policysched.compiler import metric_samples
+from policysched.compiler.metrics import metric_samples
 from policysched.framework import cycle_state
 from policysched.lang.checked import checked_expr
 

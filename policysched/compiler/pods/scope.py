@@ -8,7 +8,7 @@ import datetime
 from policysched.cluster import snapshot
 from policysched.cluster.counters import pod_counts
 from policysched.cluster.pods import pod_shape
-from policysched.compiler import pod_predicates
+from policysched.compiler.pods import pod_predicates
 from policysched.framework import cycle_state
 from policysched.lang.checked import activation, checked_selector
 

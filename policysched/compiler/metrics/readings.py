@@ -13,7 +13,7 @@ import numpy.typing as npt
 from policysched.cluster import snapshot
 from policysched.cluster.columns import columns
 from policysched.cluster.metrics import sample_states
-from policysched.compiler import added_load, metric_samples
+from policysched.compiler.metrics import added_load, metric_samples
 from policysched.lang.checked import checked, checked_expr
 
 

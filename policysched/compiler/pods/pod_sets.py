@@ -13,7 +13,7 @@ from typing import TypeAlias
 from policysched.cluster.counters import pod_counts
 from policysched.cluster.objects import selectors
 from policysched.cluster.pods import pod_shape
-from policysched.compiler import pod_predicates, scope
+from policysched.compiler.pods import pod_predicates, scope
 from policysched.lang.checked import checked_selector
 
 LabelValues: TypeAlias = tuple[str | None, ...]

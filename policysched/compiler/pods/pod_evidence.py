@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from policysched import amounts, units
 from policysched.cluster.pods import pod_requests, pod_shape
-from policysched.compiler import pod_fields, pod_predicates
+from policysched.compiler.pods import pod_fields, pod_predicates
 from policysched.lang.checked import checked_selector, comparisons
 
 

@@ -1,0 +1,1 @@
+"""What rules read of metrics: samples, added load, outages."""

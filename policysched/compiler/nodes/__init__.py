@@ -1,0 +1,1 @@
+"""What policies say about nodes: selectors as masks, labels as numbers."""

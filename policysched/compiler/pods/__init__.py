@@ -1,0 +1,1 @@
+"""What policies say about pods: fields, selectors, sets, and whom a rule is for."""
