@@ -153,9 +153,14 @@ class Run:
     def schedule(self) -> int:
         """Decide all pods one after the other; return how many found a node."""
         placed = 0
-        while (queued := self._queue.pop()) is not None:
-            placed += self._cycle.run(self.framework, queued) is not None
+        while (is_placed := self.schedule_next()) is not None:
+            placed += is_placed
         return placed
+
+    def schedule_next(self) -> bool | None:
+        """Decide one pod; return whether it found a node, None if no pod is left."""
+        queued = self._queue.pop()
+        return None if queued is None else self._cycle.run(self.framework, queued) is not None
 
     def measure(self) -> Timed:
         """Schedule and time all pods, with Python's garbage collector configured as in `run`."""
