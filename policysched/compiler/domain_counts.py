@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -11,16 +12,10 @@ from policysched.cluster import count_column, snapshot
 from policysched.cluster.columns import columns
 from policysched.cluster.counters import pod_counts
 from policysched.cluster.pods import pod_shape
-from policysched.compiler import domain_judges
-from policysched.framework import cycle_state, status
-from policysched.framework.answers import status_table
+from policysched.framework import cycle_state
 from policysched.framework.scoring import compared_scores
-from policysched.plugins.kernels import domains
+from policysched.plugins.kernels import domain_verdicts, domains
 
-_OUTSIDE = 2
-"""The number of the answer about nodes in no domain, if there is one."""
-_FEW_DOMAINS = 8
-"""The rows of so many are put together faster than they are looked for."""
 _NONE: list[int] = []
 _NO_ROWS: npt.NDArray[np.intp] = np.zeros(0, np.intp)
 
@@ -129,84 +124,53 @@ class DomainValues:
         return compared_scores.Everything([values], self._slots_of(snap))
 
 
-class DomainVerdicts:
-    """What a rule says of nodes by the pods in their domain, and for which rows that has changed.
+FindFailing: TypeAlias = Callable[[columns.FloatArray, columns.BoolArray], columns.BoolArray]
+"""Returns which domains fail, bool (D + 1,), by the pods in each, float64 (D + 1,).
 
-    Attributes:
-        statuses: the answers, SUCCESS first.
-        rejects: whether any domain may fail.
+The second argument, bool (D + 1,), are the domains that have a node.
+"""
+
+
+class FailingDomains:
+    """What a rule says of nodes by the pods in their domain.
+
+    The answer is 0, `FAILS`, or `OUTSIDE` for nodes in no domain.
     """
+
+    FAILS, OUTSIDE = 1, 2
 
     def __init__(
         self,
         counts: DomainCounts,
-        slots_of: Callable[[snapshot.Snapshot], npt.NDArray[np.intp]],
-        judge: domain_judges.Judge,
-        *answers: status.Status,
+        domains_of: Callable[[snapshot.Snapshot], domains.Domains],
+        find_failing: FindFailing,
+        *,
+        rejects_outside: bool,
     ) -> None:
-        """Let `judge` say which domains fail.
-
-        `answers` are the one about their nodes and, unless these pass, that about nodes in none.
-        """
+        """Let `find_failing` say which of the domains fail, of which all nodes are a part."""
         self._counts = counts
-        self._slots_of = slots_of
-        self._slots: npt.NDArray[np.intp] = _NO_ROWS
-        self._judge = judge
-        self.statuses = (status.SUCCESS, *answers)
-        self._ids: status_table.StatusIds = np.zeros(1, np.int16)
+        self._domains_of = domains_of
+        self._find_failing = find_failing
+        self._rejects_outside = rejects_outside
         self._outside = 0
-        self.rejects = False
-        self._rows_of: dict[int, npt.NDArray[np.intp]] = {}
+        self._table = domain_verdicts.DomainTable(domains.Domains(_NO_ROWS, 0))
 
-    def changed_rows(self, snap: snapshot.Snapshot) -> npt.NDArray[np.intp] | None:
-        """Return intp (n,): the rows with another answer, each once, None for all."""
+    def refresh(self, snap: snapshot.Snapshot) -> domain_verdicts.DomainTable:
+        """Return the answers by domain, up to date; the same table while no node changes."""
         changed = self._counts.refresh(snap)
         if changed is None:
-            self._slots = self._slots_of(snap)
-            are_inside = len(self.statuses) == _OUTSIDE or self._slots.all()
-            self._outside = 0 if are_inside else _OUTSIDE
-            self._ids = self._judged()
-            self._rows_of = {}
-            return None
-        if not changed:
-            return _NO_ROWS
-        flipped, total_of = [], self._counts.total_of
-        for slot in changed:
-            is_failing = self._judge.one(slot, total_of[slot])
-            if is_failing is None:
-                before, self._ids = self._ids, self._judged()
-                return self._rows((before != self._ids).nonzero()[0].tolist())
-            if is_failing is not bool(self._ids.item(slot)):
-                flipped.append(slot)
-        for slot in flipped:
-            self._ids[slot] = not self._ids[slot]
-            self.rejects = True
-        return self._rows(flipped)
+            of = self._domains_of(snap)
+            self._table = domain_verdicts.DomainTable(of)
+            self._outside = self.OUTSIDE if self._rejects_outside and not of.slots.all() else 0
+        if changed != []:
+            failing = self._find_failing(self._counts.totals, self._counts.present)
+            answers = failing * np.int16(self.FAILS)
+            answers[0] = self._outside
+            self._table.replace(answers)
+        return self._table
 
-    def ids(self, rows: columns.RowIndex) -> status_table.StatusIds:
-        """Return int16 (n,): numbers of the answers about `rows`, as of `changed_rows`."""
-        return self._ids[self._slots[rows]]
 
-    def _judged(self) -> status_table.StatusIds:
-        """Return int16 (D + 1,), entry 0 for nodes in no domain."""
-        ids = self._judge.every(self._counts.totals, self._counts.present).astype(np.int16)
-        ids[0] = self._outside
-        self.rejects = bool(ids.any())
-        return ids
-
-    def _rows(self, slots: list[int]) -> npt.NDArray[np.intp]:
-        if not slots:
-            return _NO_ROWS
-        if len(slots) <= _FEW_DOMAINS:
-            found = [self._rows_in(slot) for slot in slots]
-            return found[0] if len(found) == 1 else np.concatenate(found)
-        is_flipped = np.zeros(len(self._ids), np.bool_)
-        is_flipped[slots] = True
-        flipped: npt.NDArray[np.intp] = is_flipped[self._slots].nonzero()[0]
-        return flipped
-
-    def _rows_in(self, slot: int) -> npt.NDArray[np.intp]:
-        rows = self._rows_of.get(slot)
-        if rows is None:
-            rows = self._rows_of[slot] = np.flatnonzero(self._slots == slot)
-        return rows
+def find_occupied(totals: columns.FloatArray, present: columns.BoolArray) -> columns.BoolArray:
+    """Return the domains with pods."""
+    del present
+    return np.greater(totals, 0)

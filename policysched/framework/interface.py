@@ -61,7 +61,7 @@ class Reads(enum.Flag):
     """Metric samples: every refresh asks again about all nodes."""
     PODS = enum.auto()
     """Pods on other nodes. Only rules of policies can declare this, because the plugin itself tells
-    what changes mean (`kept_following`, `compared_scores`); others declare ANYTHING."""
+    what changes mean (`domain_filters`, `compared_scores`); others declare ANYTHING."""
     ANYTHING = enum.auto()
     """Anything else, such as pods on other nodes: the answer is never kept."""
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from typing import Any
-from unittest import mock
 
 import hypothesis
 import hypothesis.strategies as st
 import numpy as np
 import pytest
 
-from policysched.cluster import change_log, snapshot
+from policysched.cluster import snapshot
 from policysched.cluster.pods import owner_selectors, pod_shape
 from policysched.framework import profile, runtime
 from policysched.framework.answers import shape_answers
@@ -71,50 +70,39 @@ def place_or_change(
     world.set_pod(builders.PodBuilder(like.pod).meta(name=name, uid=name).node(node).build())
 
 
-@pytest.mark.parametrize("coarse", [0, 2, 16], ids=["all-coarse", "some-coarse", "as-it-is"])
 @pytest.mark.parametrize("focus", [strategies.Focus.AFFINITY, strategies.Focus.SPREAD])
 @hypothesis.settings(max_examples=examples.scale(30))
 @hypothesis.given(data=st.data())
 def test_what_filter_keeps_is_what_it_says_anew(
-    coarse: int, focus: strategies.Focus, data: st.DataObject
+    focus: strategies.Focus, data: st.DataObject
 ) -> None:
-    """Two shapes in turn get answers as if nothing were kept, whatever counts as a large domain."""
+    """Two shapes in turn get answers as if nothing were kept."""
     world = data.draw(worlds.worlds(focus))
     pods = strategies.pods("waiting", focus=focus)
     waiting = [world.info(data.draw(pods)), world.info(data.draw(pods))]
     kept = framework(world.built.cache.owners)
-    with mock.patch.object(domain_verdicts, "_COARSE", coarse):
-        for number in range(7):
-            snap = world.built.cache.snapshot()
-            for pod in waiting:
-                anew = framework(world.built.cache.owners, shapes_kept=0)
-                assert told(kept, pod, snap) == told(anew, pod, snap)
-            place_or_change(data, world, waiting, focus, number)
+    for number in range(7):
+        snap = world.built.cache.snapshot()
+        for pod in waiting:
+            anew = framework(world.built.cache.owners, shapes_kept=0)
+            assert told(kept, pod, snap) == told(anew, pod, snap)
+        place_or_change(data, world, waiting, focus, number)
 
 
-@pytest.mark.parametrize("coarse", [0, 16], ids=["coarse", "fine"])
 @hypothesis.given(data=st.data())
-def test_rows_and_key_tell_every_other_answer(coarse: int, data: st.DataObject) -> None:
-    """A row is told of, or the key is another one, wherever an answer differs."""
-    slots = data.draw(st.lists(st.integers(0, 3), min_size=1, max_size=9))
-    number = st.integers(0, 2)
-    with mock.patch.object(domain_verdicts, "_COARSE", coarse):
-        verdicts = domain_verdicts.DomainVerdicts(
-            [domains.Domains(np.array(s, np.intp), 3) for s in (slots, slots[::-1])]
-        )
-        seen, numbers = change_log.ChangeLogCursor(), np.arange(3, dtype=np.int16)
-        before: tuple[bytes, list[int]] | None = None
-        for _ in range(5):
-            table = data.draw(st.sampled_from(verdicts.tables))
-            if data.draw(st.booleans()):
-                table.set(data.draw(st.integers(0, 3)), data.draw(number))
-            else:
-                answers = data.draw(st.lists(number, min_size=4, max_size=4))
-                table.replace(np.array(answers, np.int16))
-            now = verdicts.ids(slice(None), numbers).tolist()
-            assert now == [verdicts.at(row) for row in range(len(slots))]
-            rows = seen.read_changes(verdicts.changes)
-            if before is not None and before[0] == verdicts.key and rows is not None:
-                others = [row for row, old in enumerate(before[1]) if old != now[row]]
-                assert set(others) <= set(rows)
-            before = verdicts.key, now
+def test_a_table_tells_which_domains_changed(data: st.DataObject) -> None:
+    """And whether it rejects any."""
+    table = domain_verdicts.DomainTable(domains.Domains(np.zeros(4, np.intp), 3))
+    number, before = st.integers(0, 2), [0] * 4
+    for _ in range(5):
+        seen = table.changes.generation
+        if data.draw(st.booleans()):
+            table.set(data.draw(st.integers(0, 3)), data.draw(number))
+        else:
+            answers = data.draw(st.lists(number, min_size=4, max_size=4))
+            table.replace(np.array(answers, np.int16))
+        now = table.answers.tolist()
+        others = {slot for slot in range(4) if now[slot] != before[slot]}
+        assert set(table.changes.list_changes_since(seen) or ()) == others
+        assert table.rejects == any(now)
+        before = now

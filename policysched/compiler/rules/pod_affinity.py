@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import abc
 import dataclasses
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
@@ -16,14 +17,14 @@ from policysched.cluster import snapshot
 from policysched.cluster.columns import columns
 from policysched.cluster.counters import pod_counts
 from policysched.cluster.pods import pod_shape
-from policysched.compiler import domain_counts, domain_judges
+from policysched.compiler import domain_counts
 from policysched.compiler.pods import pod_sets, scope
 from policysched.compiler.rules import base
 from policysched.framework import apart, comparison, cycle_state, interface, status
-from policysched.framework.filtering import kept_following
+from policysched.framework.filtering import domain_filters
 from policysched.framework.scoring import compared_scores
 from policysched.lang.checked import checked
-from policysched.plugins.kernels import domains
+from policysched.plugins.kernels import domain_verdicts, domains
 from policysched.plugins.shared import node_rejection_texts
 
 
@@ -64,6 +65,19 @@ class Term:
         """Return the pods that `query` selects by domain, patched where pods come and go."""
         return domain_counts.DomainCounts(query, self._domains)
 
+    def failing(
+        self,
+        query: pod_counts.PodQuery,
+        find_failing: domain_counts.FindFailing,
+        *,
+        rejects_outside: bool,
+    ) -> domain_counts.FailingDomains:
+        """Return which domains fail by the pods that `query` selects."""
+        counts = self.by_domain(query)
+        return domain_counts.FailingDomains(
+            counts, self._domains, find_failing, rejects_outside=rejects_outside
+        )
+
     def slots(self, snap: snapshot.Snapshot) -> npt.NDArray[np.intp]:
         """Return intp (N,): the domain of each node, 0 for none."""
         return self._domains(snap).slots
@@ -102,6 +116,7 @@ class RequiredPodAffinity(base.PolicyRule):
             status.Code.UNSCHEDULABLE, f"node(s) didn't match policy {rule.head.name}"
         )
         self._lacks_label = self.lacks_label(term.topology_key)
+        self.answers = (status.SUCCESS, self._rejected, self._lacks_label)
 
     @base.evaluates
     def filter(
@@ -116,16 +131,24 @@ class RequiredPodAffinity(base.PolicyRule):
             cases.append((np.ones(len(nodes), np.bool_), self._rejected))
         return status.NodeStatuses.first_of(len(nodes), cases)
 
-    def follow(
+    def domain_tables(
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, snap: snapshot.Snapshot
-    ) -> domain_counts.DomainVerdicts:
-        """Return what follows the pods of the set for pods equal to `pod`."""
-        del state
-        judge = domain_judges.Empty(may_be_first=self._belongs(pod.shape, snap))
-        counts = self.term.by_domain(self.query(pod.shape))
-        return domain_counts.DomainVerdicts(
-            counts, self.term.slots, judge, self._rejected, self._lacks_label
-        )
+    ) -> Sequence[domain_verdicts.DomainTable]:
+        """Return the answers by domain, for pods equal to `pod` as long as `state` lives."""
+        found = state.find(self.kept_under, domain_counts.FailingDomains)
+        if found is None:
+            may_be_first = self._belongs(pod.shape, snap)
+
+            def find_failing(
+                totals: columns.FloatArray, present: columns.BoolArray
+            ) -> columns.BoolArray:
+                del present
+                is_first = may_be_first and not totals.any()
+                return np.zeros(len(totals), np.bool_) if is_first else np.equal(totals, 0)
+
+            found = self.term.failing(self.query(pod.shape), find_failing, rejects_outside=True)
+            state.write(self.kept_under, found)
+        return (found.refresh(snap),)
 
     def remember(
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, snap: snapshot.Snapshot
@@ -186,6 +209,7 @@ class _RejectingOccupied(base.PolicyRule):
         self.term = term
         self.topology_key = term.topology_key
         self._rejected = self.rejection(status.Code.UNSCHEDULABLE, reason)
+        self.answers = (status.SUCCESS, self._rejected)
 
     @base.evaluates
     def filter(
@@ -197,14 +221,16 @@ class _RejectingOccupied(base.PolicyRule):
             return status.NodeStatuses.passing(len(nodes))
         return status.NodeStatuses.where(here > 0, self._rejected)
 
-    def follow(
+    def domain_tables(
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, snap: snapshot.Snapshot
-    ) -> domain_counts.DomainVerdicts:
-        """Return what follows the pods that keep pods equal to `pod` away."""
-        del state, snap
-        counts = self.term.by_domain(self.query(pod.shape))
-        judge = domain_judges.Occupied()
-        return domain_counts.DomainVerdicts(counts, self.term.slots, judge, self._rejected)
+    ) -> Sequence[domain_verdicts.DomainTable]:
+        """Return the answers by domain, for pods equal to `pod` as long as `state` lives."""
+        found = state.find(self.kept_under, domain_counts.FailingDomains)
+        if found is None:
+            find = domain_counts.find_occupied
+            found = self.term.failing(self.query(pod.shape), find, rejects_outside=False)
+            state.write(self.kept_under, found)
+        return (found.refresh(snap),)
 
     def remember(
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, snap: snapshot.Snapshot
@@ -357,6 +383,5 @@ if TYPE_CHECKING:
     _repelling_apart: type[apart.ApartFilterPlugin] = RepellingPods
     _score: type[interface.ScorePlugin] = PreferredPodAffinity
     _by_domain: type[compared_scores.DomainScorePlugin] = PreferredPodAffinity
-    _following: type[kept_following.FollowingPlugin] = RequiredPodAffinity
-    _following_anti: type[kept_following.FollowingPlugin] = RequiredPodAntiAffinity
-    _following_repelling: type[kept_following.FollowingPlugin] = RepellingPods
+    _by_domains: type[domain_filters.DomainFilterPlugin] = RequiredPodAffinity
+    _by_domains_of_others: type[domain_filters.DomainFilterPlugin] = RepellingPods

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import math
 from collections import OrderedDict
 from collections.abc import Sequence
@@ -16,15 +17,21 @@ from policysched.cluster.columns import columns
 from policysched.cluster.counters import pod_counts
 from policysched.cluster.objects import objects
 from policysched.cluster.pods import pod_shape
-from policysched.compiler import domain_counts, domain_judges
+from policysched.compiler import domain_counts
 from policysched.compiler.nodes import kept
 from policysched.compiler.pods import pod_sets, scope
 from policysched.compiler.rules import base, node_affinity
 from policysched.framework import comparison, cycle_state, interface, status
-from policysched.framework.filtering import kept_following
+from policysched.framework.filtering import domain_filters
 from policysched.framework.scoring import compared_scores
 from policysched.lang.checked import checked
-from policysched.plugins.kernels import domains, node_selection, spreading, tolerations
+from policysched.plugins.kernels import (
+    domain_verdicts,
+    domains,
+    node_selection,
+    spreading,
+    tolerations,
+)
 from policysched.plugins.shared import node_rejection_texts
 
 _MAX_SHAPES = 512
@@ -215,6 +222,7 @@ class HardSpread(base.PolicyRule):
             status.Code.UNSCHEDULABLE, f"node(s) didn't match policy {rule.head.name}"
         )
         self._lacks_label = self.lacks_label(spread.topology_key)
+        self.answers = (status.SUCCESS, self._rejected, self._lacks_label)
 
     def applies_to(
         self, state: cycle_state.CycleState, shape: pod_shape.PodShape, snap: snapshot.Snapshot
@@ -245,18 +253,25 @@ class HardSpread(base.PolicyRule):
             len(nodes), [(slots == 0, self._lacks_label), (violating[slots], self._rejected)]
         )
 
-    def follow(
+    def domain_tables(
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, snap: snapshot.Snapshot
-    ) -> domain_counts.DomainVerdicts:
-        """Return what follows the spread for pods equal to `pod`."""
-        counts = self.spread.by_domain(state, pod.shape)
-        is_in_set = self.spread.pods.includes(pod.shape, pod.shape, snap.counts.namespaces)
-        judge = domain_judges.Skewed(
-            own=int(is_in_set), max_skew=self._max_skew, min_domains=self._min_domains
-        )
-        return domain_counts.DomainVerdicts(
-            counts, self.spread.slots, judge, self._rejected, self._lacks_label
-        )
+    ) -> Sequence[domain_verdicts.DomainTable]:
+        """Return the answers by domain, for pods equal to `pod` as long as `state` lives."""
+        found = state.find(self.kept_under, domain_counts.FailingDomains)
+        if found is None:
+            is_in_set = self.spread.pods.includes(pod.shape, pod.shape, snap.counts.namespaces)
+            find_failing = functools.partial(
+                spreading.violating_domains,
+                own=int(is_in_set),
+                max_skew=self._max_skew,
+                min_domains=self._min_domains,
+            )
+            counts = self.spread.by_domain(state, pod.shape)
+            found = domain_counts.FailingDomains(
+                counts, self.spread.domains_of, find_failing, rejects_outside=True
+            )
+            state.write(self.kept_under, found)
+        return (found.refresh(snap),)
 
     def evidence_on(
         self,
@@ -387,4 +402,4 @@ if TYPE_CHECKING:
     _filter: type[interface.FilterPlugin] = HardSpread
     _score: type[interface.ScorePlugin] = SoftSpread
     _by_domain: type[compared_scores.DomainScorePlugin] = SoftSpread
-    _following: type[kept_following.FollowingPlugin] = HardSpread
+    _by_domains: type[domain_filters.DomainFilterPlugin] = HardSpread

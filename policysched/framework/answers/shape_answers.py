@@ -103,7 +103,7 @@ class KeptFilter:
     """
 
     def __init__(self, plugins: Sequence[interface.FilterPlugin]) -> None:
-        """Keep answers of `plugins`, in order, none of which `follows`."""
+        """Keep answers of `plugins`, in order."""
         self.plugins = plugins
         self.current: status_table.StatusIds = np.zeros(0, np.int16)
         self.table = status_table.StatusTable()
@@ -329,11 +329,6 @@ class ShapeAnswersCache:
         )
         by_key = self._by_key if self._max_shapes else dict[Hashable, Any]()
         return ShapeAnswers(state, left_out, by_key=by_key)
-
-
-def follows(plugin: interface.Plugin) -> bool:
-    """Return whether a Filter plugin tells itself when its answers change."""
-    return asking.shortcut(plugin, "follow") is not None
 
 
 def has_key(plugin: interface.Plugin) -> bool:

@@ -15,8 +15,7 @@ from policysched.cluster.pods import pod_shape
 from policysched.framework import asking, cycle_state, interface, point_times, row_answers, status
 from policysched.framework.answers import shape_answers, status_table
 from policysched.framework.filtering import (
-    kept_domains,
-    kept_following,
+    domain_filters,
     kept_verdicts,
     rejections,
 )
@@ -44,20 +43,18 @@ class Stage:
         plugins: numbered, in order.
         keeps: whether their answers are kept.
         reads_usage: whether they are asked again about nodes on which a pod came or went.
-        follows: whether they tell themselves which answers change (`kept_following`).
-        by_domain: whether it is one that keeps them itself (`kept_domains.DomainFilterPlugin`).
+        by_domain: whether it is one that decides by domain (`domain_filters.DomainFilterPlugin`).
     """
 
     plugins: list[tuple[int, interface.FilterPlugin]]
     keeps: bool
     reads_usage: bool
-    follows: bool
     by_domain: bool
 
     @property
-    def kind(self) -> tuple[bool, bool, bool, bool]:
+    def kind(self) -> tuple[bool, bool, bool]:
         """What neighbours must have in common to be asked together."""
-        return self.keeps, self.reads_usage, self.follows, self.by_domain
+        return self.keeps, self.reads_usage, self.by_domain
 
 
 _Run: TypeAlias = kept_verdicts.KeptVerdicts | Stage
@@ -284,18 +281,17 @@ class FilterRunner:
         """Group neighbours whose answers are kept; every other plugin stands alone.
 
         Those that follow the pods of a node stand apart from those that do not: after a pod was
-        placed, only the former are asked again about its node. So do those that tell themselves
-        which answers change.
+        placed, only the former are asked again about its node.
         """
         stages: list[Stage] = []
         for number, plugin in self._filters:
             if number in left_out:
                 continue
-            by_domain = kept_domains.keeps_verdicts(plugin)
+            by_domain = domain_filters.has_domain_tables(plugin)
             keeps = by_domain or number in self._kept_numbers
-            usage = keeps and interface.Reads.USAGE in plugin.reads
+            usage = keeps and not by_domain and interface.Reads.USAGE in plugin.reads
             last = stages[-1] if stages else None
-            kind = (keeps, usage, shape_answers.follows(plugin), by_domain)
+            kind = (keeps, usage, by_domain)
             if last and keeps and not by_domain and kind == last.kind:
                 last.plugins.append((number, plugin))
             else:
@@ -318,42 +314,28 @@ class FilterRunner:
 def _runs_of(stages: Sequence[Stage], skipped: set[int], cycle: Cycle) -> list[_Run]:
     """Return what is left of `stages` without the plugins that PreFilter skipped."""
     runs: list[_Run] = []
-    kept: list[kept_verdicts.KeptStage] = []
+    kept: list[tuple[kept_verdicts.Stage, cycle_state.CycleState | None]] = []
     for stage in stages:
         plugins = [(number, plugin) for number, plugin in stage.plugins if number not in skipped]
         if not plugins:
             continue
         if stage.by_domain:
-            (asked_itself,) = plugins
-            plugin = cast("kept_domains.DomainFilterPlugin", asked_itself[1])
-            kept.append(kept_domains.KeptDomains(plugin, cycle.answers.table))
+            (plugin,) = [plugin for _, plugin in plugins]
+            state = cycle.answers.state if keeps_answers(plugin) else None
+            kept.append((cast("domain_filters.DomainFilterPlugin", plugin), state))
             continue
         if stage.keeps:
-            asked = [plugin for _, plugin in plugins]
-            make = functools.partial(_kept_stage, asked, follows=stage.follows)
-            kept.append(cycle.answers.shared(cycle.pod.shape, "filter", plugins, make))
+            make = functools.partial(shape_answers.KeptFilter, [plugin for _, plugin in plugins])
+            made = cycle.answers.shared(cycle.pod.shape, "filter", plugins, make)
+            kept.append((made, cycle.answers.state))
             continue
         if kept:
-            runs.append(_merging(kept, cycle))
+            runs.append(kept_verdicts.KeptVerdicts(kept, cycle.answers.table))
             kept = []
         runs.append(stage)
     if kept:
-        runs.append(_merging(kept, cycle))
+        runs.append(kept_verdicts.KeptVerdicts(kept, cycle.answers.table))
     return runs
-
-
-def _merging(stages: Sequence[kept_verdicts.KeptStage], cycle: Cycle) -> kept_verdicts.KeptVerdicts:
-    return kept_verdicts.KeptVerdicts(stages, cycle.answers.state, cycle.answers.table)
-
-
-def _kept_stage(
-    plugins: Sequence[interface.FilterPlugin], *, follows: bool
-) -> kept_verdicts.KeptStage:
-    if follows:
-        return kept_following.KeptFollowing(
-            cast("Sequence[kept_following.FollowingPlugin]", plugins)
-        )
-    return shape_answers.KeptFilter(plugins)
 
 
 def _takes(outcome: PreFilterOutcome, plugin_name: str, result: interface.PreFilterResult) -> bool:

@@ -1,7 +1,8 @@
 """What consecutive stages of Filter say together of every row, kept for equal pods.
 
-Each stage keeps its own answers (`KeptStage`), some of them for pods of many shapes;
-what they come to, and which rows are feasible, changes only where one of them changed.
+Answers about single rows are kept (`shape_answers.KeptFilter`), some of them for pods of many
+shapes, and merged again only where one of them changed. Answers by topology domain are merged into
+a copy of these where a domain got another one.
 """
 
 from __future__ import annotations
@@ -15,76 +16,106 @@ import numpy.typing as npt
 from policysched.cluster import snapshot
 from policysched.cluster.columns import columns
 from policysched.cluster.pods import pod_shape
-from policysched.framework import cycle_state
+from policysched.framework import asking, cycle_state
 from policysched.framework.answers import shape_answers, status_table
-from policysched.framework.filtering import kept_domains, kept_following, rejections
+from policysched.framework.filtering import domain_filters, rejections
+from policysched.kernels import verdicts as kernels
 
-SharedStage: TypeAlias = shape_answers.KeptFilter | kept_following.KeptFollowing
-KeptStage: TypeAlias = SharedStage | kept_domains.KeptDomains
+Stage: TypeAlias = shape_answers.KeptFilter | domain_filters.DomainFilterPlugin
+"""Kept answers of some plugins, or a plugin that decides by domain."""
 Rows: TypeAlias = npt.NDArray[np.intp]
-News: TypeAlias = list[int] | Rows | None
-"""Rows with other answers, with repeats, None for all; an array where there may be many."""
+News: TypeAlias = list[int] | None
+"""Rows with other answers, with repeats, None for all."""
 DEAD = -1
 """What stands for a row that is no node."""
 _NOTHING: list[int] = []
 _FEW_ROWS = 16
 """So many changed rows are merged one by one."""
-_RECENT = 4
-"""So many different answers of large domains are kept: as many as there are when pods are spread
-over three zones in turn, and one."""
+_FEW_SLOTS = 4
+"""The rows of so many domains are looked for one domain after the other."""
+_NO_ROWS: Rows = np.zeros(0, np.intp)
 
 
-class _Stage:
+class _RowStage:
     """The answers of a stage, kept for pods of many shapes, in the numbers of one.
 
     Attributes:
-        key: see `kept_domains.KeptDomains`; all other answers are told of by row.
+        numbers: those of all answers so far; the first is 0.
     """
-
-    key = b""
 
     def __init__(
         self,
-        kept: SharedStage,
+        kept: shape_answers.KeptFilter,
         state: cycle_state.CycleState,
         table: status_table.StatusTable,
     ) -> None:
-        self.kept = kept
+        self._kept = kept
         self._state = state
         self._table = table
         self._seen_generation = -1
-        self._numbers = [0]
+        self.numbers = [0]
 
-    def refresh(
-        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, snap: snapshot.Snapshot
-    ) -> News:
+    def refresh(self, pod: pod_shape.PodInfo, snap: snapshot.Snapshot) -> News:
         """Bring the answers up to date; return the rows with other ones, None for all."""
-        del state
-        kept = self.kept
+        kept = self._kept
         kept.refresh(self._state, pod, snap)
         if kept.changes.generation == self._seen_generation:
             return _NOTHING
-        if len(kept.table.statuses) > len(self._numbers):
-            self._numbers = [self._table.intern(each) for each in kept.table.statuses]
+        if len(kept.table.statuses) > len(self.numbers):
+            self.numbers = [self._table.intern(each) for each in kept.table.statuses]
         seen, self._seen_generation = self._seen_generation, kept.changes.generation
-        if isinstance(kept, kept_following.KeptFollowing):
-            blocks = kept.changes.list_changes_since(seen)
-            return None if blocks is None else _joined(blocks)
         return kept.changes.list_changes_since(seen)
 
     def at(self, row: int) -> int:
         """Return the answer about a row."""
-        return self._numbers[self.kept.current.item(row)]
+        return self.numbers[self._kept.current.item(row)]
 
     @property
     def rejects(self) -> bool:
         """Whether it has ever rejected a node."""
-        return len(self._numbers) > 1
+        return len(self.numbers) > 1
 
     def ids(self, rows: columns.RowIndex) -> status_table.StatusIds:
         """Return int16 (n,), the answers about `rows`; not to be written to."""
-        numbers: status_table.StatusIds = np.array(self._numbers, np.int16)
-        return numbers.take(self.kept.current[rows])
+        numbers: status_table.StatusIds = np.array(self.numbers, np.int16)
+        return numbers.take(self._kept.current[rows])
+
+
+class _DomainStage:
+    """A plugin that decides by domain, with its answers in the numbers of a shape.
+
+    Attributes:
+        position: its place among all stages.
+    """
+
+    def __init__(
+        self,
+        plugin: domain_filters.DomainFilterPlugin,
+        kept_state: cycle_state.CycleState | None,
+        position: int,
+        table: status_table.StatusTable,
+    ) -> None:
+        self.position = position
+        self._plugin = plugin
+        self._kept_state = kept_state
+        self._table = table
+        self._numbers: status_table.StatusIds | None = None
+
+    def list_tables(
+        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, snap: snapshot.Snapshot
+    ) -> Sequence[domain_filters.AnswersByDomain]:
+        """Return the tables of the plugin; `state` is that of the cycle."""
+        own, method = self._kept_state or state, self._plugin.domain_tables
+        return asking.ask(self._plugin, "Filter", method, own, pod, snap)
+
+    @property
+    def numbers(self) -> status_table.StatusIds:
+        """Int16: the number in the shape's table of each answer."""
+        if self._numbers is None:
+            answers = self._plugin.answers
+            signed = [status_table.signed(self._plugin.name, answer) for answer in answers]
+            self._numbers = np.array([self._table.intern(each) for each in signed], np.int16)
+        return self._numbers
 
 
 class _Merged:
@@ -104,24 +135,36 @@ class _Merged:
         self.rejections = rejections.KeptRejections()
 
 
+_Rejecting: TypeAlias = tuple[_DomainStage, domain_filters.AnswersByDomain, int]
+"""A table that has something against a domain, and up to which change."""
+
+
 class KeptVerdicts:
     """First failures over several stages, in order."""
 
     def __init__(
         self,
-        stages: Sequence[KeptStage],
-        state: cycle_state.CycleState,
+        stages: Sequence[tuple[Stage, cycle_state.CycleState | None]],
         table: status_table.StatusTable,
     ) -> None:
-        """Merge `stages`, at least one, in the numbers of `table`; `state` lives as long."""
-        self._stages = [
-            kept if isinstance(kept, kept_domains.KeptDomains) else _Stage(kept, state, table)
-            for kept in stages
-        ]
+        """Merge `stages`, at least one, in the numbers of `table`.
+
+        With each stage comes the state that lives as long; None for that of the cycle.
+        """
+        self._row_stages: list[tuple[int, _RowStage]] = []
+        self._domain_stages: list[_DomainStage] = []
+        for position, (stage, state) in enumerate(stages):
+            if isinstance(stage, shape_answers.KeptFilter):
+                assert state is not None, "kept"  # noqa: S101 - for the type checker
+                self._row_stages.append((position, _RowStage(stage, state, table)))
+            else:
+                self._domain_stages.append(_DomainStage(stage, state, position, table))
+        self._table = table
         self._node_generation = -1
-        self._now = _Merged(np.zeros(0, np.int16))
-        self._key = b""
-        self._recent: dict[bytes, _Merged] = {}
+        self._of_rows = self._now = _Merged(np.zeros(0, np.int16))
+        self._with_domains = self._of_rows
+        self._rejecting: list[_Rejecting] = []
+        self._positions: status_table.StatusIds = np.zeros(0, np.int16)
 
     def ids(
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, snap: snapshot.Snapshot
@@ -130,53 +173,11 @@ class KeptVerdicts:
 
         `state` is that of the cycle.
         """
-        key = b""
-        rows: list[int] | None = []  # with repeats
-        many: Rows | None = None
-        for stage in self._stages:
-            news = stage.refresh(state, pod, snap)
-            key += stage.key
-            if news is _NOTHING:
-                continue
-            if news is None or rows is None:
-                rows = None
-            elif isinstance(news, np.ndarray):
-                many = news if many is None else np.concatenate((many, news))
-            elif news:
-                rows = rows + news
-        if snap.nodes.node_changes.generation != self._node_generation:  # some come or die
-            news = snap.nodes.node_changes.list_changes_since(self._node_generation)
-            self._node_generation = snap.nodes.node_changes.generation
-            rows = None if news is None or rows is None else rows + news
-            self._now.rejections.forget()  # other names
-        if many is not None and rows is not None:
-            self._renew(np.concatenate((many, rows)) if rows else many, key, snap)
-        elif rows != [] or key != self._key or len(self._now.ids) != snap.size:
-            self._renew(rows, key, snap)
+        is_other = self._refresh_rows(pod, snap)
+        self._now = self._of_rows
+        if self._domain_stages:
+            self._refresh_domains(state, pod, snap, is_other=is_other)
         return self._now.ids
-
-    def _renew(self, rows: News, key: bytes, snap: snapshot.Snapshot) -> None:
-        """Merge anew what changed: `rows`, None for all, or what `key` is about."""
-        has_rows = rows is not None and len(rows) > 0
-        if rows is None or has_rows:
-            self._recent.clear()
-        known = self._recent.get(key)
-        if known is not None and len(known.ids) == snap.size:
-            self._now = known
-        elif rows is None or not has_rows or key != self._key or len(self._now.ids) != snap.size:
-            self._now = _Merged(self._merged(slice(0, snap.size), snap))
-        elif len(rows) > _FEW_ROWS:
-            at = np.asarray(rows, np.intp)
-            self._now.ids[at] = self._merged(at, snap)
-            self._now.feasible = None
-            self._now.rejections.forget()
-        else:
-            for row in rows if isinstance(rows, list) else rows.tolist():
-                self._patch(row, snap)
-        if len(self._recent) >= _RECENT and known is None:
-            self._recent.clear()
-        self._key = key
-        self._recent[key] = self._now
 
     def feasible_rows(self, ids: status_table.StatusIds) -> npt.NDArray[np.intp]:
         """Return intp (f,): the rows that pass by `ids`.
@@ -194,30 +195,119 @@ class KeptVerdicts:
         """Return what is kept of the rejections in `ids`, None unless `ids` returned these."""
         return self._now.rejections if ids is self._now.ids else None
 
-    def _merged(self, rows: columns.RowIndex, snap: snapshot.Snapshot) -> status_table.StatusIds:
+    def _refresh_rows(self, pod: pod_shape.PodInfo, snap: snapshot.Snapshot) -> bool:
+        """Bring the answers about single rows up to date; return whether any is another one."""
+        rows: News = []
+        for _, stage in self._row_stages:
+            news = stage.refresh(pod, snap)
+            rows = None if news is None or rows is None else rows + news if news else rows
+        if snap.nodes.node_changes.generation != self._node_generation:  # some come or die
+            news = snap.nodes.node_changes.list_changes_since(self._node_generation)
+            self._node_generation = snap.nodes.node_changes.generation
+            rows = None if news is None or rows is None else rows + news
+            self._of_rows.rejections.forget()  # other names
+            self._with_domains.rejections.forget()
+        if rows is None or len(self._of_rows.ids) != snap.size:
+            self._of_rows = _Merged(self._merge_rows(slice(0, snap.size), snap))
+        elif not rows:
+            return False
+        elif len(rows) > _FEW_ROWS:
+            at = np.array(rows, np.intp)
+            self._of_rows.ids[at] = self._merge_rows(at, snap)
+            self._of_rows.feasible = None
+            self._of_rows.rejections.forget()
+        else:
+            is_other = False
+            for row in rows:
+                is_other |= self._patch(row, snap)
+            return is_other
+        return True
+
+    def _refresh_domains(
+        self,
+        state: cycle_state.CycleState,
+        pod: pod_shape.PodInfo,
+        snap: snapshot.Snapshot,
+        *,
+        is_other: bool,
+    ) -> None:
+        """Merge the answers by domain, if any rejects, into those about rows; `is_other`: these."""
+        rejecting = [
+            (stage, table, table.changes.generation)
+            for stage in self._domain_stages
+            for table in stage.list_tables(state, pod, snap)
+            if table.rejects
+        ]
+        if rejecting:
+            rows = None if is_other else self._find_other_rows(rejecting)
+            if rows is None:
+                self._with_domains = _Merged(self._of_rows.ids.copy())
+                self._merge_domains(rejecting, np.arange(snap.size))
+            elif len(rows):
+                self._with_domains.ids[rows] = self._of_rows.ids[rows]
+                self._merge_domains(rejecting, rows)
+                self._with_domains.feasible = None
+                self._with_domains.rejections.forget()
+            self._now = self._with_domains
+        self._rejecting = rejecting
+
+    def _merge_rows(
+        self, rows: columns.RowIndex, snap: snapshot.Snapshot
+    ) -> status_table.StatusIds:
         is_alive = snap.is_alive[rows]
         merged: status_table.StatusIds = np.zeros(len(is_alive), np.int16)
-        for stage in self._stages:
+        for _, stage in self._row_stages:
             if stage.rejects:
                 merged = status_table.first_of(merged, stage.ids(rows))
         merged[~is_alive] = DEAD
         return merged
 
-    def _patch(self, row: int, snap: snapshot.Snapshot) -> None:
+    def _patch(self, row: int, snap: snapshot.Snapshot) -> bool:
+        """Merge the answers about one row; return whether it is another one."""
         found = DEAD
         if snap.is_alive[row]:
-            found = next((answer for stage in self._stages if (answer := stage.at(row))), 0)
-        now = self._now
-        before = now.ids.item(row)
-        if found != before:
-            now.ids[row] = found
-            now.rejections.forget()
-            if not (found and before):
-                now.feasible = None
+            found = next((answer for _, stage in self._row_stages if (answer := stage.at(row))), 0)
+        merged = self._of_rows
+        before = merged.ids.item(row)
+        if found == before:
+            return False
+        merged.ids[row] = found
+        merged.rejections.forget()
+        if not (found and before):
+            merged.feasible = None
+        return True
 
+    def _find_other_rows(self, rejecting: Sequence[_Rejecting]) -> Rows | None:
+        """Return intp: rows of domains with other answers than the last time; None for too many."""
+        found = [_NO_ROWS]
+        before = [(table, seen) for _, table, seen in self._rejecting]
+        if [table for table, _ in before] != [table for _, table, _ in rejecting]:
+            return None
+        for table, seen in before:
+            slots = table.changes.list_changes_since(seen)
+            if slots is None or len(slots) > _FEW_SLOTS:
+                return None
+            found += [(table.slot_of_row == slot).nonzero()[0] for slot in slots]
+        return found[-1] if len(found) <= 2 else np.concatenate(found)  # noqa: PLR2004 - mostly one
 
-def _joined(blocks: Sequence[Rows]) -> Rows:
-    return blocks[0] if len(blocks) == 1 else np.concatenate(blocks)
+    def _merge_domains(self, rejecting: Sequence[_Rejecting], rows: Rows) -> None:
+        """Merge the answers of tables about `rows`, intp (m,), into those about single rows."""
+        ids = self._with_domains.ids
+        numbers = [stage.numbers for stage, _, _ in rejecting]
+        if len(self._positions) != len(self._table.statuses):
+            self._positions = self._number_positions()
+        positions = self._positions
+        for (stage, table, _), numbered in zip(rejecting, numbers, strict=True):
+            kernels.merge_domain_answers(
+                rows, table.slot_of_row, table.answers, numbered, stage.position, positions, ids
+            )
+
+    def _number_positions(self) -> status_table.StatusIds:
+        """Return int16: the place of the row stage that gave each number, 0 for other numbers."""
+        found: status_table.StatusIds = np.zeros(len(self._table.statuses), np.int16)
+        for position, stage in reversed(self._row_stages):
+            found[stage.numbers] = position
+        return found
 
 
 def _passing(ids: status_table.StatusIds) -> npt.NDArray[np.intp]:

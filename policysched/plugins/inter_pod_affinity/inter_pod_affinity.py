@@ -17,7 +17,7 @@ from policysched.cluster.columns import columns
 from policysched.cluster.counters import pod_counts
 from policysched.cluster.pods import pod_shape
 from policysched.framework import apart, cycle_state, events, interface, status
-from policysched.framework.filtering import kept_domains
+from policysched.framework.filtering import domain_filters
 from policysched.plugins import arguments, names
 from policysched.plugins.inter_pod_affinity import (
     domain_sums,
@@ -123,16 +123,20 @@ class InterPodAffinity:
         state.write(self.name, sums.required.verdicts)
         return interface.ALL_NODES
 
-    def verdicts(self, state: cycle_state.CycleState) -> domain_verdicts.DomainVerdicts:
-        """Return the verdicts of PreFilter for all nodes."""
-        return state.read(self.name, domain_verdicts.DomainVerdicts)
+    def domain_tables(
+        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, snap: snapshot.Snapshot
+    ) -> Sequence[domain_verdicts.DomainTable]:
+        """Return the verdicts of PreFilter by domain."""
+        del pod, snap
+        return state.read(self.name, domain_verdicts.DomainVerdicts).tables
 
     def filter(
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, nodes: snapshot.NodeView
     ) -> status.NodeStatuses:
         """Return a status for each of the n nodes."""
         del pod
-        return self.verdicts(state).of_nodes(nodes.rows, self.answers)
+        verdicts = state.read(self.name, domain_verdicts.DomainVerdicts)
+        return verdicts.of_nodes(nodes.rows, self.answers)
 
     def evidence_on(
         self,
@@ -326,7 +330,7 @@ if TYPE_CHECKING:
     _evidence: type[interface.NodeEvidencePlugin] = InterPodAffinity
     _pre_filter: type[interface.PreFilterPlugin] = InterPodAffinity
     _filter: type[interface.FilterPlugin] = InterPodAffinity
-    _verdicts: type[kept_domains.DomainFilterPlugin] = InterPodAffinity
+    _by_domain: type[domain_filters.DomainFilterPlugin] = InterPodAffinity
     _apart: type[apart.ApartFilterPlugin] = InterPodAffinity
     _pre_score: type[interface.PreScorePlugin] = InterPodAffinity
     _score: type[interface.ScorePlugin] = InterPodAffinity

@@ -50,7 +50,7 @@ def _compute_domain_verdicts(spread: domain_sums.SpreadConstraintDomains) -> npt
         min_domains=constraint.min_domains,
     )
     table: npt.NDArray[np.int16] = violating * np.int16(VIOLATES)
-    table[0] = LACKS_LABEL
+    table[0] = LACKS_LABEL if spread.has_outside else PASSES
     return table
 
 

@@ -17,7 +17,7 @@ from policysched.cluster.columns import columns
 from policysched.cluster.pods import owner_selectors, pod_shape
 from policysched.framework import apart, cycle_state, events, interface, status
 from policysched.framework.answers import status_table
-from policysched.framework.filtering import kept_domains
+from policysched.framework.filtering import domain_filters
 from policysched.plugins import arguments, names
 from policysched.plugins.kernels import domain_verdicts, go_math, spreading
 from policysched.plugins.pod_topology_spread import (
@@ -87,16 +87,20 @@ class PodTopologySpread:
         state.write(self.name, filtering.refresh_domain_verdicts(spreads))
         return interface.ALL_NODES
 
-    def verdicts(self, state: cycle_state.CycleState) -> domain_verdicts.DomainVerdicts:
-        """Return the verdicts of PreFilter for all nodes."""
-        return state.read(self.name, domain_verdicts.DomainVerdicts)
+    def domain_tables(
+        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, snap: snapshot.Snapshot
+    ) -> Sequence[domain_verdicts.DomainTable]:
+        """Return the verdicts of PreFilter by domain."""
+        del pod, snap
+        return state.read(self.name, domain_verdicts.DomainVerdicts).tables
 
     def filter(
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, nodes: snapshot.NodeView
     ) -> status.NodeStatuses:
         """Return a status for each of the n nodes, from the first violated constraint."""
         del pod
-        return self.verdicts(state).of_nodes(nodes.rows, self.answers)
+        verdicts = state.read(self.name, domain_verdicts.DomainVerdicts)
+        return verdicts.of_nodes(nodes.rows, self.answers)
 
     def evidence_on(
         self,
@@ -230,7 +234,7 @@ if TYPE_CHECKING:
     _evidence: type[interface.NodeEvidencePlugin] = PodTopologySpread
     _pre_filter: type[interface.PreFilterPlugin] = PodTopologySpread
     _filter: type[interface.FilterPlugin] = PodTopologySpread
-    _verdicts: type[kept_domains.DomainFilterPlugin] = PodTopologySpread
+    _by_domain: type[domain_filters.DomainFilterPlugin] = PodTopologySpread
     _apart: type[apart.ApartFilterPlugin] = PodTopologySpread
     _pre_score: type[interface.PreScorePlugin] = PodTopologySpread
     _score: type[interface.ScorePlugin] = PodTopologySpread
