@@ -20,6 +20,7 @@ import sys
 import tempfile
 from typing import TYPE_CHECKING
 
+from policysched.config import election_config, election_faults
 from tests import whole_numbers
 from tests.e2e.scenes import failover_scene
 from tests.realcluster import control_plane as control_planes
@@ -96,7 +97,7 @@ class Chaos:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the rounds; 1 where something happened that must not."""
-    args = _parser().parse_args(argv)
+    args = _parse(argv)
     times = failover_scene.LeaseTimes(*args.lease)
     print(
         f"lease duration, renew deadline, retry period: {', '.join(args.lease)}; seed {args.seed}"
@@ -125,7 +126,8 @@ def _report(pauses: Mapping[str, Sequence[float]]) -> None:
         print(f"{name:33}  {len(seconds):6}  {median:6.2f}  {max(seconds):6.2f}")
 
 
-def _parser() -> argparse.ArgumentParser:
+def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
+    """Return the options; a lease that `run` would refuse is an error of usage."""
     parser = argparse.ArgumentParser(prog="tests.chaos.leader_failover")
     parser.add_argument("--rounds", type=whole_numbers.at_least(1), default=50)
     parser.add_argument("--seed", type=whole_numbers.at_least(0), default=1)
@@ -136,7 +138,11 @@ def _parser() -> argparse.ArgumentParser:
         metavar=("DURATION", "DEADLINE", "PERIOD"),
         help="lease duration, renew deadline, retry period; kube-scheduler's are 15s 10s 2s",
     )
-    return parser
+    args = parser.parse_args(argv)
+    lease = election_config.LeaderElectionConfig(True, *args.lease)
+    for _, problem in election_faults.find_election_problems(lease):
+        parser.error(f"argument --lease: {problem}")
+    return args
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""A number that is none ends the commands for tests with one error, and nothing has passed."""
+"""A wrong number or duration ends the commands for tests with one error, and nothing has passed."""
 
 from __future__ import annotations
 
@@ -44,6 +44,9 @@ def test_another_text_is_named(text: str) -> None:
         ("fuzz-commands", "INPUTS=0", "--inputs: `0` is not a whole number from 1 on"),
         ("fuzz-commands", "PROCESSES=x", "--processes: `x` is not a whole number from 0 on"),
         ("chaos", "ROUNDS=0", "--rounds: `0` is not a whole number from 1 on"),
+        ("chaos", "LEASE=3s 2s", "--lease: expected 3 arguments"),
+        ("chaos", "LEASE=3s x 1s", "--lease: `renewDeadline` must be a duration above 0"),
+        ("chaos", "LEASE=2s 3s 1s", "--lease: `leaseDuration` must be greater than"),
         ("soak", "MINUTES=5", "--minutes: `5` is not a whole number from 6 on"),
     ],
 )
