@@ -121,14 +121,14 @@ conformance: components
 		$(if $(SEED),--seed $(SEED)) $(if $(FAMILIES),--families $(FAMILIES))
 
 kernels: components
-	@trap '$(BIN)/python build_kernels.py' EXIT; trap 'exit 130' HUP INT TERM; set -e; \
+	@trap 'unset POLICYSCHED_KERNELS; $(BIN)/python build_kernels.py' EXIT; \
+	trap 'exit 130' HUP INT TERM; set -e; \
 	for kind in checked none; do \
 		echo "kernels: $$kind"; \
 		export POLICYSCHED_KERNELS=$$kind; \
 		$(BIN)/python build_kernels.py; \
 		$(PYTEST)=$(WORKERS) -m "not e2e and not slow and not drawn"; \
 		$(BIN)/python -m tests.conformance --cases $(CASES) --keep-going; \
-		unset POLICYSCHED_KERNELS; \
 	done
 
 kubernetes-e2e: components

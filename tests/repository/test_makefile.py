@@ -1,4 +1,4 @@
-"""The Makefile uses the Python that it is given, or says that it does not."""
+"""The Makefile uses the Python that it is given, and leaves kernels compiled as usual."""
 
 from __future__ import annotations
 
@@ -29,10 +29,12 @@ def folder(tmp_path: pathlib.Path) -> pathlib.Path:
     return tmp_path
 
 
-def run_make(folder: pathlib.Path, *words: str) -> subprocess.CompletedProcess[str]:
-    """Ask for the environment."""
+def run_make(
+    folder: pathlib.Path, *words: str, goal: str = ".venv/ready"
+) -> subprocess.CompletedProcess[str]:
+    """Ask for a goal: by default, the environment."""
     return subprocess.run(
-        ("make", *words, ".venv/ready"),
+        ("make", *words, goal),
         cwd=folder,
         env={"PATH": os.environ["PATH"]},
         check=False,
@@ -56,3 +58,17 @@ def test_the_environment_keeps_its_python(folder: pathlib.Path, words: tuple[str
     """Without PYTHON, the environment is used, whichever version `python3` has."""
     done = run_make(folder, *words)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_kernels_are_compiled_as_usual_after_a_failed_test(folder: pathlib.Path) -> None:
+    """`make kernels` compiles them in other ways; no later command would do it again."""
+    log = folder / "log"
+    (folder / ".venv/bin/python").write_text(
+        f'#!/bin/sh\necho "kind=$POLICYSCHED_KERNELS $*" >> {log}\n'
+    )
+    (folder / ".venv/bin/pytest").write_text("#!/bin/sh\nexit 1\n")
+    (folder / ".venv/bin/pytest").chmod(0o755)
+    done = run_make(folder, goal="kernels")
+    assert done.returncode == 2
+    compilations = [line for line in log.read_text().splitlines() if "build_kernels" in line]
+    assert compilations == ["kind=checked build_kernels.py", "kind= build_kernels.py"]
