@@ -44,6 +44,8 @@ _HELP = {
 _OWN_OPTIONS = ("-h", "--help", "--version", "--")
 _SERVERS = ("run", "webhook")
 """Commands in which the last value of a repeated option wins: manifest overlays append flags."""
+_DECIDING = frozenset({"demo", "explain", "karmada", "plan", "run", "simulate", "test"})
+"""Commands that filter and score, for which the kernels must be those of the sources."""
 _NAMESPACE = frozenset({"-n", "--namespace"})
 _NAMESPACE_HINT = "write the namespace in the name: `policysched explain NAMESPACE/NAME`"
 _CANNOT_WRITE = (errno.EBADF, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.ENOSPC)
@@ -212,6 +214,10 @@ def _run_command_line(argv: list[str]) -> int:
     from policysched.cli.render import output  # noqa: PLC0415 - not needed for `--help`
 
     output.set_report_width(getattr(args, "output", None))
+    if name in _DECIDING:
+        from policysched.kernels import installation  # noqa: PLC0415 - other commands call no kernel
+
+        installation.list_interpreted_kernels()  # refuses changed sources
     return command.run(args)
 
 

@@ -14,6 +14,7 @@ import pytest
 import policysched
 from policysched import errors
 from policysched.cli import main
+from policysched.kernels import resources
 
 if TYPE_CHECKING:
     import argparse
@@ -280,3 +281,15 @@ def test_an_error_cannot_talk_to_the_terminal(
     told = capsys.readouterr().err
     assert "\\u001b[2J): spec.overhead.cpu: `\\u0007` is not a quantity" in told
     assert told.rstrip("\n").isprintable()
+
+
+@pytest.mark.parametrize(
+    "words", ["explain prod/a --cluster x", "simulate --cluster x", "karmada simulate --cluster x"]
+)
+def test_a_command_that_decides_refuses_a_changed_kernel(
+    words: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As `run` does: the decisions would be those of the former source."""
+    monkeypatch.setattr(resources, "SOURCE_SHA256", "0" * 64, raising=False)
+    assert main.main(words.split()) == errors.EXIT_WRONG_INPUT
+    assert "resources.py was changed after it was compiled: run" in capsys.readouterr().err
