@@ -76,8 +76,7 @@ def _follow(data: st.DataObject, scores: Any, source: _Numbers, hows: list[Any])
         scores.refresh(_NOTHING, _NOTHING, _NOTHING)
         totals = np.zeros(_SIZE, np.int64)
         if scores.same is None:
-            scores.compare(feasible)
-            scores.add_to(totals)
+            scores.add_to(totals, feasible)
         else:
             totals += int(scores.same.sum())
         assert totals[rows].tolist() == _expected(source, hows, rows)

@@ -141,8 +141,8 @@ class ComparedScores:
             slots = np.array([slot for slot, _ in news], np.intp)
             self._replace(slots, np.array([numbers for _, numbers in news], np.float64))
 
-    def compare(self, feasible: FeasibleRows) -> None:
-        """Bring the points up to date, where not all nodes get the `same`."""
+    def add_to(self, totals: columns.IntArray, feasible: FeasibleRows) -> None:
+        """Add to int64 (N,) the points of each row, where not all nodes get the `same`."""
         if not self._is_begun or feasible.came is None or feasible.left is None:
             slots = self._slot_of_row.take(feasible.rows)
             self._table.begin(self._numbers, np.bincount(slots, minlength=self._numbers.shape[1]))
@@ -152,9 +152,6 @@ class ComparedScores:
                 self._table.move_rows(feasible.came, feasible.left, self._slot_of_row)
             self._table.update_points(self._changed)
         self._changed = NO_ROWS
-
-    def add_to(self, totals: columns.IntArray) -> None:
-        """Add the points of each row, as of the last `compare`, to int64 (N,)."""
         if self._are_by_row:
             totals += self._table.sums
         else:
@@ -162,7 +159,7 @@ class ComparedScores:
 
     @property
     def table(self) -> tuple[columns.IntArray, Rows]:
-        """Int64 (k, S) hundredths as of the last `compare`, and intp (N,), the slot of each row."""
+        """Int64 (k, S) hundredths as of the last `add_to`, and intp (N,), the slot of each row."""
         return self._table.points, self._slot_of_row
 
     def _begin(self, everything: Everything) -> None:

@@ -62,8 +62,8 @@ class RankedScores:
             self._numbers[row] = number
             self._changed.append(row)
 
-    def compare(self, feasible: compared_scores.FeasibleRows) -> None:
-        """Bring the points up to date."""
+    def add_to(self, totals: columns.IntArray, feasible: compared_scores.FeasibleRows) -> None:
+        """Add to int64 (N,) the points of each row."""
         if not self._is_begun or feasible.came is None or feasible.left is None:
             self._counts, self._distinct = {}, []
             self._is_feasible = np.zeros(len(self._numbers), np.bool_)
@@ -78,14 +78,11 @@ class RankedScores:
             for row in self._changed:
                 self._points[row] = self._find_points(self._numbers.item(row))
         self._changed = []
-
-    def add_to(self, totals: columns.IntArray) -> None:
-        """Add the points of each row, as of the last `compare`, to int64 (N,)."""
         totals += self._points
 
     @property
     def table(self) -> tuple[columns.IntArray, compared_scores.Rows]:
-        """Int64 (1, N) hundredths as of the last `compare`, and intp (N,), each row itself."""
+        """Int64 (1, N) hundredths as of the last `add_to`, and intp (N,), each row itself."""
         return self._points[np.newaxis], self._rows
 
     def _move(self, rows: compared_scores.Rows, *, is_feasible: bool) -> None:

@@ -73,8 +73,7 @@ class Plan:
             self.feasible.refresh(rows, cycle.filtered, snap.size)
             totals = totals.copy()
             for scores in self.varying:
-                scores.compare(self.feasible)
-                scores.add_to(totals)
+                scores.add_to(totals, self.feasible)
         if len(rows) != snap.size:
             totals = totals.take(rows)
         return None if self.kept.may_be_invalid and totals.min(initial=0) < 0 else totals
