@@ -3,7 +3,7 @@
 etcd, kube-apiserver, kube-scheduler, kubectl, prometheus, promtool, karmada-scheduler and its
 estimator are Go programs. The go.mod files under tests/components pin them and everything they are
 made of; several, because their Kubernetes libraries differ. The project's own Go programs, the
-oracles of tests/conformance and tests/karmada, have their go.mod beside their source.
+oracles of tests/conformance, tests/cel and tests/karmada, have their go.mod beside their source.
 `python -m tests.realcluster.components` builds all of them but Kubernetes' e2e suite, which
 `make kubernetes-e2e` builds.
 
@@ -127,6 +127,12 @@ ORACLE = Module(
     linker_flags=_STRIP,
     own_folder=MODULES_FOLDER.parent / "conformance" / "oracle",
 )
+CEL_ORACLE = Module(
+    name="cel-oracle",
+    programs={"cel-oracle": "policysched.test/cel/oracle"},
+    linker_flags=_STRIP,
+    own_folder=MODULES_FOLDER.parent / "cel" / "oracle",
+)
 KARMADA_ORACLE = Module(
     name="karmada-oracle",
     programs={"karmada-oracle": "policysched.test/karmada/oracle"},
@@ -153,7 +159,15 @@ KUBERNETES_E2E = Module(
     linker_flags=f"{_STRIP} {_KUBERNETES_VERSION_FLAGS}",
     is_on_request=True,
 )
-MODULES = (KUBERNETES, PROMETHEUS, ORACLE, KARMADA_ORACLE, KARMADA, KUBERNETES_E2E)
+MODULES = (
+    KUBERNETES,
+    PROMETHEUS,
+    ORACLE,
+    CEL_ORACLE,
+    KARMADA_ORACLE,
+    KARMADA,
+    KUBERNETES_E2E,
+)
 
 test_is_marked = True
 """Whether the running test may have real components; True outside of tests."""
