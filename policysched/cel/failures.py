@@ -1,0 +1,20 @@
+"""How an expression fails: it does not compile, it fails for one device, or it is aborted."""
+
+from __future__ import annotations
+
+
+class CompilationError(Exception):
+    """The expression is no valid selector; its text says why."""
+
+
+class EvaluationError(Exception):
+    """The expression has no value for this device; its text is the reason, in CEL's words."""
+
+
+class AbortedError(Exception):
+    """The whole evaluation has ended without a value: `||` and `all` do not absorb this error."""
+
+
+def make_overload_error(signature: str = "") -> EvaluationError:
+    """Return the error of a function that does not take values of these types."""
+    return EvaluationError(f"no such overload: {signature}" if signature else "no such overload")

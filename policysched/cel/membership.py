@@ -1,0 +1,22 @@
+"""`value in [constants]` as a lookup, as cel-go optimizes it: its failures show."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from policysched.cel.values import Map, Uint, Value
+
+_CONSTANTS: Final = frozenset({bool, int, Uint, float, str})
+
+
+def plan_constant_membership(
+    value: Callable[[list[Any]], Value], items: list[Value]
+) -> Callable[[list[Any]], bool] | None:
+    """Return the function of a frame for `value in items`; None if an item is no simple value."""
+    if not all(type(each) in _CONSTANTS for each in items):
+        return None
+    if not items:
+        return lambda _frame: False
+    known = Map.from_pairs((item, True) for item in items)
+    return lambda frame: known.has_own(value(frame))

@@ -1,0 +1,56 @@
+"""Device selectors: compile an expression once, then ask it about devices.
+
+selector = compile_selector('device.attributes["gpu.example.com"].model == "A100"')
+selector.matches(device.make_value())
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+from policysched.cel.checker import FIRST_FREE_SLOT, check
+from policysched.cel.failures import AbortedError, EvaluationError
+from policysched.cel.meter import MAX_UNITS, Meter
+from policysched.cel.parser import parse
+from policysched.cel.planner import Evaluate, plan
+from policysched.cel.values import Map, get_type_name
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class DeviceSelector:
+    """A compiled expression.
+
+    Attributes:
+        expression: its text.
+    """
+
+    expression: str
+    _evaluate: Evaluate
+    _slots: int
+
+    def matches(self, device: Map, *, max_units: int = MAX_UNITS) -> bool:
+        """Return whether the expression is true for a device, as `Device.make_value` returns it.
+
+        Raises:
+            EvaluationError: it has no value for this device, or takes more than `max_units`.
+        """
+        frame = [Meter(max_units), device, *[None] * (self._slots - FIRST_FREE_SLOT)]
+        try:
+            value = self._evaluate(frame)
+        except AbortedError as error:
+            raise EvaluationError(str(error)) from None
+        if type(value) is not bool:
+            name = get_type_name(value)
+            raise EvaluationError(f"CEL result of type {name} could not be converted to bool")
+        return value
+
+
+def compile_selector(expression: str) -> DeviceSelector:
+    """Return the selector of an expression.
+
+    Raises:
+        CompilationError: the expression is none.
+    """
+    tree = parse(expression)
+    slots = check(tree)
+    return DeviceSelector(expression, plan(tree), slots)

@@ -1,0 +1,187 @@
+"""The values of expressions while they run.
+
+    CEL         Python                      CEL          Python
+    int         int                         list         list
+    uint        Uint                        map          Map
+    double      float                       optional     Optional
+    bool        bool                        type         TypeValue
+    string      str                         Quantity     quantities.Quantity
+    bytes       bytes                       Semver       semvers.Semver
+    null        None                        the device   Map
+
+`bool` and `Uint` are ints for Python, so code here asks `type(value) is int`, never `isinstance`.
+"""
+
+from __future__ import annotations
+
+import abc
+import dataclasses
+from collections.abc import Iterable, Iterator
+from typing import Any, Final, TypeAlias
+
+from policysched.cel.failures import AbortedError
+
+Value: TypeAlias = Any
+"""A value as in the table; what is allowed depends on the operation, and is checked there."""
+
+
+class Uint(int):
+    """An unsigned integer, which is another type than int for CEL."""
+
+    __slots__ = ()
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class TypeValue:
+    """A type as a value, such as the result of `type(1)`."""
+
+    name: str
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Optional:
+    """A value that may be missing."""
+
+    value: Value = None
+    has_value: bool = True
+
+
+NO_VALUE: Final = Optional(has_value=False)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _BoolKey:
+    """A bool as a key of a dict, where True would be equal to 1."""
+
+    value: bool
+
+
+class StrictValue(abc.ABC):
+    """A value of a Kubernetes library, which is compared with values of its own type only."""
+
+    __slots__ = ()
+
+    @abc.abstractmethod
+    def equals(self, other: Value) -> bool:
+        """Return whether the other value is equal.
+
+        Raises:
+            EvaluationError: it has another type.
+        """
+
+
+class Map:
+    """A map whose keys are strings, bools or numbers; 1, 1u and 1.0 are the same key.
+
+    It keeps the dict that it is made of, whose keys are strings.
+
+    Attributes:
+        default: the value of an unknown key, as attributes and capacity have one; or None.
+    """
+
+    __slots__ = ("_items", "default")
+
+    def __init__(self, items: dict[Value, Value], default: Map | None = None) -> None:
+        self._items = items
+        self.default = default
+
+    @classmethod
+    def from_pairs(cls, pairs: Iterable[tuple[Value, Value]]) -> Map:
+        """Return the map of keys of all types, and their values."""
+        return cls({_make_key(key): value for key, value in pairs})
+
+    def find(self, key: Value) -> tuple[Value, bool]:
+        """Return the value of a key, or the default, and whether there is one.
+
+        Raises:
+            AbortedError: the key is of a type that Go cannot look up.
+        """
+        if type(key) is not str:
+            key = _make_key(key)
+        if key in self._items:
+            return self._items[key], True
+        return self.default, self.default is not None
+
+    def has_own(self, key: Value) -> bool:
+        """Return whether the key itself is in the map.
+
+        Raises:
+            AbortedError: the key is of a type that Go cannot look up.
+        """
+        return _make_key(key) in self._items
+
+    def items(self) -> Iterator[tuple[Value, Value]]:
+        """Return keys and values."""
+        return ((_read_key(key), value) for key, value in self._items.items())
+
+    def keys(self) -> Iterator[Value]:
+        """Return the keys."""
+        return map(_read_key, self._items)
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+
+def _make_key(key: Value) -> Value:
+    if type(key) is bool:
+        return _BoolKey(key)
+    if type(key) in {int, Uint, float, str}:
+        return key
+    if type(key) in _UNHASHABLE:
+        raise AbortedError(
+            f"internal error: runtime error: hash of unhashable type {get_type_name(key)}"
+        )
+    return _NO_KEY
+
+
+def _read_key(key: Value) -> Value:
+    return key.value if type(key) is _BoolKey else key
+
+
+_NO_KEY: Final = object()
+
+TYPE_NAMES: dict[type, str] = {
+    int: "int",
+    Uint: "uint",
+    float: "double",
+    bool: "bool",
+    str: "string",
+    bytes: "bytes",
+    type(None): "null_type",
+    list: "list",
+    Map: "map",
+    Optional: "optional_type",
+    TypeValue: "type",
+}
+"""CEL's name of each class of values; the libraries add their own classes."""
+
+
+def get_type_name(value: Value) -> str:
+    """Return CEL's name of the type of a value."""
+    return TYPE_NAMES[type(value)]
+
+
+def find_classes(type_name: str) -> frozenset[type]:
+    """Return the classes of the values of a type."""
+    return frozenset(cls for cls, name in TYPE_NAMES.items() if name == type_name)
+
+
+_UNHASHABLE: set[type] = {bytes}
+"""Classes whose values Go cannot look up in a map: the attempt ends the evaluation."""
+
+
+def register_type(cls: type, name: str, *, is_hashable: bool = True) -> None:
+    """Let values of a class have a type of this name."""
+    TYPE_NAMES[cls] = name
+    if not is_hashable:
+        _UNHASHABLE.add(cls)
+
+
+def is_zero(value: Value) -> bool:
+    """Return whether a value is its type's zero or empty one, for `optional.ofNonZeroValue`."""
+    if isinstance(value, Optional):
+        return not value.has_value
+    return type(value) in _ZEROABLE and not value
+
+
+_ZEROABLE = frozenset({type(None), bool, int, Uint, float, str, bytes, list, Map})
