@@ -2,6 +2,7 @@
 PYTHON ?= python3
 NODES ?= 20
 CASES ?= 2000
+PAIRS ?= 100000
 ROUNDS ?= 50
 EDITS ?= 1000
 SEEDS ?= 1
@@ -35,7 +36,7 @@ ALL_WORKERS = $(if $(filter auto,$(WORKERS)),$$(( $$(nproc) + 1 )),$(WORKERS))
 
 CHECKS := check-format check-lint check-types check-imports check-spelling
 
-.PHONY: help demo quick test proof check $(CHECKS) format components conformance kernels fresh \
+.PHONY: help demo quick test proof check $(CHECKS) format components conformance cel kernels fresh \
 	kubernetes-e2e fuzz fuzz-commands cluster cluster-down chaos soak bench plot same-python \
 	update-locks clean
 
@@ -52,6 +53,7 @@ help:
 	@echo "make conformance   decide CASES=$(CASES) generated clusters as kube-scheduler does; also with"
 	@echo "                   FAMILIES=sequences CASES=200 (placements one after the other),"
 	@echo "                   FAMILIES=preemption CASES=2000 (nominated nodes and victims), SEED=n"
+	@echo "make cel           evaluate PAIRS=$(PAIRS) generated device selectors as kube-scheduler does"
 	@echo "make kernels       short tests and CASES=$(CASES) generated clusters with kernels that check"
 	@echo "                   the bounds of arrays, then with interpreted ones"
 	@echo "make kubernetes-e2e  Kubernetes' own e2e tests with policysched and with kube-scheduler,"
@@ -119,6 +121,9 @@ cluster-down: $(READY)
 conformance: components
 	@$(BIN)/python -m tests.conformance --cases $(CASES) --keep-going \
 		$(if $(SEED),--seed $(SEED)) $(if $(FAMILIES),--families $(FAMILIES))
+
+cel: components
+	@$(BIN)/python -m tests.cel --pairs $(PAIRS) $(if $(SEED),--seed $(SEED))
 
 kernels: components
 	@trap 'unset POLICYSCHED_KERNELS; $(BIN)/python build_kernels.py' EXIT; \

@@ -35,6 +35,7 @@ PARTS: Final = (
         ("conformance", "FAMILIES=preemption", "CASES=4000"),
         "nominated nodes and victims equal to kube-scheduler's",
     ),
+    Part("cel", ("cel", "PAIRS=100000"), "device selectors decide as kube-scheduler's"),
     Part(
         "kernels",
         ("kernels", "CASES=2000"),
