@@ -170,9 +170,13 @@ _UNHASHABLE: set[type] = {bytes}
 """Classes whose values Go cannot look up in a map: the attempt ends the evaluation."""
 
 
-def register_type(cls: type, name: str, *, is_hashable: bool = True) -> None:
-    """Let values of a class have a type of this name."""
+def register_type(
+    cls: type, name: str, *, is_hashable: bool = True, has_zero: bool = False
+) -> None:
+    """Let values of a class have a type of this name; `has_zero` if one of them is falsy."""
     TYPE_NAMES[cls] = name
+    if has_zero:
+        _ZEROABLE.add(cls)
     if not is_hashable:
         _UNHASHABLE.add(cls)
 
@@ -184,4 +188,4 @@ def is_zero(value: Value) -> bool:
     return type(value) in _ZEROABLE and not value
 
 
-_ZEROABLE = frozenset({type(None), bool, int, Uint, float, str, bytes, list, Map})
+_ZEROABLE: set[type] = {type(None), bool, int, Uint, float, str, bytes, list, Map}

@@ -176,8 +176,14 @@ def is_in_map(key: Value, items: Map) -> bool:
     return items.has_own(key)
 
 
+def _check_order(left: float, right: float) -> None:
+    if math.isnan(left) or math.isnan(right):
+        raise EvaluationError("NaN values cannot be ordered")
+
+
 def _define_comparison(function: str, compare: Callable[[Value, Value], bool]) -> None:
     def compare_as_doubles(left: float, right: float) -> bool:
+        _check_order(left, right)
         return compare(float(left), float(right))
 
     for left in (INT, UINT, DOUBLE):
@@ -219,6 +225,8 @@ def compare(left: Value, right: Value) -> int:
             raise make_overload_error()
         if float in {type(left), type(right)}:
             left, right = float(left), float(right)
+    if type(left) is float:
+        _check_order(left, right)
     try:
         return int(left > right) - int(left < right)
     except TypeError:

@@ -46,6 +46,10 @@ class Duration:
 
     nanoseconds: int
 
+    def __bool__(self) -> bool:
+        """Return whether it is longer or shorter than nothing."""
+        return self.nanoseconds != 0
+
 
 @dataclasses.dataclass(frozen=True, slots=True, order=True)
 class Timestamp:
@@ -54,7 +58,7 @@ class Timestamp:
     nanoseconds: int
 
 
-register_type(Duration, DURATION.name)
+register_type(Duration, DURATION.name, has_zero=True)
 register_type(Timestamp, TIMESTAMP.name)
 
 
