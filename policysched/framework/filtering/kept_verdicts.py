@@ -279,7 +279,7 @@ class KeptVerdicts:
 
     def _find_other_rows(self, rejecting: Sequence[_Rejecting]) -> Rows | None:
         """Return intp: rows of domains with other answers than the last time; None for too many."""
-        found = [_NO_ROWS]
+        found: list[Rows] = []
         before = [(table, seen) for _, table, seen in self._rejecting]
         if [table for table, _ in before] != [table for _, table, _ in rejecting]:
             return None
@@ -288,12 +288,14 @@ class KeptVerdicts:
             if slots is None or len(slots) > _FEW_SLOTS:
                 return None
             found += [(table.slot_of_row == slot).nonzero()[0] for slot in slots]
-        return found[-1] if len(found) <= 2 else np.concatenate(found)  # noqa: PLR2004 - mostly one
+        if len(found) == 1:  # mostly
+            return found[0]
+        return np.concatenate(found) if found else _NO_ROWS
 
     def _merge_domains(self, rejecting: Sequence[_Rejecting], rows: Rows) -> None:
         """Merge the answers of tables about `rows`, intp (m,), into those about single rows."""
         ids = self._with_domains.ids
-        numbers = [stage.numbers for stage, _, _ in rejecting]
+        numbers = [stage.numbers for stage, _, _ in rejecting]  # which may add statuses
         if len(self._positions) != len(self._table.statuses):
             self._positions = self._number_positions()
         positions = self._positions
