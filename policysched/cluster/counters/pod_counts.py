@@ -282,6 +282,11 @@ class PodCounts:
 
     # --- terms of placed pods ---------------------------------------------------------------------
 
+    @property
+    def has_owned_terms(self) -> bool:
+        """Whether any placed pod has a term that affects incoming pods."""
+        return bool(self._owners)
+
     def get_term_owner_counts(self, kind: TermKind) -> OwnedTerms:
         """Return each distinct term of placed pods, with the number of its owners on each row.
 

@@ -110,6 +110,8 @@ class InterPodAffinity:
         """Sum matching pods by domain; skip Filter if no required term applies to the pod."""
         self._hints.counts = snap.counts
         shape = pod.shape
+        if _lacks_terms(shape, snap):
+            return interface.SKIP_FILTER
         error = self._errors.get_or_compute(
             shape, None, lambda: term_errors.find_term_errors(shape)
         )
@@ -269,7 +271,8 @@ class InterPodAffinity:
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, nodes: snapshot.NodeView
     ) -> Sequence[domains.DomainSums]:
         """Return the refreshed sums of weights by domain; empty if no pod affects the score."""
-        if self._ignores_preferences and not pod.shape.preferred_terms:
+        is_ignored = self._ignores_preferences and not pod.shape.preferred_terms
+        if is_ignored or _lacks_terms(pod.shape, nodes.snapshot):
             return ()
         sums = state.find(_SUMS, domain_sums.AffinitySums)
         weighted = (sums or self._sums.get_sums(pod.shape, nodes.snapshot)).weighted
@@ -284,6 +287,11 @@ class InterPodAffinity:
     def events_to_register(self) -> Sequence[events.ClusterEventWithHint]:
         """Register for changes to pods, nodes and namespaces that can affect required terms."""
         return self._hints.make_registrations()
+
+
+def _lacks_terms(shape: pod_shape.PodShape, snap: snapshot.Snapshot) -> bool:
+    """Return whether neither the pod nor any placed pod has a term, which is the common case."""
+    return shape.spec.affinity is None and not snap.counts.has_owned_terms
 
 
 def _find_nodes_failing_affinity(
