@@ -19,9 +19,6 @@ from policysched.cluster.objects import objects, selectors
 from policysched.cluster.pods import nominated_pods, pod_shape
 from policysched.cluster.storage import storage
 
-_INT64_SPAN = 2**64
-_INT64_END = 2**63
-
 
 class Snapshot:
     """The state of the cluster during one cycle.
@@ -62,8 +59,6 @@ class Snapshot:
         self.placed = placed
         self.storage = placed.storage
         self.nominated = nominated_pods.NominatedPods() if nominated is None else nominated
-        self._single_rows: dict[int, NodeRow] = {}
-        self._single_rows_of = (-1, -1)
 
     def is_claim_used(self, namespace: str, claim_name: str) -> bool:
         """Return whether a pod on a live row uses the claim (`IsPVCUsedByPods`)."""
@@ -74,20 +69,13 @@ class Snapshot:
         """Return a view of all N rows."""
         return NodeView(self, slice(0, self.size))
 
-    def view_row(self, row: int) -> NodeRow:
-        """Return a row as plain numbers; the same object until a node or pod changes."""
-        current = (self.nodes.node_changes.generation, self.nodes.usage_changes.generation)
-        if current != self._single_rows_of:
-            self._single_rows_of = current
-            self._single_rows = {}
-        found = self._single_rows.get(row)
-        if found is None:
-            found = self._single_rows[row] = NodeRow(self, row)
-        return found
-
     def view_rows(self, rows: npt.NDArray[np.intp]) -> NodeView:
         """Return a view of the given rows, intp (n,)."""
         return NodeView(self, rows)
+
+    def view_rows_or_all(self, rows: npt.NDArray[np.intp]) -> NodeView:
+        """Return the same; N rows, each once and ascending, are viewed without copies."""
+        return self.view_all_rows() if len(rows) == self.size else NodeView(self, rows)
 
 
 class NodeView:
@@ -223,65 +211,3 @@ class NodeView:
     def objects(self) -> list[objects.Node | None]:
         """Return the n node objects; None for dead rows."""
         return [self._nodes.nodes[row] for row in self.row_numbers]
-
-
-class NodeRow:
-    """A single node, for plugin calls on one row.
-
-    Amounts are Python integers. Do not store the object: `Snapshot.view_row` returns a new object
-    after any change.
-
-    Attributes:
-        rows: intp (1,), the row, for kernels.
-    """
-
-    def __init__(self, snapshot: Snapshot, row: int) -> None:
-        """View `row` of `snapshot`."""
-        self.snapshot = snapshot
-        self.row = row
-        self.rows = np.array([row], np.intp)
-        self._nodes = snapshot.nodes
-        self._amounts: tuple[int, ...] | None = None
-
-    @property
-    def amounts(self) -> tuple[int, ...]:
-        """All amounts and numbers of pods of the node, for comparison with other nodes."""
-        if self._amounts is None:
-            nodes, row = self._nodes, self.row
-            self._amounts = (
-                *nodes.allocatable[row].tolist(),
-                *nodes.requested[row].tolist(),
-                *nodes.nonzero_requested[row].tolist(),
-                nodes.allowed_pods.item(row),
-                nodes.pod_count.item(row),
-            )
-        return self._amounts
-
-    @property
-    def pod_count(self) -> int:
-        """The number of placed pods."""
-        return int(self._nodes.pod_count.item(self.row))
-
-    @property
-    def allowed_pods(self) -> int:
-        """The allocatable amount of `pods`."""
-        return int(self._nodes.allowed_pods.item(self.row))
-
-    def allocatable_of(self, resource: str) -> int:
-        """Return the allocatable amount of a resource or of `pods`; 0 for unknown resources."""
-        if resource == "pods":
-            return self.allowed_pods
-        column = self._nodes.resources.find(resource)
-        return 0 if column is None else int(self._nodes.allocatable.item(self.row, column))
-
-    def requested_of(self, resource: str) -> int:
-        """Return the requests of placed pods for a resource or `pods`; 0 for unknown resources."""
-        if resource == "pods":
-            return self.pod_count
-        column = self._nodes.resources.find(resource)
-        return 0 if column is None else int(self._nodes.requested.item(self.row, column))
-
-    def free_of(self, resource: str) -> int:
-        """Return allocatable minus requested, which wraps around at int64 like the columns."""
-        free = self.allocatable_of(resource) - self.requested_of(resource)
-        return (free + _INT64_END) % _INT64_SPAN - _INT64_END

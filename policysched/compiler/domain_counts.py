@@ -11,8 +11,6 @@ import numpy.typing as npt
 from policysched.cluster import count_column, snapshot
 from policysched.cluster.columns import columns
 from policysched.cluster.counters import pod_counts
-from policysched.cluster.pods import pod_shape
-from policysched.framework import cycle_state
 from policysched.framework.scoring import compared_scores
 from policysched.plugins.kernels import domain_verdicts, domains
 
@@ -112,7 +110,7 @@ class DomainValues:
         self._outside = outside
 
     def refresh(
-        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, snap: snapshot.Snapshot
+        self, snap: snapshot.Snapshot
     ) -> compared_scores.Everything | compared_scores.Changes:
         """Return the domains with other scores."""
         changed = self._counts.refresh(snap)
@@ -121,7 +119,7 @@ class DomainValues:
             return [(slot, (total_of[slot],)) for slot in changed] if changed else ()
         values = self._counts.totals.copy()
         values[0] = self._outside
-        return compared_scores.Everything([values], self._slots_of(snap))
+        return compared_scores.Everything(values[np.newaxis], self._slots_of(snap))
 
 
 FindFailing: TypeAlias = Callable[[columns.FloatArray, columns.BoolArray], columns.BoolArray]

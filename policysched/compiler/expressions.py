@@ -16,8 +16,14 @@ _METRICS = interface.Reads.METRICS
 def reads(expr: checked_expr.TypedExpr) -> interface.Reads:
     """Return what the value on a node depends on, besides the incoming pod's shape."""
     found = NOTHING
+    reads_allocatable = False
     for each in checked_expr.walk_expressions(expr):
-        found |= own_reads(each)
+        if isinstance(each, checked_expr.NodeResource) and each.kind == "allocatable":
+            reads_allocatable = True
+        else:
+            found |= own_reads(each)
+    if reads_allocatable and interface.Reads.AMOUNTS not in found:
+        found |= _NODE
     return found
 
 
@@ -30,7 +36,7 @@ def own_reads(expr: checked_expr.TypedExpr) -> interface.Reads:
         case checked_expr.NodeResource(kind="allocatable"):
             return _NODE
         case checked_expr.NodeResource():
-            return _NODE | _USAGE
+            return interface.Reads.AMOUNTS
         case checked_expr.NodeLabelNumber() | checked_expr.NodeMatch():
             return _NODE
         case (

@@ -25,7 +25,6 @@ from policysched.kernels import programs
 PodConstant: TypeAlias = Callable[[pod_shape.PodShape], float]
 """A number of the incoming pod; NaN if it is missing, 1 or 0 for a condition."""
 _Code: TypeAlias = npt.NDArray[np.int32]
-_MAX_AMOUNTS = 64
 _numbers = itertools.count()
 """Numbers of programs for cycle states, which may live longer than a program."""
 
@@ -51,7 +50,6 @@ class Program:
         """Take the instructions of `draft`; inputs are in `table`."""
         self.result_count = draft.result_count
         self.version = -1
-        self._reads_inputs = any(code[0] == programs.INPUT for code in draft.code)
         self._table = table
         self._code: _Code = np.array(draft.code, np.int32).reshape(-1, 4)
         self._constants = np.array(draft.constants, np.float64)
@@ -60,7 +58,6 @@ class Program:
         self._samples = tuple(draft.samples)
         self._registers = np.zeros((max(draft.register_count, 1), programs.BLOCK))
         self._key = f"program {next(_numbers)}"
-        self._known_key = f"{self._key} by amounts"
         self._valid_until: datetime.datetime | None = None
 
     def run(
@@ -87,25 +84,6 @@ class Program:
             state.write(self._key, bound)
         rows = nodes.row_numbers
         return self._run(bound, rows, rows, self._table.values)
-
-    def run_row(
-        self, node: snapshot.NodeRow, shape: pod_shape.PodShape, state: cycle_state.CycleState
-    ) -> list[float]:
-        """Return the E results of one node, not to be written to.
-
-        Results that follow from the amounts of a node are cached by these, because nodes of a pool
-        often have the same.
-        """
-        known: dict[tuple[int, ...], list[float]] | None = state.find(self._known_key, dict)
-        found = None if known is None else known.get(node.amounts)
-        if found is None:
-            view = node.snapshot.view_rows(node.rows)
-            found = self.run(view, shape, state)[:, 0].tolist()
-            if not self._reads_inputs:
-                known = {} if known is None or len(known) >= _MAX_AMOUNTS else known
-                known[node.amounts] = found
-                state.write(self._known_key, known)
-        return found
 
     def run_elsewhere(
         self, nodes: snapshot.NodeView, shape: pod_shape.PodShape

@@ -31,7 +31,6 @@ from policysched.plugins.shared import event_hints, memo
 _MAX_SHAPES = 1024
 _SKIP = interface.PreFilterResult(status.SKIP)
 _NO_ROOM = interface.PostFilterResult(status.unschedulable(names.POLICY))
-_USAGE = interface.Reads.USAGE
 _METRICS = interface.Reads.METRICS
 
 
@@ -123,7 +122,8 @@ class PolicyEvents:
             event_hints.make_event_registration(resource.POLICY, action.ALL),
         ]
         if any(
-            _USAGE in rule.reads or isinstance(rule, rule_changes.PodsRule) for rule in self._rules
+            rule.reads.has_own_pods or isinstance(rule, rule_changes.PodsRule)
+            for rule in self._rules
         ):
             registered.append(
                 event_hints.make_event_registration(resource.POD, placed, self._after_pod_change)

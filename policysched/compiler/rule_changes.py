@@ -9,7 +9,6 @@ from policysched.cluster import snapshot
 from policysched.cluster.objects import objects
 from policysched.cluster.pods import pod_shape
 from policysched.compiler.rules import node_affinity, pod_affinity, reject, topology_spread
-from policysched.framework import interface
 
 RowRule: TypeAlias = node_affinity.RequiredNodeAffinity | reject.Reject
 """Rules that decide a node by what is on its own row."""
@@ -64,7 +63,7 @@ def counts_otherwise(
 ) -> bool:
     """Return whether a placed pod that came, went or changed may change the mind of a rule."""
     if isinstance(rule, RowRule):
-        return interface.Reads.USAGE in rule.reads
+        return rule.reads.has_own_pods
     query = rule.query(waiting)
     namespaces = snap.counts.namespaces
     was_counted = before is not None and query.matches(before, namespaces)

@@ -154,6 +154,6 @@ def in_order(filters: Sequence[rule_changes.FilterRule]) -> list[rule_changes.Fi
     def stage(rule: rule_changes.FilterRule) -> int:
         if interface.Reads.PODS in rule.reads:
             return 2
-        return 1 if interface.Reads.USAGE in rule.reads else 0
+        return 1 if rule.reads.has_own_pods else 0
 
     return sorted(filters, key=stage)

@@ -1,11 +1,14 @@
-"""Programs of sets of rules: many rules about one node are one call."""
+"""Programs of sets of rules: many rules about some nodes are one call."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Protocol
 
+import numpy as np
+
 from policysched.cluster import snapshot
+from policysched.cluster.columns import columns
 from policysched.cluster.pods import pod_shape
 from policysched.compiler import lowering, program
 from policysched.compiler.metrics import outages
@@ -60,26 +63,30 @@ class RulePrograms:
             made = self._made[key] = self._lower.finish_program(writer)
         return made
 
-    def filter_row(self, plugins: Sequence[RejectingRule]) -> together.FilterRow:
-        """Return a function that gives the first rejection of a node by `plugins`, or success."""
-        asked = _RowProgram(self.make(plugins), plugins)
-        answers = [rule.rejected for rule in plugins]
+    def make_filter(self, plugins: Sequence[RejectingRule]) -> together.FilterFn:
+        """Return a function that returns the first rejection by `plugins` of each node."""
+        asked = _RuleResults(self.make(plugins), plugins)
+        statuses = [status.SUCCESS, *(rule.rejected for rule in plugins)]
 
         def answer(
-            state: cycle_state.CycleState, pod: pod_shape.PodInfo, node: snapshot.NodeRow
-        ) -> status.Status:
-            found = asked.run(state, pod, node)
-            return answers[found.index(1.0)] if 1.0 in found else status.SUCCESS
+            state: cycle_state.CycleState, pod: pod_shape.PodInfo, nodes: snapshot.NodeView
+        ) -> status.NodeStatuses:
+            found = asked.run(state, pod, nodes)
+            if not np.count_nonzero(found):
+                return status.NodeStatuses.passing(len(nodes))
+            is_rejected = found == 1.0
+            ids = np.where(is_rejected.any(axis=0), is_rejected.argmax(axis=0) + 1, 0)
+            return status.NodeStatuses(ids.astype(np.int16), statuses)
 
         return answer
 
-    def score_row(self, plugins: Sequence[ProgramRule]) -> together.ScoreRow:
-        """Return a function that gives the scores of a node by `plugins`."""
-        return _RowProgram(self.make(plugins), plugins).run
+    def make_score(self, plugins: Sequence[ProgramRule]) -> together.ScoreFn:
+        """Return a function that returns the scores of each node by `plugins`."""
+        return _RuleResults(self.make(plugins), plugins).run
 
 
-class _RowProgram:
-    """A program of rules, asked about one node after the other."""
+class _RuleResults:
+    """The results of rules for some nodes, by one program."""
 
     def __init__(self, made: program.Program, rules: Sequence[ProgramRule]) -> None:
         self._program = made
@@ -90,16 +97,14 @@ class _RowProgram:
         self._lost: list[int] = []
 
     def run(
-        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, node: snapshot.NodeRow
-    ) -> list[float]:
-        """Return the result of each rule, 0 for those that have lost a metric."""
-        found = self._program.run_row(node, pod.shape, state)
+        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, nodes: snapshot.NodeView
+    ) -> columns.FloatArray:
+        """Return float64 (k, n): the result of each rule, 0 for those that have lost a metric."""
+        found = self._program.run(nodes, pod.shape, state)
         if self._version != self._program.version:
-            snap = node.snapshot
+            snap = nodes.snapshot
             self._lost = [place for place, outage in self._readers if outage.is_on(snap, state)]
             self._version = self._program.version
         if self._lost:
-            found = found.copy()
-            for place in self._lost:
-                found[place] = 0.0
+            found[self._lost] = 0.0
         return found

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import dataclasses
 import enum
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Hashable, Sequence
 from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
@@ -55,6 +55,9 @@ class Reads(enum.Flag):
     """The node object of the same row."""
     USAGE = enum.auto()
     """Pods placed on the same row: requests, ports, their number."""
+    AMOUNTS = enum.auto()
+    """Allocatable amounts of the same row, and requests and number of the pods placed on it. If
+    this is all, nodes with the same amounts share answers."""
     ALL_NODES = enum.auto()
     """Node objects of other rows too: any change of any node asks again about all."""
     METRICS = enum.auto()
@@ -64,6 +67,11 @@ class Reads(enum.Flag):
     what changes mean (`domain_filters`, `compared_scores`); others declare ANYTHING."""
     ANYTHING = enum.auto()
     """Anything else, such as pods on other nodes: the answer is never kept."""
+
+    @property
+    def has_own_pods(self) -> bool:
+        """Whether the answer depends on pods placed on the same row."""
+        return bool(self & (Reads.USAGE | Reads.AMOUNTS))
 
 
 @runtime_checkable
@@ -213,13 +221,34 @@ class FilterPlugin(Plugin, Protocol):
         ...
 
 
-class RowFilterPlugin(FilterPlugin, Protocol):
-    """Answers about a single node faster than by arrays of one; usually one node changed."""
+class RowWriter(Protocol):
+    """Knows what a pod requests, and writes a number for each of some rows."""
 
-    def filter_row(
-        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, node: snapshot.NodeRow
-    ) -> status.Status:
-        """Return what `filter` says of the node."""
+    def write(
+        self, snap: snapshot.Snapshot, rows: npt.NDArray[np.intp], out: npt.NDArray[Any]
+    ) -> None:
+        """Write `out[..., rows]`; `rows` is intp (m,), and `out` has N entries."""
+        ...
+
+
+class CodeWriter(RowWriter, Protocol):
+    """Writes int32 codes: 0 if the pod fits, else what says why it does not."""
+
+    def describe(
+        self, snap: snapshot.Snapshot, rows: npt.NDArray[np.intp], codes: npt.NDArray[np.int32]
+    ) -> status.NodeStatuses:
+        """Return the answers that int32 (m,) codes of `rows`, intp (m,), stand for.
+
+        Asked whenever all rows were written, or one of the codes is not 0.
+        """
+        ...
+
+
+class RowFilterPlugin(FilterPlugin, Protocol):
+    """Prepares Filter once for equal pods, so that it can be asked about one row at little cost."""
+
+    def make_filter_writer(self, pod: pod_shape.PodInfo, snap: snapshot.Snapshot) -> CodeWriter:
+        """Return what writes and describes the answers that `filter` returns."""
         ...
 
 
@@ -288,14 +317,11 @@ class ScorePlugin(Plugin, Protocol):
         ...
 
 
-RowScorer: TypeAlias = Callable[[snapshot.NodeRow], int]
-
-
 class RowScorePlugin(ScorePlugin, Protocol):
-    """Scores a single node faster than by arrays of one; usually one node changed."""
+    """Prepares Score once for equal pods, so that it can be asked about one row at little cost."""
 
-    def make_row_scorer(self, pod: pod_shape.PodInfo, snap: snapshot.Snapshot) -> RowScorer:
-        """Return a function that returns what `score` says of a node, for equal pods."""
+    def make_score_writer(self, pod: pod_shape.PodInfo, snap: snapshot.Snapshot) -> RowWriter:
+        """Return what writes the scores that `score` returns."""
         ...
 
 

@@ -77,6 +77,57 @@ def _leave(
     return is_lost
 
 
+def weigh_points(
+    rows: cython.Py_ssize_t[::1],
+    points: cython.longlong[:, ::1],
+    highest: cython.longlong[::1],
+    factors: cython.longlong[::1],
+    invalid: cython.longlong,
+) -> None:
+    """Multiply the points, int64 (k, N), of `rows` by int64 (k,) factors.
+
+    A row with points below 0 or above `highest`, int64 (k,), gets `invalid` from the first plugin
+    and 0 from the others.
+    """
+    i: cython.Py_ssize_t
+    k: cython.Py_ssize_t
+    row: cython.Py_ssize_t
+    is_valid: cython.bint
+    with cython.nogil:
+        for i in range(rows.shape[0]):
+            row = rows[i]
+            is_valid = True
+            for k in range(points.shape[0]):
+                is_valid &= points[k, row] >= 0 and points[k, row] <= highest[k]
+            for k in range(points.shape[0]):
+                if is_valid:
+                    points[k, row] *= factors[k]
+                else:
+                    points[k, row] = invalid if k == 0 else 0
+
+
+def add_points(
+    rows: cython.Py_ssize_t[::1],
+    points: cython.longlong[:, ::1],
+    totals: cython.longlong[::1],
+) -> bool:
+    """Add to int64 (N,) totals the points, int64 (k, N), of `rows`.
+
+    Return whether any of these totals is negative.
+    """
+    i: cython.Py_ssize_t
+    k: cython.Py_ssize_t
+    row: cython.Py_ssize_t
+    is_any_negative: cython.bint = False
+    with cython.nogil:
+        for i in range(rows.shape[0]):
+            row = rows[i]
+            for k in range(points.shape[0]):
+                totals[row] += points[k, row]
+            is_any_negative |= totals[row] < 0
+    return is_any_negative
+
+
 def find_bounds(
     scores: cython.Py_ssize_t[::1],
     numbers: cython.double[:, ::1],

@@ -40,8 +40,8 @@ class DynamicResources:
     """Rejects pods with resource claims; scores 0 for all other pods."""
 
     name = names.DYNAMIC_RESOURCES
-    reads: ClassVar = interface.Reads.NODE | interface.Reads.USAGE
-    """It reads only the pod; with the same flags as NodeResourcesFit, both scores share one sum."""
+    reads: ClassVar = interface.Reads.NODE
+    """It reads only the pod, but a plugin that names nothing would be asked in every cycle."""
 
     @classmethod
     def from_args(cls, args: arguments.Arguments) -> DynamicResources:
@@ -85,13 +85,6 @@ class DynamicResources:
         del state, pod
         return np.zeros(len(nodes), np.int64)
 
-    def make_row_scorer(
-        self, pod: pod_shape.PodInfo, snap: snapshot.Snapshot
-    ) -> interface.RowScorer:
-        """Return a scorer that returns 0 for every node."""
-        del pod, snap
-        return lambda _: 0
-
     def answer_key(self, shape: pod_shape.PodShape) -> Hashable:
         """Return None as the key, because all pods get the same scores."""
         del shape
@@ -117,6 +110,6 @@ if TYPE_CHECKING:
     _evidence: type[interface.NodeEvidencePlugin] = DynamicResources
     _pre_filter: type[interface.PreFilterPlugin] = DynamicResources
     _post_filter: type[interface.PostFilterPlugin] = DynamicResources
-    _score: type[interface.RowScorePlugin] = DynamicResources
+    _score: type[interface.ScorePlugin] = DynamicResources
     _keyed: type[interface.KeyedPlugin] = DynamicResources
     _events: type[interface.EventsPlugin] = DynamicResources

@@ -30,9 +30,10 @@ class _BalancedRequests(NamedTuple):
     wanted: columns.IntArray
 
     def write(
-        self, rows: npt.NDArray[np.intp], nodes: columns.NodeColumns, out: columns.IntArray
+        self, snap: snapshot.Snapshot, rows: npt.NDArray[np.intp], out: columns.IntArray
     ) -> None:
         """Write points, 50 to 100."""
+        nodes = snap.nodes
         resources.write_balanced_points(
             rows, nodes.allocatable, nodes.requested, self.ids, self.wanted, out
         )
@@ -42,7 +43,7 @@ class NodeResourcesBalancedAllocation:
     """Scores how much the pod improves the balance of resource usage on a node."""
 
     name = names.NODE_RESOURCES_BALANCED_ALLOCATION
-    reads: ClassVar = interface.Reads.NODE | interface.Reads.USAGE
+    reads: ClassVar = interface.Reads.AMOUNTS
 
     def __init__(self, resources: Sequence[str] = ("cpu", "memory")) -> None:
         """Balance the usage of these resources."""
@@ -72,15 +73,12 @@ class NodeResourcesBalancedAllocation:
     ) -> columns.IntArray:
         """Return int64 (n,): 50 to 100, with 75 if the pod does not change the balance."""
         del state
-        return row_writer.compute_view(self._make_writer(pod, nodes.snapshot), nodes, np.int64)
+        return row_writer.compute_view(self.make_score_writer(pod, nodes.snapshot), nodes, np.int64)
 
-    def make_row_scorer(
+    def make_score_writer(
         self, pod: pod_shape.PodInfo, snap: snapshot.Snapshot
-    ) -> interface.RowScorer:
-        """Return a function that scores individual nodes, for all pods with the same requests."""
-        return row_writer.SingleRow(self._make_writer(pod, snap), np.int64).compute
-
-    def _make_writer(self, pod: pod_shape.PodInfo, snap: snapshot.Snapshot) -> _BalancedRequests:
+    ) -> _BalancedRequests:
+        """Return what writes the scores for all pods with the same requests."""
         amounts = pod.shape.requests.amounts
         counted = [r for r in self._resources if r in _NATIVE or amounts.get(r, 0)]
         return _BalancedRequests(

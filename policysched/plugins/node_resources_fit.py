@@ -6,7 +6,6 @@ Source: `plugins/noderesources/fit.go` and `resource_allocation.go`.
 from __future__ import annotations
 
 import dataclasses
-import functools
 from collections.abc import Hashable, Sequence
 from typing import TYPE_CHECKING, ClassVar
 
@@ -34,19 +33,17 @@ _NATIVE = (pod_requests.CPU, pod_requests.MEMORY, pod_requests.EPHEMERAL_STORAGE
 class _ComparedRequests:
     """The requests of one shape that Filter compares: r resources, in the order of the reasons."""
 
+    plugin: NodeResourcesFit
+    shape: pod_shape.PodShape
     ids: npt.NDArray[np.intp]
     amounts: columns.IntArray
     reasons: tuple[str, ...]
 
-    @functools.cached_property
-    def single_row(self) -> row_writer.SingleRow:
-        """For questions about single rows."""
-        return row_writer.SingleRow(self, np.int32)
-
     def write(
-        self, rows: npt.NDArray[np.intp], nodes: columns.NodeColumns, out: columns.Int32Array
+        self, snap: snapshot.Snapshot, rows: npt.NDArray[np.intp], out: columns.Int32Array
     ) -> None:
         """Write codes, as `resources.write_fit_codes` defines them."""
+        nodes = snap.nodes
         resources.write_fit_codes(
             rows,
             nodes.allocatable,
@@ -58,7 +55,33 @@ class _ComparedRequests:
             out,
         )
 
-    def list_reasons(self, code: int, nodes: columns.NodeColumns, row: int) -> list[str]:
+    def describe(
+        self, snap: snapshot.Snapshot, rows: npt.NDArray[np.intp], codes: columns.Int32Array
+    ) -> status.NodeStatuses:
+        """Return a status for each of n rows, with a reason for each insufficient resource."""
+        failing = codes.nonzero()[0]
+        full = codes[failing] & resources.NO_POD_SLOT != 0
+        full &= snap.is_alive[rows[failing]]
+        self.plugin.record_too_many_pods(
+            self.shape, lacking=bool(full.any()), asked_about_all=len(rows) == snap.size
+        )
+        answers = status.NodeStatuses.passing(len(rows))
+        numbers = {status.SUCCESS: 0}
+        for code in np.unique(codes[failing]).tolist():
+            same = np.flatnonzero(codes == code)
+            # The code of a pod with very many resources does not name all that are short.
+            groups = same[:, np.newaxis] if code & resources.MORE_SHORT else [same]
+            for group in groups:
+                answer = self._make_status(code, snap.nodes, rows[group[0]])
+                answers.ids[group] = numbers.setdefault(answer, len(numbers))
+        answers.statuses = list(numbers)
+        return answers
+
+    def _make_status(self, code: int, nodes: columns.NodeColumns, row: int) -> status.Status:
+        reject = status.unresolvable if code & resources.TOO_SMALL else status.unschedulable
+        return reject(self.plugin.name, *self._list_reasons(code, nodes, row))
+
+    def _list_reasons(self, code: int, nodes: columns.NodeColumns, row: int) -> list[str]:
         """Return the reasons that the code of a row stands for."""
         is_short = [bool(code >> bit & 1) for bit in range(resources.FIRST_RESOURCE_BIT, 31)]
         if code & resources.MORE_SHORT:
@@ -75,7 +98,7 @@ class NodeResourcesFit:
     """
 
     name = names.NODE_RESOURCES_FIT
-    reads: ClassVar = interface.Reads.NODE | interface.Reads.USAGE
+    reads: ClassVar = interface.Reads.AMOUNTS
 
     def __init__(
         self,
@@ -112,37 +135,25 @@ class NodeResourcesFit:
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, nodes: snapshot.NodeView
     ) -> status.NodeStatuses:
         """Return a status for each of the n nodes, with a reason for each insufficient resource."""
-        needs = self._get_compared_requests(state, pod.shape, nodes.snapshot)
+        needs = state.find(self.name, _ComparedRequests)
+        if needs is None:
+            needs = self.make_filter_writer(pod, nodes.snapshot)
+            state.write(self.name, needs)
         codes = row_writer.compute_view(needs, nodes, np.int32)
-        failing = codes.nonzero()[0]
-        full = codes[failing] & resources.NO_POD_SLOT != 0
-        full &= nodes.snapshot.is_alive[nodes.rows][failing]
-        self._record_too_many_pods(pod.shape, nodes, lacking=bool(full.any()))
-        answers = status.NodeStatuses.passing(len(nodes))
-        numbers = {status.SUCCESS: 0}
-        for code in np.unique(codes[failing]).tolist():
-            same = np.flatnonzero(codes == code)
-            # The code of a pod with very many resources does not name all that are short.
-            groups = same[:, np.newaxis] if code & resources.MORE_SHORT else [same]
-            for group in groups:
-                answer = self._make_status(
-                    needs, code, nodes.snapshot.nodes, nodes.row_numbers[group[0]]
-                )
-                answers.ids[group] = numbers.setdefault(answer, len(numbers))
-        answers.statuses = list(numbers)
-        return answers
+        return needs.describe(nodes.snapshot, nodes.row_numbers, codes)
 
-    def filter_row(
-        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, node: snapshot.NodeRow
-    ) -> status.Status:
-        """Return the status of one node."""
-        needs = self._get_compared_requests(state, pod.shape, node.snapshot)
-        code = needs.single_row.compute(node)
-        if not code:
-            return status.SUCCESS
-        if code & resources.NO_POD_SLOT and node.snapshot.is_alive[node.row]:
-            self._store_too_many_pods(pod.shape, lacking=True)
-        return self._make_status(needs, code, node.snapshot.nodes, node.row)
+    def make_filter_writer(
+        self, pod: pod_shape.PodInfo, snap: snapshot.Snapshot
+    ) -> _ComparedRequests:
+        """Return the compared requests of the pod."""
+        wanted = self._select_compared_resources(pod.shape)
+        return _ComparedRequests(
+            self,
+            pod.shape,
+            np.array([snap.nodes.get_resource_column_index(r) for r in wanted], np.intp),
+            np.array([pod.shape.requests.amounts[r] for r in wanted], np.int64),
+            tuple(f"Insufficient {r}" for r in wanted),
+        )
 
     def evidence_on(
         self,
@@ -153,29 +164,15 @@ class NodeResourcesFit:
     ) -> str:
         """Return the requested, free and allocatable amounts."""
         del state
-        found = node.snapshot.view_row(int(node.row_numbers[0]))
         if reason == TOO_MANY_PODS:
-            return f"{found.pod_count:,} pods on the node, {found.allowed_pods:,} allowed"
+            return f"{node.pod_count[0]:,} pods on the node, {node.allowed_pods[0]:,} allowed"
         resource = reason.removeprefix("Insufficient ")
         wanted = pod.shape.requests.amounts.get(resource, 0)
-        amounts_of = (wanted, found.free_of(resource), found.allocatable_of(resource))
+        allocatable = node.allocatable_of(resource)
+        free = allocatable - node.requested_of(resource)  # which may wrap around
+        amounts_of = (wanted, int(free[0]), int(allocatable[0]))
         texts = [amounts.format_quantity(resource, amount) for amount in amounts_of]
         return "requests {}, {} free of {}".format(*texts)
-
-    def _get_compared_requests(
-        self, state: cycle_state.CycleState, shape: pod_shape.PodShape, snap: snapshot.Snapshot
-    ) -> _ComparedRequests:
-        """Return the compared requests of the pod, which the cycle state caches."""
-        needs = state.find(self.name, _ComparedRequests)
-        if needs is None:
-            wanted = self._select_compared_resources(shape)
-            needs = _ComparedRequests(
-                np.array([snap.nodes.get_resource_column_index(r) for r in wanted], np.intp),
-                np.array([shape.requests.amounts[r] for r in wanted], np.int64),
-                tuple(f"Insufficient {r}" for r in wanted),
-            )
-            state.write(self.name, needs)
-        return needs
 
     def _select_compared_resources(self, shape: pod_shape.PodShape) -> list[str]:
         """Return the requested resources that Filter compares: native first, others by name."""
@@ -190,12 +187,6 @@ class NodeResourcesFit:
         group = resource.partition("/")[0]
         return resource in self._ignored_resources or group in self._ignored_groups
 
-    def _make_status(
-        self, needs: _ComparedRequests, code: int, nodes: columns.NodeColumns, row: int
-    ) -> status.Status:
-        reject = status.unresolvable if code & resources.TOO_SMALL else status.unschedulable
-        return reject(self.name, *needs.list_reasons(code, nodes, row))
-
     # --- score -----------------------------------------------------------------------------------
 
     def score(
@@ -207,15 +198,12 @@ class NodeResourcesFit:
         scored only if the pod requests them.
         """
         del state
-        return row_writer.compute_view(self._make_writer(pod, nodes.snapshot), nodes, np.int64)
+        return row_writer.compute_view(self.make_score_writer(pod, nodes.snapshot), nodes, np.int64)
 
-    def make_row_scorer(
+    def make_score_writer(
         self, pod: pod_shape.PodInfo, snap: snapshot.Snapshot
-    ) -> interface.RowScorer:
-        """Return a function that scores individual nodes, for all pods with the same requests."""
-        return row_writer.SingleRow(self._make_writer(pod, snap), np.int64).compute
-
-    def _make_writer(self, pod: pod_shape.PodInfo, snap: snapshot.Snapshot) -> row_writer.RowWriter:
+    ) -> interface.RowWriter:
+        """Return what writes the scores for all pods with the same requests."""
         scored = pod.shape.requests.scored
         counted = [
             (snap.nodes.get_resource_column_index(resource), scored.get(resource, 0), weight)
@@ -246,18 +234,15 @@ class NodeResourcesFit:
             ),
         )
 
-    def _record_too_many_pods(
-        self, shape: pod_shape.PodShape, nodes: snapshot.NodeView, *, lacking: bool
+    def record_too_many_pods(
+        self, shape: pod_shape.PodShape, *, lacking: bool, asked_about_all: bool
     ) -> None:
         """Record for the hints whether any node had too many pods.
 
-        A view of only some rows cannot clear a recorded shortage.
+        Answers about only some rows cannot clear a recorded shortage.
         """
-        asked_about_all = isinstance(nodes.rows, slice)
-        if lacking or asked_about_all:
-            self._store_too_many_pods(shape, lacking=lacking)
-
-    def _store_too_many_pods(self, shape: pod_shape.PodShape, *, lacking: bool) -> None:
+        if not (lacking or asked_about_all):
+            return
         key = self.answer_key(shape)
         if key not in self._lacks_pod_slots and len(self._lacks_pod_slots) >= _MAX_KEYS:
             self._lacks_pod_slots.clear()  # hints assume a shortage if none is recorded
@@ -309,7 +294,7 @@ def _get_allocatable(node: objects.Node, resource: str) -> int:
 
 if TYPE_CHECKING:
     _evidence: type[interface.NodeEvidencePlugin] = NodeResourcesFit
-    _filter: type[interface.FilterPlugin] = NodeResourcesFit
+    _filter: type[interface.RowFilterPlugin] = NodeResourcesFit
     _score: type[interface.RowScorePlugin] = NodeResourcesFit
     _keyed: type[interface.KeyedPlugin] = NodeResourcesFit
     _events: type[interface.EventsPlugin] = NodeResourcesFit

@@ -79,7 +79,7 @@ def test_rules_say_what_they_read(program: compiler.CompiledProgram) -> None:
     rules = [p for p in one.plugins if isinstance(p, base.PolicyRule)]
     assert {rule.head.name: getattr(rule, "reads") for rule in rules} == {  # noqa: B009 - each declares its own
         "web/disks": reads.NODE,
-        "web/room": reads.NODE | reads.USAGE,
+        "web/room": reads.AMOUNTS,
         "web/hot": reads.NODE | reads.METRICS | reads.ALL_NODES,
         "web/apart": reads.NODE | reads.PODS,
         "web/cool": reads.NODE | reads.METRICS | reads.ALL_NODES,

@@ -1,4 +1,4 @@
-"""Rules that are asked about a node together say what each of them says alone."""
+"""Rules that are asked together say what each of them says alone."""
 
 from __future__ import annotations
 
@@ -28,8 +28,10 @@ def test_rules_together_say_what_their_arrays_say(moment: test_reference.Moment)
             _assert_scores_agree(some, state, moment)
 
 
-def _nodes(snap: snapshot.Snapshot) -> list[snapshot.NodeRow]:
-    return [snapshot.NodeRow(snap, row) for row in np.flatnonzero(snap.is_alive).tolist()]
+def _views(snap: snapshot.Snapshot) -> list[snapshot.NodeView]:
+    """Return all rows, and each of them alone."""
+    alone = [snap.view_rows(np.array([row], np.intp)) for row in range(snap.size)]
+    return [snap.view_all_rows(), *alone]
 
 
 def _assert_filters_agree(
@@ -38,12 +40,14 @@ def _assert_filters_agree(
     if not plugins:
         return
     info, snap = moment.info, moment.snap
-    ask = plugins[0].together.filter_row(plugins)
+    ask = plugins[0].together.make_filter(plugins)
     answers = [plugin.filter(state, info, snap.view_all_rows()) for plugin in plugins]
-    for node in _nodes(snap):
-        each = [answer.statuses[answer.ids[node.row]] for answer in answers]
-        first = next((one for one in each if not one.is_success), status.SUCCESS)
-        assert ask(state, info, node) == first
+    for nodes in _views(snap):
+        found = ask(state, info, nodes)
+        for position, row in enumerate(nodes.row_numbers):
+            each = [answer.statuses[answer.ids[row]] for answer in answers]
+            first = next((one for one in each if not one.is_success), status.SUCCESS)
+            assert found.statuses[found.ids[position]] == first
 
 
 def _assert_scores_agree(
@@ -52,12 +56,10 @@ def _assert_scores_agree(
     if not plugins:
         return
     info, snap = moment.info, moment.snap
-    ask = plugins[0].together.score_row(plugins)
-    scores = [plugin.score(state, info, snap.view_all_rows()) for plugin in plugins]
-    for node in _nodes(snap):
-        found = ask(state, info, node)
-        for number, expected in zip(found, scores, strict=True):
-            assert np.array_equal(np.array(number), expected[node.row], equal_nan=True)
+    ask = plugins[0].together.make_score(plugins)
+    scores = np.array([plugin.score(state, info, snap.view_all_rows()) for plugin in plugins])
+    for nodes in _views(snap):
+        assert np.array_equal(ask(state, info, nodes), scores[:, nodes.rows], equal_nan=True)
 
 
 _SHARED = """policy p {
@@ -97,8 +99,8 @@ def test_pods_with_other_requests_get_answers_of_their_own() -> None:
     """Fields of the pod are constants of its program."""
     there, rules = _rules(_REQUESTED)
     snap = there.cache.snapshot()
-    reject = rules[0].together.filter_row(rules[:1])
-    score = rules[1].together.score_row(rules[1:])
+    reject = rules[0].together.make_filter(rules[:1])
+    score = rules[1].together.make_score(rules[1:])
     small, large = (
         there.shapes.make_pod_info(builders.make_pod(f"p{cpu}").requests(cpu=cpu).build())
         for cpu in ("1", "4")
@@ -106,8 +108,8 @@ def test_pods_with_other_requests_get_answers_of_their_own() -> None:
     for _ in range(2):
         for info, passes, number in ((small, True, 3000.0), (large, False, 0.0)):
             state = cycle_state.CycleState()
-            assert reject(state, info, snap.view_row(0)).is_success == passes
-            assert score(state, info, snap.view_row(0)) == [number]
+            assert reject(state, info, snap.view_all_rows()).passes.tolist() == [passes]
+            assert score(state, info, snap.view_all_rows()).tolist() == [[number]]
 
 
 def test_nodes_with_other_labels_get_answers_of_their_own() -> None:
@@ -120,6 +122,6 @@ def test_nodes_with_other_labels_get_answers_of_their_own() -> None:
     plugins = there.program.profiles[0].plugins
     rules: list[Any] = [plugin for plugin in plugins if hasattr(plugin, "together")]
     info = there.shapes.make_pod_info(builders.make_pod("p").build())
-    ask, snap = rules[0].together.score_row(rules), there.cache.snapshot()
-    found = [ask(cycle_state.CycleState(), info, snap.view_row(row)) for row in range(2)]
-    assert sorted(found) == [[1.0], [2.0]]
+    ask, snap = rules[0].together.make_score(rules), there.cache.snapshot()
+    found = ask(cycle_state.CycleState(), info, snap.view_all_rows())
+    assert sorted(found[0].tolist()) == [1.0, 2.0]

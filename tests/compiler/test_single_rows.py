@@ -8,7 +8,6 @@ import hypothesis
 import numpy as np
 import pytest
 
-from policysched.cluster import snapshot
 from policysched.framework import cycle_state
 from tests.compiler import desk, test_reference
 
@@ -22,16 +21,16 @@ def test_a_row_alone_is_answered_as_among_all(moment: test_reference.Moment) -> 
 
 
 def _assert_rows_agree(plugin: Any, state: cycle_state.CycleState, info: Any, snap: Any) -> None:
-    nodes = [snapshot.NodeRow(snap, row) for row in np.flatnonzero(snap.is_alive).tolist()]
-    if hasattr(plugin, "filter_row"):
-        answers = plugin.filter(state, info, snap.view_all_rows())
-        for node in nodes:
-            expected = answers.statuses[answers.ids[node.row]]
-            assert plugin.filter_row(state, info, node) == expected
-    if hasattr(plugin, "make_row_scorer"):
-        scores = plugin.score(state, info, snap.view_all_rows())
-        score_row = plugin.make_row_scorer(info, snap)
-        assert [score_row(node) for node in nodes] == [scores[node.row] for node in nodes]
+    every, alone = snap.view_all_rows(), [snap.view_rows(np.array([r])) for r in range(snap.size)]
+    if hasattr(plugin, "filter"):
+        answers = plugin.filter(state, info, every)
+        each = [plugin.filter(state, info, nodes) for nodes in alone]
+        expected = [answers.statuses[number] for number in answers.ids]
+        assert [answer.statuses[answer.ids[0]] for answer in each] == expected
+    if hasattr(plugin, "score"):
+        scores = [plugin.score(state, info, nodes) for nodes in alone]
+        expected = plugin.score(state, info, every)
+        assert np.array_equal(np.concatenate(scores), expected, equal_nan=True)
 
 
 @pytest.mark.parametrize(
@@ -50,6 +49,6 @@ def test_strategies_stand_side_by_side(first: str, second: str) -> None:
     there = desk.Desk(text, [desk.node("n").capacity(cpu="4", memory="8Gi")])
     info = there.shapes.make_pod_info(desk.pod().requests(cpu="1", memory="6Gi").build())
     snap = there.cache.snapshot()
-    rules = [p for p in there.program.profiles[0].plugins if hasattr(p, "make_row_scorer")]
-    scores = [rule.make_row_scorer(info, snap)(snap.view_row(0)) for rule in rules]
-    assert scores == [7500, 2500]
+    rules: list[Any] = [p for p in there.program.profiles[0].plugins if hasattr(p, "score")]
+    state, nodes = cycle_state.CycleState(), snap.view_all_rows()
+    assert [rule.score(state, info, nodes).item() for rule in rules] == [7500, 2500]

@@ -12,8 +12,7 @@ import numpy as np
 import pytest
 
 from policysched.cluster import snapshot
-from policysched.cluster.pods import pod_shape
-from policysched.framework import comparison, cycle_state
+from policysched.framework import comparison
 from policysched.framework.scoring import compared_scores, ranked_scores
 from tests import examples
 from tests.kernels import both_ways
@@ -34,13 +33,13 @@ class _Numbers:
     is_new: bool = True
 
     def refresh(
-        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, snap: snapshot.Snapshot
+        self, snap: snapshot.Snapshot
     ) -> compared_scores.Everything | compared_scores.Changes:
         """Return all numbers, or those that changed."""
         changed, self.changed = list(dict.fromkeys(self.changed)), []
         if self.is_new:
             self.is_new = False
-            given = [np.array(each) for each in self.numbers]
+            given = np.array(self.numbers, np.float64)
             return compared_scores.Everything(given, np.array(self.slot_of_row, np.intp))
         return [(slot, [each[slot] for each in self.numbers]) for slot in changed]
 
@@ -73,7 +72,7 @@ def _follow(data: st.DataObject, scores: Any, source: _Numbers, hows: list[Any])
         source.is_new |= data.draw(st.sampled_from([False, False, False, True]))
         rows = sorted(data.draw(st.sets(st.integers(0, _SIZE - 1), min_size=1)))
         feasible.refresh(np.array(rows, np.intp), None, _SIZE)
-        scores.refresh(_NOTHING, _NOTHING, _NOTHING)
+        scores.refresh(_NOTHING)
         totals = np.zeros(_SIZE, np.int64)
         if scores.same is None:
             scores.add_to(totals, feasible)
@@ -121,9 +120,9 @@ def test_equal_numbers_are_the_same_for_all_until_one_differs() -> None:
     source = _Numbers([[0.0] * _SIZE], list(range(_SIZE)))
     member = compared_scores.Member("a", how, 300)
     scores = compared_scores.ComparedScores(source, [member], are_by_row=True)
-    scores.refresh(_NOTHING, _NOTHING, _NOTHING)
+    scores.refresh(_NOTHING)
     assert cast("Any", scores.same).tolist() == [[30_000]]
     source.numbers[0][2] = 1.0
     source.changed = [2]
-    scores.refresh(_NOTHING, _NOTHING, _NOTHING)
+    scores.refresh(_NOTHING)
     assert scores.same is None

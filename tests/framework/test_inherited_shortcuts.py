@@ -61,16 +61,26 @@ class Numbers(node_resources_fit.NodeResourcesFit):
         return np.array([int(node.name[1:]) if node else 0 for node in nodes.objects()], np.int64)
 
 
-class MatchesOnRow(node_resources_fit.NodeResourcesFit):
-    """Answers about single rows itself, by a method of its own."""
+class WritesItself(node_resources_fit.NodeResourcesFit):
+    """Writes answers by row, by a method of its own."""
 
     name = "Mine"
 
-    def filter_row(
-        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, node: snapshot.NodeRow
-    ) -> status.Status:
-        """Reject."""
-        return _NEVER
+    def make_filter_writer(self, pod: pod_shape.PodInfo, snap: snapshot.Snapshot) -> Any:
+        """Reject the first row."""
+        return RejectsFirstRow()
+
+
+class RejectsFirstRow:
+    """A writer of answers."""
+
+    def write(self, snap: snapshot.Snapshot, rows: Any, out: Any) -> None:
+        """Write 1 for the first row."""
+        out[rows] = rows == 0
+
+    def describe(self, snap: snapshot.Snapshot, rows: Any, codes: Any) -> status.NodeStatuses:
+        """Reject what has a code."""
+        return status.NodeStatuses.where(codes != 0, _NEVER)
 
 
 class Lenient(inter_pod_affinity.InterPodAffinity):
@@ -139,10 +149,10 @@ def test_a_score_that_is_overridden_is_asked_about_single_rows_too() -> None:
         world.place(f"placed-{number}", "n1")
 
 
-def test_a_third_party_answer_about_single_rows_counts() -> None:
+def test_a_writer_of_a_third_party_counts() -> None:
     """What the plugin defines itself is asked."""
-    world = World(MatchesOnRow())
-    assert world.schedule(_pod("a")).feasible_count == 5
+    world = World(WritesItself())
+    assert world.schedule(_pod("a")).feasible_count == 4
     world.place("placed", "n1")
     assert world.schedule(_pod("b")).feasible_count == 4
 

@@ -54,8 +54,8 @@ def _table() -> score_table.ScoreTable:
     rows = np.array([1, 2, 4, 5])
     totals = by_row[:, rows].sum(axis=0) + last
     parts = (
-        score_table.Part(("a", "b"), by_row, is_by_row=True),
-        score_table.Part(("c",), last, is_by_row=False),
+        score_table.RowPart(("a", "b"), by_row),
+        score_table.Part(("c",), last),
     )
     return score_table.ScoreTable(rows, {}, totals, parts)
 

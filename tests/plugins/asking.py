@@ -99,7 +99,7 @@ class Kept:
         if nodes and interface.Reads.ALL_NODES in reads:
             return None
         rows = set(nodes)
-        if interface.Reads.USAGE in reads:
+        if reads.has_own_pods:
             used = snap.nodes.usage_changes.list_changes_since(self.usage_generation)
             assert used is not None
             rows |= set(used)

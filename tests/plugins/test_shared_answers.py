@@ -14,9 +14,9 @@ from policysched.cluster import snapshot
 from policysched.cluster.objects import objects
 from policysched.cluster.pods import pod_shape
 from policysched.framework import handles, runtime
-from policysched.framework.answers import shape_answers
+from policysched.framework.answers import derived, shape_answers
 from policysched.framework.filtering import rejections
-from policysched.framework.scoring import kept_totals, standings
+from policysched.framework.scoring import standings
 from policysched.profiles import policies
 from tests import builders, examples
 from tests.plugins import strategies, worlds
@@ -79,16 +79,11 @@ def _told(framework: runtime.Framework, pod: pod_shape.PodInfo, snap: snapshot.S
     return told
 
 
-@pytest.mark.parametrize("few_rows", [0, shape_answers.FEW_ROWS], ids=["arrays", "numbers"])
 @hypothesis.settings(max_examples=examples.scale(30))
 @hypothesis.given(data=st.data())
-def test_shared_answers_equal_fresh_ones(few_rows: int, data: st.DataObject) -> None:
+def test_shared_answers_equal_fresh_ones(data: st.DataObject) -> None:
     """Whatever comes, goes or changes between pods of several shapes that share requests or not."""
-    with (
-        mock.patch.object(shape_answers, "FEW_ROWS", few_rows),
-        mock.patch.object(kept_totals, "FEW_ROWS", few_rows),
-        mock.patch.object(shape_answers, "PATCH_SHARE", 1),  # else all of so few rows are asked
-    ):
+    with mock.patch.object(derived, "ALL_ROWS_SHARE", 1):  # else all of so few rows are asked
         _compare(data)
 
 
@@ -117,11 +112,12 @@ def test_equal_requests_are_asked_about_once() -> None:
     for name in worlds.NODE_NAMES:
         world.set_node(builders.make_node(name).capacity(cpu="4", memory="8Gi", pods=10).build())
     framework = _framework(world, shape_answers.MAX_SHAPES)
-    fit = next(p for p in framework.profile.plugins if p.name == "NodeResourcesFit")
+    fit: Any = next(p for p in framework.profile.plugins if p.name == "NodeResourcesFit")
     asked = []
     for app in ("a", "b"):
         pod = builders.make_pod(app).labels(app=app).requests(cpu="1").build()
-        with mock.patch.object(fit, "filter", wraps=fit.filter) as filtering:  # type: ignore[attr-defined] # that one filters
+        make = fit.make_filter_writer
+        with mock.patch.object(fit, "make_filter_writer", wraps=make) as filtering:
             framework.schedule_pod(world.info(pod), world.built.cache.snapshot())
         asked.append(filtering.call_count)
     assert asked == [1, 0]
@@ -139,6 +135,6 @@ def test_a_new_node_may_differ_where_all_others_are_alike(disk: str) -> None:
     keeping, forgetful = _framework(world, shape_answers.MAX_SHAPES), _framework(world, 0)
     _told(keeping, pod, world.built.cache.snapshot())
     world.set_node(builders.make_node("new").labels(disk=disk).capacity(cpu="4").build())
-    with mock.patch.object(shape_answers, "PATCH_SHARE", 1):
+    with mock.patch.object(derived, "ALL_ROWS_SHARE", 1):
         told = _told(keeping, pod, world.built.cache.snapshot())
     assert told == _told(forgetful, pod, world.built.cache.snapshot())

@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from policysched.cluster import snapshot
 from policysched.framework import cycle_state
 from policysched.plugins import node_resources_balanced_allocation, node_resources_fit
 from policysched.plugins.kernels import allocation
@@ -70,12 +69,12 @@ def test_room_in_one_node(
     cluster, waiting = world
     info, snap, state = cluster.info(waiting), cluster.cache.snapshot(), cycle_state.CycleState()
     scores = plugin.score(state, info, snap.view_all_rows())
-    score_row = plugin.make_row_scorer(info, snap)
+    answers = plugin.filter(state, info, snap.view_all_rows())
     for row in range(snap.size):
-        node = snapshot.NodeRow(snap, row)
-        told = plugin.filter(state, info, snap.view_rows(np.array([row])))
-        assert plugin.filter_row(state, info, node) == told.statuses[told.ids[0]]
-        assert score_row(node) == scores[row]
+        node = snap.view_rows(np.array([row]))
+        told = plugin.filter(state, info, node)
+        assert told.statuses[told.ids[0]] == answers.statuses[answers.ids[row]]
+        assert plugin.score(state, info, node).item() == scores[row]
 
 
 @pytest.mark.parametrize(
@@ -93,6 +92,5 @@ def test_balance_of_one_node(
     cluster, waiting = world
     info, snap, state = cluster.info(waiting), cluster.cache.snapshot(), cycle_state.CycleState()
     scores = plugin.score(state, info, snap.view_all_rows())
-    score_row = plugin.make_row_scorer(info, snap)
-    alone = [score_row(snapshot.NodeRow(snap, row)) for row in range(snap.size)]
-    assert alone == scores.tolist()
+    alone = [snap.view_rows(np.array([row])) for row in range(snap.size)]
+    assert [plugin.score(state, info, node).item() for node in alone] == scores.tolist()

@@ -78,9 +78,14 @@ class Scene:
 
 def _living(*kinds: type) -> collections.Counter[str]:
     gc.collect()
-    return collections.Counter(
-        type(each).__name__ for each in gc.get_objects() if isinstance(each, kinds)
-    )
+    living = [each for each in gc.get_objects() if isinstance(each, kinds)]
+    return collections.Counter(type(each).__name__ for each in living if not _is_example(each))
+
+
+def _is_example(each: object) -> bool:
+    """Return whether an object stands for all identical pods (`PodInfo.make_example`)."""
+    pod = each.pod if isinstance(each, pod_shape.PodInfo) else each
+    return isinstance(pod, objects.Pod) and not pod.metadata.name
 
 
 def _plain(number: int) -> builders.PodBuilder:

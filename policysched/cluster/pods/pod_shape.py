@@ -308,6 +308,17 @@ class PodInfo:
         """Whether the pod is being deleted."""
         return self.pod.metadata.deletion_timestamp is not None
 
+    def make_example(self) -> PodInfo:
+        """Return an example of the pods identical to this one: without name, uid and status.
+
+        What is kept for them must not keep a pod that is gone.
+        """
+        of = self.pod.metadata
+        metadata = objects.ObjectMeta(
+            namespace=of.namespace, labels=of.labels, owner_references=of.owner_references
+        )
+        return PodInfo(objects.Pod(metadata, self.pod.spec), self.shape)
+
 
 class PodShapeCache:
     """Interns the shapes of pods, and keeps shapes in use and recently used shapes.

@@ -51,6 +51,7 @@ class Reject(base.PolicyRule):
         self._parts = condition_evidence.ConditionEvidence(rule.condition, lower)
         self.hysteresis: hysteresis.Hysteresis | None = None
         if rule.until is not None:
+            self.reads |= interface.Reads.NODE  # which nodes are held
             self.hysteresis = hysteresis.Hysteresis(rule.condition, rule.until, lower)
         self.together = None if self.hysteresis else programs
         self._guards = [lower.lower(part) for part in _pod_parts(condition)]
@@ -169,7 +170,7 @@ def reads_of_rule(expr: checked_expr.TypedExpr) -> interface.Reads:
     Whether a metric is out is decided by all nodes. A rule that reads nothing is for the framework
     one that reads nodes: reading nothing would mean reading anything.
     """
-    reads = expressions.reads(expr) | interface.Reads.NODE
+    reads = expressions.reads(expr) or interface.Reads.NODE
     if interface.Reads.METRICS in reads:
         reads |= interface.Reads.ALL_NODES
     return reads

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
 
 from policysched.cluster import snapshot
 from policysched.cluster.columns import columns
@@ -20,7 +23,7 @@ _HUNDREDTHS = comparison.FULL // interface.MAX_NODE_SCORE
 class ResourceScore(base.ScoreRule):
     """What the plugin gives with that strategy: whole points."""
 
-    reads: ClassVar = interface.Reads.NODE | interface.Reads.USAGE
+    reads: ClassVar = interface.Reads.AMOUNTS
 
     def __init__(
         self,
@@ -39,12 +42,24 @@ class ResourceScore(base.ScoreRule):
         return self._fit.score(state, pod, nodes) * _HUNDREDTHS
 
     @base.evaluates
-    def make_row_scorer(
+    def make_score_writer(
         self, pod: pod_shape.PodInfo, snap: snapshot.Snapshot
-    ) -> interface.RowScorer:
-        """Return a function that scores individual nodes, for all pods with the same requests."""
-        score = self._fit.make_row_scorer(pod, snap)
-        return lambda node: score(node) * _HUNDREDTHS
+    ) -> interface.RowWriter:
+        """Return what writes the scores for all pods with the same requests."""
+        return _HundredthsWriter(self._fit.make_score_writer(pod, snap))
+
+
+class _HundredthsWriter(NamedTuple):
+    """Writes hundredths of what `points` writes."""
+
+    points: interface.RowWriter
+
+    def write(
+        self, snap: snapshot.Snapshot, rows: npt.NDArray[np.intp], out: columns.IntArray
+    ) -> None:
+        """Write them."""
+        self.points.write(snap, rows, out)
+        out[rows] *= _HUNDREDTHS
 
 
 def _strategy(rule: checked.ResourceScoreRule) -> allocation.Strategy:

@@ -1,102 +1,178 @@
-"""The contract of plugins of which many answer about a single node faster together.
+"""How plugins are asked at Filter and Score: alone, or many that answer together.
 
-Mostly one node has changed since the last equal pod. A hundred rules that are each asked about it
-are some hundreds of calls; those with the same `together` are one.
+A hundred rules of policies that are each asked are some hundreds of calls; those with the same
+`together` are one.
 """
 
 from __future__ import annotations
 
+import functools
 import itertools
 from collections.abc import Callable, Sequence
-from typing import Any, ParamSpec, Protocol, TypeAlias, TypeVar, cast
+from typing import Any, ParamSpec, Protocol, TypeAlias, TypeVar
 
 import numpy as np
+import numpy.typing as npt
 
 from policysched.cluster import snapshot
 from policysched.cluster.pods import pod_shape
 from policysched.framework import asking, cycle_state, interface, plugin_watch, status
+from policysched.framework.answers import status_table
 
-FilterRow: TypeAlias = Callable[
-    [cycle_state.CycleState, pod_shape.PodInfo, snapshot.NodeRow], status.Status
+FilterFn: TypeAlias = Callable[
+    [cycle_state.CycleState, pod_shape.PodInfo, snapshot.NodeView], status.NodeStatuses
 ]
-ScoreRow: TypeAlias = Callable[
-    [cycle_state.CycleState, pod_shape.PodInfo, snapshot.NodeRow], Sequence[float]
+ScoreFn: TypeAlias = Callable[
+    [cycle_state.CycleState, pod_shape.PodInfo, snapshot.NodeView], interface.RawScores
 ]
-_Params = ParamSpec("_Params")
+Rows: TypeAlias = npt.NDArray[np.intp]
+_ParamsT = ParamSpec("_ParamsT")
 _AnswerT = TypeVar("_AnswerT")
 
 
 class Together(Protocol):
-    """Answers for plugins that have it as their attribute `together`, about a single node."""
+    """Answers for plugins that have it as their attribute `together`."""
 
-    def filter_row(self, plugins: Sequence[Any]) -> FilterRow:
-        """Return what gives the first rejection by `plugins`, in order, or success."""
+    def make_filter(self, plugins: Sequence[Any]) -> FilterFn:
+        """Return a function that returns the first rejection by `plugins`, in order."""
         ...
 
-    def score_row(self, plugins: Sequence[Any]) -> ScoreRow:
-        """Return what gives the scores of `plugins`, in order."""
+    def make_score(self, plugins: Sequence[Any]) -> ScoreFn:
+        """Return a function that returns (k, n) scores by k `plugins`, in order."""
         ...
 
 
-def filters_rows(plugin: interface.FilterPlugin) -> bool:
-    """Return whether a plugin filters a single node faster than by arrays of one."""
-    return _together(plugin) is not None or asking.shortcut(plugin, "filter_row") is not None
+class FilterQuestion:
+    """What plugins of one name are asked at Filter, for pods equal to one."""
+
+    def __init__(
+        self, plugin_name: str, ask: FilterFn, state: cycle_state.CycleState, pod: pod_shape.PodInfo
+    ) -> None:
+        """Ask `ask` about `pod`."""
+        self._plugin_name = plugin_name
+        self._ask = ask
+        self._state = state
+        self._pod = pod
+
+    def find_ids(
+        self, snap: snapshot.Snapshot, rows: Rows, table: status_table.StatusTable
+    ) -> status_table.StatusIds | None:
+        """Return int16 (m,) answers about `rows` in the numbers of `table`; None if all pass."""
+        answers = self._ask(self._state, self._pod, snap.view_rows_or_all(rows))
+        return table.translate(self._plugin_name, answers) if len(answers.statuses) > 1 else None
 
 
-def scores_rows(plugin: interface.ScorePlugin) -> bool:
-    """Return whether a plugin scores a single node faster than by arrays of one."""
-    return _together(plugin) is not None or _has_row_scorer(plugin)
+class CodeQuestion:
+    """What a plugin with codes is asked at Filter, for pods equal to one."""
+
+    def __init__(self, plugin: interface.FilterPlugin, writer: interface.CodeWriter) -> None:
+        """Ask `writer`, which `plugin` made."""
+        self._plugin = plugin
+        self._writer = writer
+        self._codes = np.zeros(0, np.int32)
+
+    def find_ids(
+        self, snap: snapshot.Snapshot, rows: Rows, table: status_table.StatusTable
+    ) -> status_table.StatusIds | None:
+        """Return int16 (m,) answers about `rows` in the numbers of `table`; None if all pass."""
+        if len(self._codes) != snap.size:
+            self._codes = np.zeros(snap.size, np.int32)
+        if plugin_watch.CURRENT.get() is None:
+            self._writer.write(snap, rows, self._codes)
+        else:
+            asking.ask(self._plugin, "Filter", self._writer.write, snap, rows, self._codes)
+        codes = self._codes.take(rows)
+        if len(rows) < snap.size and not np.count_nonzero(codes):
+            return None
+        return table.translate(self._plugin.name, self._writer.describe(snap, rows, codes))
 
 
-def filter_rows(
-    plugins: Sequence[interface.FilterPlugin], *, is_measured: bool
-) -> list[tuple[interface.FilterPlugin, FilterRow]]:
-    """Return who is asked about a single node, in order, and how; as few as there can be.
+Question: TypeAlias = FilterQuestion | CodeQuestion
 
-    Where nothing `is_measured`, plugins of this package are asked without anything in between.
-    """
-    asked: list[tuple[interface.FilterPlugin, FilterRow]] = []
+
+def list_filter_questions(
+    plugins: Sequence[interface.FilterPlugin],
+    state: cycle_state.CycleState,
+    pod: pod_shape.PodInfo,
+    snap: snapshot.Snapshot,
+) -> list[Question]:
+    """Return the questions to `plugins` about `pod`, in order; as few as there can be."""
+    questions: list[Question] = []
     for shared, group in itertools.groupby(plugins, _together):
         members = list(group)
-        if shared is None:
-            asked.extend((plugin, _filter_row(plugin, is_measured)) for plugin in members)
-        else:
-            first, question = members[0], shared.filter_row(members)
-            is_plain = not (is_measured or asking.is_third_party(first))
-            asked.append((first, question if is_plain else _timed(first, "Filter", question)))
-    return asked
-
-
-def score_rows(plugins: Sequence[interface.ScorePlugin]) -> list[ScoreRow]:
-    """Return the same of Score for plugins of this package; scores are in the order of these.
-
-    All pods that they are asked about must be equal to the plugins.
-    """
-    asked: list[ScoreRow] = []
-    for (shared, has_row_scorer), group in itertools.groupby(plugins, _how_scored):
-        members = list(group)
         if shared is not None:
-            asked.append(_timed(members[0], "Score", shared.score_row(members)))
-        elif has_row_scorer:
-            asked.append(_ask_row_scorers(cast("list[interface.RowScorePlugin]", members)))
-        else:
-            asked.extend(map(_score_row, members))
-    return asked
+            ask = _ask_first(members[0], "Filter", shared.make_filter(members))
+            questions.append(FilterQuestion(members[0].name, ask, state, pod))
+            continue
+        for plugin in members:
+            make = asking.shortcut(plugin, "make_filter_writer")
+            if make is None:
+                asked = functools.partial(asking.ask_filter, plugin)
+                questions.append(FilterQuestion(plugin.name, asked, state, pod))
+            else:
+                questions.append(CodeQuestion(plugin, make(pod, snap)))
+    return questions
 
 
-def _how_scored(plugin: interface.ScorePlugin) -> tuple[Together | None, bool]:
-    return _together(plugin), _has_row_scorer(plugin)
+class ScoreWriter:
+    """Writes the raw scores of k plugins for pods equal to one."""
+
+    def __init__(
+        self,
+        plugins: Sequence[interface.ScorePlugin],
+        state: cycle_state.CycleState,
+        pod: pod_shape.PodInfo,
+        snap: snapshot.Snapshot,
+    ) -> None:
+        """Ask `plugins`, of this package, about `pod`; `state` is theirs."""
+        self._asked: list[tuple[slice | int, interface.Plugin | None, interface.RowWriter]] = []
+        place = 0
+        for shared, group in itertools.groupby(plugins, _together):
+            members = list(group)
+            if shared is not None:
+                several = slice(place, place + len(members))
+                ask = _ask_first(members[0], "Score", shared.make_score(members))
+                self._asked.append((several, None, _AskedScores(ask, state, pod)))
+                place = several.stop
+                continue
+            for plugin in members:
+                make = asking.shortcut(plugin, "make_score_writer")
+                if make is None:
+                    ask = functools.partial(asking.ask_score, plugin)
+                    self._asked.append((place, None, _AskedScores(ask, state, pod)))
+                else:
+                    self._asked.append((place, plugin, make(pod, snap)))
+                place += 1
+
+    def write(self, snap: snapshot.Snapshot, rows: Rows, out: npt.NDArray[Any]) -> None:
+        """Write (k, N) `out[:, rows]`."""
+        is_measured = plugin_watch.CURRENT.get() is not None
+        for places, plugin, writer in self._asked:
+            if is_measured and plugin is not None:
+                asking.ask(plugin, "Score", writer.write, snap, rows, out[places])
+            else:
+                writer.write(snap, rows, out[places])
 
 
-def _has_row_scorer(plugin: interface.ScorePlugin) -> bool:
-    return asking.shortcut(plugin, "make_row_scorer") is not None
+class _AskedScores:
+    """Writes what a plugin says at Score."""
+
+    def __init__(self, ask: ScoreFn, state: cycle_state.CycleState, pod: pod_shape.PodInfo) -> None:
+        self._ask = ask
+        self._state = state
+        self._pod = pod
+
+    def write(self, snap: snapshot.Snapshot, rows: Rows, out: npt.NDArray[Any]) -> None:
+        out[..., rows] = self._ask(self._state, self._pod, snap.view_rows_or_all(rows))
 
 
-def _timed(
-    plugin: interface.Plugin, point: str, question: Callable[_Params, _AnswerT]
-) -> Callable[_Params, _AnswerT]:
-    def ask(*args: _Params.args, **kwargs: _Params.kwargs) -> _AnswerT:
-        return asking.ask(plugin, point, question, *args, **kwargs)
+def _ask_first(
+    first: interface.Plugin, point: str, question: Callable[_ParamsT, _AnswerT]
+) -> Callable[_ParamsT, _AnswerT]:
+    """Return `question` to several plugins, asked as if it were one to the first of them."""
+
+    def ask(*args: _ParamsT.args, **kwargs: _ParamsT.kwargs) -> _AnswerT:
+        return asking.ask(first, point, question, *args, **kwargs)
 
     return ask
 
@@ -104,49 +180,3 @@ def _timed(
 def _together(plugin: interface.Plugin) -> Together | None:
     found: Together | None = asking.shortcut(plugin, "together")
     return found
-
-
-def _filter_row(plugin: interface.FilterPlugin, is_measured: bool) -> FilterRow:  # noqa: FBT001 - as in `filter_rows`
-    at_row: FilterRow | None = asking.shortcut(plugin, "filter_row")
-    if at_row is not None:
-        is_plain = not (is_measured or asking.is_third_party(plugin))
-        return at_row if is_plain else _timed(plugin, "Filter", at_row)
-
-    def ask(
-        state: cycle_state.CycleState, pod: pod_shape.PodInfo, node: snapshot.NodeRow
-    ) -> status.Status:
-        answers = asking.ask_filter(plugin, state, pod, _alone(node))
-        return answers.statuses[answers.ids.item(0)]
-
-    return ask
-
-
-def _ask_row_scorers(plugins: Sequence[interface.RowScorePlugin]) -> ScoreRow:
-    made: list[interface.RowScorer] = []
-
-    def ask(
-        state: cycle_state.CycleState, pod: pod_shape.PodInfo, node: snapshot.NodeRow
-    ) -> Sequence[float]:
-        del state
-        if not made:
-            made.extend(plugin.make_row_scorer(pod, node.snapshot) for plugin in plugins)
-        if plugin_watch.CURRENT.get() is None:
-            return [score(node) for score in made]
-        timed = zip(plugins, made, strict=True)
-        return [asking.ask(plugin, "Score", score, node) for plugin, score in timed]
-
-    return ask
-
-
-def _score_row(plugin: interface.ScorePlugin) -> ScoreRow:
-    def ask(
-        state: cycle_state.CycleState, pod: pod_shape.PodInfo, node: snapshot.NodeRow
-    ) -> Sequence[float]:
-        found: list[float] = asking.ask_score(plugin, state, pod, _alone(node)).tolist()
-        return found
-
-    return ask
-
-
-def _alone(node: snapshot.NodeRow) -> snapshot.NodeView:
-    return node.snapshot.view_rows(np.array([node.row]))

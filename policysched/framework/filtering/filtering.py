@@ -13,11 +13,12 @@ import numpy.typing as npt
 from policysched.cluster import snapshot
 from policysched.cluster.pods import pod_shape
 from policysched.framework import asking, cycle_state, interface, point_times, row_answers, status
-from policysched.framework.answers import shape_answers, status_table
+from policysched.framework.answers import shape_answers, status_table, together
 from policysched.framework.filtering import (
     domain_filters,
     kept_verdicts,
     rejections,
+    row_stages,
 )
 
 
@@ -197,9 +198,9 @@ class FilterRunner:
         if isinstance(run, kept_verdicts.KeptVerdicts):
             return run.ids(cycle.state, cycle.pod, snap)
         plugins = [plugin for _, plugin in run.plugins]
-        return shape_answers.first_failures(
-            plugins, cycle.state, cycle.pod, snap.view_all_rows(), answers.table
-        )
+        questions = together.list_filter_questions(plugins, cycle.state, cycle.pod, snap)
+        every_row = np.arange(snap.size)
+        return row_stages.find_first_failures(questions, snap, every_row, answers.table)
 
     def _runs(self, cycle: Cycle, outcome: PreFilterOutcome) -> Sequence[_Run]:
         """Return what is asked: kept stages, as many in a row as there are, and single plugins."""
@@ -289,7 +290,7 @@ class FilterRunner:
                 continue
             by_domain = domain_filters.has_domain_tables(plugin)
             keeps = by_domain or number in self._kept_numbers
-            usage = keeps and not by_domain and interface.Reads.USAGE in plugin.reads
+            usage = keeps and not by_domain and plugin.reads.has_own_pods
             last = stages[-1] if stages else None
             kind = (keeps, usage, by_domain)
             if last and keeps and not by_domain and kind == last.kind:
@@ -314,27 +315,33 @@ class FilterRunner:
 def _runs_of(stages: Sequence[Stage], skipped: set[int], cycle: Cycle) -> list[_Run]:
     """Return what is left of `stages` without the plugins that PreFilter skipped."""
     runs: list[_Run] = []
-    kept: list[tuple[kept_verdicts.Stage, cycle_state.CycleState | None]] = []
+    kept: list[kept_verdicts.Stage] = []
+    own = (cycle.answers.state, cycle.answers.table)
     for stage in stages:
         plugins = [(number, plugin) for number, plugin in stage.plugins if number not in skipped]
         if not plugins:
             continue
         if stage.by_domain:
             (plugin,) = [plugin for _, plugin in plugins]
-            state = cycle.answers.state if keeps_answers(plugin) else None
-            kept.append((cast("domain_filters.DomainFilterPlugin", plugin), state))
+            decides = cast("domain_filters.DomainFilterPlugin", plugin)
+            kept.append(kept_verdicts.DomainStage(decides, keeps_state=keeps_answers(plugin)))
             continue
         if stage.keeps:
-            make = functools.partial(shape_answers.KeptFilter, [plugin for _, plugin in plugins])
-            made = cycle.answers.shared(cycle.pod.shape, "filter", plugins, make)
-            kept.append((made, cycle.answers.state))
+            make = functools.partial(
+                row_stages.StageAnswers,
+                [plugin for _, plugin in plugins],
+                cycle.answers.state,
+                cycle.answers.example,
+                cycle.snap,
+            )
+            kept.append(cycle.answers.shared(cycle.pod.shape, "filter", plugins, make))
             continue
         if kept:
-            runs.append(kept_verdicts.KeptVerdicts(kept, cycle.answers.table))
+            runs.append(kept_verdicts.KeptVerdicts(kept, *own))
             kept = []
         runs.append(stage)
     if kept:
-        runs.append(kept_verdicts.KeptVerdicts(kept, cycle.answers.table))
+        runs.append(kept_verdicts.KeptVerdicts(kept, *own))
     return runs
 
 

@@ -1,8 +1,8 @@
 """What consecutive stages of Filter say together of every row, kept for equal pods.
 
-Answers about single rows are kept (`shape_answers.KeptFilter`), some of them for pods of many
-shapes, and merged again only where one of them changed. Answers by topology domain are merged into
-a copy of these where a domain got another one.
+Answers about single rows are kept (`row_stages`), some of them for pods of many shapes, and merged
+again only where one of them changed. Answers by topology domain are merged into a copy of these
+where a domain got another one.
 """
 
 from __future__ import annotations
@@ -14,108 +14,51 @@ import numpy as np
 import numpy.typing as npt
 
 from policysched.cluster import snapshot
-from policysched.cluster.columns import columns
 from policysched.cluster.pods import pod_shape
 from policysched.framework import asking, cycle_state
-from policysched.framework.answers import shape_answers, status_table
-from policysched.framework.filtering import domain_filters, rejections
+from policysched.framework.answers import derived, status_table
+from policysched.framework.filtering import domain_filters, rejections, row_stages
 from policysched.kernels import verdicts as kernels
 
-Stage: TypeAlias = shape_answers.KeptFilter | domain_filters.DomainFilterPlugin
-"""Kept answers of some plugins, or a plugin that decides by domain."""
 Rows: TypeAlias = npt.NDArray[np.intp]
-News: TypeAlias = list[int] | None
-"""Rows with other answers, with repeats, None for all."""
 DEAD = -1
 """What stands for a row that is no node."""
-_NOTHING: list[int] = []
-_FEW_ROWS = 16
-"""So many changed rows are merged one by one."""
 _FEW_SLOTS = 4
 """The rows of so many domains are looked for one domain after the other."""
 _NO_ROWS: Rows = np.zeros(0, np.intp)
 
 
-class _RowStage:
-    """The answers of a stage, kept for pods of many shapes, in the numbers of one.
+class DomainStage:
+    """A plugin that decides by domain."""
 
-    Attributes:
-        numbers: those of all answers so far; the first is 0.
-    """
-
-    def __init__(
-        self,
-        kept: shape_answers.KeptFilter,
-        state: cycle_state.CycleState,
-        table: status_table.StatusTable,
-    ) -> None:
-        self._kept = kept
-        self._state = state
-        self._table = table
-        self._seen_generation = -1
-        self.numbers = [0]
-
-    def refresh(self, pod: pod_shape.PodInfo, snap: snapshot.Snapshot) -> News:
-        """Bring the answers up to date; return the rows with other ones, None for all."""
-        kept = self._kept
-        kept.refresh(self._state, pod, snap)
-        if kept.changes.generation == self._seen_generation:
-            return _NOTHING
-        if len(kept.table.statuses) > len(self.numbers):
-            self.numbers = [self._table.intern(each) for each in kept.table.statuses]
-        seen, self._seen_generation = self._seen_generation, kept.changes.generation
-        return kept.changes.list_changes_since(seen)
-
-    def at(self, row: int) -> int:
-        """Return the answer about a row."""
-        return self.numbers[self._kept.current.item(row)]
-
-    @property
-    def rejects(self) -> bool:
-        """Whether it has ever rejected a node."""
-        return len(self.numbers) > 1
-
-    def ids(self, rows: columns.RowIndex) -> status_table.StatusIds:
-        """Return int16 (n,), the answers about `rows`; not to be written to."""
-        numbers: status_table.StatusIds = np.array(self.numbers, np.int16)
-        return numbers.take(self._kept.current[rows])
-
-
-class _DomainStage:
-    """A plugin that decides by domain, with its answers in the numbers of a shape.
-
-    Attributes:
-        position: its place among all stages.
-    """
-
-    def __init__(
-        self,
-        plugin: domain_filters.DomainFilterPlugin,
-        kept_state: cycle_state.CycleState | None,
-        position: int,
-        table: status_table.StatusTable,
-    ) -> None:
-        self.position = position
+    def __init__(self, plugin: domain_filters.DomainFilterPlugin, *, keeps_state: bool) -> None:
+        """Ask `plugin`; `keeps_state` tells that its state lives as long as this."""
         self._plugin = plugin
-        self._kept_state = kept_state
-        self._table = table
+        self._keeps_state = keeps_state
         self._numbers: status_table.StatusIds | None = None
 
     def list_tables(
-        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, snap: snapshot.Snapshot
+        self,
+        kept_state: cycle_state.CycleState,
+        state: cycle_state.CycleState,
+        pod: pod_shape.PodInfo,
+        snap: snapshot.Snapshot,
     ) -> Sequence[domain_filters.AnswersByDomain]:
         """Return the tables of the plugin; `state` is that of the cycle."""
-        own, method = self._kept_state or state, self._plugin.domain_tables
-        return asking.ask(self._plugin, "Filter", method, own, pod, snap)
+        own = kept_state if self._keeps_state else state
+        return asking.ask(self._plugin, "Filter", self._plugin.domain_tables, own, pod, snap)
 
-    @property
-    def numbers(self) -> status_table.StatusIds:
-        """Int16: the number in the shape's table of each answer."""
+    def number_answers(self, table: status_table.StatusTable) -> status_table.StatusIds:
+        """Return int16: the number in `table`, always the same one, of each answer."""
         if self._numbers is None:
             answers = self._plugin.answers
             signed = [status_table.signed(self._plugin.name, answer) for answer in answers]
-            self._numbers = np.array([self._table.intern(each) for each in signed], np.int16)
+            self._numbers = np.array([table.intern(each) for each in signed], np.int16)
         return self._numbers
+
+
+Stage: TypeAlias = row_stages.StageAnswers | DomainStage
+"""Kept answers of some plugins, or a plugin that decides by domain."""
 
 
 class _Merged:
@@ -135,8 +78,8 @@ class _Merged:
         self.rejections = rejections.KeptRejections()
 
 
-_Rejecting: TypeAlias = tuple[_DomainStage, domain_filters.AnswersByDomain, int]
-"""A table that has something against a domain, and up to which change."""
+_Rejecting: TypeAlias = tuple[int, DomainStage, domain_filters.AnswersByDomain, int]
+"""A table that rejects a domain: the place of its stage, the stage, up to which change."""
 
 
 class KeptVerdicts:
@@ -144,25 +87,24 @@ class KeptVerdicts:
 
     def __init__(
         self,
-        stages: Sequence[tuple[Stage, cycle_state.CycleState | None]],
+        stages: Sequence[Stage],
+        kept_state: cycle_state.CycleState,
         table: status_table.StatusTable,
     ) -> None:
-        """Merge `stages`, at least one, in the numbers of `table`.
-
-        With each stage comes the state that lives as long; None for that of the cycle.
-        """
-        self._row_stages: list[tuple[int, _RowStage]] = []
-        self._domain_stages: list[_DomainStage] = []
-        for position, (stage, state) in enumerate(stages):
-            if isinstance(stage, shape_answers.KeptFilter):
-                assert state is not None, "kept"  # noqa: S101 - for the type checker
-                self._row_stages.append((position, _RowStage(stage, state, table)))
-            else:
-                self._domain_stages.append(_DomainStage(stage, state, position, table))
+        """Merge `stages`, at least one, in the numbers of `table`; `kept_state` lives as long."""
+        self._kept_state = kept_state
         self._table = table
-        self._node_generation = -1
-        self._of_rows = self._now = _Merged(np.zeros(0, np.int16))
-        self._with_domains = self._of_rows
+        self._row_stages: list[tuple[int, row_stages.RowStage]] = []
+        self._domain_stages: list[tuple[int, DomainStage]] = []
+        for position, stage in enumerate(stages):
+            if isinstance(stage, DomainStage):
+                self._domain_stages.append((position, stage))
+            else:
+                self._row_stages.append((position, row_stages.RowStage(stage, table)))
+        followed = [stage.answers.ids for _, stage in self._row_stages]
+        self._rows = derived.Derived(derived.DerivedInputs(followed), self._merge_rows, np.int16)
+        self._node_generation = self._row_generation = -1
+        self._of_rows = self._with_domains = self._now = _Merged(np.zeros(0, np.int16))
         self._rejecting: list[_Rejecting] = []
         self._positions: status_table.StatusIds = np.zeros(0, np.int16)
 
@@ -173,7 +115,7 @@ class KeptVerdicts:
 
         `state` is that of the cycle.
         """
-        is_other = self._refresh_rows(pod, snap)
+        is_other = self._refresh_rows(snap)
         self._now = self._of_rows
         if self._domain_stages:
             self._refresh_domains(state, pod, snap, is_other=is_other)
@@ -195,32 +137,17 @@ class KeptVerdicts:
         """Return what is kept of the rejections in `ids`, None unless `ids` returned these."""
         return self._now.rejections if ids is self._now.ids else None
 
-    def _refresh_rows(self, pod: pod_shape.PodInfo, snap: snapshot.Snapshot) -> bool:
+    def _refresh_rows(self, snap: snapshot.Snapshot) -> bool:
         """Bring the answers about single rows up to date; return whether any is another one."""
-        rows: News = []
-        for _, stage in self._row_stages:
-            news = stage.refresh(pod, snap)
-            rows = None if news is None or rows is None else rows + news if news else rows
-        if snap.nodes.node_changes.generation != self._node_generation:  # some come or die
-            news = snap.nodes.node_changes.list_changes_since(self._node_generation)
+        self._rows.refresh(snap)
+        if snap.nodes.node_changes.generation != self._node_generation:
             self._node_generation = snap.nodes.node_changes.generation
-            rows = None if news is None or rows is None else rows + news
             self._of_rows.rejections.forget()  # other names
             self._with_domains.rejections.forget()
-        if rows is None or len(self._of_rows.ids) != snap.size:
-            self._of_rows = _Merged(self._merge_rows(slice(0, snap.size), snap))
-        elif not rows:
+        if self._rows.changes.generation == self._row_generation:
             return False
-        elif len(rows) > _FEW_ROWS:
-            at = np.array(rows, np.intp)
-            self._of_rows.ids[at] = self._merge_rows(at, snap)
-            self._of_rows.feasible = None
-            self._of_rows.rejections.forget()
-        else:
-            is_other = False
-            for row in rows:
-                is_other |= self._patch(row, snap)
-            return is_other
+        self._row_generation = self._rows.changes.generation
+        self._of_rows = _Merged(self._rows.values)
         return True
 
     def _refresh_domains(
@@ -233,9 +160,9 @@ class KeptVerdicts:
     ) -> None:
         """Merge the answers by domain, if any rejects, into those about rows; `is_other`: these."""
         rejecting = [
-            (stage, table, table.changes.generation)
-            for stage in self._domain_stages
-            for table in stage.list_tables(state, pod, snap)
+            (position, stage, table, table.changes.generation)
+            for position, stage in self._domain_stages
+            for table in stage.list_tables(self._kept_state, state, pod, snap)
             if table.rejects
         ]
         if rejecting:
@@ -251,37 +178,18 @@ class KeptVerdicts:
             self._now = self._with_domains
         self._rejecting = rejecting
 
-    def _merge_rows(
-        self, rows: columns.RowIndex, snap: snapshot.Snapshot
-    ) -> status_table.StatusIds:
-        is_alive = snap.is_alive[rows]
-        merged: status_table.StatusIds = np.zeros(len(is_alive), np.int16)
+    def _merge_rows(self, snap: snapshot.Snapshot, rows: Rows, out: status_table.StatusIds) -> None:
+        merged: status_table.StatusIds = np.zeros(len(rows), np.int16)
         for _, stage in self._row_stages:
-            if stage.rejects:
-                merged = status_table.first_of(merged, stage.ids(rows))
-        merged[~is_alive] = DEAD
-        return merged
-
-    def _patch(self, row: int, snap: snapshot.Snapshot) -> bool:
-        """Merge the answers about one row; return whether it is another one."""
-        found = DEAD
-        if snap.is_alive[row]:
-            found = next((answer for _, stage in self._row_stages if (answer := stage.at(row))), 0)
-        merged = self._of_rows
-        before = merged.ids.item(row)
-        if found == before:
-            return False
-        merged.ids[row] = found
-        merged.rejections.forget()
-        if not (found and before):
-            merged.feasible = None
-        return True
+            merged = stage.add_ids(merged, rows)
+        merged[~snap.is_alive[rows]] = DEAD
+        out[rows] = merged
 
     def _find_other_rows(self, rejecting: Sequence[_Rejecting]) -> Rows | None:
         """Return intp: rows of domains with other answers than the last time; None for too many."""
         found: list[Rows] = []
-        before = [(table, seen) for _, table, seen in self._rejecting]
-        if [table for table, _ in before] != [table for _, table, _ in rejecting]:
+        before = [(table, seen) for _, _, table, seen in self._rejecting]
+        if [table for table, _ in before] != [table for _, _, table, _ in rejecting]:
             return None
         for table, seen in before:
             slots = table.changes.list_changes_since(seen)
@@ -295,13 +203,14 @@ class KeptVerdicts:
     def _merge_domains(self, rejecting: Sequence[_Rejecting], rows: Rows) -> None:
         """Merge the answers of tables about `rows`, intp (m,), into those about single rows."""
         ids = self._with_domains.ids
-        numbers = [stage.numbers for stage, _, _ in rejecting]  # which may add statuses
+        # Which may add statuses.
+        numbers = [stage.number_answers(self._table) for _, stage, _, _ in rejecting]
         if len(self._positions) != len(self._table.statuses):
             self._positions = self._number_positions()
         positions = self._positions
-        for (stage, table, _), numbered in zip(rejecting, numbers, strict=True):
+        for (position, _, table, _), numbered in zip(rejecting, numbers, strict=True):
             kernels.merge_domain_answers(
-                rows, table.slot_of_row, table.answers, numbered, stage.position, positions, ids
+                rows, table.slot_of_row, table.answers, numbered, position, positions, ids
             )
 
     def _number_positions(self) -> status_table.StatusIds:

@@ -208,7 +208,7 @@ class Refilter:
 
 def _reads_row_alone(plugin: interface.FilterPlugin) -> bool:
     """Return whether answers follow from a node and its pods, whatever else there is."""
-    own = interface.Reads.NODE | interface.Reads.USAGE
+    own = interface.Reads.NODE | interface.Reads.USAGE | interface.Reads.AMOUNTS
     return filtering.keeps_answers(plugin) and plugin.reads in own
 
 

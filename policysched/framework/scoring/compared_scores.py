@@ -23,11 +23,11 @@ class Everything(NamedTuple):
     """All numbers of k plugins, as they may all be others.
 
     Attributes:
-        numbers: float64 (S,) of each plugin.
+        numbers: float64 (k, S), not to be written to.
         slot_of_row: intp (N,), the slot of each row.
     """
 
-    numbers: Sequence[interface.RawScores]
+    numbers: columns.FloatArray
     slot_of_row: Rows
 
 
@@ -38,9 +38,7 @@ Changes: TypeAlias = Sequence[tuple[int, Sequence[float]]]
 class Numbers(Protocol):
     """Where the numbers of k plugins come from: raw scores, by row or by topology domain."""
 
-    def refresh(
-        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, snap: snapshot.Snapshot
-    ) -> Everything | Changes:
+    def refresh(self, snap: snapshot.Snapshot) -> Everything | Changes:
         """Return what has changed since the last time."""
         ...
 
@@ -130,11 +128,9 @@ class ComparedScores:
         self._is_begun = False
         self.same: columns.IntArray | None = None
 
-    def refresh(
-        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, snap: snapshot.Snapshot
-    ) -> None:
+    def refresh(self, snap: snapshot.Snapshot) -> None:
         """Bring the numbers up to date."""
-        news = self._source.refresh(state, pod, snap)
+        news = self._source.refresh(snap)
         if isinstance(news, Everything):
             self._begin(news)
         elif news:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import functools
 from typing import cast
 
 from policysched.cluster import snapshot
 from policysched.cluster.columns import columns
 from policysched.framework import asking, interface, status
-from policysched.framework.answers import shape_answers
+from policysched.framework.answers import derived, together
 from policysched.framework.filtering import filtering
 from policysched.framework.scoring import score_table, scorers
 
@@ -44,18 +43,20 @@ def skips(scorer: scorers.Scorer, answer: status.Status) -> bool:
     return answer.is_skip
 
 
-def kept(scorer: scorers.Scorer, cycle: filtering.Cycle) -> shape_answers.KeptScores:
-    """Return where the raw scores of a plugin are kept for equal pods."""
-    found = cycle.answers.scores.get(scorer.number)
-    if found is None:
-        found = _raw_scores(scorer)
-        cycle.answers.scores[scorer.number] = found
-    return found
-
-
-def _raw_scores(scorer: scorers.Scorer) -> shape_answers.KeptScores:
-    compute = functools.partial(asking.ask_score, scorer.plugin)
-    return shape_answers.KeptScores(shape_answers.Version(scorer.plugin.reads), compute)
+def _keep_raw_scores(scorer: scorers.Scorer, cycle: filtering.Cycle) -> interface.RawScores:
+    """Return the raw scores of a plugin for all rows, which are kept for equal pods."""
+    kept = cycle.answers.scores.get(scorer.number)
+    if kept is None:
+        answers, every_row = cycle.answers, cycle.snap.view_all_rows()
+        raw = asking.ask_score(scorer.plugin, answers.state, answers.example, every_row)
+        writer = together.ScoreWriter([scorer.plugin], answers.state, answers.example, cycle.snap)
+        inputs = derived.SnapshotInputs(scorer.plugin.reads)
+        kept = cycle.answers.scores[scorer.number] = derived.Derived(
+            inputs, writer.write, raw.dtype, numbers_per_row=1
+        )
+    kept.refresh(cycle.snap)
+    of_plugin: interface.RawScores = kept.values[0]
+    return of_plugin
 
 
 def normalized(
@@ -87,7 +88,7 @@ def detail(
     elif scorer.keeps:
         if not scorer.is_prepared and pre_score_skips(scorer, cycle, cycle.snap.view_all_rows()):
             return None
-        raw = kept(scorer, cycle).scores(cycle.answers.state, cycle.pod, cycle.snap)[feasible.rows]
+        raw = _keep_raw_scores(scorer, cycle)[feasible.rows]
     elif pre_score_skips(scorer, cycle, feasible):
         return None
     else:

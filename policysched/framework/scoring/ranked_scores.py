@@ -10,8 +10,7 @@ import numpy as np
 
 from policysched.cluster import snapshot
 from policysched.cluster.columns import columns
-from policysched.cluster.pods import pod_shape
-from policysched.framework import comparison, cycle_state
+from policysched.framework import comparison
 from policysched.framework.scoring import compared_scores
 
 
@@ -45,11 +44,9 @@ class RankedScores:
         self._points_of_position: columns.IntArray = np.zeros(0, np.int64)
         self._points: columns.IntArray = np.zeros(0, np.int64)
 
-    def refresh(
-        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, snap: snapshot.Snapshot
-    ) -> None:
+    def refresh(self, snap: snapshot.Snapshot) -> None:
         """Bring the numbers up to date."""
-        news = self._source.refresh(state, pod, snap)
+        news = self._source.refresh(snap)
         if isinstance(news, compared_scores.Everything):
             self._numbers = np.array(news.numbers[0], np.float64)
             self._rows = news.slot_of_row

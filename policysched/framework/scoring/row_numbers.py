@@ -7,10 +7,10 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from policysched.cluster import snapshot
-from policysched.cluster.pods import pod_shape
-from policysched.framework import asking, cycle_state, interface
-from policysched.framework.answers import shape_answers, together
+from policysched.cluster import change_log, snapshot
+from policysched.framework import interface
+from policysched.framework.answers import derived, together
+from policysched.framework.filtering import filtering
 from policysched.framework.scoring import compared_scores
 
 
@@ -29,42 +29,28 @@ class RowSlots:
 
 
 class RowNumbers:
-    """Raw scores of plugins that read the same, of every row (`compared_scores.Numbers`)."""
+    """Raw scores of k plugins that read the same, of every row (`compared_scores.Numbers`)."""
 
     def __init__(
-        self,
-        version: shape_answers.Version,
-        plugins: Sequence[interface.ScorePlugin],
-        slots: RowSlots,
+        self, plugins: Sequence[interface.ScorePlugin], cycle: filtering.Cycle, slots: RowSlots
     ) -> None:
-        """Tell what `plugins` say of rows; `version` tells when to ask them again."""
-        self._version = version
-        self._plugins = plugins
+        """Tell what `plugins` say of rows for pods equal to that of the cycle."""
+        answers = cycle.answers
+        writer = together.ScoreWriter(plugins, answers.state, answers.example, cycle.snap)
+        inputs = derived.SnapshotInputs(plugins[0].reads)
+        self._by_row = derived.Derived(inputs, writer.write, np.float64, len(plugins))
+        self._seen = change_log.ChangeLogCursor()
         self._slots = slots
         self._told_of = slots.of(0)
-        self._asked = together.score_rows(plugins)
 
     def refresh(
-        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, snap: snapshot.Snapshot
+        self, snap: snapshot.Snapshot
     ) -> compared_scores.Everything | compared_scores.Changes:
         """Return what has changed."""
-        slots = self._slots.of(snap.size)
-        rows = self._version.changed(snap)
+        self._by_row.refresh(snap)
+        numbers, slots = self._by_row.values, self._slots.of(snap.size)
+        rows = self._seen.read_changes(self._by_row.changes)
         if rows is None or slots is not self._told_of:
-            numbers = self._ask(state, pod, snap.view_all_rows())
             self._told_of = slots
             return compared_scores.Everything(numbers, slots)
-        if len(rows) <= shape_answers.FEW_ROWS:
-            return [(row, self._ask_one(state, pod, snap.view_row(row))) for row in rows]
-        new = np.array(self._ask(state, pod, snap.view_rows(np.array(rows, np.intp))))
-        return list(zip(rows, new.T.tolist(), strict=True))
-
-    def _ask(
-        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, nodes: snapshot.NodeView
-    ) -> list[interface.RawScores]:
-        return [asking.ask_score(plugin, state, pod, nodes) for plugin in self._plugins]
-
-    def _ask_one(
-        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, node: snapshot.NodeRow
-    ) -> list[float]:
-        return [number for ask in self._asked for number in ask(state, pod, node)]
+        return list(zip(rows, numbers.take(rows, axis=1).T.tolist(), strict=True)) if rows else ()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import itertools
 from collections.abc import Sequence
 from typing import TypeAlias, cast
@@ -16,10 +17,9 @@ from policysched.framework.answers import shape_answers
 from policysched.framework.filtering import filtering
 from policysched.framework.scoring import (
     compared_scores,
-    kept_sums,
-    kept_totals,
     ranked_scores,
     row_numbers,
+    row_points,
     score_table,
     scorers,
 )
@@ -32,8 +32,8 @@ class Plan:
     """How the totals of equal pods are made.
 
     Attributes:
-        kept: adds up the scores of plugins that do not compare nodes.
-        summed: these plugins, if shapes that they cannot tell apart may share the totals.
+        points: of plugins that do not compare nodes.
+        summed: these plugins.
         compared: the scores of plugins that do.
         asked: the plugins that are asked in every cycle.
         follows_pods: whether compared numbers change where pods come and go.
@@ -41,10 +41,11 @@ class Plan:
         stamp: of the nodes and metrics that compared numbers are about.
         alike: compared scores that are the same for all nodes.
         same: their sum.
+        totals: of `points` and `alike`; None before the first cycle.
         varying: the other compared scores.
     """
 
-    kept: kept_totals.KeptTotals
+    points: Sequence[row_points.RowPoints]
     summed: Sequence[tuple[int, interface.ScorePlugin]]
     compared: Sequence[_Compared]
     asked: Sequence[scorers.Scorer]
@@ -55,6 +56,7 @@ class Plan:
     stamp: tuple[int, int] | None = None
     alike: Sequence[score_table.SamePart] = ()
     same: int = 0
+    totals: row_points.RowTotals | None = None
     varying: Sequence[_Compared] = ()
 
     def add_up(self, cycle: filtering.Cycle, rows: npt.NDArray[np.intp]) -> columns.IntArray | None:
@@ -62,13 +64,15 @@ class Plan:
 
         They are without those of `asked`. None if a score is out of range.
         """
-        snap, state = cycle.snap, cycle.answers.state
+        snap = cycle.snap
         stamp = (snap.nodes.node_changes.generation, snap.metrics.generation)
         if stamp != self.stamp or self.follows_pods:
             self._refresh_numbers(cycle)
             self.stamp = stamp
-        self.kept.refresh(state, cycle.pod, snap, self.same)
-        totals = self.kept.by_row
+        kept = self.totals
+        assert kept is not None, "made with the first numbers"  # noqa: S101 - for the type checker
+        kept.by_row.refresh(snap)
+        totals = kept.by_row.values
         if self.varying:
             self.feasible.refresh(rows, cycle.filtered, snap.size)
             totals = totals.copy()
@@ -76,11 +80,11 @@ class Plan:
                 scores.add_to(totals, self.feasible)
         if len(rows) != snap.size:
             totals = totals.take(rows)
-        return None if self.kept.may_be_invalid and totals.min(initial=0) < 0 else totals
+        return None if kept.may_be_invalid and totals.min(initial=0) < 0 else totals
 
     def parts(self) -> list[score_table.AnyPart]:
         """Return what each plugin gave; it is valid until the next cycle."""
-        parts: list[score_table.AnyPart] = [*self.kept.parts(), *self.alike]
+        parts: list[score_table.AnyPart] = [*[each.part() for each in self.points], *self.alike]
         if self.varying:
             names = itertools.chain.from_iterable([scores.names for scores in self.varying])
             tables = [scores.table for scores in self.varying]
@@ -90,18 +94,19 @@ class Plan:
     def _refresh_numbers(self, cycle: filtering.Cycle) -> None:
         self.stamp = None
         for scores in self.compared:
-            scores.refresh(cycle.answers.state, cycle.pod, cycle.snap)
+            scores.refresh(cycle.snap)
         self.varying = [scores for scores in self.compared if scores.same is None]
         self.alike = [
             score_table.SamePart(scores.names, scores.same)
             for scores in self.compared
             if scores.same is not None
         ]
-        same = self.same = sum(int(part.weighted.sum()) for part in self.alike)
-        if self.summed:
-            self.kept = cycle.answers.shared(
-                cycle.pod.shape, f"totals {same}", self.summed, self.kept.made_anew
-            )
+        same = sum(int(part.weighted.sum()) for part in self.alike)
+        if self.totals is None or same != self.same:
+            # The same object for shapes that the plugins cannot tell apart.
+            make = functools.partial(row_points.RowTotals, self.points, same)
+            self.totals = cycle.answers.shared(cycle.pod.shape, f"totals {same}", self.summed, make)
+            self.same = same
 
 
 def of_acting(acting: Sequence[scorers.Scorer], cycle: filtering.Cycle) -> Plan:
@@ -112,29 +117,23 @@ def of_acting(acting: Sequence[scorers.Scorer], cycle: filtering.Cycle) -> Plan:
             has_key = shape_answers.has_key(scorer.plugin)
             key = (scorer.plugin.reads, has_key)
             summed.setdefault(key, []).append(scorer)
-    sums = [_sums_of(alike, cycle) for alike in summed.values()]
+    points = [_keep_points(alike, cycle) for alike in summed.values()]
     compared = [s for s in acting if s.compares]
     numbered = [(s.number, s.plugin) for s in acting if s.adds_up]
-    has_keys = all(shape_answers.has_key(plugin) for _, plugin in numbered)
-    moving = interface.Reads.USAGE | interface.Reads.PODS
     return Plan(
-        kept_totals.KeptTotals(sums),
-        numbered if has_keys else (),
+        points,
+        numbered,
         _compared_of(compared, cycle),
         [s for s in acting if not (s.adds_up or s.compares)],
-        follows_pods=any(s.plugin.reads & moving for s in compared),
+        follows_pods=any(
+            s.plugin.reads.has_own_pods or interface.Reads.PODS in s.plugin.reads for s in compared
+        ),
     )
 
 
-def _sums_of(alike: Sequence[scorers.Scorer], cycle: filtering.Cycle) -> kept_sums.KeptSums:
-    def make() -> kept_sums.KeptSums:
-        names = tuple(scorer.score_name for scorer in alike)
-        version = shape_answers.Version(alike[0].plugin.reads)
-        return kept_sums.KeptSums(
-            version, names, scorers.parts_of(alike), scorers.row_parts_of(alike)
-        )
-
+def _keep_points(alike: Sequence[scorers.Scorer], cycle: filtering.Cycle) -> row_points.RowPoints:
     numbered = [(scorer.number, scorer.plugin) for scorer in alike]
+    make = functools.partial(row_points.RowPoints, alike, cycle)
     return cycle.answers.shared(cycle.pod.shape, "score", numbered, make)
 
 
@@ -149,22 +148,22 @@ def _compared_of(compared: Sequence[scorers.Scorer], cycle: filtering.Cycle) -> 
             by_domain = plugin.by_domain(cycle.answers.state, cycle.pod, cycle.snap)
             found.append(compared_scores.ComparedScores(by_domain, [member], are_by_row=False))
         elif member.comparison.kind is comparison.ComparisonKind.RANK:
-            found.append(ranked_scores.RankedScores(_numbers_of([scorer], slots), member))
+            found.append(ranked_scores.RankedScores(_numbers_of([scorer], cycle, slots), member))
         else:
             by_row.setdefault(scorer.plugin.reads, []).append(scorer)
     for alike in by_row.values():
         members = list(map(_member, alike))
-        numbers = _numbers_of(alike, slots)
+        numbers = _numbers_of(alike, cycle, slots)
         found.append(compared_scores.ComparedScores(numbers, members, are_by_row=True))
     return found
 
 
 def _numbers_of(
-    alike: Sequence[scorers.Scorer], slots: row_numbers.RowSlots
+    alike: Sequence[scorers.Scorer], cycle: filtering.Cycle, slots: row_numbers.RowSlots
 ) -> row_numbers.RowNumbers:
     """Return the raw scores of plugins that read the same."""
     plugins = [scorer.plugin for scorer in alike]
-    return row_numbers.RowNumbers(shape_answers.Version(plugins[0].reads), plugins, slots)
+    return row_numbers.RowNumbers(plugins, cycle, slots)
 
 
 def _member(scorer: scorers.Scorer) -> compared_scores.Member:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import random
 from collections.abc import Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -18,21 +18,38 @@ HUNDREDTHS = 100
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Part:
-    """What some plugins gave, as it lies in memory; valid within the cycle alone.
+    """What a plugin gave to the feasible nodes.
 
     Attributes:
-        names: score names of the k plugins.
-        weighted: int64 (k, n) or, for one plugin, (n,) hundredths.
-        is_by_row: whether n are all rows, as opposed to the feasible ones.
+        names: its score name.
+        weighted: int64 (f,) hundredths.
     """
 
     names: tuple[str, ...]
     weighted: columns.IntArray
-    is_by_row: bool
 
     def at(self, rows: npt.NDArray[np.intp], positions: npt.NDArray[np.intp]) -> columns.IntArray:
-        """Return int64 (k, m) or (m,) for `rows`, intp (m,), at `positions` among the feasible."""
-        found: columns.IntArray = self.weighted.take(rows if self.is_by_row else positions, axis=-1)
+        """Return int64 (m,) for rows at `positions`, intp (m,), among the feasible."""
+        del rows
+        found: columns.IntArray = self.weighted.take(positions)
+        return found
+
+
+class RowPart(NamedTuple):
+    """What some plugins gave to all rows, as it lies in memory; valid within the cycle alone.
+
+    Attributes:
+        names: score names of the k plugins.
+        weighted: int64 (k, N) hundredths.
+    """
+
+    names: tuple[str, ...]
+    weighted: columns.IntArray
+
+    def at(self, rows: npt.NDArray[np.intp], positions: npt.NDArray[np.intp]) -> columns.IntArray:
+        """Return int64 (k, m) for `rows`, intp (m,)."""
+        del positions
+        found: columns.IntArray = self.weighted.take(rows, axis=1)
         return found
 
 
@@ -77,7 +94,7 @@ class SamePart:
         return self.weighted
 
 
-AnyPart: TypeAlias = "Part | SlotPart | SamePart"
+AnyPart: TypeAlias = "Part | RowPart | SlotPart | SamePart"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

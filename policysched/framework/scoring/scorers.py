@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import TypeAlias
 
 import numpy as np
@@ -13,8 +12,6 @@ from policysched.cluster import snapshot
 from policysched.cluster.columns import columns
 from policysched.cluster.pods import pod_shape
 from policysched.framework import asking, cycle_state, interface, status
-from policysched.framework.answers import shape_answers, together
-from policysched.framework.scoring import kept_sums
 
 INVALID = -(2**58)
 """Weighted sum of a row with a score out of range, below what others could make up for."""
@@ -98,55 +95,6 @@ def at_once(plugin: interface.ScorePlugin) -> AtOnce | None:
         return None
     found: AtOnce | None = getattr(plugin, "score_at_once", None)
     return found
-
-
-def parts_of(scorers: Sequence[Scorer]) -> shape_answers.ScoreFn:
-    """Return a function that gives the weighted scores of k plugins, int64 (k, n)."""
-
-    def ask(
-        state: cycle_state.CycleState, pod: pod_shape.PodInfo, nodes: snapshot.NodeView
-    ) -> columns.IntArray:
-        parts = np.empty((len(scorers), len(nodes)), np.int64)
-        is_invalid: columns.BoolArray | None = None
-        for index, scorer in enumerate(scorers):
-            plugin = scorer.plugin
-            scores = asking.ask(plugin, "Score", plugin.score, state, pod, nodes)
-            if not is_in_range(scores, scorer):
-                is_wrong = (scores < 0) | (scores > scorer.highest)
-                is_invalid = is_wrong if is_invalid is None else is_invalid | is_wrong
-            np.multiply(scores, scorer.factor, out=parts[index])
-        if is_invalid is not None:
-            parts[:, is_invalid] = 0
-            parts[0, is_invalid] = INVALID
-        return parts
-
-    return ask
-
-
-def row_parts_of(scorers: Sequence[Scorer]) -> kept_sums.RowPartsFn | None:
-    """Return a function that gives the same of one node, None where arrays are faster."""
-    if not any(together.scores_rows(scorer.plugin) for scorer in scorers):
-        return None
-    asked = together.score_rows([scorer.plugin for scorer in scorers])
-    limits = [[s.highest for s in scorers], [s.factor for s in scorers]]
-
-    def ask(
-        state: cycle_state.CycleState, pod: pod_shape.PodInfo, node: snapshot.NodeRow
-    ) -> list[int]:
-        scores = [int(score) for each in asked for score in each(state, pod, node)]
-        return _weighted(scores, *limits)
-
-    return ask
-
-
-def _weighted(scores: Sequence[int], highest: Sequence[int], factors: Sequence[int]) -> list[int]:
-    """Return the weighted scores of one node, by the highest score and the factor of each.
-
-    See `INVALID`.
-    """
-    if min(scores) < 0 or any(map(operator.gt, scores, highest)):
-        return [INVALID, *(0 for _ in scores[1:])]
-    return list(map(operator.mul, scores, factors))
 
 
 def is_in_range(scores: interface.RawScores, scorer: Scorer) -> bool:

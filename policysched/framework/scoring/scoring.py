@@ -84,7 +84,7 @@ class ScoreRunner:
                 weighted = by_plugin[scorer.score_name] = detail.final * scorer.factor
                 details[scorer.score_name] = detail
                 totals += weighted
-        parts = [score_table.Part((n,), w, is_by_row=False) for n, w in by_plugin.items()]
+        parts = [score_table.Part((n,), w) for n, w in by_plugin.items()]
         return score_table.ScoreTable(rows, by_plugin, totals, parts, details)
 
     def _acting(self, cycle: filtering.Cycle) -> Sequence[scorers.Scorer]:
@@ -127,7 +127,7 @@ def _add_asked(
         if isinstance(weighted, int):
             parts.append(score_table.SamePart((scorer.score_name,), np.array([[weighted]])))
         else:
-            parts.append(score_table.Part((scorer.score_name,), weighted, is_by_row=False))
+            parts.append(score_table.Part((scorer.score_name,), weighted))
         totals = totals + weighted
     return totals
 

@@ -9,9 +9,10 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
+from policysched.cluster import snapshot
 from policysched.cluster.columns import columns
+from policysched.framework import interface
 from policysched.kernels import resources
-from policysched.plugins.kernels import row_writer
 
 FULL_UTILIZATION = 100
 
@@ -34,7 +35,7 @@ class ScoredRequests:
 class Strategy(Protocol):
     """How NodeResourcesFit turns utilisation into points, 0 to 100."""
 
-    def make_writer(self, scored: ScoredRequests) -> row_writer.RowWriter:
+    def make_writer(self, scored: ScoredRequests) -> interface.RowWriter:
         """Return what writes the points for pods with the given requests."""
         ...
 
@@ -45,7 +46,7 @@ class UtilizationStrategy:
 
     is_least: bool
 
-    def make_writer(self, scored: ScoredRequests) -> row_writer.RowWriter:
+    def make_writer(self, scored: ScoredRequests) -> interface.RowWriter:
         """Return what writes the weighted mean of free or used percent."""
         return _UtilizationWriter(scored, self.is_least)
 
@@ -61,7 +62,7 @@ class RequestedToCapacityRatio:
         """Take the line's corners as (utilisation in percent, points 0..100), increasing."""
         self._points_by_percent = broken_line(shape)
 
-    def make_writer(self, scored: ScoredRequests) -> row_writer.RowWriter:
+    def make_writer(self, scored: ScoredRequests) -> interface.RowWriter:
         """Return what writes the mean of the resources that have points, halves rounded up."""
         return _CapacityRatioWriter(scored, self._points_by_percent)
 
@@ -72,8 +73,9 @@ class _UtilizationWriter:
     is_least: bool
 
     def write(
-        self, rows: npt.NDArray[np.intp], nodes: columns.NodeColumns, out: columns.IntArray
+        self, snap: snapshot.Snapshot, rows: npt.NDArray[np.intp], out: columns.IntArray
     ) -> None:
+        nodes = snap.nodes
         resources.write_utilization_points(
             rows,
             nodes.allocatable,
@@ -93,8 +95,9 @@ class _CapacityRatioWriter:
     points_by_percent: columns.IntArray
 
     def write(
-        self, rows: npt.NDArray[np.intp], nodes: columns.NodeColumns, out: columns.IntArray
+        self, snap: snapshot.Snapshot, rows: npt.NDArray[np.intp], out: columns.IntArray
     ) -> None:
+        nodes = snap.nodes
         resources.write_capacity_ratio_points(
             rows,
             nodes.allocatable,
