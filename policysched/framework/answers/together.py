@@ -59,7 +59,9 @@ class FilterQuestion:
     ) -> status_table.StatusIds | None:
         """Return int16 (m,) answers about `rows` in the numbers of `table`; None if all pass."""
         answers = self._ask(self._state, self._pod, snap.view_rows_or_all(rows))
-        return table.translate(self._plugin_name, answers) if len(answers.statuses) > 1 else None
+        if len(answers.statuses) == 1 or not np.count_nonzero(answers.ids):
+            return None  # and statuses that no row has are not numbered
+        return table.translate(self._plugin_name, answers)
 
 
 class CodeQuestion:
