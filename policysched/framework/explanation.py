@@ -10,7 +10,7 @@ from policysched.cluster import snapshot
 from policysched.cluster.pods import pod_shape
 from policysched.framework import status
 from policysched.framework.answers import status_table
-from policysched.framework.filtering import filtering
+from policysched.framework.filtering import filtering, pre_filter_outcome
 from policysched.framework.scoring import score_table
 
 
@@ -55,7 +55,7 @@ def same_verdict(snap: snapshot.Snapshot, answer: status.Status) -> list[NodeVer
 
 def verdicts(
     cycle: filtering.Cycle,
-    outcome: filtering.PreFilterOutcome,
+    outcome: pre_filter_outcome.PreFilterOutcome,
     ids: status_table.StatusIds,
     runner: filtering.FilterRunner,
 ) -> list[NodeVerdict]:

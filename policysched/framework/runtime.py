@@ -28,7 +28,13 @@ from policysched.framework import (
     status,
 )
 from policysched.framework.answers import shape_answers, status_table
-from policysched.framework.filtering import diagnosing, filtering, refiltering, rejections
+from policysched.framework.filtering import (
+    diagnosing,
+    filtering,
+    pre_filter_outcome,
+    refiltering,
+    rejections,
+)
 from policysched.framework.scoring import score_table, scoring
 
 _REJECTING_POINTS = ("pre_enqueue", "pre_filter", "filter", "reserve", "permit")
@@ -238,7 +244,7 @@ class Framework:
     def _does_not_fit(
         self,
         cycle: filtering.Cycle,
-        outcome: filtering.PreFilterOutcome,
+        outcome: pre_filter_outcome.PreFilterOutcome,
         ids: status_table.StatusIds | None,
     ) -> ScheduleResult:
         if outcome.rejection is not None and not outcome.rejection.is_rejection:
@@ -320,7 +326,7 @@ class Framework:
     def _explain_failure(
         self,
         cycle: filtering.Cycle,
-        outcome: filtering.PreFilterOutcome,
+        outcome: pre_filter_outcome.PreFilterOutcome,
         ids: status_table.StatusIds | None,
     ) -> str:
         if cycle.snap.node_count == 0:

@@ -6,7 +6,7 @@ import numpy as np
 
 from policysched.framework import interface, status
 from policysched.framework.answers import status_table
-from policysched.framework.filtering import filtering
+from policysched.framework.filtering import filtering, pre_filter_outcome
 
 
 def filter_error(cycle: filtering.Cycle, ids: status_table.StatusIds) -> status.Status | None:
@@ -26,7 +26,7 @@ def filter_error(cycle: filtering.Cycle, ids: status_table.StatusIds) -> status.
 
 def diagnose(
     cycle: filtering.Cycle,
-    outcome: filtering.PreFilterOutcome,
+    outcome: pre_filter_outcome.PreFilterOutcome,
     ids: status_table.StatusIds | None,
 ) -> interface.Diagnosis:
     """Return why no node is feasible; without `ids`, int16 (N,), PreFilter ended the cycle."""

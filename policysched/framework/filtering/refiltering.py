@@ -21,7 +21,7 @@ from policysched.cluster import snapshot, what_if
 from policysched.cluster.pods import pod_shape
 from policysched.framework import apart, asking, cycle_state, interface, row_answers, status
 from policysched.framework.answers import status_table
-from policysched.framework.filtering import filtering
+from policysched.framework.filtering import filter_plan, filtering, pre_filter_outcome
 
 Rows: TypeAlias = npt.NDArray[np.intp]
 
@@ -36,7 +36,7 @@ class Refilter:
     def __init__(
         self,
         cycle: filtering.Cycle,
-        outcome: filtering.PreFilterOutcome,
+        outcome: pre_filter_outcome.PreFilterOutcome,
         runner: filtering.FilterRunner,
     ) -> None:
         """Leave out what PreFilter skipped in `outcome`, whatever it would say now."""
@@ -55,12 +55,12 @@ class Refilter:
         self._pre_filters = [
             (number, plugin)
             for number, plugin in runner.acting_pre_filters(cycle)
-            if not filtering.keeps_answers(plugin)
+            if not filter_plan.keeps_answers(plugin)
             and number not in outcome.skipped
             and number not in self._apart
         ]
         self.is_apart = all(
-            number in self._apart or filtering.keeps_answers(plugin)
+            number in self._apart or filter_plan.keeps_answers(plugin)
             for number, plugin in self._filters
         )
         self._follows_rows = all(
@@ -97,7 +97,7 @@ class Refilter:
         return status.NodeStatuses(self._beside_nominated(ids, rows), self._table.statuses)
 
     def beside_nominated(
-        self, ids: status_table.StatusIds, outcome: filtering.PreFilterOutcome
+        self, ids: status_table.StatusIds, outcome: pre_filter_outcome.PreFilterOutcome
     ) -> status_table.StatusIds:
         """Return int16 (N,) `ids`, corrected where pods with precedence are nominated.
 
@@ -185,7 +185,7 @@ class Refilter:
         if told_apart is not None and self._remembered is not None:
             method = told_apart.filter_apart
             return asking.ask(plugin, "Filter", method, self._remembered, cycle.pod, nodes)
-        own = cycle.answers.state if filtering.keeps_answers(plugin) else state
+        own = cycle.answers.state if filter_plan.keeps_answers(plugin) else state
         return asking.ask_filter(plugin, own, cycle.pod, nodes)
 
     def _prepare(self, state: cycle_state.CycleState) -> tuple[set[int], dict[int, int]]:
@@ -209,7 +209,7 @@ class Refilter:
 def _reads_row_alone(plugin: interface.FilterPlugin) -> bool:
     """Return whether answers follow from a node and its pods, whatever else there is."""
     own = interface.Reads.NODE | interface.Reads.USAGE | interface.Reads.AMOUNTS
-    return filtering.keeps_answers(plugin) and plugin.reads in own
+    return filter_plan.keeps_answers(plugin) and plugin.reads in own
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -227,7 +227,7 @@ class OwnNomination:
     def told(
         self,
         cycle: filtering.Cycle,
-        outcome: filtering.PreFilterOutcome,
+        outcome: pre_filter_outcome.PreFilterOutcome,
         ids: status_table.StatusIds,
     ) -> status_table.StatusIds:
         """Return int16 (N,) `ids` with this, if PreFilter ruled the node out: it was looked at."""
@@ -241,7 +241,9 @@ class OwnNomination:
 
 
 def own_nomination(
-    cycle: filtering.Cycle, outcome: filtering.PreFilterOutcome, runner: filtering.FilterRunner
+    cycle: filtering.Cycle,
+    outcome: pre_filter_outcome.PreFilterOutcome,
+    runner: filtering.FilterRunner,
 ) -> OwnNomination | None:
     """Try the pod's nominated node alone, if it has one: room was made for it there.
 
@@ -257,7 +259,7 @@ def own_nomination(
 
 def first_failures(
     cycle: filtering.Cycle,
-    outcome: filtering.PreFilterOutcome,
+    outcome: pre_filter_outcome.PreFilterOutcome,
     own: OwnNomination | None,
     runner: filtering.FilterRunner,
 ) -> status_table.StatusIds:

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from policysched.cluster import snapshot
 from policysched.cluster.columns import columns
 from policysched.framework import asking, interface, plugin_watch, status
-from policysched.framework.filtering import filtering
+from policysched.framework.filtering import filter_plan, filtering
 from policysched.framework.scoring import plugin_scores, score_plan, score_table, scorers
 
 
@@ -28,8 +28,8 @@ class ScoreRunner:
                 plugin=p,
                 score_name=name,
                 factor=weights[name] * (score_table.HUNDREDTHS // scorers.units_per_point(p)),
-                keeps=filtering.keeps_answers(p),
-                is_prepared=filtering.keeps_preparation(p),
+                keeps=filter_plan.keeps_answers(p),
+                is_prepared=filter_plan.keeps_preparation(p),
                 normalizes=hasattr(p, "normalize_score"),
                 has_pre_score=hasattr(p, "pre_score"),
                 is_third_party=asking.is_third_party(p),

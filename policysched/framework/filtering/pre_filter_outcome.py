@@ -1,0 +1,84 @@
+"""What all PreFilter plugins said together of a pod."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import cast
+
+import numpy as np
+
+from policysched.cluster import snapshot
+from policysched.framework import interface, status
+from policysched.framework.answers import status_table
+
+
+@dataclasses.dataclass(slots=True)
+class PreFilterOutcome:
+    """What all PreFilter plugins said together.
+
+    Attributes:
+        rejection: set when no node is to be looked at: why, or the error that ended the cycle.
+        skipped: numbers of plugins whose Filter is left out.
+        node_names: the nodes to be filtered, None for all.
+        narrowing: names of the plugins that narrowed them.
+        unasked: names of the plugins that were not asked, as one before them ended it.
+    """
+
+    rejection: status.Status | None = None
+    skipped: set[int] = dataclasses.field(default_factory=set)
+    node_names: frozenset[str] | None = None
+    narrowing: set[str] = dataclasses.field(default_factory=set)
+    unasked: frozenset[str] = frozenset()
+
+
+def take_result(
+    outcome: PreFilterOutcome, plugin_name: str, result: interface.PreFilterResult
+) -> bool:
+    """Add what a plugin said to `outcome`; return False if that ends PreFilter."""
+    answer = result.status
+    if answer.is_success:
+        return result.node_names is None or _narrow(outcome, plugin_name, result)
+    if answer.code in (status.Code.UNSCHEDULABLE, status.Code.UNSCHEDULABLE_AND_UNRESOLVABLE):
+        outcome.rejection = dataclasses.replace(answer, plugin=plugin_name)
+        if answer.code is status.Code.UNSCHEDULABLE:
+            return True
+        outcome.narrowing.clear()
+    else:
+        doing = f'running PreFilter plugin "{plugin_name}"'
+        outcome.rejection = status.error(plugin_name, doing, answer)
+    return False
+
+
+def _narrow(outcome: PreFilterOutcome, plugin_name: str, result: interface.PreFilterResult) -> bool:
+    """Intersect the nodes to be filtered; False when none is left."""
+    names = cast("frozenset[str]", result.node_names)
+    outcome.narrowing.add(plugin_name)
+    outcome.node_names = names if outcome.node_names is None else outcome.node_names & names
+    if outcome.node_names:
+        return True
+    reason = f"node(s) didn't satisfy plugin {plugin_name}"
+    if len(outcome.narrowing) > 1:
+        reason = f"node(s) didn't satisfy plugin(s) {_go_list(outcome.narrowing)} simultaneously"
+    outcome.rejection = status.Status(status.Code.UNSCHEDULABLE_AND_UNRESOLVABLE, (reason,))
+    return False
+
+
+def exclude_other_nodes(
+    outcome: PreFilterOutcome,
+    ids: status_table.StatusIds,
+    snap: snapshot.Snapshot,
+    table: status_table.StatusTable,
+) -> None:
+    """Write into `ids`, int16 (N,), that PreFilter chose other nodes, where it did."""
+    if outcome.node_names is None:
+        return
+    reason = f"node(s) didn't satisfy plugin(s) {_go_list(outcome.narrowing)}"
+    answer = status.Status(status.Code.UNSCHEDULABLE_AND_UNRESOLVABLE, (reason,))
+    row_of = snap.nodes.row_of
+    wanted = [row_of[name] for name in outcome.node_names if name in row_of]
+    ids[~np.isin(np.arange(snap.size), wanted)] = table.intern(answer)
+
+
+def _go_list(names: set[str]) -> str:
+    """Spell a list of strings as Go's `%v` does, as kube-scheduler's messages have it."""
+    return f"[{' '.join(sorted(names))}]"
