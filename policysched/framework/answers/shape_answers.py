@@ -33,7 +33,7 @@ class ShapeAnswers:
         pre_filters: answers of PreFilter by plugin number.
         scores: raw ones by plugin number.
         left_out: numbers of plugins that do not apply to the shape.
-        plan: for each extension point, the plugins that do, in the form its runner likes.
+        plan: for each extension point, which plugins are asked and how, as its runner made it.
         by_key: what several shapes use, see `shared`.
     """
 
@@ -43,7 +43,7 @@ class ShapeAnswers:
     table: status_table.StatusTable = dataclasses.field(default_factory=status_table.StatusTable)
     pre_filters: dict[int, interface.PreFilterResult] = dataclasses.field(default_factory=dict)
     scores: dict[int, derived.Derived] = dataclasses.field(default_factory=dict)
-    plan: dict[Hashable, Sequence[Any]] = dataclasses.field(default_factory=dict)
+    plan: dict[Hashable, Any] = dataclasses.field(default_factory=dict)
     by_key: MutableMapping[Hashable, Any] = dataclasses.field(default_factory=dict)
 
     def shared(
@@ -67,14 +67,12 @@ class ShapeAnswers:
             found = self.by_key[key] = make()
         return cast("SharedT", found)
 
-    def planned(
-        self, point: Hashable, make: Callable[[frozenset[int]], Sequence[PlannedT]]
-    ) -> Sequence[PlannedT]:
+    def planned(self, point: Hashable, make: Callable[[frozenset[int]], PlannedT]) -> PlannedT:
         """Return what `make` makes of the numbers of plugins left out, made once."""
         made = self.plan.get(point)
         if made is None:
             made = self.plan[point] = make(self.left_out)
-        return made
+        return cast("PlannedT", made)
 
 
 Tolerations: TypeAlias = tuple[objects.Toleration, ...]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -47,6 +48,13 @@ class Cycle:
         return self.answers.state if filter_plan.keeps_answers(plugin) else self.state
 
 
+class _SettledPreFilters(NamedTuple):
+    """The numbers of plugins that skip equal pods, and the plugins to ask in every cycle."""
+
+    skipped: frozenset[int]
+    asked: Sequence[tuple[int, interface.PreFilterPlugin]]
+
+
 _SETTLED, _UNSETTLED, _RUNS = "settled pre_filter", "unsettled filters", "filter runs"
 """What is kept of PreFilter and Filter for equal pods (`ShapeAnswers.plan`)."""
 
@@ -79,9 +87,8 @@ class FilterRunner:
         Source: runtime/framework.go, RunPreFilterPlugins: an unresolvable rejection ends it, a
         plain one still lets the others run, as preemption needs what they compute.
         """
-        found = cycle.answers.plan.get(_SETTLED)
-        ((settled, asked),) = self._settle_pre_filters(cycle) if found is None else found
-        outcome = pre_filter_outcome.PreFilterOutcome(skipped=set(settled))
+        skipped, asked = cycle.answers.plan.get(_SETTLED) or self._settle_pre_filters(cycle)
+        outcome = pre_filter_outcome.PreFilterOutcome(skipped=set(skipped))
         for number, plugin in asked:
             result = self._pre_filter_one(number, plugin, cycle)
             if result is interface.ALL_NODES:
@@ -186,33 +193,25 @@ class FilterRunner:
             cycle.state.copy_values(state)  # which Reserve and all that follows are given
         return result
 
-    def _settle_pre_filters(
-        self, cycle: Cycle
-    ) -> Sequence[tuple[frozenset[int], Sequence[tuple[int, interface.PreFilterPlugin]]]]:
-        """Return the numbers of plugins that skip equal pods, and those that are to be asked.
+    def _settle_pre_filters(self, cycle: Cycle) -> _SettledPreFilters:
+        """Return what PreFilter comes to for equal pods, and keep it.
 
-        It is the only item. What is left out has nothing against any node, nor will it have.
+        A plugin that chose all nodes is not asked again: it has nothing against any of them.
         """
         acting = self.acting_pre_filters(cycle)
-
-        def settle(
-            left_out: frozenset[int],
-        ) -> Sequence[tuple[frozenset[int], Sequence[tuple[int, interface.PreFilterPlugin]]]]:
-            del left_out
-            skipped, silent = set[int](), set[int]()
-            for number, plugin in acting:
-                if number in self._prepared_numbers:
-                    result = self._pre_filter_one(number, plugin, cycle)
-                    if result.status.is_skip:
-                        skipped.add(number)
-                    elif result.status.is_success and result.node_names is None:
-                        silent.add(number)
-                    else:
-                        break
-            asked = [one for one in acting if one[0] not in skipped and one[0] not in silent]
-            return [(frozenset(skipped), asked)]
-
-        return cycle.answers.planned(_SETTLED, settle)
+        skipped, silent = set[int](), set[int]()
+        for number, plugin in acting:
+            if number in self._prepared_numbers:
+                result = self._pre_filter_one(number, plugin, cycle)
+                if result.status.is_skip:
+                    skipped.add(number)
+                elif result.status.is_success and result.node_names is None:
+                    silent.add(number)
+                else:
+                    break
+        asked = [one for one in acting if one[0] not in skipped and one[0] not in silent]
+        settled = cycle.answers.plan[_SETTLED] = _SettledPreFilters(frozenset(skipped), asked)
+        return settled
 
     def acting_pre_filters(self, cycle: Cycle) -> Sequence[tuple[int, interface.PreFilterPlugin]]:
         """Return the numbered PreFilter plugins that apply to the pod, in order."""

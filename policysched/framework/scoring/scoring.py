@@ -62,8 +62,8 @@ class ScoreRunner:
             return error.answer
 
     def _totals(self, cycle: filtering.Cycle, rows: npt.NDArray[np.intp]) -> score_table.ScoreTable:
-        (plan,) = cycle.answers.planned(
-            "score", lambda _: [score_plan.of_acting(self._acting(cycle), cycle)]
+        plan = cycle.answers.planned(
+            "score", lambda _: score_plan.of_acting(self._acting(cycle), cycle)
         )
         totals = plan.add_up(cycle, rows)
         if totals is None:
