@@ -50,7 +50,8 @@ def test_nodes_are_filled_in_the_order_of_prometheus_own_answer(play: Play) -> N
     """Pods that each need a node of their own go to the best, the second best, and so on.
 
     They are placed by one answer, or two. Prometheus is asked again for that time, and for moments
-    before: an answer is older than the time at which it came, and rates jitter a little.
+    up to two seconds before: an answer is older than the time at which it came, more so on a busy
+    machine, and rates jitter a little.
     """
     text = metrics_scene.policy_text(refresh="60s", max_age="600s")
     with play(text, loads=_gradient()) as scene:
@@ -63,7 +64,7 @@ def test_nodes_are_filled_in_the_order_of_prometheus_own_answer(play: Play) -> N
         seen = [
             scene.points_by_hand({metric: time - back for metric, time in each.items()})
             for each in times
-            for back in (0.0, 0.5, 1.0)
+            for back in (0.0, 0.5, 1.0, 1.5, 2.0)
         ]
     assert len(set(order)) == len(order)
     for place, node in enumerate(order):
