@@ -14,10 +14,11 @@ from policysched.kernels import points as kernels
 
 FULL = 10_000
 """100 points, in hundredths."""
+_NO_ROWS: npt.NDArray[np.intp] = np.zeros(0, np.intp)
 
 
 class ComparisonKind(enum.IntEnum):
-    """What a number is compared with; `kernels.points.write_points` has the formulas."""
+    """What a number is compared with; `kernels.points.update_points` has the formulas."""
 
     MINMAX = kernels.MINMAX
     """The smallest and the largest number, in hundredths of a point."""
@@ -43,6 +44,11 @@ class Comparison:
     prefers_low: bool = False
     missing: int = 0
     floor: float = 0.0
+
+    @property
+    def kernel_kind(self) -> int:
+        """What the kernel does with numbers, or with their positions for RANK."""
+        return int(ComparisonKind.MINMAX if self.kind is ComparisonKind.RANK else self.kind)
 
     def compare(self, numbers: npt.NDArray[np.float64] | columns.IntArray) -> columns.IntArray:
         """Return int64 (f,): final scores for the numbers of the f feasible nodes.
@@ -77,87 +83,61 @@ class PointTable:
 
     def __init__(self, comparisons: Sequence[Comparison], factors: Sequence[int]) -> None:
         """Compare by `comparisons`; a unit of each counts one of `factors`."""
-        count = len(comparisons)
-        is_rank = [each.kind is ComparisonKind.RANK for each in comparisons]
-        kinds = np.array([each.kind for each in comparisons], np.int32)
-        self._kinds = np.where(is_rank, kernels.MINMAX, kinds).astype(np.int32)
-        settings = [(each.floor, each.missing, each.prefers_low) for each in comparisons]
+        settings = [
+            (each.kernel_kind, each.floor, each.missing, each.prefers_low, factor)
+            for each, factor in zip(comparisons, factors, strict=True)
+        ]
         self._settings = np.array(settings, np.float64)
-        self._factors = np.array(factors, np.int64)
-        self._scores = np.arange(count)
-        self._bounds = np.zeros((count, 2))
-        self._told = b""
-        self._is_lost = False
-        self._holders = np.zeros((count, 2), np.int64)
-        self._numbers = np.zeros((count, 0))
+        self._bounds = np.zeros((len(settings), 2))
+        self._holders = np.zeros((len(settings), 2), np.int64)
+        self._written = np.zeros((len(settings), 2))
+        self._numbers = np.zeros((len(settings), 0))
         self._row_counts = np.zeros(0, np.int64)
-        self._every = np.arange(0)
-        self.points = np.zeros((count, 0), np.int64)
+        self._slot_of_row = _NO_ROWS
+        self.points = np.zeros((len(settings), 0), np.int64)
         self.sums = np.zeros(0, np.int64)
 
-    def begin(self, numbers: columns.FloatArray, row_counts: columns.IntArray) -> None:
+    def begin(
+        self,
+        numbers: columns.FloatArray,
+        row_counts: columns.IntArray,
+        slot_of_row: npt.NDArray[np.intp] = _NO_ROWS,
+    ) -> None:
         """Compare float64 (k, S) numbers of slots with `row_counts`, int64 (S,), feasible rows.
 
-        Both arrays are written to from now on.
+        Both arrays are written to from now on. `slot_of_row`, intp (N,), is needed for rows that
+        become feasible later.
         """
         self._numbers, self._row_counts = np.ascontiguousarray(numbers), row_counts
-        self._every = np.arange(len(row_counts))
+        self._slot_of_row = slot_of_row
+        self._written.fill(np.nan)
         self.points = np.zeros(numbers.shape, np.int64)
         self.sums = np.zeros(len(row_counts), np.int64)
-        self._find_bounds(self._scores)
-        self._write(self._scores, self._every)
-        self._told = self._bounds.tobytes()
+        self.update(_NO_ROWS, self._numbers[:0], _NO_ROWS, _NO_ROWS)
 
-    def replace_numbers(
-        self, slots: npt.NDArray[np.intp], replacements: columns.FloatArray
-    ) -> None:
-        """Take over the numbers of m slots, float64 (m, k)."""
-        self._is_lost |= kernels.replace_numbers(
-            slots, replacements, self._row_counts, self._numbers, self._bounds, self._holders
-        )
-
-    def move_rows(
+    def update(
         self,
+        slots: npt.NDArray[np.intp],
+        replacements: columns.FloatArray,
         came: npt.NDArray[np.intp],
         left: npt.NDArray[np.intp],
-        slot_of_row: npt.NDArray[np.intp],
     ) -> None:
-        """Take note of rows that became feasible, and of others that are not feasible any more."""
-        self._is_lost |= kernels.move_rows(
+        """Take over the numbers of m slots, float64 (m, k), and rows that came or left.
+
+        These became feasible, or are not feasible any more.
+        """
+        kernels.update_points(
+            slots,
+            replacements,
             came,
             left,
-            slot_of_row,
+            self._slot_of_row,
             self._row_counts,
             self._numbers,
             self._bounds,
             self._holders,
-        )
-
-    def update_points(self, slots: npt.NDArray[np.intp]) -> None:
-        """Bring the points up to date; `slots` have other numbers than before."""
-        if self._is_lost:
-            self._find_bounds((self._holders == 0).any(axis=1).nonzero()[0])
-            self._is_lost = False
-        bounds = self._bounds.tobytes()
-        if bounds != self._told:
-            before = np.frombuffer(self._told).reshape(self._bounds.shape)
-            self._write((before != self._bounds).any(axis=1).nonzero()[0], self._every)
-            self._told = bounds
-        if len(slots):
-            self._write(self._scores, slots)
-
-    def _find_bounds(self, scores: npt.NDArray[np.intp]) -> None:
-        kernels.find_bounds(scores, self._numbers, self._row_counts, self._bounds, self._holders)
-
-    def _write(self, scores: npt.NDArray[np.intp], slots: npt.NDArray[np.intp]) -> None:
-        kernels.write_points(
-            scores,
-            slots,
-            self._kinds,
+            self._written,
             self._settings,
-            self._factors,
-            self._numbers,
-            self._bounds,
             self.points,
             self.sums,
         )

@@ -11,7 +11,7 @@ Arguments that kernels share:
     bounds: float64 (k, 2), smallest and largest number; inf and -inf if there is none.
     holders: int64 (k, 2), how many compared slots have the smallest and the largest number.
     slot_of_row: intp (N,), the slot of each row.
-    slots, rows, scores: intp, which ones.
+    slots, rows: intp, which ones.
 """
 
 from __future__ import annotations
@@ -128,101 +128,40 @@ def add_points(
     return is_any_negative
 
 
-def find_bounds(
-    scores: cython.Py_ssize_t[::1],
+@cython.cfunc
+@cython.inline
+@cython.nogil
+@cython.exceptval(check=False)
+def _find_bounds(
+    i: cython.Py_ssize_t,
     numbers: cython.double[:, ::1],
     row_counts: cython.longlong[::1],
     bounds: cython.double[:, ::1],
     holders: cython.longlong[:, ::1],
-) -> None:
-    """Find the bounds of `scores` among all compared slots."""
-    j: cython.Py_ssize_t
-    i: cython.Py_ssize_t
+) -> cython.void:
+    """Find the bounds of a score among all compared slots."""
     slot: cython.Py_ssize_t
     number: cython.double
-    smallest: cython.double
-    largest: cython.double
-    at_smallest: cython.longlong
-    at_largest: cython.longlong
-    with cython.nogil:
-        for j in range(scores.shape[0]):
-            i = scores[j]
-            smallest, largest = INFINITY, -INFINITY
-            at_smallest = at_largest = 0
-            for slot in range(row_counts.shape[0]):
-                if row_counts[slot] == 0:
-                    continue
-                number = numbers[i, slot]
-                if number < smallest:
-                    smallest = number
-                    at_smallest = 1
-                elif number == smallest:
-                    at_smallest += 1
-                if number > largest:
-                    largest = number
-                    at_largest = 1
-                elif number == largest:
-                    at_largest += 1
-            bounds[i, 0], bounds[i, 1] = smallest, largest
-            holders[i, 0], holders[i, 1] = at_smallest, at_largest
-
-
-def replace_numbers(
-    slots: cython.Py_ssize_t[::1],
-    replacements: cython.double[:, ::1],
-    row_counts: cython.longlong[::1],
-    numbers: cython.double[:, ::1],
-    bounds: cython.double[:, ::1],
-    holders: cython.longlong[:, ::1],
-) -> bool:
-    """Write the numbers of m slots, float64 (m, k), and count them in the bounds.
-
-    Return whether a bound may be without a holder now, and is to be found anew.
-    """
-    m: cython.Py_ssize_t
-    i: cython.Py_ssize_t
-    slot: cython.Py_ssize_t
-    is_lost: cython.bint = False
-    with cython.nogil:
-        for m in range(slots.shape[0]):
-            slot = slots[m]
-            if row_counts[slot] != 0:
-                is_lost |= _leave(slot, numbers, bounds, holders)
-            for i in range(numbers.shape[0]):
-                numbers[i, slot] = replacements[m, i]
-            if row_counts[slot] != 0:
-                _join(slot, numbers, bounds, holders)
-    return is_lost
-
-
-def move_rows(
-    came: cython.Py_ssize_t[::1],
-    left: cython.Py_ssize_t[::1],
-    slot_of_row: cython.Py_ssize_t[::1],
-    row_counts: cython.longlong[::1],
-    numbers: cython.double[:, ::1],
-    bounds: cython.double[:, ::1],
-    holders: cython.longlong[:, ::1],
-) -> bool:
-    """Take note of rows that became feasible, and of others that are not feasible any more.
-
-    Return whether a bound may be without a holder now, and is to be found anew.
-    """
-    m: cython.Py_ssize_t
-    slot: cython.Py_ssize_t
-    is_lost: cython.bint = False
-    with cython.nogil:
-        for m in range(came.shape[0]):
-            slot = slot_of_row[came[m]]
-            row_counts[slot] += 1
-            if row_counts[slot] == 1:
-                _join(slot, numbers, bounds, holders)
-        for m in range(left.shape[0]):
-            slot = slot_of_row[left[m]]
-            row_counts[slot] -= 1
-            if row_counts[slot] == 0:
-                is_lost |= _leave(slot, numbers, bounds, holders)
-    return is_lost
+    smallest: cython.double = INFINITY
+    largest: cython.double = -INFINITY
+    at_smallest: cython.longlong = 0
+    at_largest: cython.longlong = 0
+    for slot in range(row_counts.shape[0]):
+        if row_counts[slot] == 0:
+            continue
+        number = numbers[i, slot]
+        if number < smallest:
+            smallest = number
+            at_smallest = 1
+        elif number == smallest:
+            at_smallest += 1
+        if number > largest:
+            largest = number
+            at_largest = 1
+        elif number == largest:
+            at_largest += 1
+    bounds[i, 0], bounds[i, 1] = smallest, largest
+    holders[i, 0], holders[i, 1] = at_smallest, at_largest
 
 
 @cython.cfunc
@@ -230,7 +169,7 @@ def move_rows(
 @cython.nogil
 @cython.exceptval(check=False)
 def _compute_point(
-    kind: cython.int,
+    kind: cython.longlong,
     number: cython.double,
     smallest: cython.double,
     largest: cython.double,
@@ -238,7 +177,7 @@ def _compute_point(
     missing: cython.longlong,
     prefers_low: cython.bint,
 ) -> cython.longlong:
-    """Return the units of a number; see `write_points`."""
+    """Return the units of a number; see `update_points`."""
     span: cython.double
     share: cython.double
     units: cython.longlong
@@ -266,23 +205,59 @@ def _compute_point(
     return cython.cast(cython.longlong, rint((share if share < 1.0 else 1.0) * FULL))
 
 
-def write_points(
-    scores: cython.Py_ssize_t[::1],
-    slots: cython.Py_ssize_t[::1],
-    kinds: cython.int[::1],
+@cython.cfunc
+@cython.inline
+@cython.nogil
+@cython.exceptval(check=False)
+def _write_point(
+    i: cython.Py_ssize_t,
+    slot: cython.Py_ssize_t,
     settings: cython.double[:, ::1],
-    factors: cython.longlong[::1],
     numbers: cython.double[:, ::1],
     bounds: cython.double[:, ::1],
     points: cython.longlong[:, ::1],
     sums: cython.longlong[::1],
+) -> cython.void:
+    """Write the weighted points of a score at a slot, and correct their sum."""
+    weighted: cython.longlong = cython.cast(cython.longlong, settings[i, 4]) * _compute_point(
+        cython.cast(cython.longlong, settings[i, 0]),
+        numbers[i, slot],
+        bounds[i, 0],
+        bounds[i, 1],
+        settings[i, 1],
+        cython.cast(cython.longlong, settings[i, 2]),
+        settings[i, 3] != 0.0,
+    )
+    sums[slot] += weighted - points[i, slot]
+    points[i, slot] = weighted
+
+
+def update_points(
+    slots: cython.Py_ssize_t[::1],
+    replacements: cython.double[:, ::1],
+    came: cython.Py_ssize_t[::1],
+    left: cython.Py_ssize_t[::1],
+    slot_of_row: cython.Py_ssize_t[::1],
+    row_counts: cython.longlong[::1],
+    numbers: cython.double[:, ::1],
+    bounds: cython.double[:, ::1],
+    holders: cython.longlong[:, ::1],
+    written: cython.double[:, ::1],
+    settings: cython.double[:, ::1],
+    points: cython.longlong[:, ::1],
+    sums: cython.longlong[::1],
 ) -> None:
-    """Write the weighted points of `scores` at `slots`, and patch their sums.
+    """Take over numbers of m slots, and which rows are feasible; bring the points up to date.
+
+    A score whose bounds change gets points at all slots, any other one at `slots`.
 
     Shapes:
-        kinds: int32 (k,).
-        settings: float64 (k, 3): floor, units for a missing number, 1 if low numbers are preferred.
-        factors: int64 (k,), what one unit adds to the total.
+        slots, replacements: (m,) and (m, k).
+        came, left: rows that became feasible, and rows that are not feasible any more.
+        written: float64 (k, 2), the bounds by which points were written. If they are NaN, the
+            bounds of the score are found anew.
+        settings: float64 (k, 5): kind, floor, units for a missing number, 1 if low numbers are
+            preferred, and what one unit adds to the total, a whole number.
         points: int64 (k, S).
         sums: int64 (S,), the sum of `points` over all scores.
 
@@ -296,30 +271,39 @@ def write_points(
             at least 0. Source: `plugins/helper/normalize_score.go`.
     Hundredths are rounded to the nearest, halves to even.
     """
-    j: cython.Py_ssize_t
     m: cython.Py_ssize_t
     i: cython.Py_ssize_t
     slot: cython.Py_ssize_t
-    kind: cython.int
-    smallest: cython.double
-    largest: cython.double
-    floor: cython.double
-    missing: cython.longlong
-    prefers_low: cython.bint
-    weighted: cython.longlong
+    is_lost: cython.bint = False
     with cython.nogil:
-        for j in range(scores.shape[0]):
-            i = scores[j]
-            kind, smallest, largest = kinds[i], bounds[i, 0], bounds[i, 1]
-            floor, prefers_low = settings[i, 0], settings[i, 2] != 0.0
-            missing = cython.cast(cython.longlong, settings[i, 1])
-            for m in range(slots.shape[0]):
-                slot = slots[m]
-                weighted = factors[i] * _compute_point(
-                    kind, numbers[i, slot], smallest, largest, floor, missing, prefers_low
-                )
-                sums[slot] += weighted - points[i, slot]
-                points[i, slot] = weighted
+        for m in range(slots.shape[0]):
+            slot = slots[m]
+            if row_counts[slot] != 0:
+                is_lost |= _leave(slot, numbers, bounds, holders)
+            for i in range(numbers.shape[0]):
+                numbers[i, slot] = replacements[m, i]
+            if row_counts[slot] != 0:
+                _join(slot, numbers, bounds, holders)
+        for m in range(came.shape[0]):
+            slot = slot_of_row[came[m]]
+            row_counts[slot] += 1
+            if row_counts[slot] == 1:
+                _join(slot, numbers, bounds, holders)
+        for m in range(left.shape[0]):
+            slot = slot_of_row[left[m]]
+            row_counts[slot] -= 1
+            if row_counts[slot] == 0:
+                is_lost |= _leave(slot, numbers, bounds, holders)
+        for i in range(numbers.shape[0]):
+            if isnan(written[i, 0]) or (is_lost and (holders[i, 0] == 0 or holders[i, 1] == 0)):
+                _find_bounds(i, numbers, row_counts, bounds, holders)
+            if bounds[i, 0] == written[i, 0] and bounds[i, 1] == written[i, 1]:
+                for m in range(slots.shape[0]):
+                    _write_point(i, slots[m], settings, numbers, bounds, points, sums)
+                continue
+            written[i, 0], written[i, 1] = bounds[i, 0], bounds[i, 1]
+            for slot in range(numbers.shape[1]):
+                _write_point(i, slot, settings, numbers, bounds, points, sums)
 
 
 def add_by_slot(

@@ -67,7 +67,7 @@ class _ComparedRequests:
         )
         answers = status.NodeStatuses.passing(len(rows))
         numbers = {status.SUCCESS: 0}
-        for code in np.unique(codes[failing]).tolist():
+        for code in sorted(set(codes[failing].tolist())):
             same = np.flatnonzero(codes == code)
             # The code of a pod with very many resources does not name all that are short.
             groups = same[:, np.newaxis] if code & resources.MORE_SHORT else [same]

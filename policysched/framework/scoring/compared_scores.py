@@ -125,6 +125,7 @@ class ComparedScores:
         self._numbers: columns.FloatArray = np.zeros((len(members), 0))
         self._slot_of_row = NO_ROWS
         self._changed = NO_ROWS
+        self._replacements: columns.FloatArray = np.zeros((0, len(members)))
         self._is_begun = False
         self.same: columns.IntArray | None = None
 
@@ -140,14 +141,14 @@ class ComparedScores:
     def add_to(self, totals: columns.IntArray, feasible: FeasibleRows) -> None:
         """Add to int64 (N,) the points of each row, where not all nodes get the `same`."""
         if not self._is_begun or feasible.came is None or feasible.left is None:
+            self._numbers[:, self._changed] = self._replacements.T
             slots = self._slot_of_row.take(feasible.rows)
-            self._table.begin(self._numbers, np.bincount(slots, minlength=self._numbers.shape[1]))
+            row_counts = np.bincount(slots, minlength=self._numbers.shape[1])
+            self._table.begin(self._numbers, row_counts, self._slot_of_row)
             self._is_begun = True
-        elif not (feasible.are_still and self._changed is NO_ROWS):
-            if not feasible.are_still:
-                self._table.move_rows(feasible.came, feasible.left, self._slot_of_row)
-            self._table.update_points(self._changed)
-        self._changed = NO_ROWS
+        elif not feasible.are_still or len(self._changed):
+            self._table.update(self._changed, self._replacements, feasible.came, feasible.left)
+        self._changed, self._replacements = NO_ROWS, self._replacements[:0]
         if self._are_by_row:
             totals += self._table.sums
         else:
@@ -170,8 +171,7 @@ class ComparedScores:
     def _replace(self, slots: Rows, replacements: columns.FloatArray) -> None:
         """Take over numbers of m slots, float64 (m, k)."""
         if self._is_begun:
-            self._table.replace_numbers(slots, replacements)
-            self._changed = slots
+            self._changed, self._replacements = slots, replacements
             return
         if not (replacements == self._numbers[:, 0]).all():
             self.same = None
