@@ -23,7 +23,6 @@ class DomainCounts:
 
     Attributes:
         totals: float64 (D + 1,), live; entry 0 answers for nodes in no domain and is 0.
-        total_of: the same, to read single ones.
         domains: of which the pods count.
         present: bool (D + 1,), the domains that have a node.
     """
@@ -44,7 +43,7 @@ class DomainCounts:
         self.domains = domains.Domains(_NO_ROWS, 0)
         self.present: columns.BoolArray = np.zeros(1, np.bool_)
         # Through these single numbers are read and written faster.
-        self.total_of = self.totals.data
+        self._total_of = self.totals.data
         self._slot_of = self.domains.slots.data
 
     def refresh(self, snap: snapshot.Snapshot) -> list[int] | None:
@@ -67,7 +66,7 @@ class DomainCounts:
         self._counted = changes.generation
         if news is None:
             return self._recount(snap)
-        changed, slot_of, total_of = [], self._slot_of, self.total_of
+        changed, slot_of, total_of = [], self._slot_of, self._total_of
         for row, change in news:
             slot = slot_of[row]
             if slot:
@@ -92,7 +91,7 @@ class DomainCounts:
 
     def _count(self, snap: snapshot.Snapshot) -> None:
         self.totals = self.domains.sums(self._column.get_counts(snap.size))
-        self.total_of = self.totals.data
+        self._total_of = self.totals.data
 
 
 class DomainValues:
@@ -111,12 +110,14 @@ class DomainValues:
 
     def refresh(
         self, snap: snapshot.Snapshot
-    ) -> compared_scores.Everything | compared_scores.Changes:
-        """Return the domains with other scores."""
+    ) -> compared_scores.Everything | compared_scores.Changes | None:
+        """Return the domains with other scores, None for none."""
         changed = self._counts.refresh(snap)
         if changed is not None:
-            total_of = self._counts.total_of
-            return [(slot, (total_of[slot],)) for slot in changed] if changed else ()
+            if not changed:
+                return None
+            slots = np.array(changed, np.intp)
+            return compared_scores.Changes(slots, self._counts.totals[slots, np.newaxis])
         values = self._counts.totals.copy()
         values[0] = self._outside
         return compared_scores.Everything(values[np.newaxis], self._slots_of(snap))

@@ -77,6 +77,64 @@ def _leave(
     return is_lost
 
 
+@cython.cfunc
+@cython.inline
+@cython.nogil
+@cython.exceptval(check=False)
+def _replace_numbers(
+    slots: cython.Py_ssize_t[::1],
+    replacements: cython.double[:, ::1],
+    row_counts: cython.longlong[::1],
+    numbers: cython.double[:, ::1],
+    bounds: cython.double[:, ::1],
+    holders: cython.longlong[:, ::1],
+) -> cython.bint:
+    """Write the numbers of m slots; return whether nobody holds one of the bounds any more."""
+    m: cython.Py_ssize_t
+    i: cython.Py_ssize_t
+    slot: cython.Py_ssize_t
+    is_lost: cython.bint = False
+    for m in range(slots.shape[0]):
+        slot = slots[m]
+        if row_counts[slot] != 0:
+            is_lost |= _leave(slot, numbers, bounds, holders)
+        for i in range(numbers.shape[0]):
+            numbers[i, slot] = replacements[m, i]
+        if row_counts[slot] != 0:
+            _join(slot, numbers, bounds, holders)
+    return is_lost
+
+
+@cython.cfunc
+@cython.inline
+@cython.nogil
+@cython.exceptval(check=False)
+def _move_rows(
+    came: cython.Py_ssize_t[::1],
+    left: cython.Py_ssize_t[::1],
+    slot_of_row: cython.Py_ssize_t[::1],
+    row_counts: cython.longlong[::1],
+    numbers: cython.double[:, ::1],
+    bounds: cython.double[:, ::1],
+    holders: cython.longlong[:, ::1],
+) -> cython.bint:
+    """Count feasible rows; return whether nobody holds one of the bounds any more."""
+    m: cython.Py_ssize_t
+    slot: cython.Py_ssize_t
+    is_lost: cython.bint = False
+    for m in range(came.shape[0]):
+        slot = slot_of_row[came[m]]
+        row_counts[slot] += 1
+        if row_counts[slot] == 1:
+            _join(slot, numbers, bounds, holders)
+    for m in range(left.shape[0]):
+        slot = slot_of_row[left[m]]
+        row_counts[slot] -= 1
+        if row_counts[slot] == 0:
+            is_lost |= _leave(slot, numbers, bounds, holders)
+    return is_lost
+
+
 def weigh_points(
     rows: cython.Py_ssize_t[::1],
     points: cython.longlong[:, ::1],
@@ -274,26 +332,10 @@ def update_points(
     m: cython.Py_ssize_t
     i: cython.Py_ssize_t
     slot: cython.Py_ssize_t
-    is_lost: cython.bint = False
+    is_lost: cython.bint
     with cython.nogil:
-        for m in range(slots.shape[0]):
-            slot = slots[m]
-            if row_counts[slot] != 0:
-                is_lost |= _leave(slot, numbers, bounds, holders)
-            for i in range(numbers.shape[0]):
-                numbers[i, slot] = replacements[m, i]
-            if row_counts[slot] != 0:
-                _join(slot, numbers, bounds, holders)
-        for m in range(came.shape[0]):
-            slot = slot_of_row[came[m]]
-            row_counts[slot] += 1
-            if row_counts[slot] == 1:
-                _join(slot, numbers, bounds, holders)
-        for m in range(left.shape[0]):
-            slot = slot_of_row[left[m]]
-            row_counts[slot] -= 1
-            if row_counts[slot] == 0:
-                is_lost |= _leave(slot, numbers, bounds, holders)
+        is_lost = _replace_numbers(slots, replacements, row_counts, numbers, bounds, holders)
+        is_lost |= _move_rows(came, left, slot_of_row, row_counts, numbers, bounds, holders)
         for i in range(numbers.shape[0]):
             if isnan(written[i, 0]) or (is_lost and (holders[i, 0] == 0 or holders[i, 1] == 0)):
                 _find_bounds(i, numbers, row_counts, bounds, holders)

@@ -34,14 +34,17 @@ class _Numbers:
 
     def refresh(
         self, snap: snapshot.Snapshot
-    ) -> compared_scores.Everything | compared_scores.Changes:
+    ) -> compared_scores.Everything | compared_scores.Changes | None:
         """Return all numbers, or those that changed."""
         changed, self.changed = list(dict.fromkeys(self.changed)), []
         if self.is_new:
             self.is_new = False
             given = np.array(self.numbers, np.float64)
             return compared_scores.Everything(given, np.array(self.slot_of_row, np.intp))
-        return [(slot, [each[slot] for each in self.numbers]) for slot in changed]
+        if not changed:
+            return None
+        replacements = [[each[slot] for each in self.numbers] for slot in changed]
+        return compared_scores.Changes(np.array(changed, np.intp), np.array(replacements))
 
 
 def _expected(source: _Numbers, hows: list[comparison.Comparison], rows: list[int]) -> list[int]:

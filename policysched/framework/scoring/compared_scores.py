@@ -31,15 +31,23 @@ class Everything(NamedTuple):
     slot_of_row: Rows
 
 
-Changes: TypeAlias = Sequence[tuple[int, Sequence[float]]]
-"""Slots with other numbers, each once, and the number of each plugin."""
+class Changes(NamedTuple):
+    """Slots with other numbers.
+
+    Attributes:
+        slots: intp (m,), each once.
+        numbers: float64 (m, k), the numbers of each.
+    """
+
+    slots: Rows
+    numbers: columns.FloatArray
 
 
 class Numbers(Protocol):
     """Where the numbers of k plugins come from: raw scores, by row or by topology domain."""
 
-    def refresh(self, snap: snapshot.Snapshot) -> Everything | Changes:
-        """Return what has changed since the last time."""
+    def refresh(self, snap: snapshot.Snapshot) -> Everything | Changes | None:
+        """Return what has changed since the last time, None for nothing."""
         ...
 
 
@@ -124,8 +132,7 @@ class ComparedScores:
         )
         self._numbers: columns.FloatArray = np.zeros((len(members), 0))
         self._slot_of_row = NO_ROWS
-        self._changed = NO_ROWS
-        self._replacements: columns.FloatArray = np.zeros((0, len(members)))
+        self._unchanged = self._changes = Changes(NO_ROWS, np.zeros((0, len(members))))
         self._is_begun = False
         self.same: columns.IntArray | None = None
 
@@ -134,21 +141,20 @@ class ComparedScores:
         news = self._source.refresh(snap)
         if isinstance(news, Everything):
             self._begin(news)
-        elif news:
-            slots = np.array([slot for slot, _ in news], np.intp)
-            self._replace(slots, np.array([numbers for _, numbers in news], np.float64))
+        elif news is not None:
+            self._replace(news)
 
     def add_to(self, totals: columns.IntArray, feasible: FeasibleRows) -> None:
         """Add to int64 (N,) the points of each row, where not all nodes get the `same`."""
+        (slots, numbers), self._changes = self._changes, self._unchanged
         if not self._is_begun or feasible.came is None or feasible.left is None:
-            self._numbers[:, self._changed] = self._replacements.T
-            slots = self._slot_of_row.take(feasible.rows)
-            row_counts = np.bincount(slots, minlength=self._numbers.shape[1])
+            self._numbers[:, slots] = numbers.T
+            feasible_slots = self._slot_of_row.take(feasible.rows)
+            row_counts = np.bincount(feasible_slots, minlength=self._numbers.shape[1])
             self._table.begin(self._numbers, row_counts, self._slot_of_row)
             self._is_begun = True
-        elif not feasible.are_still or len(self._changed):
-            self._table.update(self._changed, self._replacements, feasible.came, feasible.left)
-        self._changed, self._replacements = NO_ROWS, self._replacements[:0]
+        elif not feasible.are_still or len(slots):
+            self._table.update(slots, numbers, feasible.came, feasible.left)
         if self._are_by_row:
             totals += self._table.sums
         else:
@@ -168,11 +174,10 @@ class ComparedScores:
             self._table.begin(self._numbers[:, :1], np.ones(1, np.int64))
             self.same = self._table.points
 
-    def _replace(self, slots: Rows, replacements: columns.FloatArray) -> None:
-        """Take over numbers of m slots, float64 (m, k)."""
+    def _replace(self, changes: Changes) -> None:
         if self._is_begun:
-            self._changed, self._replacements = slots, replacements
+            self._changes = changes
             return
-        if not (replacements == self._numbers[:, 0]).all():
+        if not (changes.numbers == self._numbers[:, 0]).all():
             self.same = None
-        self._numbers[:, slots] = replacements.T
+        self._numbers[:, changes.slots] = changes.numbers.T

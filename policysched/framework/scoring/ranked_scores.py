@@ -51,8 +51,12 @@ class RankedScores:
             self._numbers = np.array(news.numbers[0], np.float64)
             self._rows = news.slot_of_row
             self._is_begun = False
-            return
-        for row, (number,) in news:
+        elif news is not None:
+            self._replace(news)
+
+    def _replace(self, changes: compared_scores.Changes) -> None:
+        numbers: list[float] = changes.numbers[:, 0].tolist()
+        for row, number in zip(changes.slots.tolist(), numbers, strict=True):
             if self._is_begun and self._is_feasible.item(row):
                 self._count(number, 1)
                 self._count(self._numbers.item(row), -1)

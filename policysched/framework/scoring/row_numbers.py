@@ -45,12 +45,15 @@ class RowNumbers:
 
     def refresh(
         self, snap: snapshot.Snapshot
-    ) -> compared_scores.Everything | compared_scores.Changes:
-        """Return what has changed."""
+    ) -> compared_scores.Everything | compared_scores.Changes | None:
+        """Return what has changed, None for nothing."""
         self._by_row.refresh(snap)
         numbers, slots = self._by_row.values, self._slots.of(snap.size)
         rows = self._seen.read_changes(self._by_row.changes)
         if rows is None or slots is not self._told_of:
             self._told_of = slots
             return compared_scores.Everything(numbers, slots)
-        return list(zip(rows, numbers.take(rows, axis=1).T.tolist(), strict=True)) if rows else ()
+        if not rows:
+            return None
+        changed = np.array(rows, np.intp)
+        return compared_scores.Changes(changed, np.ascontiguousarray(numbers[:, changed].T))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import operator
 from collections.abc import Sequence
 
 import numpy as np
@@ -15,7 +17,7 @@ from policysched.kernels import points as kernels
 
 
 class RowPoints:
-    """Weighted points of k plugins that read the same.
+    """Weighted points of k plugins that read the same, or nothing but nodes.
 
     Attributes:
         names: score names of the plugins.
@@ -31,7 +33,8 @@ class RowPoints:
         plugins = [scorer.plugin for scorer in alike]
         answers = cycle.answers
         self._scores = together.ScoreWriter(plugins, answers.state, answers.example, cycle.snap)
-        inputs = derived.SnapshotInputs(plugins[0].reads)
+        reads = functools.reduce(operator.or_, [plugin.reads for plugin in plugins])
+        inputs = derived.SnapshotInputs(reads)
         self.by_row = derived.Derived(inputs, self._write, np.int64, len(plugins))
 
     def part(self) -> score_table.RowPart:

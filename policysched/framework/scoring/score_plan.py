@@ -24,6 +24,7 @@ from policysched.framework.scoring import (
     scorers,
 )
 
+_NODES = interface.Reads.NODE | interface.Reads.ALL_NODES
 _Compared: TypeAlias = compared_scores.ComparedScores | ranked_scores.RankedScores
 
 
@@ -114,8 +115,9 @@ def of_acting(acting: Sequence[scorers.Scorer], cycle: filtering.Cycle) -> Plan:
     summed: dict[tuple[interface.Reads, bool], list[scorers.Scorer]] = {}
     for scorer in acting:
         if scorer.adds_up:
-            has_key = shape_answers.has_key(scorer.plugin)
-            key = (scorer.plugin.reads, has_key)
+            reads = scorer.plugin.reads
+            reads = reads if reads & ~_NODES else _NODES
+            key = (reads, shape_answers.has_key(scorer.plugin))
             summed.setdefault(key, []).append(scorer)
     points = [_keep_points(alike, cycle) for alike in summed.values()]
     compared = [s for s in acting if s.compares]
