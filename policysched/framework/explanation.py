@@ -8,8 +8,8 @@ import numpy as np
 
 from policysched.cluster import snapshot
 from policysched.cluster.pods import pod_shape
-from policysched.framework import status
-from policysched.framework.answers import status_table
+from policysched.framework import cycles, status
+from policysched.framework.answers import first_failures, status_table
 from policysched.framework.filtering import filtering, pre_filter_outcome
 from policysched.framework.scoring import score_table
 
@@ -54,14 +54,14 @@ def same_verdict(snap: snapshot.Snapshot, answer: status.Status) -> list[NodeVer
 
 
 def verdicts(
-    cycle: filtering.Cycle,
+    cycle: cycles.Cycle,
     outcome: pre_filter_outcome.PreFilterOutcome,
-    ids: status_table.StatusIds,
+    failures: first_failures.FirstFailures,
     runner: filtering.FilterRunner,
 ) -> list[NodeVerdict]:
-    """Return one verdict for each node, by row; `ids`, int16 (N,), are the first failures."""
+    """Return one verdict for each node, by row, with its first failure and all others."""
     names = cycle.snap.nodes.names
-    firsts, statuses = ids.tolist(), cycle.answers.table.statuses
+    firsts, statuses = failures.ids.tolist(), failures.statuses
     every = [
         ([status_table.signed(plugin.name, s) for s in answers.statuses], answers.ids.tolist())
         for plugin, answers in runner.explain(cycle, outcome)
@@ -69,6 +69,6 @@ def verdicts(
     ]
     found = []
     for row in np.flatnonzero(cycle.snap.is_alive).tolist():
-        failures = tuple(said[numbers[row]] for said, numbers in every if numbers[row])
-        found.append(NodeVerdict(names[row], statuses[firsts[row]], failures))
+        of_row = tuple(said[numbers[row]] for said, numbers in every if numbers[row])
+        found.append(NodeVerdict(names[row], statuses[firsts[row]], of_row))
     return found

@@ -17,6 +17,7 @@ from policysched.framework import (
     asking,
     binding_points,
     cycle_state,
+    cycles,
     events,
     explanation,
     interface,
@@ -27,13 +28,12 @@ from policysched.framework import (
     queued_pod,
     status,
 )
-from policysched.framework.answers import shape_answers, status_table
+from policysched.framework.answers import first_failures, shape_answers
 from policysched.framework.filtering import (
     diagnosing,
     filtering,
     pre_filter_outcome,
     refiltering,
-    rejections,
 )
 from policysched.framework.scoring import score_table, scoring
 
@@ -53,10 +53,8 @@ class ScheduleResult:
         times: of the extension points so far.
         message: `0/5 nodes are available: …` when it fits nowhere.
         scores: points of the feasible nodes; None when there was nothing to choose.
-        filtered: what Filter said of each row, None where it was not asked of all (`Diagnosis`);
-            valid until the next cycle, not to be written to.
-        statuses: of Filter, by number.
-        kept_rejections: what is kept of `filtered` for the record, None for nothing.
+        failures: the result of Filter, None if it was not asked about all rows; valid until the
+            next cycle.
     """
 
     node_name: str | None
@@ -68,9 +66,7 @@ class ScheduleResult:
     times: point_times.PointTimes
     message: str = ""
     scores: score_table.ScoreTable | None = None
-    filtered: status_table.StatusIds | None = None
-    statuses: status_table.Statuses = ()
-    kept_rejections: rejections.KeptRejections | None = None
+    failures: first_failures.FirstFailures | None = None
 
 
 _AnswerT = TypeVar("_AnswerT")
@@ -188,11 +184,10 @@ class Framework:
         """Choose a node: PreFilter, Filter, PreScore, Score, the highest total."""
         cycle = self._begin(pod, snap)
         result = self._schedule(cycle)
-        result.filtered, result.statuses = cycle.filtered, cycle.answers.table.statuses
-        result.kept_rejections = self._filters.kept_rejections(cycle)
+        result.failures = cycle.failures
         return result
 
-    def _schedule(self, cycle: filtering.Cycle) -> ScheduleResult:
+    def _schedule(self, cycle: cycles.Cycle) -> ScheduleResult:
         if cycle.snap.node_count == 0:
             no_nodes = status.unschedulable("", messages.NO_NODES)
             nothing = (0, 0, cycle.times, messages.NO_NODES)
@@ -200,56 +195,49 @@ class Framework:
         outcome = self._filters.pre_filter(cycle)
         if outcome.rejection is not None:
             cycle.times.end("PreFilter", outcome.rejection.code)
-            return self._does_not_fit(cycle, outcome, None)
+            return self._does_not_fit(cycle, outcome)
         cycle.times.end("PreFilter")
         own = refiltering.own_nomination(cycle, outcome, self._filters)
         if own is not None and own.fits:
             cycle.times.end("Filter")
-            return self._choose(cycle, np.array([own.row], np.intp))
-        ids = cycle.filtered = refiltering.first_failures(cycle, outcome, own, self._filters)
-        failed = diagnosing.filter_error(cycle, ids)
+            return _fits(cycle, cycle.snap.nodes.names[own.row])
+        failures = cycle.failures = refiltering.filter_all_rows(cycle, outcome, own, self._filters)
+        failed = failures.find_error(cycle.snap.nodes.names)
         cycle.times.end("Filter", failed.code if failed else status.Code.SUCCESS)
         if failed is not None:
             return self._ends_in_error(cycle, failed)
-        rows = self._filters.feasible_rows(cycle, outcome, ids)
-        if len(rows) == 0:
-            return self._does_not_fit(cycle, outcome, ids.copy())
-        return self._choose(cycle, rows)
+        if len(failures.get_feasible_rows()) == 0:
+            return self._does_not_fit(cycle, outcome)
+        return self._choose(cycle, failures)
 
-    def _begin(self, pod: pod_shape.PodInfo, snap: snapshot.Snapshot) -> filtering.Cycle:
+    def _begin(self, pod: pod_shape.PodInfo, snap: snapshot.Snapshot) -> cycles.Cycle:
         tolerations = self.profile.tolerations(pod.shape, snap)
         answers = self._kept.get(pod, tolerations, snap)
         state = cycle_state.CycleState(tolerations)
-        return filtering.Cycle(pod, snap, state, answers, point_times.PointTimes(self._seconds))
+        return cycles.Cycle(pod, snap, state, answers, point_times.PointTimes(self._seconds))
 
-    def _choose(self, cycle: filtering.Cycle, rows: npt.NDArray[np.intp]) -> ScheduleResult:
-        snap = cycle.snap
-        names = snap.nodes.names
-        feasible = len(rows)
-        result = ScheduleResult(
-            None, cycle.state, status.SUCCESS, None, feasible, snap.node_count, cycle.times
-        )
-        if feasible == 1:
-            result.node_name = names[rows.item(0)]
-        else:
-            scores = self._scores.score(cycle, rows)
-            if isinstance(scores, status.Status):
-                cycle.times.end("Score", scores.code)
-                return self._ends_in_error(cycle, scores)
-            cycle.times.end("Score")
-            result.scores = scores
-            result.node_name = scores.choose(names, self._rng)
+    def _choose(
+        self, cycle: cycles.Cycle, failures: first_failures.FirstFailures
+    ) -> ScheduleResult:
+        names = cycle.snap.nodes.names
+        rows = failures.get_feasible_rows()
+        if len(rows) == 1:
+            return _fits(cycle, names[rows.item(0)])
+        scores = self._scores.score(cycle, failures)
+        if isinstance(scores, status.Status):
+            cycle.times.end("Score", scores.code)
+            return self._ends_in_error(cycle, scores)
+        cycle.times.end("Score")
+        result = _fits(cycle, scores.choose(names, self._rng), len(rows))
+        result.scores = scores
         return result
 
     def _does_not_fit(
-        self,
-        cycle: filtering.Cycle,
-        outcome: pre_filter_outcome.PreFilterOutcome,
-        ids: status_table.StatusIds | None,
+        self, cycle: cycles.Cycle, outcome: pre_filter_outcome.PreFilterOutcome
     ) -> ScheduleResult:
         if outcome.rejection is not None and not outcome.rejection.is_rejection:
             return self._ends_in_error(cycle, outcome.rejection)
-        diagnosis = diagnosing.diagnose(cycle, outcome, ids)
+        diagnosis = diagnosing.diagnose(cycle, outcome)
         diagnosis.refilter = refiltering.Refilter(cycle, outcome, self._filters)
         snap = cycle.snap
         message = messages.fit_error(diagnosis, snap.is_alive, snap.node_count)
@@ -257,7 +245,7 @@ class Framework:
         counted = (0, snap.node_count, cycle.times, message)
         return ScheduleResult(None, cycle.state, answer, diagnosis, *counted)
 
-    def _ends_in_error(self, cycle: filtering.Cycle, answer: status.Status) -> ScheduleResult:
+    def _ends_in_error(self, cycle: cycles.Cycle, answer: status.Status) -> ScheduleResult:
         """Return the result of a cycle that ended in an error: no node was chosen or ruled out."""
         counted = (0, cycle.snap.node_count, cycle.times, answer.message)
         return ScheduleResult(None, cycle.state, answer, None, *counted)
@@ -274,20 +262,20 @@ class Framework:
         """Return the rows of the nodes of which one would be chosen, intp (b,)."""
         cycle = self._begin(pod, snap)
         rows = self._feasible(cycle)
-        if len(rows) < 2:  # noqa: PLR2004 - one node needs no points
+        if cycle.failures is None or len(rows) < 2:  # noqa: PLR2004 - one node needs no points
             return rows
-        scores = self._scores.score(cycle, rows)
+        scores = self._scores.score(cycle, cycle.failures)
         return rows[:0] if isinstance(scores, status.Status) else scores.best_rows()
 
-    def _feasible(self, cycle: filtering.Cycle) -> npt.NDArray[np.intp]:
+    def _feasible(self, cycle: cycles.Cycle) -> npt.NDArray[np.intp]:
         outcome = self._filters.pre_filter(cycle)
         if outcome.rejection is not None:
             return np.zeros(0, np.intp)
         own = refiltering.own_nomination(cycle, outcome, self._filters)
-        ids = refiltering.first_failures(cycle, outcome, own, self._filters)
-        if diagnosing.filter_error(cycle, ids) is not None:
+        failures = cycle.failures = refiltering.filter_all_rows(cycle, outcome, own, self._filters)
+        if failures.find_error(cycle.snap.nodes.names) is not None:
             return np.zeros(0, np.intp)
-        return self._filters.feasible_rows(cycle, outcome, ids)
+        return failures.get_feasible_rows()
 
     @_kept_whole
     def explain_pod(
@@ -297,20 +285,21 @@ class Framework:
         gate = self.pre_enqueue(pod)
         cycle = self._begin(pod, snap)
         outcome = self._filters.pre_filter(cycle)
-        ids, rows = None, np.zeros(0, np.intp)
+        rows: npt.NDArray[np.intp] = np.zeros(0, np.intp)
         if outcome.rejection is not None:
             verdicts = explanation.same_verdict(snap, outcome.rejection)
         else:
             own = refiltering.own_nomination(cycle, outcome, self._filters)
-            ids = refiltering.first_failures(cycle, outcome, own, self._filters)
-            if diagnosing.filter_error(cycle, ids) is None:
-                rows = np.flatnonzero(ids == 0)
-            verdicts = explanation.verdicts(cycle, outcome, ids, self._filters)
+            failures = refiltering.filter_all_rows(cycle, outcome, own, self._filters)
+            cycle.failures = failures
+            if failures.find_error(snap.nodes.names) is None:
+                rows = failures.get_feasible_rows()
+            verdicts = explanation.verdicts(cycle, outcome, failures, self._filters)
         scores = self._scores.explain(cycle, rows) if len(rows) else None
         if isinstance(scores, status.Status):
             message, scores, rows = scores.message, None, rows[:0]
         else:
-            message = "" if scores else self._explain_failure(cycle, outcome, ids)
+            message = "" if scores else self._explain_failure(cycle, outcome)
         best = sorted(snap.nodes.names[row] for row in scores.best_rows()) if scores else []
         return explanation.Explanation(
             pod,
@@ -324,15 +313,13 @@ class Framework:
         )
 
     def _explain_failure(
-        self,
-        cycle: filtering.Cycle,
-        outcome: pre_filter_outcome.PreFilterOutcome,
-        ids: status_table.StatusIds | None,
+        self, cycle: cycles.Cycle, outcome: pre_filter_outcome.PreFilterOutcome
     ) -> str:
         if cycle.snap.node_count == 0:
             return messages.NO_NODES
-        failed = None if ids is None else diagnosing.filter_error(cycle, ids)
-        return failed.message if failed else self._does_not_fit(cycle, outcome, ids).message
+        failures = cycle.failures
+        failed = None if failures is None else failures.find_error(cycle.snap.nodes.names)
+        return failed.message if failed else self._does_not_fit(cycle, outcome).message
 
     def evidence(
         self, pod: pod_shape.PodInfo, snap: snapshot.Snapshot, diagnosis: interface.Diagnosis
@@ -359,3 +346,8 @@ class Framework:
         """Return whether PostFilter plugins may have an effect for a pod that no node accepts."""
         plugins = [plugin for _, plugin in self._at("post_filter")]
         return post_filtering.may_make_room(plugins, pod, snap)
+
+
+def _fits(cycle: cycles.Cycle, node_name: str, feasible_count: int = 1) -> ScheduleResult:
+    counted = (feasible_count, cycle.snap.node_count, cycle.times)
+    return ScheduleResult(node_name, cycle.state, status.SUCCESS, None, *counted)

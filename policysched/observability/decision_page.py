@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 import orjson
 
 from policysched.framework import status
-from policysched.framework.filtering import rejections
+from policysched.framework.answers import rejections
 from policysched.framework.scoring import score_table, standings
 from policysched.scheduler import counters, decisions
 from policysched.serving import http_server

@@ -142,9 +142,9 @@ def _make_decision(
 ) -> PlannedDecision:
     """Return the decision that plans compare, with its own copy of the Filter result."""
     node = _choose_node(result, snap, preferred)
-    ids, statuses = result.filtered, result.statuses
-    if ids is not None:
-        ids = ids.copy()  # later updates change the cached Filter result
+    if result.failures is not None:
+        statuses = result.failures.statuses
+        ids = result.failures.ids.copy()  # later updates change the cached Filter result
     else:
         # PreFilter ended the cycle, or only the nominated node was tried.
         said = _get_pre_filter_status(result)

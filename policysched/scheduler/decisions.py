@@ -21,7 +21,7 @@ import msgspec
 from policysched import clock as clocks
 from policysched.cluster import snapshot
 from policysched.framework import interface, point_times, profile, queued_pod, runtime, status
-from policysched.framework.filtering import rejections
+from policysched.framework.answers import rejections
 from policysched.framework.scoring import standings
 from policysched.scheduler import counters as counts
 from policysched.scheduler import measurements
@@ -246,10 +246,8 @@ def _copy_array_summaries(
     if result.diagnosis is not None:
         ended_by = result.diagnosis.pre_filter
         decision.pre_filter = None if ended_by is None else rejections.condensed(ended_by)
-    if result.filtered is not None and result.feasible_count < result.node_count:
-        kept = result.kept_rejections
-        find = rejections.find_rejections if kept is None else kept.of
+    if result.failures is not None and result.feasible_count < result.node_count:
         rejected_count = result.node_count - result.feasible_count
-        decision.rejections = find(result.filtered, result.statuses, names, rejected_count)
+        decision.rejections = result.failures.list_rejections(names, rejected_count)
     if result.scores is not None and result.node_name is not None:
         decision.standing = standings.find_standing(result.scores, names, _NODES_WITH_POINTS)

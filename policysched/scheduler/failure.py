@@ -8,7 +8,7 @@ import logging
 from policysched import errors
 from policysched.cluster.pods import pod_shape
 from policysched.framework import interface, profile, queued_pod, status
-from policysched.framework.filtering import rejections
+from policysched.framework.answers import rejections
 from policysched.queue import scheduling_queue
 from policysched.scheduler import counters as counts
 from policysched.scheduler import decisions, event_notes, eviction, nominations, ports

@@ -147,8 +147,9 @@ def test_what_is_kept_is_what_a_fresh_framework_says(
 
 
 def _verdicts(result: runtime.ScheduleResult) -> list[object]:
-    assert result.filtered is not None
-    return [result.statuses[number] if number >= 0 else None for number in result.filtered.tolist()]
+    failures = result.failures
+    assert failures is not None
+    return [failures.statuses[n] if n >= 0 else None for n in failures.ids.tolist()]
 
 
 def _points(standing: standings.Standing) -> dict[str, list[int]]:

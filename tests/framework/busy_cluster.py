@@ -23,7 +23,6 @@ from policysched.cluster.metrics import metric_table
 from policysched.cluster.objects import objects, selectors
 from policysched.cluster.pods import owner_selectors, pod_shape
 from policysched.framework import cycle_state, handles, interface, profile, runtime, status
-from policysched.framework.filtering import rejections
 from policysched.framework.scoring import standings
 from policysched.lang import source
 from policysched.profiles import policies
@@ -142,13 +141,12 @@ class BusyCluster:
             "feasible": result.feasible_count,
             "message": result.message,
         }
-        if result.filtered is not None:
-            numbers = result.filtered.tolist()
-            said["verdicts"] = [result.statuses[n] if n >= 0 else None for n in numbers]
-            kept = result.kept_rejections
-            find = rejections.find_rejections if kept is None else kept.of
+        failures = result.failures
+        if failures is not None:
+            numbers = failures.ids.tolist()
+            said["verdicts"] = [failures.statuses[n] if n >= 0 else None for n in numbers]
             rejected_count = result.node_count - result.feasible_count
-            told = find(result.filtered, result.statuses, snap.nodes.names, rejected_count)
+            told = failures.list_rejections(snap.nodes.names, rejected_count)
             said["rejections"] = sorted(told, key=repr)  # the fresh one numbers others first
         if result.scores is not None and result.node_name is not None:
             said["rows"] = result.scores.rows.tolist()

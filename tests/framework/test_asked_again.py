@@ -101,8 +101,9 @@ def _node(number: int, **labels: str) -> builders.NodeBuilder:
 
 def _table(result: runtime.ScheduleResult) -> tuple[Any, ...]:
     """Return everything that a cycle came to."""
-    assert result.filtered is not None
-    filtered = [result.statuses[n] if n >= 0 else None for n in result.filtered.tolist()]
+    failures = result.failures
+    assert failures is not None
+    filtered = [failures.statuses[n] if n >= 0 else None for n in failures.ids.tolist()]
     assert result.scores is not None
     return result.node_name, filtered, result.scores.rows.tolist(), result.scores.totals.tolist()
 

@@ -13,6 +13,7 @@ import pytest
 
 from policysched.cluster import snapshot
 from policysched.framework import comparison
+from policysched.framework.answers import first_failures, status_table
 from policysched.framework.scoring import compared_scores, ranked_scores
 from tests import examples
 from tests.kernels import both_ways
@@ -74,7 +75,9 @@ def _follow(data: st.DataObject, scores: Any, source: _Numbers, hows: list[Any])
             source.changed.append(slot)
         source.is_new |= data.draw(st.sampled_from([False, False, False, True]))
         rows = sorted(data.draw(st.sets(st.integers(0, _SIZE - 1), min_size=1)))
-        feasible.refresh(np.array(rows, np.intp), None, _SIZE)
+        ids = np.ones(_SIZE, np.int16)
+        ids[rows] = 0
+        feasible.refresh(first_failures.FirstFailures(ids, status_table.StatusTable()))
         scores.refresh(_NOTHING)
         totals = np.zeros(_SIZE, np.int64)
         if scores.same is None:

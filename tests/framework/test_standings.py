@@ -8,11 +8,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from policysched.framework import status
-from policysched.framework.filtering import rejections
+from policysched.framework.answers import first_failures, rejections, status_table
 from policysched.framework.scoring import score_table, standings
 
 STATUSES = [status.SUCCESS, *(status.unschedulable("P", f"reason {n}") for n in range(1, 5))]
 UNUSED = [status.unschedulable("P", f"former {n}") for n in range(20)]
+
+
+def _make_table(statuses: list[status.Status]) -> status_table.StatusTable:
+    table = status_table.StatusTable()
+    assert [table.intern(each) for each in statuses] == list(range(len(statuses)))
+    return table
 
 
 def _rejections(
@@ -20,7 +26,8 @@ def _rejections(
 ) -> list[tuple[str, int, tuple[str, ...]]]:
     names = [f"n{row}" for row in range(len(ids))]
     rejected_count = sum(each > 0 for each in ids)
-    found = rejections.find_rejections(np.array(ids, np.int16), statuses, names, rejected_count)
+    failures = first_failures.FirstFailures(np.array(ids, np.int16), _make_table(statuses))
+    found = failures.list_rejections(names, rejected_count)
     return [(each.answer.message, each.node_count, each.examples) for each in found]
 
 
@@ -43,7 +50,8 @@ def test_the_most_frequent_rejections_are_kept() -> None:
     statuses = [status.SUCCESS, *(status.unschedulable("P", str(n)) for n in range(count))]
     ids = np.repeat(np.arange(count + 1, dtype=np.int16), np.arange(count + 1))
     names = [str(row) for row in range(len(ids))]
-    found = rejections.find_rejections(ids, statuses, names, len(ids))
+    failures = first_failures.FirstFailures(ids, _make_table(statuses))
+    found = failures.list_rejections(names, len(ids))
     assert [each.node_count for each in found] == list(range(count, 20, -1))
 
 

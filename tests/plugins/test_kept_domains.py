@@ -12,8 +12,7 @@ import pytest
 from policysched.cluster import snapshot
 from policysched.cluster.pods import owner_selectors, pod_shape
 from policysched.framework import profile, runtime
-from policysched.framework.answers import shape_answers
-from policysched.framework.filtering import rejections
+from policysched.framework.answers import first_failures, shape_answers
 from policysched.plugins import node_resources_fit, taint_toleration
 from policysched.plugins.inter_pod_affinity import inter_pod_affinity
 from policysched.plugins.kernels import domain_verdicts, domains
@@ -40,16 +39,16 @@ def framework(
 def told(made: runtime.Framework, pod: pod_shape.PodInfo, snap: snapshot.Snapshot) -> Told:
     """Return everything that follows from Filter: answers by row, feasible rows, rejections."""
     result = made.schedule_pod(pod, snap)
-    if result.filtered is None:
+    failures = result.failures
+    if failures is None:
         return result.status, result.message
-    statuses, names = result.statuses, snap.nodes.names
-    by_row = [None if number < 0 else statuses[number] for number in result.filtered.tolist()]
-    count = int(np.count_nonzero(result.filtered > 0))
-    found = rejections.find_rejections(result.filtered, statuses, names, count)
-    if result.kept_rejections is not None:
-        assert result.kept_rejections.of(result.filtered, statuses, names, count) == found
+    statuses, names = failures.statuses, snap.nodes.names
+    by_row = [None if number < 0 else statuses[number] for number in failures.ids.tolist()]
+    count = int(np.count_nonzero(failures.ids > 0))
+    anew = first_failures.FirstFailures(failures.ids, failures.table)
+    assert failures.list_rejections(names, count) == anew.list_rejections(names, count)
     rows = made.feasible_rows(pod, snap).tolist()
-    assert rows == np.flatnonzero(result.filtered == 0).tolist()
+    assert rows == np.flatnonzero(failures.ids == 0).tolist()
     return by_row, rows, result.message
 
 

@@ -15,7 +15,6 @@ from policysched.cluster.objects import objects
 from policysched.cluster.pods import pod_shape
 from policysched.framework import handles, runtime
 from policysched.framework.answers import derived, shape_answers
-from policysched.framework.filtering import rejections
 from policysched.framework.scoring import standings
 from policysched.profiles import policies
 from tests import builders, examples
@@ -59,14 +58,11 @@ def _told(framework: runtime.Framework, pod: pod_shape.PodInfo, snap: snapshot.S
     """Return everything that is said of a pod, in an order that does not depend on what is kept."""
     result = framework.schedule_pod(pod, snap)
     told: list[Any] = [result.node_name, result.status, result.feasible_count, result.message]
-    if result.filtered is not None:
-        ids = result.filtered.tolist()
-        told.append([result.statuses[i] if i >= 0 else None for i in ids])
-        names = snap.nodes.names
-        kept = result.kept_rejections
-        find = rejections.find_rejections if kept is None else kept.of
+    failures = result.failures
+    if failures is not None:
+        told.append([failures.statuses[i] if i >= 0 else None for i in failures.ids.tolist()])
         rejected_count = result.node_count - result.feasible_count
-        found = find(result.filtered, result.statuses, names, rejected_count)
+        found = failures.list_rejections(snap.nodes.names, rejected_count)
         told.append(sorted(found, key=repr))
     if result.scores is not None:
         table = result.scores

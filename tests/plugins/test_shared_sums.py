@@ -36,10 +36,10 @@ def _framework(owners: owner_selectors.OwnerSelectors) -> runtime.Framework:
 def _told(framework: runtime.Framework, pod: pod_shape.PodInfo, snap: snapshot.Snapshot) -> Any:
     """Return what is said of every row, and the points of those that pass."""
     result = framework.schedule_pod(pod, snap)
-    if result.filtered is None:
+    failures = result.failures
+    if failures is None:
         return result.status, result.message
-    ids = result.filtered.tolist()
-    by_row = [result.statuses[number] if number >= 0 else None for number in ids]
+    by_row = [failures.statuses[n] if n >= 0 else None for n in failures.ids.tolist()]
     scores = result.scores
     points = None if scores is None else (scores.rows.tolist(), scores.totals.tolist())
     return by_row, points, result.message

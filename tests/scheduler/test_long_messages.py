@@ -5,7 +5,7 @@ from __future__ import annotations
 from policysched.cluster import snapshot
 from policysched.cluster.pods import pod_shape
 from policysched.framework import cycle_state, interface, status
-from policysched.framework.filtering import rejections
+from policysched.framework.answers import rejections
 from policysched.scheduler import decisions, event_notes, failure
 from tests import builders
 from tests.scheduler import fakes

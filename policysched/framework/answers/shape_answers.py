@@ -165,6 +165,20 @@ class ShapeAnswersCache:
         return ShapeAnswers(state, pod.make_example(), left_out, by_key=by_key)
 
 
+def keeps_answers(plugin: interface.Plugin) -> bool:
+    """Return whether a plugin's answers may be kept for equal pods."""
+    reads = getattr(plugin, "reads", interface.Reads.ANYTHING)
+    return bool(reads) and interface.Reads.ANYTHING not in reads
+
+
+def keeps_preparation(plugin: interface.Plugin) -> bool:
+    """Return whether what it says at PreFilter and PreScore may be kept for equal pods as well.
+
+    Our own plugins look there at nothing but the pod; those of others may look at nodes.
+    """
+    return keeps_answers(plugin) and not asking.is_third_party(plugin)
+
+
 def has_key(plugin: interface.Plugin) -> bool:
     """Return whether a plugin says what it reads of a pod (`interface.KeyedPlugin`)."""
     return asking.shortcut(plugin, "answer_key") is not None

@@ -4,35 +4,17 @@ from __future__ import annotations
 
 import numpy as np
 
-from policysched.framework import interface, status
-from policysched.framework.answers import status_table
-from policysched.framework.filtering import filtering, pre_filter_outcome
-
-
-def filter_error(cycle: filtering.Cycle, ids: status_table.StatusIds) -> status.Status | None:
-    """Return the error of the first node, by name, on which a Filter plugin met one.
-
-    kube-scheduler asks about nodes in parallel and tells of any one.
-    """
-    table = cycle.answers.table
-    if not table.errors:
-        return None
-    failed = np.flatnonzero(np.isin(ids, table.errors))
-    if len(failed) == 0:
-        return None
-    row = min(failed.tolist(), key=cycle.snap.nodes.names.__getitem__)
-    return table.statuses[int(ids[row])]
+from policysched.framework import cycles, interface, status
+from policysched.framework.filtering import pre_filter_outcome
 
 
 def diagnose(
-    cycle: filtering.Cycle,
-    outcome: pre_filter_outcome.PreFilterOutcome,
-    ids: status_table.StatusIds | None,
+    cycle: cycles.Cycle, outcome: pre_filter_outcome.PreFilterOutcome
 ) -> interface.Diagnosis:
-    """Return why no node is feasible; without `ids`, int16 (N,), PreFilter ended the cycle."""
+    """Return why no node is feasible; `outcome` has the reason if PreFilter ended the cycle."""
     statuses = cycle.answers.table.statuses
-    if ids is None:
-        ids = np.zeros(cycle.snap.size, np.int16)
+    failures = cycle.failures
+    ids = np.zeros(cycle.snap.size, np.int16) if failures is None else failures.ids.copy()
     diagnosis = interface.Diagnosis(
         ids, list(statuses), pre_filter=outcome.rejection, unasked=outcome.unasked
     )

@@ -8,23 +8,9 @@ from collections.abc import Sequence
 from typing import TypeAlias, cast
 
 from policysched.cluster import snapshot
-from policysched.framework import asking, interface
+from policysched.framework import interface
 from policysched.framework.answers import shape_answers
 from policysched.framework.filtering import domain_filters, kept_verdicts, row_stages
-
-
-def keeps_answers(plugin: interface.Plugin) -> bool:
-    """Return whether a plugin's answers may be kept for equal pods."""
-    reads = getattr(plugin, "reads", interface.Reads.ANYTHING)
-    return bool(reads) and interface.Reads.ANYTHING not in reads
-
-
-def keeps_preparation(plugin: interface.Plugin) -> bool:
-    """Return whether what it says at PreFilter and PreScore may be kept for equal pods as well.
-
-    Our own plugins look there at nothing but the pod; those of others may look at nodes.
-    """
-    return keeps_answers(plugin) and not asking.is_third_party(plugin)
 
 
 @dataclasses.dataclass(slots=True)
@@ -66,7 +52,7 @@ def list_stages(
         if number in left_out:
             continue
         by_domain = domain_filters.has_domain_tables(plugin)
-        keeps = by_domain or keeps_answers(plugin)
+        keeps = by_domain or shape_answers.keeps_answers(plugin)
         usage = keeps and not by_domain and plugin.reads.has_own_pods
         last = stages[-1] if stages else None
         kind = (keeps, usage, by_domain)
@@ -94,7 +80,9 @@ def make_runs(
         if stage.by_domain:
             (plugin,) = [plugin for _, plugin in plugins]
             decides = cast("domain_filters.DomainFilterPlugin", plugin)
-            kept.append(kept_verdicts.DomainStage(decides, keeps_state=keeps_answers(plugin)))
+            kept.append(
+                kept_verdicts.DomainStage(decides, keeps_state=shape_answers.keeps_answers(plugin))
+            )
             continue
         if stage.keeps:
             make = functools.partial(

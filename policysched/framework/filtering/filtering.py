@@ -2,50 +2,20 @@
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from policysched.cluster import snapshot
-from policysched.cluster.pods import pod_shape
-from policysched.framework import asking, cycle_state, interface, point_times, row_answers, status
-from policysched.framework.answers import shape_answers, status_table, together
+from policysched.framework import asking, cycles, interface, row_answers, status
+from policysched.framework.answers import first_failures, shape_answers, status_table, together
 from policysched.framework.filtering import (
     filter_plan,
     kept_verdicts,
     pre_filter_outcome,
-    rejections,
     row_stages,
 )
-
-
-@dataclasses.dataclass(slots=True)
-class Cycle:
-    """What one scheduling cycle works with.
-
-    Attributes:
-        state: scratch of plugins that are asked in every cycle.
-        answers: what is kept for equal pods; plugins in there have a state of their own.
-        times: of the extension points.
-        filtered: what Filter said, int16 (N,), once it was asked about all rows.
-        runs: what is asked at Filter, once that is known.
-    """
-
-    pod: pod_shape.PodInfo
-    snap: snapshot.Snapshot
-    state: cycle_state.CycleState
-    answers: shape_answers.ShapeAnswers
-    times: point_times.PointTimes
-    filtered: status_table.StatusIds | None = None
-    runs: Sequence[filter_plan.Run] | None = None
-
-    def state_of(self, plugin: interface.Plugin) -> cycle_state.CycleState:
-        """Return the state that `plugin` sees."""
-        return self.answers.state if filter_plan.keeps_answers(plugin) else self.state
 
 
 class _SettledPreFilters(NamedTuple):
@@ -74,14 +44,14 @@ class FilterRunner:
         """Take numbered plugins in order; the number identifies one across extension points."""
         self._pre_filters = pre_filters
         numbered = (*pre_filters, *filters)
-        self._kept_numbers = frozenset(n for n, p in numbered if filter_plan.keeps_answers(p))
+        self._kept_numbers = frozenset(n for n, p in numbered if shape_answers.keeps_answers(p))
         self._prepared_numbers = frozenset(
-            n for n, p in numbered if filter_plan.keeps_preparation(p)
+            n for n, p in numbered if shape_answers.keeps_preparation(p)
         )
         self._filters = filters
         self.recent_row_answers = row_answers.RecentRowAnswers()
 
-    def pre_filter(self, cycle: Cycle) -> pre_filter_outcome.PreFilterOutcome:
+    def pre_filter(self, cycle: cycles.Cycle) -> pre_filter_outcome.PreFilterOutcome:
         """Run all PreFilter plugins.
 
         Source: runtime/framework.go, RunPreFilterPlugins: an unresolvable rejection ends it, a
@@ -95,69 +65,50 @@ class FilterRunner:
                 continue
             if result is interface.SKIP_FILTER or result.status.is_skip:
                 outcome.skipped.add(number)
-            elif not pre_filter_outcome.take_result(outcome, plugin.name, result):
+            elif not outcome.add(plugin.name, result):
                 acting = self.acting_pre_filters(cycle)
                 outcome.unasked = frozenset(p.name for n, p in acting if n > number)
                 break
         return outcome
 
     def filter(
-        self, cycle: Cycle, outcome: pre_filter_outcome.PreFilterOutcome
-    ) -> status_table.StatusIds:
-        """Return int16 (N,): the first failure on each row, in numbers of the shape's table.
-
-        Dead rows are -1. It is not to be written to.
-        """
-        runs = cycle.runs = self._runs(cycle, outcome)
+        self, cycle: cycles.Cycle, outcome: pre_filter_outcome.PreFilterOutcome
+    ) -> first_failures.FirstFailures:
+        """Return the first failure on each row."""
+        runs = self._runs(cycle, outcome)
+        table = cycle.answers.table
         if runs and isinstance(runs[0], kept_verdicts.KeptVerdicts) and outcome.node_names is None:
-            ids = runs[0].ids(cycle.state, cycle.pod, cycle.snap)  # which knows the dead rows
-            return ids if len(runs) == 1 else self._first_failures(ids, runs[1:], cycle)
+            kept = runs[0].find_first_failures(cycle.state, cycle.pod, cycle.snap)
+            if len(runs) == 1:
+                return kept  # which knows the dead rows
+            ids = self._merge_runs(kept.ids, runs[1:], cycle)
+            return first_failures.FirstFailures(ids, table)
         ids = np.zeros(cycle.snap.size, np.int16)
-        pre_filter_outcome.exclude_other_nodes(outcome, ids, cycle.snap, cycle.answers.table)
-        ids = self._first_failures(ids, runs, cycle)
-        return np.where(cycle.snap.is_alive, ids, np.int16(kept_verdicts.DEAD))
+        outcome.exclude_other_nodes(ids, cycle.snap, table)
+        ids = self._merge_runs(ids, runs, cycle)
+        ids = np.where(cycle.snap.is_alive, ids, np.int16(first_failures.DEAD))
+        return first_failures.FirstFailures(ids, table)
 
-    def _first_failures(
-        self, ids: status_table.StatusIds, runs: Sequence[filter_plan.Run], cycle: Cycle
+    def _merge_runs(
+        self, ids: status_table.StatusIds, runs: Sequence[filter_plan.Run], cycle: cycles.Cycle
     ) -> status_table.StatusIds:
         """Return int16 (N,) `ids`, and where these are 0 what `runs` say, one after the other."""
         for run in runs:
             ids = status_table.first_of(ids, self._run_ids(run, cycle))
         return ids
 
-    def feasible_rows(
-        self,
-        cycle: Cycle,
-        outcome: pre_filter_outcome.PreFilterOutcome,
-        ids: status_table.StatusIds,
-    ) -> npt.NDArray[np.intp]:
-        """Return intp (f,): the rows that pass by `ids`, what `filter` has returned or like it."""
-        runs = self._runs(cycle, outcome) if cycle.runs is None else cycle.runs
-        if runs and isinstance(runs[0], kept_verdicts.KeptVerdicts):
-            return runs[0].feasible_rows(ids)
-        return np.flatnonzero(ids == 0)
-
-    def kept_rejections(self, cycle: Cycle) -> rejections.KeptRejections | None:
-        """Return what is kept of the rejections in `cycle.filtered`, None for nothing."""
-        if cycle.filtered is None or not cycle.runs:
-            return None
-        first = cycle.runs[0]
-        if isinstance(first, kept_verdicts.KeptVerdicts):
-            return first.rejections(cycle.filtered)
-        return None
-
-    def _run_ids(self, run: filter_plan.Run, cycle: Cycle) -> status_table.StatusIds:
+    def _run_ids(self, run: filter_plan.Run, cycle: cycles.Cycle) -> status_table.StatusIds:
         """Return int16 (N,), dead rows as they come."""
         answers, snap = cycle.answers, cycle.snap
         if isinstance(run, kept_verdicts.KeptVerdicts):
-            return run.ids(cycle.state, cycle.pod, snap)
+            return run.find_first_failures(cycle.state, cycle.pod, snap).ids
         plugins = [plugin for _, plugin in run.plugins]
         questions = together.list_filter_questions(plugins, cycle.state, cycle.pod, snap)
         every_row = np.arange(snap.size)
         return row_stages.find_first_failures(questions, snap, every_row, answers.table)
 
     def _runs(
-        self, cycle: Cycle, outcome: pre_filter_outcome.PreFilterOutcome
+        self, cycle: cycles.Cycle, outcome: pre_filter_outcome.PreFilterOutcome
     ) -> Sequence[filter_plan.Run]:
         """Return what is asked: kept stages, as many in a row as there are, and single plugins."""
         skipped, answers = outcome.skipped, cycle.answers
@@ -179,7 +130,7 @@ class FilterRunner:
         return [n for n in numbers if n not in self._prepared_numbers and n not in left_out]
 
     def _pre_filter_one(
-        self, number: int, plugin: interface.PreFilterPlugin, cycle: Cycle
+        self, number: int, plugin: interface.PreFilterPlugin, cycle: cycles.Cycle
     ) -> interface.PreFilterResult:
         answers = cycle.answers
         kept = answers.pre_filters.get(number)
@@ -193,7 +144,7 @@ class FilterRunner:
             cycle.state.copy_values(state)  # which Reserve and all that follows are given
         return result
 
-    def _settle_pre_filters(self, cycle: Cycle) -> _SettledPreFilters:
+    def _settle_pre_filters(self, cycle: cycles.Cycle) -> _SettledPreFilters:
         """Return what PreFilter comes to for equal pods, and keep it.
 
         A plugin that chose all nodes is not asked again: it has nothing against any of them.
@@ -213,7 +164,9 @@ class FilterRunner:
         settled = cycle.answers.plan[_SETTLED] = _SettledPreFilters(frozenset(skipped), asked)
         return settled
 
-    def acting_pre_filters(self, cycle: Cycle) -> Sequence[tuple[int, interface.PreFilterPlugin]]:
+    def acting_pre_filters(
+        self, cycle: cycles.Cycle
+    ) -> Sequence[tuple[int, interface.PreFilterPlugin]]:
         """Return the numbered PreFilter plugins that apply to the pod, in order."""
 
         def acting(left_out: frozenset[int]) -> Sequence[tuple[int, interface.PreFilterPlugin]]:
@@ -221,22 +174,22 @@ class FilterRunner:
 
         return cycle.answers.planned("pre_filter", acting)
 
-    def acting_filters(self, cycle: Cycle) -> Sequence[tuple[int, interface.FilterPlugin]]:
+    def acting_filters(self, cycle: cycles.Cycle) -> Sequence[tuple[int, interface.FilterPlugin]]:
         """Return the numbered Filter plugins that apply to the pod, in order."""
         return [numbered for stage in self._acting_stages(cycle) for numbered in stage.plugins]
 
-    def _acting_stages(self, cycle: Cycle) -> Sequence[filter_plan.Stage]:
+    def _acting_stages(self, cycle: cycles.Cycle) -> Sequence[filter_plan.Stage]:
         return cycle.answers.planned(
             "filter", functools.partial(filter_plan.list_stages, self._filters)
         )
 
     def explain(
-        self, cycle: Cycle, outcome: pre_filter_outcome.PreFilterOutcome
+        self, cycle: cycles.Cycle, outcome: pre_filter_outcome.PreFilterOutcome
     ) -> list[tuple[interface.FilterPlugin, status.NodeStatuses]]:
         """Return what every Filter plugin says of all rows, whatever the others said."""
         nodes = cycle.snap.view_all_rows()
         return [
-            (plugin, asking.ask_filter(plugin, cycle.state_of(plugin), cycle.pod, nodes))
+            (plugin, asking.ask_filter(plugin, cycle.get_state_of(plugin), cycle.pod, nodes))
             for stage in self._acting_stages(cycle)
             for number, plugin in stage.plugins
             if number not in outcome.skipped

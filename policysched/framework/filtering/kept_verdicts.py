@@ -16,13 +16,11 @@ import numpy.typing as npt
 from policysched.cluster import snapshot
 from policysched.cluster.pods import pod_shape
 from policysched.framework import asking, cycle_state
-from policysched.framework.answers import derived, status_table
-from policysched.framework.filtering import domain_filters, rejections, row_stages
+from policysched.framework.answers import derived, first_failures, status_table
+from policysched.framework.filtering import domain_filters, row_stages
 from policysched.kernels import verdicts as kernels
 
 Rows: TypeAlias = npt.NDArray[np.intp]
-DEAD = -1
-"""What stands for a row that is no node."""
 _FEW_SLOTS = 4
 """The rows of so many domains are looked for one domain after the other."""
 _NO_ROWS: Rows = np.zeros(0, np.intp)
@@ -61,23 +59,6 @@ Stage: TypeAlias = row_stages.StageAnswers | DomainStage
 """Kept answers of some plugins, or a plugin that decides by domain."""
 
 
-class _Merged:
-    """What all stages say together, and what follows from that alone.
-
-    Attributes:
-        ids: int16 (N,).
-        feasible: intp (f,), the rows that pass, None while nobody has asked.
-        rejections: what is kept of them.
-    """
-
-    __slots__ = ("feasible", "ids", "rejections")
-
-    def __init__(self, ids: status_table.StatusIds) -> None:
-        self.ids = ids
-        self.feasible: npt.NDArray[np.intp] | None = None
-        self.rejections = rejections.KeptRejections()
-
-
 _Rejecting: TypeAlias = tuple[int, DomainStage, domain_filters.AnswersByDomain, int]
 """A table that rejects a domain: the place of its stage, the stage, up to which change."""
 
@@ -104,50 +85,36 @@ class KeptVerdicts:
         followed = [stage.answers.ids for _, stage in self._row_stages]
         self._rows = derived.Derived(derived.DerivedInputs(followed), self._merge_rows, np.int16)
         self._node_generation = self._row_generation = -1
-        self._of_rows = self._with_domains = self._now = _Merged(np.zeros(0, np.int16))
+        self._of_rows = self._with_domains = self._begin(np.zeros(0, np.int16))
         self._rejecting: list[_Rejecting] = []
         self._positions: status_table.StatusIds = np.zeros(0, np.int16)
 
-    def ids(
+    def find_first_failures(
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, snap: snapshot.Snapshot
-    ) -> status_table.StatusIds:
-        """Return int16 (N,), current, `DEAD` where there is no node; not to be written to.
+    ) -> first_failures.FirstFailures:
+        """Return the first failures now; the same object until they change.
 
         `state` is that of the cycle.
         """
         is_other = self._refresh_rows(snap)
-        self._now = self._of_rows
-        if self._domain_stages:
-            self._refresh_domains(state, pod, snap, is_other=is_other)
-        return self._now.ids
+        if self._domain_stages and self._refresh_domains(state, pod, snap, is_other=is_other):
+            return self._with_domains
+        return self._of_rows
 
-    def feasible_rows(self, ids: status_table.StatusIds) -> npt.NDArray[np.intp]:
-        """Return intp (f,): the rows that pass by `ids`.
-
-        For what `ids` returned it is the same object as before while it is the same rows.
-        """
-        now = self._now
-        if ids is not now.ids:
-            return _passing(ids)
-        if now.feasible is None:
-            now.feasible = _passing(ids)
-        return now.feasible
-
-    def rejections(self, ids: status_table.StatusIds) -> rejections.KeptRejections | None:
-        """Return what is kept of the rejections in `ids`, None unless `ids` returned these."""
-        return self._now.rejections if ids is self._now.ids else None
+    def _begin(self, ids: status_table.StatusIds) -> first_failures.FirstFailures:
+        return first_failures.FirstFailures(ids, self._table)
 
     def _refresh_rows(self, snap: snapshot.Snapshot) -> bool:
         """Bring the answers about single rows up to date; return whether any is another one."""
         self._rows.refresh(snap)
         if snap.nodes.node_changes.generation != self._node_generation:
             self._node_generation = snap.nodes.node_changes.generation
-            self._of_rows.rejections.forget()  # other names
-            self._with_domains.rejections.forget()
+            self._of_rows.note_changed_names()
+            self._with_domains.note_changed_names()
         if self._rows.changes.generation == self._row_generation:
             return False
         self._row_generation = self._rows.changes.generation
-        self._of_rows = _Merged(self._rows.values)
+        self._of_rows = self._begin(self._rows.values)
         return True
 
     def _refresh_domains(
@@ -157,8 +124,11 @@ class KeptVerdicts:
         snap: snapshot.Snapshot,
         *,
         is_other: bool,
-    ) -> None:
-        """Merge the answers by domain, if any rejects, into those about rows; `is_other`: these."""
+    ) -> bool:
+        """Merge the answers by domain into those about rows; return whether any rejects.
+
+        `is_other` tells whether those about rows changed.
+        """
         rejecting = [
             (position, stage, table, table.changes.generation)
             for position, stage in self._domain_stages
@@ -168,21 +138,20 @@ class KeptVerdicts:
         if rejecting:
             rows = None if is_other else self._find_other_rows(rejecting)
             if rows is None:
-                self._with_domains = _Merged(self._of_rows.ids.copy())
+                self._with_domains = self._begin(self._of_rows.ids.copy())
                 self._merge_domains(rejecting, np.arange(snap.size))
             elif len(rows):
                 self._with_domains.ids[rows] = self._of_rows.ids[rows]
                 self._merge_domains(rejecting, rows)
-                self._with_domains.feasible = None
-                self._with_domains.rejections.forget()
-            self._now = self._with_domains
+                self._with_domains.note_changed_ids()
         self._rejecting = rejecting
+        return bool(rejecting)
 
     def _merge_rows(self, snap: snapshot.Snapshot, rows: Rows, out: status_table.StatusIds) -> None:
         merged: status_table.StatusIds = np.zeros(len(rows), np.int16)
         for _, stage in self._row_stages:
             merged = stage.add_ids(merged, rows)
-        merged[~snap.is_alive[rows]] = DEAD
+        merged[~snap.is_alive[rows]] = first_failures.DEAD
         out[rows] = merged
 
     def _find_other_rows(self, rejecting: Sequence[_Rejecting]) -> Rows | None:
@@ -219,8 +188,3 @@ class KeptVerdicts:
         for position, stage in reversed(self._row_stages):
             found[stage.numbers] = position
         return found
-
-
-def _passing(ids: status_table.StatusIds) -> npt.NDArray[np.intp]:
-    rows: npt.NDArray[np.intp] = (ids == 0).nonzero()[0]  # `flatnonzero` without its checks
-    return rows

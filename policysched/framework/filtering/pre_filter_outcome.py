@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import cast
 
 import numpy as np
 
@@ -30,53 +29,51 @@ class PreFilterOutcome:
     narrowing: set[str] = dataclasses.field(default_factory=set)
     unasked: frozenset[str] = frozenset()
 
+    def add(self, plugin_name: str, result: interface.PreFilterResult) -> bool:
+        """Add the answer of a plugin; return False if it ends PreFilter."""
+        answer = result.status
+        if answer.is_success:
+            return result.node_names is None or self._narrow(plugin_name, result.node_names)
+        if answer.code in (status.Code.UNSCHEDULABLE, status.Code.UNSCHEDULABLE_AND_UNRESOLVABLE):
+            self.rejection = dataclasses.replace(answer, plugin=plugin_name)
+            if answer.code is status.Code.UNSCHEDULABLE:
+                return True
+            self.narrowing.clear()
+        else:
+            doing = f'running PreFilter plugin "{plugin_name}"'
+            self.rejection = status.error(plugin_name, doing, answer)
+        return False
 
-def take_result(
-    outcome: PreFilterOutcome, plugin_name: str, result: interface.PreFilterResult
-) -> bool:
-    """Add what a plugin said to `outcome`; return False if that ends PreFilter."""
-    answer = result.status
-    if answer.is_success:
-        return result.node_names is None or _narrow(outcome, plugin_name, result)
-    if answer.code in (status.Code.UNSCHEDULABLE, status.Code.UNSCHEDULABLE_AND_UNRESOLVABLE):
-        outcome.rejection = dataclasses.replace(answer, plugin=plugin_name)
-        if answer.code is status.Code.UNSCHEDULABLE:
+    def _narrow(self, plugin_name: str, names: frozenset[str]) -> bool:
+        """Intersect the nodes to be filtered with `names`; return False if none is left."""
+        self.narrowing.add(plugin_name)
+        self.node_names = names if self.node_names is None else self.node_names & names
+        if self.node_names:
             return True
-        outcome.narrowing.clear()
-    else:
-        doing = f'running PreFilter plugin "{plugin_name}"'
-        outcome.rejection = status.error(plugin_name, doing, answer)
-    return False
+        reason = f"node(s) didn't satisfy plugin {plugin_name}"
+        if len(self.narrowing) > 1:
+            plugins = _go_list(self.narrowing)
+            reason = f"node(s) didn't satisfy plugin(s) {plugins} simultaneously"
+        self.rejection = status.Status(status.Code.UNSCHEDULABLE_AND_UNRESOLVABLE, (reason,))
+        return False
 
+    def exclude_other_nodes(
+        self,
+        ids: status_table.StatusIds,
+        snap: snapshot.Snapshot,
+        table: status_table.StatusTable,
+    ) -> None:
+        """Reject the nodes that PreFilter did not choose in `ids`, int16 (N,).
 
-def _narrow(outcome: PreFilterOutcome, plugin_name: str, result: interface.PreFilterResult) -> bool:
-    """Intersect the nodes to be filtered; False when none is left."""
-    names = cast("frozenset[str]", result.node_names)
-    outcome.narrowing.add(plugin_name)
-    outcome.node_names = names if outcome.node_names is None else outcome.node_names & names
-    if outcome.node_names:
-        return True
-    reason = f"node(s) didn't satisfy plugin {plugin_name}"
-    if len(outcome.narrowing) > 1:
-        reason = f"node(s) didn't satisfy plugin(s) {_go_list(outcome.narrowing)} simultaneously"
-    outcome.rejection = status.Status(status.Code.UNSCHEDULABLE_AND_UNRESOLVABLE, (reason,))
-    return False
-
-
-def exclude_other_nodes(
-    outcome: PreFilterOutcome,
-    ids: status_table.StatusIds,
-    snap: snapshot.Snapshot,
-    table: status_table.StatusTable,
-) -> None:
-    """Write into `ids`, int16 (N,), that PreFilter chose other nodes, where it did."""
-    if outcome.node_names is None:
-        return
-    reason = f"node(s) didn't satisfy plugin(s) {_go_list(outcome.narrowing)}"
-    answer = status.Status(status.Code.UNSCHEDULABLE_AND_UNRESOLVABLE, (reason,))
-    row_of = snap.nodes.row_of
-    wanted = [row_of[name] for name in outcome.node_names if name in row_of]
-    ids[~np.isin(np.arange(snap.size), wanted)] = table.intern(answer)
+        Do nothing if it chose all nodes.
+        """
+        if self.node_names is None:
+            return
+        reason = f"node(s) didn't satisfy plugin(s) {_go_list(self.narrowing)}"
+        answer = status.Status(status.Code.UNSCHEDULABLE_AND_UNRESOLVABLE, (reason,))
+        row_of = snap.nodes.row_of
+        wanted = [row_of[name] for name in self.node_names if name in row_of]
+        ids[~np.isin(np.arange(snap.size), wanted)] = table.intern(answer)
 
 
 def _go_list(names: set[str]) -> str:

@@ -19,9 +19,9 @@ import numpy.typing as npt
 
 from policysched.cluster import snapshot, what_if
 from policysched.cluster.pods import pod_shape
-from policysched.framework import apart, asking, cycle_state, interface, row_answers, status
-from policysched.framework.answers import status_table
-from policysched.framework.filtering import filter_plan, filtering, pre_filter_outcome
+from policysched.framework import apart, asking, cycle_state, cycles, interface, row_answers, status
+from policysched.framework.answers import first_failures, shape_answers, status_table
+from policysched.framework.filtering import filtering, pre_filter_outcome
 
 Rows: TypeAlias = npt.NDArray[np.intp]
 
@@ -35,7 +35,7 @@ class Refilter:
 
     def __init__(
         self,
-        cycle: filtering.Cycle,
+        cycle: cycles.Cycle,
         outcome: pre_filter_outcome.PreFilterOutcome,
         runner: filtering.FilterRunner,
     ) -> None:
@@ -55,12 +55,12 @@ class Refilter:
         self._pre_filters = [
             (number, plugin)
             for number, plugin in runner.acting_pre_filters(cycle)
-            if not filter_plan.keeps_answers(plugin)
+            if not shape_answers.keeps_answers(plugin)
             and number not in outcome.skipped
             and number not in self._apart
         ]
         self.is_apart = all(
-            number in self._apart or filter_plan.keeps_answers(plugin)
+            number in self._apart or shape_answers.keeps_answers(plugin)
             for number, plugin in self._filters
         )
         self._follows_rows = all(
@@ -93,7 +93,7 @@ class Refilter:
     def filter(self, rows: Rows) -> status.NodeStatuses:
         """Return the first failure on each of `rows`, intp (n,)."""
         self.begin()
-        ids = self._first_failures(rows)
+        ids = self._filter_rows(rows)
         return status.NodeStatuses(self._beside_nominated(ids, rows), self._table.statuses)
 
     def beside_nominated(
@@ -129,7 +129,7 @@ class Refilter:
         missing = [row for row, beside in found.items() if beside is None]
         if missing:
             self.begin()
-            asked = self._first_failures_beside(np.array(missing, np.intp)).tolist()
+            asked = self._filter_rows_beside(np.array(missing, np.intp)).tolist()
             for row, beside in zip(missing, asked, strict=True):
                 kept.put(row, snap, others[row], beside)
                 found[row] = beside
@@ -146,16 +146,16 @@ class Refilter:
             return ids
         corrected = ids.copy()
         for positions in [concerned] if self.is_apart else [[i] for i in concerned]:
-            beside = self._first_failures_beside(rows[positions])
+            beside = self._filter_rows_beside(rows[positions])
             corrected[positions] = np.where(beside == 0, ids[positions], beside)
         return corrected
 
-    def _first_failures_beside(self, rows: Rows) -> status_table.StatusIds:
+    def _filter_rows_beside(self, rows: Rows) -> status_table.StatusIds:
         with what_if.WhatIf(self._cycle.snap) as world:
             world.add_pods([(info, row) for row in rows.tolist() for info in self._others[row]])
-            return self._first_failures(rows)
+            return self._filter_rows(rows)
 
-    def _first_failures(self, rows: Rows) -> status_table.StatusIds:
+    def _filter_rows(self, rows: Rows) -> status_table.StatusIds:
         """Return int16 (n,): the first failure on each of `rows`, 0 for none."""
         cycle = self._cycle
         state = cycle_state.CycleState(cycle.state.tolerations)
@@ -185,7 +185,7 @@ class Refilter:
         if told_apart is not None and self._remembered is not None:
             method = told_apart.filter_apart
             return asking.ask(plugin, "Filter", method, self._remembered, cycle.pod, nodes)
-        own = cycle.answers.state if filter_plan.keeps_answers(plugin) else state
+        own = cycle.answers.state if shape_answers.keeps_answers(plugin) else state
         return asking.ask_filter(plugin, own, cycle.pod, nodes)
 
     def _prepare(self, state: cycle_state.CycleState) -> tuple[set[int], dict[int, int]]:
@@ -209,7 +209,7 @@ class Refilter:
 def _reads_row_alone(plugin: interface.FilterPlugin) -> bool:
     """Return whether answers follow from a node and its pods, whatever else there is."""
     own = interface.Reads.NODE | interface.Reads.USAGE | interface.Reads.AMOUNTS
-    return filter_plan.keeps_answers(plugin) and plugin.reads in own
+    return shape_answers.keeps_answers(plugin) and plugin.reads in own
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -224,11 +224,11 @@ class OwnNomination:
         """Whether the pod can go there."""
         return self.status_id == 0
 
-    def told(
+    def merge_into(
         self,
-        cycle: filtering.Cycle,
-        outcome: pre_filter_outcome.PreFilterOutcome,
         ids: status_table.StatusIds,
+        cycle: cycles.Cycle,
+        outcome: pre_filter_outcome.PreFilterOutcome,
     ) -> status_table.StatusIds:
         """Return int16 (N,) `ids` with this, if PreFilter ruled the node out: it was looked at."""
         chosen = outcome.node_names
@@ -241,7 +241,7 @@ class OwnNomination:
 
 
 def own_nomination(
-    cycle: filtering.Cycle,
+    cycle: cycles.Cycle,
     outcome: pre_filter_outcome.PreFilterOutcome,
     runner: filtering.FilterRunner,
 ) -> OwnNomination | None:
@@ -257,23 +257,28 @@ def own_nomination(
     return OwnNomination(row, int(answers.ids[0]))
 
 
-def first_failures(
-    cycle: filtering.Cycle,
+def filter_all_rows(
+    cycle: cycles.Cycle,
     outcome: pre_filter_outcome.PreFilterOutcome,
     own: OwnNomination | None,
     runner: filtering.FilterRunner,
-) -> status_table.StatusIds:
-    """Return int16 (N,): the first failure on each row, beside nominated pods.
+) -> first_failures.FirstFailures:
+    """Return the first failure on each row, beside nominated pods.
 
-    `own` is what is known of the pod's nominated node. The result is not to be written to.
+    `own` is what is known of the pod's nominated node.
     """
-    ids = runner.filter(cycle, outcome)
+    failures = runner.filter(cycle, outcome)
+    ids = failures.ids
     if len(cycle.snap.nominated):
         ids = Refilter(cycle, outcome, runner).beside_nominated(ids, outcome)
-    return ids if own is None else own.told(cycle, outcome, ids)
+    if own is not None:
+        ids = own.merge_into(ids, cycle, outcome)
+    if ids is failures.ids:
+        return failures
+    return first_failures.FirstFailures(ids, failures.table)
 
 
-def _with_precedence(cycle: filtering.Cycle) -> dict[int, Sequence[pod_shape.PodInfo]]:
+def _with_precedence(cycle: cycles.Cycle) -> dict[int, Sequence[pod_shape.PodInfo]]:
     """Return, for each row on which pods with precedence are nominated, those pods."""
     snap = cycle.snap
     found: dict[int, Sequence[pod_shape.PodInfo]] = {}

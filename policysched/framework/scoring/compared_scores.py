@@ -12,7 +12,7 @@ from policysched.cluster import snapshot
 from policysched.cluster.columns import columns
 from policysched.cluster.pods import pod_shape
 from policysched.framework import comparison, cycle_state, interface
-from policysched.framework.answers import status_table
+from policysched.framework.answers import first_failures
 from policysched.kernels import points as kernels
 
 Rows: TypeAlias = npt.NDArray[np.intp]
@@ -74,8 +74,8 @@ class FeasibleRows:
 
     Attributes:
         rows: intp (f,).
-        came, left: intp, rows that became feasible, and that are so no more; None for any.
-        are_still: whether there are none of both.
+        came, left: intp, rows that became or stopped being feasible; None if unknown.
+        are_still: whether both are empty.
     """
 
     def __init__(self) -> None:
@@ -86,31 +86,24 @@ class FeasibleRows:
         self.are_still = False
         self._is_feasible: columns.BoolArray = np.zeros(0, np.bool_)
 
-    def refresh(self, rows: Rows, filtered: status_table.StatusIds | None, size: int) -> None:
-        """Go by `rows`, intp (f,), of N; they are 0 in `filtered`, int16 (N,), if that is known.
-
-        The same array means the same rows.
-        """
-        if rows is self.rows and len(self._is_feasible) == size:
+    def refresh(self, failures: first_failures.FirstFailures) -> None:
+        """Take over the rows that pass; the same array of them means the same rows."""
+        rows = failures.get_feasible_rows()
+        if rows is self.rows:
             self.came = self.left = NO_ROWS
             self.are_still = True
             return
-        if filtered is None:
-            is_feasible = np.zeros(size, np.bool_)
-            is_feasible[rows] = True
-        else:
-            is_feasible = filtered == 0
-        before, self._is_feasible, self.rows = self._is_feasible, is_feasible, rows
-        if len(before) != size:
+        before, self._is_feasible, self.rows = self._is_feasible, failures.ids == 0, rows
+        if len(before) != len(failures.ids):
             self.came = self.left = None
             self.are_still = False
             return
-        moved = (before != is_feasible).nonzero()[0]  # `flatnonzero` without its checks
+        moved = (before != self._is_feasible).nonzero()[0]  # `flatnonzero` without its checks
         self.are_still = len(moved) == 0
         if self.are_still:
             self.came = self.left = NO_ROWS
         else:
-            comes = is_feasible[moved]
+            comes = self._is_feasible[moved]
             self.came, self.left = moved[comes], moved[~comes]
 
 

@@ -6,9 +6,8 @@ from typing import cast
 
 from policysched.cluster import snapshot
 from policysched.cluster.columns import columns
-from policysched.framework import asking, interface, status
+from policysched.framework import asking, cycles, interface, status
 from policysched.framework.answers import derived, together
-from policysched.framework.filtering import filtering
 from policysched.framework.scoring import score_table, scorers
 
 
@@ -21,9 +20,7 @@ class ScoringError(Exception):
         self.answer = answer
 
 
-def pre_score_skips(
-    scorer: scorers.Scorer, cycle: filtering.Cycle, nodes: snapshot.NodeView
-) -> bool:
+def pre_score_skips(scorer: scorers.Scorer, cycle: cycles.Cycle, nodes: snapshot.NodeView) -> bool:
     """Return whether a plugin, asked at PreScore, has nothing to say about the pod."""
     if not scorer.has_pre_score:
         return False
@@ -43,7 +40,7 @@ def skips(scorer: scorers.Scorer, answer: status.Status) -> bool:
     return answer.is_skip
 
 
-def _keep_raw_scores(scorer: scorers.Scorer, cycle: filtering.Cycle) -> interface.RawScores:
+def _keep_raw_scores(scorer: scorers.Scorer, cycle: cycles.Cycle) -> interface.RawScores:
     """Return the raw scores of a plugin for all rows, which are kept for equal pods."""
     kept = cycle.answers.scores.get(scorer.number)
     if kept is None:
@@ -60,7 +57,7 @@ def _keep_raw_scores(scorer: scorers.Scorer, cycle: filtering.Cycle) -> interfac
 
 
 def normalized(
-    scorer: scorers.Scorer, cycle: filtering.Cycle, raw: interface.RawScores
+    scorer: scorers.Scorer, cycle: cycles.Cycle, raw: interface.RawScores
 ) -> columns.IntArray:
     """Return final scores, int64 (f,), of the raw ones of the feasible nodes; not checked."""
     if not scorer.normalizes:
@@ -80,7 +77,7 @@ def checked(scorer: scorers.Scorer, final: columns.IntArray) -> columns.IntArray
 
 
 def detail(
-    scorer: scorers.Scorer, cycle: filtering.Cycle, feasible: snapshot.NodeView
+    scorer: scorers.Scorer, cycle: cycles.Cycle, feasible: snapshot.NodeView
 ) -> score_table.Detail | None:
     """Return raw and final scores, None when the plugin has nothing to say about the pod."""
     if scorer.scores_domains:

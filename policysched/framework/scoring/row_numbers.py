@@ -8,9 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from policysched.cluster import change_log, snapshot
-from policysched.framework import interface
+from policysched.framework import cycles, interface
 from policysched.framework.answers import derived, together
-from policysched.framework.filtering import filtering
 from policysched.framework.scoring import compared_scores
 
 
@@ -32,7 +31,7 @@ class RowNumbers:
     """Raw scores of k plugins that read the same, of every row (`compared_scores.Numbers`)."""
 
     def __init__(
-        self, plugins: Sequence[interface.ScorePlugin], cycle: filtering.Cycle, slots: RowSlots
+        self, plugins: Sequence[interface.ScorePlugin], cycle: cycles.Cycle, slots: RowSlots
     ) -> None:
         """Tell what `plugins` say of rows for pods equal to that of the cycle."""
         answers = cycle.answers

@@ -10,8 +10,8 @@ import numpy as np
 
 from policysched.cluster import snapshot
 from policysched.cluster.columns import columns
+from policysched.framework import cycles
 from policysched.framework.answers import derived, together
-from policysched.framework.filtering import filtering
 from policysched.framework.scoring import score_table, scorers
 from policysched.kernels import points as kernels
 
@@ -25,7 +25,7 @@ class RowPoints:
             it `scorers.INVALID`, and the others 0.
     """
 
-    def __init__(self, alike: Sequence[scorers.Scorer], cycle: filtering.Cycle) -> None:
+    def __init__(self, alike: Sequence[scorers.Scorer], cycle: cycles.Cycle) -> None:
         """Keep the points that `alike` give to pods equal to that of the cycle."""
         self.names = tuple([scorer.score_name for scorer in alike])
         self._highest = np.array([scorer.highest for scorer in alike], np.int64)

@@ -8,13 +8,9 @@ import itertools
 from collections.abc import Sequence
 from typing import TypeAlias, cast
 
-import numpy as np
-import numpy.typing as npt
-
 from policysched.cluster.columns import columns
-from policysched.framework import comparison, interface
-from policysched.framework.answers import shape_answers
-from policysched.framework.filtering import filtering
+from policysched.framework import comparison, cycles, interface
+from policysched.framework.answers import first_failures, shape_answers
 from policysched.framework.scoring import (
     compared_scores,
     ranked_scores,
@@ -60,8 +56,10 @@ class Plan:
     totals: row_points.RowTotals | None = None
     varying: Sequence[_Compared] = ()
 
-    def add_up(self, cycle: filtering.Cycle, rows: npt.NDArray[np.intp]) -> columns.IntArray | None:
-        """Return int64 (f,) totals of the feasible `rows`, intp (f,); not to be written to.
+    def add_up(
+        self, cycle: cycles.Cycle, failures: first_failures.FirstFailures
+    ) -> columns.IntArray | None:
+        """Return int64 (f,) totals of the feasible rows; not to be written to.
 
         They are without those of `asked`. None if a score is out of range.
         """
@@ -75,10 +73,11 @@ class Plan:
         kept.by_row.refresh(snap)
         totals = kept.by_row.values
         if self.varying:
-            self.feasible.refresh(rows, cycle.filtered, snap.size)
+            self.feasible.refresh(failures)
             totals = totals.copy()
             for scores in self.varying:
                 scores.add_to(totals, self.feasible)
+        rows = failures.get_feasible_rows()
         if len(rows) != snap.size:
             totals = totals.take(rows)
         return None if kept.may_be_invalid and totals.min(initial=0) < 0 else totals
@@ -92,7 +91,7 @@ class Plan:
             parts.append(score_table.SlotPart(tuple(names), tables))
         return parts
 
-    def _refresh_numbers(self, cycle: filtering.Cycle) -> None:
+    def _refresh_numbers(self, cycle: cycles.Cycle) -> None:
         self.stamp = None
         for scores in self.compared:
             scores.refresh(cycle.snap)
@@ -110,7 +109,7 @@ class Plan:
             self.same = same
 
 
-def of_acting(acting: Sequence[scorers.Scorer], cycle: filtering.Cycle) -> Plan:
+def of_acting(acting: Sequence[scorers.Scorer], cycle: cycles.Cycle) -> Plan:
     """Add up what can be added up before it is known which nodes are feasible."""
     summed: dict[tuple[interface.Reads, bool], list[scorers.Scorer]] = {}
     for scorer in acting:
@@ -133,13 +132,13 @@ def of_acting(acting: Sequence[scorers.Scorer], cycle: filtering.Cycle) -> Plan:
     )
 
 
-def _keep_points(alike: Sequence[scorers.Scorer], cycle: filtering.Cycle) -> row_points.RowPoints:
+def _keep_points(alike: Sequence[scorers.Scorer], cycle: cycles.Cycle) -> row_points.RowPoints:
     numbered = [(scorer.number, scorer.plugin) for scorer in alike]
     make = functools.partial(row_points.RowPoints, alike, cycle)
     return cycle.answers.shared(cycle.pod.shape, "score", numbered, make)
 
 
-def _compared_of(compared: Sequence[scorers.Scorer], cycle: filtering.Cycle) -> list[_Compared]:
+def _compared_of(compared: Sequence[scorers.Scorer], cycle: cycles.Cycle) -> list[_Compared]:
     found: list[_Compared] = []
     by_row: dict[interface.Reads, list[scorers.Scorer]] = {}
     slots = row_numbers.RowSlots()
@@ -161,7 +160,7 @@ def _compared_of(compared: Sequence[scorers.Scorer], cycle: filtering.Cycle) -> 
 
 
 def _numbers_of(
-    alike: Sequence[scorers.Scorer], cycle: filtering.Cycle, slots: row_numbers.RowSlots
+    alike: Sequence[scorers.Scorer], cycle: cycles.Cycle, slots: row_numbers.RowSlots
 ) -> row_numbers.RowNumbers:
     """Return the raw scores of plugins that read the same."""
     plugins = [scorer.plugin for scorer in alike]

@@ -9,8 +9,8 @@ import numpy.typing as npt
 
 from policysched.cluster import snapshot
 from policysched.cluster.columns import columns
-from policysched.framework import asking, interface, plugin_watch, status
-from policysched.framework.filtering import filter_plan, filtering
+from policysched.framework import asking, cycles, interface, plugin_watch, status
+from policysched.framework.answers import first_failures, shape_answers
 from policysched.framework.scoring import plugin_scores, score_plan, score_table, scorers
 
 
@@ -28,8 +28,8 @@ class ScoreRunner:
                 plugin=p,
                 score_name=name,
                 factor=weights[name] * (score_table.HUNDREDTHS // scorers.units_per_point(p)),
-                keeps=filter_plan.keeps_answers(p),
-                is_prepared=filter_plan.keeps_preparation(p),
+                keeps=shape_answers.keeps_answers(p),
+                is_prepared=shape_answers.keeps_preparation(p),
                 normalizes=hasattr(p, "normalize_score"),
                 has_pre_score=hasattr(p, "pre_score"),
                 is_third_party=asking.is_third_party(p),
@@ -40,20 +40,20 @@ class ScoreRunner:
         ]
 
     def score(
-        self, cycle: filtering.Cycle, rows: npt.NDArray[np.intp]
+        self, cycle: cycles.Cycle, failures: first_failures.FirstFailures
     ) -> score_table.ScoreTable | status.Status:
-        """Return the totals of the feasible `rows`, intp (f,), and nothing about plugins.
+        """Return the totals of the feasible rows, and nothing about plugins.
 
         An error that a plugin answers at PreScore comes in place of them, or the one about a final
         score out of range.
         """
         try:
-            return self._totals(cycle, rows)
+            return self._totals(cycle, failures)
         except plugin_scores.ScoringError as error:
             return error.answer
 
     def explain(
-        self, cycle: filtering.Cycle, rows: npt.NDArray[np.intp]
+        self, cycle: cycles.Cycle, rows: npt.NDArray[np.intp]
     ) -> score_table.ScoreTable | status.Status:
         """Return the points of the feasible `rows`, plugin by plugin, or an error as above."""
         try:
@@ -61,11 +61,14 @@ class ScoreRunner:
         except plugin_scores.ScoringError as error:
             return error.answer
 
-    def _totals(self, cycle: filtering.Cycle, rows: npt.NDArray[np.intp]) -> score_table.ScoreTable:
+    def _totals(
+        self, cycle: cycles.Cycle, failures: first_failures.FirstFailures
+    ) -> score_table.ScoreTable:
+        rows = failures.get_feasible_rows()
         plan = cycle.answers.planned(
             "score", lambda _: score_plan.of_acting(self._acting(cycle), cycle)
         )
-        totals = plan.add_up(cycle, rows)
+        totals = plan.add_up(cycle, failures)
         if totals is None:
             return self._points(cycle, rows)  # which knows whose score comes first
         parts = plan.parts()
@@ -73,7 +76,7 @@ class ScoreRunner:
             totals = _add_asked(plan.asked, cycle, rows, totals, parts)
         return score_table.ScoreTable(rows, {}, totals, parts)
 
-    def _points(self, cycle: filtering.Cycle, rows: npt.NDArray[np.intp]) -> score_table.ScoreTable:
+    def _points(self, cycle: cycles.Cycle, rows: npt.NDArray[np.intp]) -> score_table.ScoreTable:
         feasible = cycle.snap.view_rows(rows)
         totals = np.zeros(len(rows), np.int64)
         by_plugin: dict[str, columns.IntArray] = {}
@@ -87,7 +90,7 @@ class ScoreRunner:
         parts = [score_table.Part((n,), w) for n, w in by_plugin.items()]
         return score_table.ScoreTable(rows, by_plugin, totals, parts, details)
 
-    def _acting(self, cycle: filtering.Cycle) -> Sequence[scorers.Scorer]:
+    def _acting(self, cycle: cycles.Cycle) -> Sequence[scorers.Scorer]:
         """Return the plugins that score pods of this shape, as far as that is known for all."""
 
         def acting(left_out: frozenset[int]) -> Sequence[scorers.Scorer]:
@@ -104,7 +107,7 @@ class ScoreRunner:
 
 def _add_asked(
     asked: Sequence[scorers.Scorer],
-    cycle: filtering.Cycle,
+    cycle: cycles.Cycle,
     rows: npt.NDArray[np.intp],
     totals: columns.IntArray,
     parts: list[score_table.AnyPart],
@@ -133,7 +136,7 @@ def _add_asked(
 
 
 def _weighted(
-    scorer: scorers.Scorer, cycle: filtering.Cycle, feasible: snapshot.NodeView
+    scorer: scorers.Scorer, cycle: cycles.Cycle, feasible: snapshot.NodeView
 ) -> columns.IntArray | None:
     """Return int64 (f,) hundredths, None when the plugin has nothing to say about the pod."""
     detail = plugin_scores.detail(scorer, cycle, feasible)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 import msgspec
 import numpy as np
@@ -34,50 +35,6 @@ class Rejection(msgspec.Struct, frozen=True, gc=False):
     examples: tuple[str, ...]
 
 
-def find_rejections(
-    ids: status_table.StatusIds,
-    statuses: Sequence[status.Status],
-    names: Sequence[str],
-    rejected_count: int,
-) -> tuple[Rejection, ...]:
-    """Return which answers ruled out how many nodes, the most frequent first.
-
-    `ids`, int16 (N,), are numbers in `statuses`: 0 passes, -1 is no node. `rejected_count` nodes
-    were ruled out, or fewer.
-    """
-    return _told(_found(ids, len(statuses), rejected_count, ()), statuses, names)
-
-
-class KeptRejections:
-    """What `find_rejections` finds in answers that are the same for a while."""
-
-    def __init__(self) -> None:
-        """Start with nothing known."""
-        self._told: tuple[Rejection, ...] | None = None
-        self._numbers: Sequence[int] = ()
-
-    def forget(self) -> None:
-        """Take note that answers, or names of nodes, are others than before."""
-        self._told = None
-
-    def of(
-        self,
-        ids: status_table.StatusIds,
-        statuses: Sequence[status.Status],
-        names: Sequence[str],
-        rejected_count: int,
-    ) -> tuple[Rejection, ...]:
-        """Return what `find_rejections` does.
-
-        Until something is forgotten, the arguments are the same; there may be further `statuses`.
-        """
-        if self._told is None:
-            found = _found(ids, len(statuses), rejected_count, self._numbers)
-            self._numbers = [-negative for _, negative, _ in found]
-            self._told = _told(found, statuses, names)
-        return self._told
-
-
 def condensed(answer: status.Status) -> status.Status:
     """Return an answer with as many of its reasons as are kept, itself where that is all."""
     if sum(map(len, answer.reasons)) <= MAX_REASON_CHARACTERS:
@@ -98,28 +55,36 @@ def cut(text: str, limit_characters: int) -> str:
     return text if len(text) <= limit_characters else text[:limit_characters] + _CUT_MARK
 
 
-def _found(
-    ids: status_table.StatusIds, statuses: int, rejected_count: int, likely: Sequence[int]
-) -> list[tuple[int, int, columns.BoolArray]]:
-    """Return for each answer on how many nodes it is, its number negated, and where it is.
+class CountedRejection(NamedTuple):
+    """An answer by its number, and where it is: bool (N,)."""
 
-    The most frequent come first. Where the `likely` numbers are on all rejected nodes, no other
-    ones are looked for.
+    node_count: int
+    number: int
+    is_rejected: columns.BoolArray
+
+
+def count_rejections(
+    ids: status_table.StatusIds, status_count: int, rejected_count: int, likely: Sequence[int]
+) -> list[CountedRejection]:
+    """Return on how many nodes each answer is, the most frequent first.
+
+    `ids`, int16 (N,), are numbers below `status_count`: 0 passes, -1 is no node. The search ends
+    when the counts add up to `rejected_count`; `likely` numbers come first.
     """
-    found: list[tuple[int, int, columns.BoolArray]] = []
-    for number in _numbers(ids, statuses, likely):
+    found: list[CountedRejection] = []
+    for number in _numbers(ids, status_count, likely):
         is_rejected = ids == number
         if count := int(np.count_nonzero(is_rejected)):
-            found.append((count, -number, is_rejected))
+            found.append(CountedRejection(count, number, is_rejected))
             rejected_count -= count
             if rejected_count <= 0:
                 break
-    found.sort(key=_by_count, reverse=True)
+    found.sort(key=_by_count)
     return found
 
 
 def _numbers(ids: status_table.StatusIds, statuses: int, likely: Sequence[int]) -> Iterator[int]:
-    """Yield the numbers of answers to look for: after the likely ones all of a few, else all."""
+    """Yield the likely numbers, then others: of many statuses only those that occur in `ids`."""
     yield from likely
     if statuses <= _FEW_STATUSES:
         every: Sequence[int] = range(1, statuses)
@@ -128,21 +93,22 @@ def _numbers(ids: status_table.StatusIds, statuses: int, likely: Sequence[int]) 
     yield from (number for number in every if number not in likely)
 
 
-def _told(
-    found: Sequence[tuple[int, int, columns.BoolArray]],
+def describe_rejections(
+    found: Sequence[CountedRejection],
     statuses: Sequence[status.Status],
     names: Sequence[str],
 ) -> tuple[Rejection, ...]:
+    """Return rejections with their answers and the names of a few nodes."""
     return tuple(
         [
-            Rejection(condensed(statuses[-negative]), count, _examples(is_rejected, names))
-            for count, negative, is_rejected in found[:MAX_REJECTIONS]
+            Rejection(condensed(statuses[number]), count, _examples(is_rejected, names))
+            for count, number, is_rejected in found[:MAX_REJECTIONS]
         ]
     )
 
 
-def _by_count(found: tuple[int, int, columns.BoolArray]) -> tuple[int, int]:
-    return found[:2]
+def _by_count(found: CountedRejection) -> tuple[int, int]:
+    return -found.node_count, found.number
 
 
 def _examples(is_rejected: columns.BoolArray, names: Sequence[str]) -> tuple[str, ...]:
