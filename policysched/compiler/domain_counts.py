@@ -8,11 +8,11 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from policysched.cluster import count_column, snapshot
+from policysched.cluster import change_log, count_column, snapshot
 from policysched.cluster.columns import columns
 from policysched.cluster.counters import pod_counts
-from policysched.framework.scoring import compared_scores
-from policysched.plugins.kernels import domain_verdicts, domains
+from policysched.framework.filtering import domain_filters
+from policysched.plugins.kernels import domains
 
 _NONE: list[int] = []
 _NO_ROWS: npt.NDArray[np.intp] = np.zeros(0, np.intp)
@@ -107,20 +107,22 @@ class DomainValues:
         self._counts = counts
         self._slots_of = slots_of
         self._outside = outside
+        self.values: columns.FloatArray = np.zeros((1, 1))
+        self.slot_of_row = _NO_ROWS
+        self.changes = change_log.ChangeLog[int]()
 
-    def refresh(
-        self, snap: snapshot.Snapshot
-    ) -> compared_scores.Everything | compared_scores.Changes | None:
-        """Return the domains with other scores, None for none."""
+    def refresh(self, snap: snapshot.Snapshot) -> None:
+        """Bring the scores up to date."""
         changed = self._counts.refresh(snap)
-        if changed is not None:
-            if not changed:
-                return None
-            slots = np.array(changed, np.intp)
-            return compared_scores.Changes(slots, self._counts.totals[slots, np.newaxis])
-        values = self._counts.totals.copy()
-        values[0] = self._outside
-        return compared_scores.Everything(values[np.newaxis], self._slots_of(snap))
+        if changed is None:
+            self.values = self._counts.totals[np.newaxis].copy()
+            self.values[0, 0] = self._outside
+            self.slot_of_row = self._slots_of(snap)
+            self.changes.note_everything_changed()
+        elif changed:
+            for slot in changed:  # mostly one
+                self.values[0, slot] = self._counts.totals[slot]
+            self.changes.note_changed_items(changed)
 
 
 FindFailing: TypeAlias = Callable[[columns.FloatArray, columns.BoolArray], columns.BoolArray]
@@ -152,14 +154,14 @@ class FailingDomains:
         self._find_failing = find_failing
         self._rejects_outside = rejects_outside
         self._outside = 0
-        self._table = domain_verdicts.DomainTable(domains.Domains(_NO_ROWS, 0))
+        self._table = domain_filters.DomainTable(_NO_ROWS, 0)
 
-    def refresh(self, snap: snapshot.Snapshot) -> domain_verdicts.DomainTable:
+    def refresh(self, snap: snapshot.Snapshot) -> domain_filters.DomainTable:
         """Return the answers by domain, up to date; the same table while no node changes."""
         changed = self._counts.refresh(snap)
         if changed is None:
             of = self._domains_of(snap)
-            self._table = domain_verdicts.DomainTable(of)
+            self._table = domain_filters.DomainTable(of.slots, of.count)
             self._outside = self.OUTSIDE if self._rejects_outside and not of.slots.all() else 0
         if changed != []:
             failing = self._find_failing(self._counts.totals, self._counts.present)

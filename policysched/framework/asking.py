@@ -1,8 +1,7 @@
-"""Asks plugins, and answers for those of others: what breaks or makes no sense names its plugin.
+"""Calls plugins. An exception or an invalid answer of a third-party plugin names the plugin.
 
-Plugins of this package are asked without ceremony: a fault of theirs is a bug that shows its
-traceback. So these checks cost third-party plugins alone; the range of the others' final scores is
-looked at in `scoring`.
+Built-in plugins are called without these checks: a fault of theirs is a bug, which shows its
+traceback. Only the range of their final scores is checked, in `scoring`.
 """
 
 from __future__ import annotations
@@ -45,16 +44,12 @@ def _is_foreign(kind: type) -> bool:
 
 
 def shortcut(plugin: interface.Plugin, name: str) -> Any:  # noqa: ANN401 - any attribute
-    """Return what spares a plugin questions, by the name of its attribute; None for nothing.
+    """Return an optional attribute of a built-in plugin or a rule; None if it has none.
 
-    A third-party plugin that inherits from one of this package may answer the questions otherwise;
-    what it has inherited beside them knows nothing of that, and is left out.
+    Third-party plugins have none. One that inherits from a built-in plugin may override `filter` or
+    `score`, and an inherited attribute would give the answers of the base class.
     """
-    if is_third_party(plugin):
-        makers = (kind for kind in type(plugin).__mro__ if name in vars(kind))
-        if not _is_foreign(next(makers, type(plugin))):
-            return None
-    return getattr(plugin, name, None)
+    return None if is_third_party(plugin) else getattr(plugin, name, None)
 
 
 def ask(

@@ -113,7 +113,7 @@ class PointTable:
         self._written.fill(np.nan)
         self.points = np.zeros(numbers.shape, np.int64)
         self.sums = np.zeros(len(row_counts), np.int64)
-        self.update(_NO_ROWS, self._numbers[:0], _NO_ROWS, _NO_ROWS)
+        self.update(_NO_ROWS, np.zeros((len(numbers), 0)), _NO_ROWS, _NO_ROWS)
 
     def update(
         self,
@@ -122,7 +122,7 @@ class PointTable:
         came: npt.NDArray[np.intp],
         left: npt.NDArray[np.intp],
     ) -> None:
-        """Take over the numbers of m slots, float64 (m, k), and rows that came or left.
+        """Take over the numbers of m slots, float64 (k, m), and rows that came or left.
 
         These became feasible, or are not feasible any more.
         """

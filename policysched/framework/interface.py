@@ -46,8 +46,8 @@ class Reads(enum.Flag):
     """What a Filter or Score answer depends on, besides the pod's shape, nodeName and tolerations.
 
     The framework keeps the answer of a plugin for all equal pods and asks again only about rows
-    that changed. A plugin that names less than it reads gives stale answers; one that names
-    nothing is taken to read ANYTHING. Answers that hold for a limited time say so by
+    that changed. A plugin that names less than it reads gives stale answers; an empty or missing
+    value means ANYTHING. If answers hold for a limited time, the plugin calls
     `CycleState.expire_at`.
     """
 
@@ -63,8 +63,8 @@ class Reads(enum.Flag):
     METRICS = enum.auto()
     """Metric samples: every refresh asks again about all nodes."""
     PODS = enum.auto()
-    """Pods on other nodes. Only rules of policies can declare this, because the plugin itself tells
-    what changes mean (`domain_filters`, `compared_scores`); others declare ANYTHING."""
+    """Pods on other nodes. Only rules of policies can declare this: they report themselves which
+    domains changed (`domain_filters`, `compared_scores`). Other plugins declare ANYTHING."""
     ANYTHING = enum.auto()
     """Anything else, such as pods on other nodes: the answer is never kept."""
 
@@ -112,9 +112,9 @@ class SharingPlugin(Plugin, Protocol):
 class KeyedPlugin(Plugin, Protocol):
     """Reads so little of a pod that pods of many shapes are equal to it.
 
-    Its answers at Filter and Score are kept once for all of them. They must hold without limit of
-    time, and not follow from `spec.nodeName`, from tolerations, or from what PreFilter and PreScore
-    have found out of more than the key.
+    Its answers at Filter and Score are kept once for all of them. These answers must not expire.
+    They must not depend on `spec.nodeName`, on tolerations, or on values of PreFilter and PreScore
+    that are computed from more than the key.
     """
 
     def answer_key(self, shape: pod_shape.PodShape) -> Hashable:
@@ -339,9 +339,10 @@ class NormalizeScorePlugin(Plugin, Protocol):
 
 
 class ComparingPlugin(NormalizeScorePlugin, Protocol):
-    """Reads what can be kept, and says how final scores follow from raw ones.
+    """Declares how final scores are computed from raw ones; it must not read ANYTHING.
 
-    Then final scores are kept as well, and patched where raw ones or feasible nodes change.
+    The framework caches the final scores, and updates them when raw scores or feasible nodes
+    change.
     """
 
     @property

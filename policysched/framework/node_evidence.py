@@ -29,7 +29,7 @@ class NodeEvidence:
         self._tolerations = tolerations
         self._asked: defaultdict[object, list[Any]] = defaultdict(list)
         for plugin in plugins:
-            if asking.shortcut(plugin, "evidence_on") is not None:
+            if hasattr(plugin, "evidence_on"):
                 self._asked[getattr(plugin, "rule_ref", None) or plugin.name].append(plugin)
 
     def on_node(self, answer: status.Status, row: int) -> tuple[str, ...]:

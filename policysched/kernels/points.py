@@ -99,7 +99,7 @@ def _replace_numbers(
         if row_counts[slot] != 0:
             is_lost |= _leave(slot, numbers, bounds, holders)
         for i in range(numbers.shape[0]):
-            numbers[i, slot] = replacements[m, i]
+            numbers[i, slot] = replacements[i, m]
         if row_counts[slot] != 0:
             _join(slot, numbers, bounds, holders)
     return is_lost
@@ -310,7 +310,7 @@ def update_points(
     A score whose bounds change gets points at all slots, any other one at `slots`.
 
     Shapes:
-        slots, replacements: (m,) and (m, k).
+        slots, replacements: (m,) and (k, m).
         came, left: rows that became feasible, and rows that are not feasible any more.
         written: float64 (k, 2), the bounds by which points were written. If they are NaN, the
             bounds of the score are found anew.

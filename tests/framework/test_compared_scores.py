@@ -9,9 +9,11 @@ from unittest import mock
 import hypothesis
 import hypothesis.strategies as st
 import numpy as np
+import numpy.typing as npt
 import pytest
 
-from policysched.cluster import snapshot
+from policysched.cluster import change_log, snapshot
+from policysched.cluster.columns import columns
 from policysched.framework import comparison
 from policysched.framework.answers import first_failures, status_table
 from policysched.framework.scoring import compared_scores, ranked_scores
@@ -29,30 +31,36 @@ class _Numbers:
     """Numbers that a test changes."""
 
     numbers: list[list[float]]
-    slot_of_row: list[int]
+    slot_of_row: npt.NDArray[np.intp] | None
     changed: list[int] = dataclasses.field(default_factory=list)
     is_new: bool = True
+    changes: change_log.ChangeLog[int] = dataclasses.field(
+        default_factory=change_log.ChangeLog[int]
+    )
 
-    def refresh(
-        self, snap: snapshot.Snapshot
-    ) -> compared_scores.Everything | compared_scores.Changes | None:
-        """Return all numbers, or those that changed."""
-        changed, self.changed = list(dict.fromkeys(self.changed)), []
+    @property
+    def values(self) -> columns.FloatArray:
+        """All numbers."""
+        return np.array(self.numbers, np.float64)
+
+    def refresh(self, snap: snapshot.Snapshot) -> None:
+        """Tell which numbers changed."""
         if self.is_new:
-            self.is_new = False
-            given = np.array(self.numbers, np.float64)
-            return compared_scores.Everything(given, np.array(self.slot_of_row, np.intp))
-        if not changed:
-            return None
-        replacements = [[each[slot] for each in self.numbers] for slot in changed]
-        return compared_scores.Changes(np.array(changed, np.intp), np.array(replacements))
+            self.changes.note_everything_changed()
+        else:
+            self.changes.note_changed_items(self.changed)
+        self.is_new, self.changed = False, []
+
+
+def _slot_of(source: _Numbers, row: int) -> int:
+    return row if source.slot_of_row is None else source.slot_of_row.item(row)
 
 
 def _expected(source: _Numbers, hows: list[comparison.Comparison], rows: list[int]) -> list[int]:
     """Return the sum of all scores on each of `rows`, from nothing."""
     totals = np.zeros(len(rows), np.int64)
     for number, (how, numbers) in enumerate(zip(hows, source.numbers, strict=True)):
-        values = np.array([numbers[source.slot_of_row[row]] for row in rows], np.float64)
+        values = np.array([numbers[_slot_of(source, row)] for row in rows], np.float64)
         totals += how.compare(values) * (number + 1)
     found: list[int] = totals.tolist()
     return found
@@ -99,13 +107,13 @@ def test_changes_lead_where_a_new_comparison_does(kernel: Any, data: st.DataObje
     slots = list(range(_SIZE)) if are_by_row else [0, 1, 1, 2, 2, 2, 0]
     size = max(slots) + 1
     numbers = [data.draw(st.lists(_NUMBERS, min_size=size, max_size=size)) for _ in hows]
-    source = _Numbers(numbers, slots)
+    source = _Numbers(numbers, None if are_by_row else np.array(slots, np.intp))
     members = [compared_scores.Member("a", how, i + 1) for i, how in enumerate(hows)]
     with (
         mock.patch.object(comparison, "kernels", kernel),
         mock.patch.object(compared_scores, "kernels", kernel),
     ):
-        scores = compared_scores.ComparedScores(source, members, are_by_row=are_by_row)
+        scores = compared_scores.ComparedScores(source, members)
         _follow(data, scores, source, hows)
 
 
@@ -115,7 +123,7 @@ def test_changes_lead_where_a_new_ranking_does(data: st.DataObject) -> None:
     """Whatever numbers and feasible rows become."""
     how = dataclasses.replace(_draw_comparison(data), kind=comparison.ComparisonKind.RANK)
     numbers = data.draw(st.lists(_NUMBERS, min_size=_SIZE, max_size=_SIZE))
-    source = _Numbers([numbers], list(range(_SIZE)))
+    source = _Numbers([numbers], None)
     scores = ranked_scores.RankedScores(source, compared_scores.Member("a", how, 1))
     _follow(data, scores, source, [how])
 
@@ -123,9 +131,9 @@ def test_changes_lead_where_a_new_ranking_does(data: st.DataObject) -> None:
 def test_equal_numbers_are_the_same_for_all_until_one_differs() -> None:
     """Then the rows are compared."""
     how = comparison.Comparison(comparison.ComparisonKind.MAXIMUM, prefers_low=True)
-    source = _Numbers([[0.0] * _SIZE], list(range(_SIZE)))
+    source = _Numbers([[0.0] * _SIZE], None)
     member = compared_scores.Member("a", how, 300)
-    scores = compared_scores.ComparedScores(source, [member], are_by_row=True)
+    scores = compared_scores.ComparedScores(source, [member])
     scores.refresh(_NOTHING)
     assert cast("Any", scores.same).tolist() == [[30_000]]
     source.numbers[0][2] = 1.0

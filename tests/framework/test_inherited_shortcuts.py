@@ -61,10 +61,17 @@ class Numbers(node_resources_fit.NodeResourcesFit):
         return np.array([int(node.name[1:]) if node else 0 for node in nodes.objects()], np.int64)
 
 
-class WritesItself(node_resources_fit.NodeResourcesFit):
-    """Writes answers by row, by a method of its own."""
+class WritesItself:
+    """Has a writer of its own beside `filter`, and answers otherwise by it."""
 
     name = "Mine"
+    reads = interface.Reads.NODE
+
+    def filter(
+        self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, nodes: snapshot.NodeView
+    ) -> status.NodeStatuses:
+        """Reject no node."""
+        return status.NodeStatuses.passing(len(nodes))
 
     def make_filter_writer(self, pod: pod_shape.PodInfo, snap: snapshot.Snapshot) -> Any:
         """Reject the first row."""
@@ -149,12 +156,12 @@ def test_a_score_that_is_overridden_is_asked_about_single_rows_too() -> None:
         world.place(f"placed-{number}", "n1")
 
 
-def test_a_writer_of_a_third_party_counts() -> None:
-    """What the plugin defines itself is asked."""
+def test_a_writer_of_a_third_party_is_not_asked() -> None:
+    """Third-party plugins answer by `filter` and `score` alone, where their faults are caught."""
     world = World(WritesItself())
-    assert world.schedule(_pod("a")).feasible_count == 4
+    assert world.schedule(_pod("a")).feasible_count == 5
     world.place("placed", "n1")
-    assert world.schedule(_pod("b")).feasible_count == 4
+    assert world.schedule(_pod("b")).feasible_count == 5
 
 
 def test_an_overridden_filter_decides_beside_nominated_pods() -> None:

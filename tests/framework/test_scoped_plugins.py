@@ -45,6 +45,10 @@ class RejectForTeam:
         )
 
 
+# Only plugins of the package are asked what they are for.
+RejectForTeam.__module__ = "policysched.tested"
+
+
 class ShareOfFastest:
     """Scores by speed in thirds: not whole numbers, missing on a node without the label."""
 

@@ -13,9 +13,9 @@ from policysched.cluster import snapshot
 from policysched.cluster.pods import owner_selectors, pod_shape
 from policysched.framework import profile, runtime
 from policysched.framework.answers import first_failures, shape_answers
+from policysched.framework.filtering import domain_filters
 from policysched.plugins import node_resources_fit, taint_toleration
 from policysched.plugins.inter_pod_affinity import inter_pod_affinity
-from policysched.plugins.kernels import domain_verdicts, domains
 from policysched.plugins.pod_topology_spread import pod_topology_spread
 from tests import builders, examples
 from tests.plugins import strategies, worlds
@@ -91,7 +91,7 @@ def test_what_filter_keeps_is_what_it_says_anew(
 @hypothesis.given(data=st.data())
 def test_a_table_tells_which_domains_changed(data: st.DataObject) -> None:
     """And whether it rejects any."""
-    table = domain_verdicts.DomainTable(domains.Domains(np.zeros(4, np.intp), 3))
+    table = domain_filters.DomainTable(np.zeros(4, np.intp), 3)
     number, before = st.integers(0, 2), [0] * 4
     for _ in range(5):
         seen = table.changes.generation

@@ -24,7 +24,7 @@ from policysched.framework import apart, comparison, cycle_state, interface, sta
 from policysched.framework.filtering import domain_filters
 from policysched.framework.scoring import compared_scores
 from policysched.lang.checked import checked
-from policysched.plugins.kernels import domain_verdicts, domains
+from policysched.plugins.kernels import domains
 from policysched.plugins.shared import node_rejection_texts
 
 
@@ -133,7 +133,7 @@ class RequiredPodAffinity(base.PolicyRule):
 
     def domain_tables(
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, snap: snapshot.Snapshot
-    ) -> Sequence[domain_verdicts.DomainTable]:
+    ) -> Sequence[domain_filters.DomainTable]:
         """Return the answers by domain, for pods equal to `pod` as long as `state` lives."""
         found = state.find(self.kept_under, domain_counts.FailingDomains)
         if found is None:
@@ -223,7 +223,7 @@ class _RejectingOccupied(base.PolicyRule):
 
     def domain_tables(
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, snap: snapshot.Snapshot
-    ) -> Sequence[domain_verdicts.DomainTable]:
+    ) -> Sequence[domain_filters.DomainTable]:
         """Return the answers by domain, for pods equal to `pod` as long as `state` lives."""
         found = state.find(self.kept_under, domain_counts.FailingDomains)
         if found is None:

@@ -26,7 +26,6 @@ from policysched.framework.filtering import domain_filters
 from policysched.framework.scoring import compared_scores
 from policysched.lang.checked import checked
 from policysched.plugins.kernels import (
-    domain_verdicts,
     domains,
     node_selection,
     spreading,
@@ -255,7 +254,7 @@ class HardSpread(base.PolicyRule):
 
     def domain_tables(
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, snap: snapshot.Snapshot
-    ) -> Sequence[domain_verdicts.DomainTable]:
+    ) -> Sequence[domain_filters.DomainTable]:
         """Return the answers by domain, for pods equal to `pod` as long as `state` lives."""
         found = state.find(self.kept_under, domain_counts.FailingDomains)
         if found is None:

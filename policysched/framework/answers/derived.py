@@ -1,8 +1,8 @@
 """Numbers by row that are kept for equal pods, and computed again where the cluster changed.
 
 Most pods of a backlog are copies of each other, and mostly one node has changed since the last one.
-So all that follows from rows is kept in one form, `Derived`: answers of Filter, raw scores and
-totals. One function writes a single row, some rows, and all of them.
+`Derived` caches everything that is computed row by row: answers of Filter, raw scores, points and
+totals. The same function writes one row, some rows, and all rows.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ ALL_ROWS_SHARE = 4
 
 
 class Inputs(Protocol):
-    """What numbers follow from.
+    """The inputs of a `Derived`.
 
     Attributes:
-        are_amounts: whether all of it are the amounts of the row.
+        are_amounts: whether the numbers depend only on the amounts of their own row.
     """
 
     are_amounts: bool
@@ -112,7 +112,10 @@ class Derived:
         values: (N,), or (k, N) for k numbers of each row, as of the last `refresh`; not to be
             written to.
         changes: rows that got other numbers.
+        slot_of_row: None, as each row has its own (`compared_scores.Numbers`).
     """
+
+    slot_of_row: None = None
 
     def __init__(
         self,

@@ -53,10 +53,10 @@ class ShapeAnswers:
         numbered: Sequence[tuple[int, interface.Plugin]],
         make: Callable[[], SharedT],
     ) -> SharedT:
-        """Return what `make` makes of numbered plugins, the same for shapes they cannot tell apart.
+        """Return `make()`, or the result that a shape with the same answer keys made earlier.
 
-        That are plugins which all say what they read of a pod (`interface.KeyedPlugin`). `kind` is
-        what is made of them.
+        Results are shared only if every plugin has an `answer_key` (`interface.KeyedPlugin`).
+        `kind` separates different results of the same plugins.
         """
         if not all(has_key(plugin) for _, plugin in numbered):
             return make()
@@ -91,9 +91,9 @@ class ShapeAnswersCache:
     ) -> None:
         """Start with nothing kept.
 
-        `scoped` are numbered plugins that leave out some shapes; with `max_shapes` 0 each pod is
-        decided from scratch. Shapes that `projection` does not tell apart share answers, and the
-        `sharing` plugins are told.
+        `scoped` are numbered plugins that apply only to some shapes. `max_shapes` 0 disables the
+        cache. Shapes with the same `projection` share answers; the `sharing` plugins are notified
+        of each shape that joins.
         """
         self._scoped = scoped
         self._max_shapes = max_shapes
@@ -185,6 +185,6 @@ def has_key(plugin: interface.Plugin) -> bool:
 
 
 def _are_over(answers: ShapeAnswers, now: datetime.datetime) -> bool:
-    """Return whether answers hold no longer: an error at Filter is to be asked about again."""
+    """Return whether answers have expired, or contain an error, after which Filter runs again."""
     until = answers.state.valid_until
     return (until is not None and now >= until) or bool(answers.table.errors)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
+import enum
 import functools
 from collections.abc import Sequence
-from typing import TypeAlias, cast
+from typing import NamedTuple, TypeAlias, cast
 
 from policysched.cluster import snapshot
 from policysched.framework import interface
@@ -13,78 +13,76 @@ from policysched.framework.answers import shape_answers
 from policysched.framework.filtering import domain_filters, kept_verdicts, row_stages
 
 
-@dataclasses.dataclass(slots=True)
-class Stage:
-    """Filter plugins that are asked together.
+class StageKind(enum.Enum):
+    """When plugins are asked again, which decides whom they are asked together with."""
 
-    Attributes:
-        plugins: numbered, in order.
-        keeps: whether their answers are kept.
-        reads_usage: whether they are asked again about nodes on which a pod came or went.
-        by_domain: whether it is one that decides by domain (`domain_filters.DomainFilterPlugin`).
-    """
+    NODE = enum.auto()
+    """About nodes that changed."""
+    USAGE = enum.auto()
+    """About nodes that changed, or on which a pod came or went."""
+    DOMAIN = enum.auto()
+    """By topology domain (`domain_filters.DomainFilterPlugin`)."""
+    EVERY_CYCLE = enum.auto()
+    """About all nodes, as nothing is kept."""
+
+
+class FilterStage(NamedTuple):
+    """Numbered Filter plugins that are asked together, in order."""
 
     plugins: list[tuple[int, interface.FilterPlugin]]
-    keeps: bool
-    reads_usage: bool
-    by_domain: bool
-
-    @property
-    def kind(self) -> tuple[bool, bool, bool]:
-        """What neighbours must have in common to be asked together."""
-        return self.keeps, self.reads_usage, self.by_domain
+    kind: StageKind
 
 
-Run: TypeAlias = kept_verdicts.KeptVerdicts | Stage
+Run: TypeAlias = kept_verdicts.KeptVerdicts | FilterStage
 """Stages whose answers are kept together, or a plugin that is asked in every cycle."""
+
+
+def _find_kind(plugin: interface.FilterPlugin) -> StageKind:
+    if domain_filters.has_domain_tables(plugin):
+        return StageKind.DOMAIN
+    if not shape_answers.keeps_answers(plugin):
+        return StageKind.EVERY_CYCLE
+    return StageKind.USAGE if plugin.reads.has_own_pods else StageKind.NODE
 
 
 def list_stages(
     filters: Sequence[tuple[int, interface.FilterPlugin]], left_out: frozenset[int]
-) -> Sequence[Stage]:
-    """Group neighbours whose answers are kept; every other plugin stands alone.
-
-    Those that follow the pods of a node stand apart from those that do not: after a pod was
-    placed, only the former are asked again about its node.
-    """
-    stages: list[Stage] = []
+) -> Sequence[FilterStage]:
+    """Group neighbours of kind NODE, and of kind USAGE; every other plugin stands alone."""
+    stages: list[FilterStage] = []
     for number, plugin in filters:
         if number in left_out:
             continue
-        by_domain = domain_filters.has_domain_tables(plugin)
-        keeps = by_domain or shape_answers.keeps_answers(plugin)
-        usage = keeps and not by_domain and plugin.reads.has_own_pods
-        last = stages[-1] if stages else None
-        kind = (keeps, usage, by_domain)
-        if last and keeps and not by_domain and kind == last.kind:
-            last.plugins.append((number, plugin))
+        kind = _find_kind(plugin)
+        if stages and kind is stages[-1].kind and kind in (StageKind.NODE, StageKind.USAGE):
+            stages[-1].plugins.append((number, plugin))
         else:
-            stages.append(Stage([(number, plugin)], *kind))
+            stages.append(FilterStage([(number, plugin)], kind))
     return stages
 
 
 def make_runs(
-    stages: Sequence[Stage],
+    stages: Sequence[FilterStage],
     skipped: set[int],
     answers: shape_answers.ShapeAnswers,
     snap: snapshot.Snapshot,
 ) -> list[Run]:
     """Return what is left of `stages` without the numbers of plugins that PreFilter skipped."""
     runs: list[Run] = []
-    kept: list[kept_verdicts.Stage] = []
+    kept: list[kept_verdicts.KeptStage] = []
     own = (answers.state, answers.table)
     for stage in stages:
         plugins = [(number, plugin) for number, plugin in stage.plugins if number not in skipped]
         if not plugins:
             continue
-        if stage.by_domain:
+        if stage.kind is StageKind.DOMAIN:
             (plugin,) = [plugin for _, plugin in plugins]
             decides = cast("domain_filters.DomainFilterPlugin", plugin)
             kept.append(
                 kept_verdicts.DomainStage(decides, keeps_state=shape_answers.keeps_answers(plugin))
             )
             continue
-        if stage.keeps:
+        if stage.kind is not StageKind.EVERY_CYCLE:
             make = functools.partial(
                 row_stages.StageAnswers,
                 [plugin for _, plugin in plugins],

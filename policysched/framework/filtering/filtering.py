@@ -110,7 +110,7 @@ class FilterRunner:
     def _runs(
         self, cycle: cycles.Cycle, outcome: pre_filter_outcome.PreFilterOutcome
     ) -> Sequence[filter_plan.Run]:
-        """Return what is asked: kept stages, as many in a row as there are, and single plugins."""
+        """Return the steps: a cache for each sequence of cached stages, other plugins alone."""
         skipped, answers = outcome.skipped, cycle.answers
         unsettled = answers.plan.get(_UNSETTLED)
         if unsettled is None:
@@ -125,7 +125,7 @@ class FilterRunner:
         return runs
 
     def _unsettled(self, left_out: frozenset[int]) -> Sequence[int]:
-        """Return the numbers of plugins that PreFilter may skip for one of equal pods only."""
+        """Return the numbers of plugins whose PreFilter answer may differ for identical pods."""
         numbers = (number for number, _ in self._filters)
         return [n for n in numbers if n not in self._prepared_numbers and n not in left_out]
 
@@ -145,9 +145,9 @@ class FilterRunner:
         return result
 
     def _settle_pre_filters(self, cycle: cycles.Cycle) -> _SettledPreFilters:
-        """Return what PreFilter comes to for equal pods, and keep it.
+        """Cache which plugins skip identical pods, and which are still to be asked.
 
-        A plugin that chose all nodes is not asked again: it has nothing against any of them.
+        A cached answer that keeps all nodes changes nothing, so its plugin is not asked again.
         """
         acting = self.acting_pre_filters(cycle)
         skipped, silent = set[int](), set[int]()
@@ -178,7 +178,7 @@ class FilterRunner:
         """Return the numbered Filter plugins that apply to the pod, in order."""
         return [numbered for stage in self._acting_stages(cycle) for numbered in stage.plugins]
 
-    def _acting_stages(self, cycle: cycles.Cycle) -> Sequence[filter_plan.Stage]:
+    def _acting_stages(self, cycle: cycles.Cycle) -> Sequence[filter_plan.FilterStage]:
         return cycle.answers.planned(
             "filter", functools.partial(filter_plan.list_stages, self._filters)
         )

@@ -1,8 +1,8 @@
-"""What consecutive stages of Filter say together of every row, kept for equal pods.
+"""Caches the first failure of each row over consecutive stages of Filter, for identical pods.
 
-Answers about single rows are kept (`row_stages`), some of them for pods of many shapes, and merged
-again only where one of them changed. Answers by topology domain are merged into a copy of these
-where a domain got another one.
+If a row changes, only this row is merged again. Answers by topology domain are merged into a copy;
+if few domains changed, only their rows are merged again. Pods of several shapes can share the
+answers of a stage (`row_stages`).
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class DomainStage:
         state: cycle_state.CycleState,
         pod: pod_shape.PodInfo,
         snap: snapshot.Snapshot,
-    ) -> Sequence[domain_filters.AnswersByDomain]:
+    ) -> Sequence[domain_filters.DomainTable]:
         """Return the tables of the plugin; `state` is that of the cycle."""
         own = kept_state if self._keeps_state else state
         return asking.ask(self._plugin, "Filter", self._plugin.domain_tables, own, pod, snap)
@@ -55,11 +55,11 @@ class DomainStage:
         return self._numbers
 
 
-Stage: TypeAlias = row_stages.StageAnswers | DomainStage
+KeptStage: TypeAlias = row_stages.StageAnswers | DomainStage
 """Kept answers of some plugins, or a plugin that decides by domain."""
 
 
-_Rejecting: TypeAlias = tuple[int, DomainStage, domain_filters.AnswersByDomain, int]
+_Rejecting: TypeAlias = tuple[int, DomainStage, domain_filters.DomainTable, int]
 """A table that rejects a domain: the place of its stage, the stage, up to which change."""
 
 
@@ -68,7 +68,7 @@ class KeptVerdicts:
 
     def __init__(
         self,
-        stages: Sequence[Stage],
+        stages: Sequence[KeptStage],
         kept_state: cycle_state.CycleState,
         table: status_table.StatusTable,
     ) -> None:

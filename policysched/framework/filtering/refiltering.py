@@ -1,7 +1,8 @@
 """Filter asked again about some nodes as they are at this moment, within a what-if question.
 
-Nothing of it is kept, and nothing that is kept is read: other pods than those of the snapshot may
-be on the nodes. What plugins prepared in PreFilter for this cycle alone is prepared anew.
+Cached answers of Filter are not used, because a what-if question changes the pods on nodes. Cached
+state of plugins is used. PreFilter runs again for plugins that read ANYTHING, except those with
+`filter_apart`. Answers about single rows may be cached (`row_answers`).
 
 Nominated pods are considered as kube-scheduler does (`runtime/framework.go`,
 RunFilterPluginsWithNominatedPods): a pod must fit beside those that have precedence over it, and
@@ -189,9 +190,9 @@ class Refilter:
         return asking.ask_filter(plugin, own, cycle.pod, nodes)
 
     def _prepare(self, state: cycle_state.CycleState) -> tuple[set[int], dict[int, int]]:
-        """Let PreFilter write into `state`; return which plugins have nothing to say, and refusals.
+        """Run PreFilter on `state`; return the numbers of plugins that skip, and rejections.
 
-        Which nodes a plugin would choose now is not asked for: that was decided in the cycle.
+        The nodes that a plugin would choose now are ignored: the cycle has chosen them.
         """
         cycle = self._cycle
         silent: set[int] = set()

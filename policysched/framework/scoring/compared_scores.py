@@ -8,7 +8,7 @@ from typing import NamedTuple, Protocol, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from policysched.cluster import snapshot
+from policysched.cluster import change_log, snapshot
 from policysched.cluster.columns import columns
 from policysched.cluster.pods import pod_shape
 from policysched.framework import comparison, cycle_state, interface
@@ -19,35 +19,26 @@ Rows: TypeAlias = npt.NDArray[np.intp]
 NO_ROWS: Rows = np.zeros(0, np.intp)
 
 
-class Everything(NamedTuple):
-    """All numbers of k plugins, as they may all be others.
-
-    Attributes:
-        numbers: float64 (k, S), not to be written to.
-        slot_of_row: intp (N,), the slot of each row.
-    """
-
-    numbers: columns.FloatArray
-    slot_of_row: Rows
-
-
-class Changes(NamedTuple):
-    """Slots with other numbers.
-
-    Attributes:
-        slots: intp (m,), each once.
-        numbers: float64 (m, k), the numbers of each.
-    """
-
-    slots: Rows
-    numbers: columns.FloatArray
-
-
 class Numbers(Protocol):
-    """Where the numbers of k plugins come from: raw scores, by row or by topology domain."""
+    """The numbers that k plugins compare: raw scores, by row or by topology domain.
 
-    def refresh(self, snap: snapshot.Snapshot) -> Everything | Changes | None:
-        """Return what has changed since the last time, None for nothing."""
+    Attributes:
+        values: float64 (k, S), not to be written to.
+        slot_of_row: intp (N,), the slot of each row; None if each row is a slot of its own.
+        changes: slots with other numbers; everything, if slots may be others.
+    """
+
+    @property
+    def values(self) -> columns.FloatArray: ...  # noqa: D102 - an attribute
+
+    @property
+    def slot_of_row(self) -> Rows | None: ...  # noqa: D102 - an attribute
+
+    @property
+    def changes(self) -> change_log.ChangeLog[int]: ...  # noqa: D102 - an attribute
+
+    def refresh(self, snap: snapshot.Snapshot) -> None:
+        """Bring the numbers up to date."""
         ...
 
 
@@ -115,62 +106,67 @@ class ComparedScores:
         same: int64 (k, 1), what all nodes get alike as all numbers are equal; None if they are not.
     """
 
-    def __init__(self, numbers: Numbers, members: Sequence[Member], *, are_by_row: bool) -> None:
-        """Compare the `numbers` of `members`; `are_by_row` tells that each row is a slot."""
-        self._source = numbers
-        self._are_by_row = are_by_row
+    def __init__(self, source: Numbers, members: Sequence[Member]) -> None:
+        """Compare the numbers of `members`."""
+        self._source = source
+        self._seen = change_log.ChangeLogCursor()
         self.names = tuple([member.name for member in members])
         self._table = comparison.PointTable(
             [member.comparison for member in members], [member.factor for member in members]
         )
         self._numbers: columns.FloatArray = np.zeros((len(members), 0))
         self._slot_of_row = NO_ROWS
-        self._unchanged = self._changes = Changes(NO_ROWS, np.zeros((0, len(members))))
+        self._unchanged = self._changes = (NO_ROWS, np.zeros((len(members), 0)))
         self._is_begun = False
         self.same: columns.IntArray | None = None
 
     def refresh(self, snap: snapshot.Snapshot) -> None:
         """Bring the numbers up to date."""
-        news = self._source.refresh(snap)
-        if isinstance(news, Everything):
-            self._begin(news)
-        elif news is not None:
-            self._replace(news)
+        source = self._source
+        source.refresh(snap)
+        changed = self._seen.read_changes(source.changes)
+        if changed is None or source.values.shape != self._numbers.shape:
+            self._begin()
+        elif changed:
+            slots = np.array(changed, np.intp)
+            self._replace(slots, source.values.take(slots, axis=1))
 
     def add_to(self, totals: columns.IntArray, feasible: FeasibleRows) -> None:
         """Add to int64 (N,) the points of each row, where not all nodes get the `same`."""
         (slots, numbers), self._changes = self._changes, self._unchanged
         if not self._is_begun or feasible.came is None or feasible.left is None:
-            self._numbers[:, slots] = numbers.T
+            self._numbers[:, slots] = numbers
             feasible_slots = self._slot_of_row.take(feasible.rows)
             row_counts = np.bincount(feasible_slots, minlength=self._numbers.shape[1])
             self._table.begin(self._numbers, row_counts, self._slot_of_row)
             self._is_begun = True
         elif not feasible.are_still or len(slots):
             self._table.update(slots, numbers, feasible.came, feasible.left)
-        if self._are_by_row:
+        if self._source.slot_of_row is None:
             totals += self._table.sums
         else:
             kernels.add_by_slot(self._slot_of_row, self._table.sums, totals)
 
     @property
-    def table(self) -> tuple[columns.IntArray, Rows]:
-        """Int64 (k, S) hundredths as of the last `add_to`, and intp (N,), the slot of each row."""
-        return self._table.points, self._slot_of_row
+    def table(self) -> tuple[columns.IntArray, Rows | None]:
+        """Int64 (k, S) hundredths as of the last `add_to`, and `Numbers.slot_of_row`."""
+        return self._table.points, self._source.slot_of_row
 
-    def _begin(self, everything: Everything) -> None:
-        self._numbers = np.array(everything.numbers, np.float64)
-        self._slot_of_row = everything.slot_of_row
+    def _begin(self) -> None:
+        self._numbers = np.array(self._source.values, np.float64)
+        slots = self._source.slot_of_row
+        self._slot_of_row = np.arange(self._numbers.shape[1]) if slots is None else slots
         self._is_begun = False
         self.same = None
         if self._numbers.shape[1] and (self._numbers == self._numbers[:, :1]).all():
             self._table.begin(self._numbers[:, :1], np.ones(1, np.int64))
             self.same = self._table.points
 
-    def _replace(self, changes: Changes) -> None:
+    def _replace(self, slots: Rows, numbers: columns.FloatArray) -> None:
+        """Take over the numbers of m slots, float64 (k, m)."""
         if self._is_begun:
-            self._changes = changes
+            self._changes = (slots, numbers)
             return
-        if not (changes.numbers == self._numbers[:, 0]).all():
+        if not (numbers == self._numbers[:, :1]).all():
             self.same = None
-        self._numbers[:, changes.slots] = changes.numbers.T
+        self._numbers[:, slots] = numbers

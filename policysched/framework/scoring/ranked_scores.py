@@ -8,7 +8,7 @@ import dataclasses
 
 import numpy as np
 
-from policysched.cluster import snapshot
+from policysched.cluster import change_log, snapshot
 from policysched.cluster.columns import columns
 from policysched.framework import comparison
 from policysched.framework.scoring import compared_scores
@@ -26,15 +26,15 @@ class RankedScores:
 
     same: None = None
 
-    def __init__(self, numbers: compared_scores.Numbers, member: compared_scores.Member) -> None:
-        """Rank the `numbers` of `member`, of which each row has its own."""
-        self._source = numbers
+    def __init__(self, source: compared_scores.Numbers, member: compared_scores.Member) -> None:
+        """Rank the numbers of `member`, of which each row has its own."""
+        self._source = source
+        self._seen = change_log.ChangeLogCursor()
         self.names = (member.name,)
         self._factor = member.factor
         self._missing = member.comparison.missing * member.factor
         self._steps = dataclasses.replace(member.comparison, kind=comparison.ComparisonKind.MINMAX)
         self._numbers: columns.FloatArray = np.zeros(0)
-        self._rows = compared_scores.NO_ROWS
         self._is_feasible: columns.BoolArray = np.zeros(0, np.bool_)
         self._changed: list[int] = []
         self._counts: dict[float, int] = {}
@@ -46,17 +46,15 @@ class RankedScores:
 
     def refresh(self, snap: snapshot.Snapshot) -> None:
         """Bring the numbers up to date."""
-        news = self._source.refresh(snap)
-        if isinstance(news, compared_scores.Everything):
-            self._numbers = np.array(news.numbers[0], np.float64)
-            self._rows = news.slot_of_row
+        source = self._source
+        source.refresh(snap)
+        changed = self._seen.read_changes(source.changes)
+        if changed is None or source.values.shape[1] != len(self._numbers):
+            self._numbers = np.array(source.values[0], np.float64)
             self._is_begun = False
-        elif news is not None:
-            self._replace(news)
-
-    def _replace(self, changes: compared_scores.Changes) -> None:
-        numbers: list[float] = changes.numbers[:, 0].tolist()
-        for row, number in zip(changes.slots.tolist(), numbers, strict=True):
+            return
+        for row in changed:
+            number = source.values.item(0, row)
             if self._is_begun and self._is_feasible.item(row):
                 self._count(number, 1)
                 self._count(self._numbers.item(row), -1)
@@ -82,9 +80,9 @@ class RankedScores:
         totals += self._points
 
     @property
-    def table(self) -> tuple[columns.IntArray, compared_scores.Rows]:
-        """Int64 (1, N) hundredths as of the last `add_to`, and intp (N,), each row itself."""
-        return self._points[np.newaxis], self._rows
+    def table(self) -> tuple[columns.IntArray, None]:
+        """Int64 (1, N) hundredths as of the last `add_to`."""
+        return self._points[np.newaxis], None
 
     def _move(self, rows: compared_scores.Rows, *, is_feasible: bool) -> None:
         self._is_feasible[rows] = is_feasible

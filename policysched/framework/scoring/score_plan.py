@@ -8,13 +8,14 @@ import itertools
 from collections.abc import Sequence
 from typing import TypeAlias, cast
 
+import numpy as np
+
 from policysched.cluster.columns import columns
 from policysched.framework import comparison, cycles, interface
-from policysched.framework.answers import first_failures, shape_answers
+from policysched.framework.answers import derived, first_failures, shape_answers, together
 from policysched.framework.scoring import (
     compared_scores,
     ranked_scores,
-    row_numbers,
     row_points,
     score_table,
     scorers,
@@ -141,30 +142,29 @@ def _keep_points(alike: Sequence[scorers.Scorer], cycle: cycles.Cycle) -> row_po
 def _compared_of(compared: Sequence[scorers.Scorer], cycle: cycles.Cycle) -> list[_Compared]:
     found: list[_Compared] = []
     by_row: dict[interface.Reads, list[scorers.Scorer]] = {}
-    slots = row_numbers.RowSlots()
     for scorer in compared:
         member = _member(scorer)
         if scorer.scores_domains:
             plugin = cast("compared_scores.DomainScorePlugin", scorer.plugin)
             by_domain = plugin.by_domain(cycle.answers.state, cycle.pod, cycle.snap)
-            found.append(compared_scores.ComparedScores(by_domain, [member], are_by_row=False))
+            found.append(compared_scores.ComparedScores(by_domain, [member]))
         elif member.comparison.kind is comparison.ComparisonKind.RANK:
-            found.append(ranked_scores.RankedScores(_numbers_of([scorer], cycle, slots), member))
+            found.append(ranked_scores.RankedScores(_derive_numbers([scorer], cycle), member))
         else:
             by_row.setdefault(scorer.plugin.reads, []).append(scorer)
     for alike in by_row.values():
         members = list(map(_member, alike))
-        numbers = _numbers_of(alike, cycle, slots)
-        found.append(compared_scores.ComparedScores(numbers, members, are_by_row=True))
+        numbers = _derive_numbers(alike, cycle)
+        found.append(compared_scores.ComparedScores(numbers, members))
     return found
 
 
-def _numbers_of(
-    alike: Sequence[scorers.Scorer], cycle: cycles.Cycle, slots: row_numbers.RowSlots
-) -> row_numbers.RowNumbers:
-    """Return the raw scores of plugins that read the same."""
-    plugins = [scorer.plugin for scorer in alike]
-    return row_numbers.RowNumbers(plugins, cycle, slots)
+def _derive_numbers(alike: Sequence[scorers.Scorer], cycle: cycles.Cycle) -> derived.Derived:
+    """Return the raw scores, float64 (k, N), of plugins that read the same."""
+    answers, plugins = cycle.answers, [scorer.plugin for scorer in alike]
+    writer = together.ScoreWriter(plugins, answers.state, answers.example, cycle.snap)
+    inputs = derived.SnapshotInputs(plugins[0].reads)
+    return derived.Derived(inputs, writer.write, np.float64, len(plugins))
 
 
 def _member(scorer: scorers.Scorer) -> compared_scores.Member:

@@ -59,20 +59,20 @@ class SlotPart:
 
     Attributes:
         names: score names of the k plugins.
-        tables: for some of them int64 (j, S) hundredths, and intp (N,), the slot of each row.
+        tables: for some of them int64 (j, S) hundredths, and intp (N,), the slot of each row; None
+            if each row is a slot of its own.
     """
 
     names: tuple[str, ...]
-    tables: Sequence[tuple[columns.IntArray, npt.NDArray[np.intp]]]
+    tables: Sequence[tuple[columns.IntArray, npt.NDArray[np.intp] | None]]
 
     def at(self, rows: npt.NDArray[np.intp], positions: npt.NDArray[np.intp]) -> columns.IntArray:
         """Return int64 (k, m) for `rows`, intp (m,)."""
         del positions
-        found, of, at = [], None, rows
+        found = []
         for table, slot_of_row in self.tables:
-            if slot_of_row is not of:  # neighbours have the same ones mostly
-                of, at = slot_of_row, slot_of_row.take(rows)
-            found.append(table.take(at, axis=1))
+            slots = rows if slot_of_row is None else slot_of_row.take(rows)
+            found.append(table.take(slots, axis=1))
         return np.concatenate(found)
 
 

@@ -14,7 +14,7 @@ from policysched.cluster.pods import pod_shape
 from policysched.framework import asking, cycle_state, interface, status
 
 INVALID = -(2**58)
-"""Weighted sum of a row with a score out of range, below what others could make up for."""
+"""Marks a row with a score out of range: valid points cannot raise its total to 0."""
 
 
 AtOnce: TypeAlias = Callable[

@@ -127,7 +127,7 @@ class InterPodAffinity:
 
     def domain_tables(
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, snap: snapshot.Snapshot
-    ) -> Sequence[domain_verdicts.DomainTable]:
+    ) -> Sequence[domain_filters.DomainTable]:
         """Return the verdicts of PreFilter by domain."""
         del pod, snap
         return state.read(self.name, domain_verdicts.DomainVerdicts).tables

@@ -89,7 +89,7 @@ class PodTopologySpread:
 
     def domain_tables(
         self, state: cycle_state.CycleState, pod: pod_shape.PodInfo, snap: snapshot.Snapshot
-    ) -> Sequence[domain_verdicts.DomainTable]:
+    ) -> Sequence[domain_filters.DomainTable]:
         """Return the verdicts of PreFilter by domain."""
         del pod, snap
         return state.read(self.name, domain_verdicts.DomainVerdicts).tables
