@@ -206,8 +206,11 @@ class Framework:
         cycle.times.end("Filter", failed.code if failed else status.Code.SUCCESS)
         if failed is not None:
             return self._ends_in_error(cycle, failed)
-        if len(failures.get_feasible_rows()) == 0:
+        rows = failures.get_feasible_rows()
+        if len(rows) == 0:
             return self._does_not_fit(cycle, outcome)
+        if len(rows) == 1:
+            return _fits(cycle, cycle.snap.nodes.names[rows.item(0)])
         return self._choose(cycle, failures)
 
     def _begin(self, pod: pod_shape.PodInfo, snap: snapshot.Snapshot) -> cycles.Cycle:
@@ -219,16 +222,13 @@ class Framework:
     def _choose(
         self, cycle: cycles.Cycle, failures: first_failures.FirstFailures
     ) -> ScheduleResult:
-        names = cycle.snap.nodes.names
-        rows = failures.get_feasible_rows()
-        if len(rows) == 1:
-            return _fits(cycle, names[rows.item(0)])
         scores = self._scores.score(cycle, failures)
         if isinstance(scores, status.Status):
             cycle.times.end("Score", scores.code)
             return self._ends_in_error(cycle, scores)
         cycle.times.end("Score")
-        result = _fits(cycle, scores.choose(names, self._rng), len(rows))
+        node_name = scores.choose(cycle.snap.nodes.names, self._rng)
+        result = _fits(cycle, node_name, len(scores.rows))
         result.scores = scores
         return result
 

@@ -70,9 +70,8 @@ def test_a_pod_that_no_rule_is_for_runs_no_rule() -> None:
     text = f"policy p {{ for pods where app = web {rules} }}"
     there = desk.Desk(text, ZONES)
     framework = there.frameworks[None]
-    state = framework._begin(there.shapes.make_pod_info(desk.pod().build()), there.cache.snapshot())
-    stages = framework._filters._acting_stages(state)
-    assert stages == []
+    cycle = framework._begin(there.shapes.make_pod_info(desk.pod().build()), there.cache.snapshot())
+    assert framework._filters.pre_filter(cycle).plan.stages == []
 
 
 @pytest.mark.parametrize("rule", ["reject when pod(app = web) and node(zone = a)"])
@@ -81,7 +80,7 @@ def test_a_rule_that_cannot_hold_for_the_pod_is_left_out(rule: str) -> None:
     there = desk.Desk(f"policy p {{ for pods {rule} }}", ZONES)
     framework = there.frameworks[None]
     cycle = framework._begin(there.shapes.make_pod_info(desk.pod().build()), there.cache.snapshot())
-    assert framework._filters._acting_stages(cycle) == []
+    assert framework._filters.pre_filter(cycle).plan.stages == []
     assert there.feasible(desk.pod(app="web")) == ["b"]
 
 

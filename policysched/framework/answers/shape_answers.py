@@ -30,10 +30,9 @@ class ShapeAnswers:
         state: the CycleState of all plugins whose answers are kept.
         example: the pod about which they are asked.
         table: numbers of all statuses met with this shape.
-        pre_filters: answers of PreFilter by plugin number.
         scores: raw ones by plugin number.
         left_out: numbers of plugins that do not apply to the shape.
-        plan: for each extension point, which plugins are asked and how, as its runner made it.
+        plans: whom Filter and Score ask, and how, as their runners made it.
         by_key: what several shapes use, see `shared`.
     """
 
@@ -41,9 +40,8 @@ class ShapeAnswers:
     example: pod_shape.PodInfo
     left_out: frozenset[int] = frozenset()
     table: status_table.StatusTable = dataclasses.field(default_factory=status_table.StatusTable)
-    pre_filters: dict[int, interface.PreFilterResult] = dataclasses.field(default_factory=dict)
     scores: dict[int, derived.Derived] = dataclasses.field(default_factory=dict)
-    plan: dict[Hashable, Any] = dataclasses.field(default_factory=dict)
+    plans: dict[str, Any] = dataclasses.field(default_factory=dict)
     by_key: MutableMapping[Hashable, Any] = dataclasses.field(default_factory=dict)
 
     def shared(
@@ -67,11 +65,11 @@ class ShapeAnswers:
             found = self.by_key[key] = make()
         return cast("SharedT", found)
 
-    def planned(self, point: Hashable, make: Callable[[frozenset[int]], PlannedT]) -> PlannedT:
+    def planned(self, point: str, make: Callable[[frozenset[int]], PlannedT]) -> PlannedT:
         """Return what `make` makes of the numbers of plugins left out, made once."""
-        made = self.plan.get(point)
+        made = self.plans.get(point)
         if made is None:
-            made = self.plan[point] = make(self.left_out)
+            made = self.plans[point] = make(self.left_out)
         return cast("PlannedT", made)
 
 

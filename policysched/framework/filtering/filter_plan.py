@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import enum
 import functools
 from collections.abc import Sequence
@@ -59,6 +60,40 @@ def list_stages(
         else:
             stages.append(FilterStage([(number, plugin)], kind))
     return stages
+
+
+class SettledPreFilters(NamedTuple):
+    """The numbers of plugins that skip identical pods, and the plugins to ask in every cycle."""
+
+    skipped: frozenset[int]
+    asked: Sequence[tuple[int, interface.PreFilterPlugin]]
+
+
+@dataclasses.dataclass(slots=True)
+class FilterPlan:
+    """Whom PreFilter and Filter ask about identical pods, and what is known by now.
+
+    Attributes:
+        pre_filters: the numbered PreFilter plugins that apply to the pods, in order.
+        stages: the Filter plugins that apply to them.
+        unsettled: numbers of the latter whose PreFilter answer may differ for identical pods.
+        pre_filter_answers: cached answers of PreFilter by plugin number.
+        settled: what follows from these, None before the first cycle.
+        runs: what Filter asks, by the `unsettled` plugins that PreFilter does not skip.
+    """
+
+    pre_filters: Sequence[tuple[int, interface.PreFilterPlugin]]
+    stages: Sequence[FilterStage]
+    unsettled: Sequence[int]
+    pre_filter_answers: dict[int, interface.PreFilterResult] = dataclasses.field(
+        default_factory=dict
+    )
+    settled: SettledPreFilters | None = None
+    runs: dict[tuple[int, ...], Sequence[Run]] = dataclasses.field(default_factory=dict)
+
+    def list_filters(self) -> list[tuple[int, interface.FilterPlugin]]:
+        """Return the numbered Filter plugins that apply to the pods, in order."""
+        return [numbered for stage in self.stages for numbered in stage.plugins]
 
 
 def make_runs(

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import numpy as np
 
@@ -16,17 +14,6 @@ from policysched.framework.filtering import (
     pre_filter_outcome,
     row_stages,
 )
-
-
-class _SettledPreFilters(NamedTuple):
-    """The numbers of plugins that skip equal pods, and the plugins to ask in every cycle."""
-
-    skipped: frozenset[int]
-    asked: Sequence[tuple[int, interface.PreFilterPlugin]]
-
-
-_SETTLED, _UNSETTLED, _RUNS = "settled pre_filter", "unsettled filters", "filter runs"
-"""What is kept of PreFilter and Filter for equal pods (`ShapeAnswers.plan`)."""
 
 
 class FilterRunner:
@@ -57,17 +44,17 @@ class FilterRunner:
         Source: runtime/framework.go, RunPreFilterPlugins: an unresolvable rejection ends it, a
         plain one still lets the others run, as preemption needs what they compute.
         """
-        skipped, asked = cycle.answers.plan.get(_SETTLED) or self._settle_pre_filters(cycle)
-        outcome = pre_filter_outcome.PreFilterOutcome(skipped=set(skipped))
+        plan = cycle.answers.planned("filter", self._make_plan)
+        skipped, asked = plan.settled or self._settle_pre_filters(plan, cycle)
+        outcome = pre_filter_outcome.PreFilterOutcome(plan, skipped=set(skipped))
         for number, plugin in asked:
-            result = self._pre_filter_one(number, plugin, cycle)
+            result = self._pre_filter_one(number, plugin, plan, cycle)
             if result is interface.ALL_NODES:
                 continue
             if result is interface.SKIP_FILTER or result.status.is_skip:
                 outcome.skipped.add(number)
             elif not outcome.add(plugin.name, result):
-                acting = self.acting_pre_filters(cycle)
-                outcome.unasked = frozenset(p.name for n, p in acting if n > number)
+                outcome.unasked = frozenset(p.name for n, p in plan.pre_filters if n > number)
                 break
         return outcome
 
@@ -111,77 +98,61 @@ class FilterRunner:
         self, cycle: cycles.Cycle, outcome: pre_filter_outcome.PreFilterOutcome
     ) -> Sequence[filter_plan.Run]:
         """Return the steps: a cache for each sequence of cached stages, other plugins alone."""
-        skipped, answers = outcome.skipped, cycle.answers
-        unsettled = answers.plan.get(_UNSETTLED)
-        if unsettled is None:
-            unsettled = answers.planned(_UNSETTLED, self._unsettled)
-        asked = (_RUNS, *[number for number in unsettled if number not in skipped])
-        runs = answers.plan.get(asked)
+        plan, skipped = outcome.plan, outcome.skipped
+        asked = tuple([number for number in plan.unsettled if number not in skipped])
+        runs = plan.runs.get(asked)
         if runs is None:
-            runs = filter_plan.make_runs(
-                self._acting_stages(cycle), skipped, cycle.answers, cycle.snap
-            )
-            answers.plan[asked] = runs
+            runs = filter_plan.make_runs(plan.stages, skipped, cycle.answers, cycle.snap)
+            plan.runs[asked] = runs
         return runs
 
-    def _unsettled(self, left_out: frozenset[int]) -> Sequence[int]:
-        """Return the numbers of plugins whose PreFilter answer may differ for identical pods."""
-        numbers = (number for number, _ in self._filters)
-        return [n for n in numbers if n not in self._prepared_numbers and n not in left_out]
+    def _make_plan(self, left_out: frozenset[int]) -> filter_plan.FilterPlan:
+        acting = [number for number, _ in self._filters if number not in left_out]
+        return filter_plan.FilterPlan(
+            [numbered for numbered in self._pre_filters if numbered[0] not in left_out],
+            filter_plan.list_stages(self._filters, left_out),
+            [number for number in acting if number not in self._prepared_numbers],
+        )
 
     def _pre_filter_one(
-        self, number: int, plugin: interface.PreFilterPlugin, cycle: cycles.Cycle
+        self,
+        number: int,
+        plugin: interface.PreFilterPlugin,
+        plan: filter_plan.FilterPlan,
+        cycle: cycles.Cycle,
     ) -> interface.PreFilterResult:
         answers = cycle.answers
-        kept = answers.pre_filters.get(number)
+        kept = plan.pre_filter_answers.get(number)
         if kept is not None:
             return kept
         state = answers.state if number in self._kept_numbers else cycle.state
         result = asking.ask(plugin, "PreFilter", plugin.pre_filter, state, cycle.pod, cycle.snap)
         if number in self._prepared_numbers:
-            answers.pre_filters[number] = result
+            plan.pre_filter_answers[number] = result
         elif state is answers.state:
             cycle.state.copy_values(state)  # which Reserve and all that follows are given
         return result
 
-    def _settle_pre_filters(self, cycle: cycles.Cycle) -> _SettledPreFilters:
+    def _settle_pre_filters(
+        self, plan: filter_plan.FilterPlan, cycle: cycles.Cycle
+    ) -> filter_plan.SettledPreFilters:
         """Cache which plugins skip identical pods, and which are still to be asked.
 
         A cached answer that keeps all nodes changes nothing, so its plugin is not asked again.
         """
-        acting = self.acting_pre_filters(cycle)
         skipped, silent = set[int](), set[int]()
-        for number, plugin in acting:
+        for number, plugin in plan.pre_filters:
             if number in self._prepared_numbers:
-                result = self._pre_filter_one(number, plugin, cycle)
+                result = self._pre_filter_one(number, plugin, plan, cycle)
                 if result.status.is_skip:
                     skipped.add(number)
                 elif result.status.is_success and result.node_names is None:
                     silent.add(number)
                 else:
                     break
-        asked = [one for one in acting if one[0] not in skipped and one[0] not in silent]
-        settled = cycle.answers.plan[_SETTLED] = _SettledPreFilters(frozenset(skipped), asked)
-        return settled
-
-    def acting_pre_filters(
-        self, cycle: cycles.Cycle
-    ) -> Sequence[tuple[int, interface.PreFilterPlugin]]:
-        """Return the numbered PreFilter plugins that apply to the pod, in order."""
-
-        def acting(left_out: frozenset[int]) -> Sequence[tuple[int, interface.PreFilterPlugin]]:
-            return [numbered for numbered in self._pre_filters if numbered[0] not in left_out]
-
-        return cycle.answers.planned("pre_filter", acting)
-
-    def acting_filters(self, cycle: cycles.Cycle) -> Sequence[tuple[int, interface.FilterPlugin]]:
-        """Return the numbered Filter plugins that apply to the pod, in order."""
-        return [numbered for stage in self._acting_stages(cycle) for numbered in stage.plugins]
-
-    def _acting_stages(self, cycle: cycles.Cycle) -> Sequence[filter_plan.FilterStage]:
-        return cycle.answers.planned(
-            "filter", functools.partial(filter_plan.list_stages, self._filters)
-        )
+        asked = [one for one in plan.pre_filters if one[0] not in skipped | silent]
+        plan.settled = filter_plan.SettledPreFilters(frozenset(skipped), asked)
+        return plan.settled
 
     def explain(
         self, cycle: cycles.Cycle, outcome: pre_filter_outcome.PreFilterOutcome
@@ -190,7 +161,6 @@ class FilterRunner:
         nodes = cycle.snap.view_all_rows()
         return [
             (plugin, asking.ask_filter(plugin, cycle.get_state_of(plugin), cycle.pod, nodes))
-            for stage in self._acting_stages(cycle)
-            for number, plugin in stage.plugins
+            for number, plugin in outcome.plan.list_filters()
             if number not in outcome.skipped
         ]

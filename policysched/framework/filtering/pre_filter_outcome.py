@@ -9,6 +9,7 @@ import numpy as np
 from policysched.cluster import snapshot
 from policysched.framework import interface, status
 from policysched.framework.answers import status_table
+from policysched.framework.filtering import filter_plan
 
 
 @dataclasses.dataclass(slots=True)
@@ -16,6 +17,7 @@ class PreFilterOutcome:
     """What all PreFilter plugins said together.
 
     Attributes:
+        plan: of the pod.
         rejection: set when no node is to be looked at: why, or the error that ended the cycle.
         skipped: numbers of plugins whose Filter is left out.
         node_names: the nodes to be filtered, None for all.
@@ -23,6 +25,7 @@ class PreFilterOutcome:
         unasked: names of the plugins that were not asked, as one before them ended it.
     """
 
+    plan: filter_plan.FilterPlan
     rejection: status.Status | None = None
     skipped: set[int] = dataclasses.field(default_factory=set)
     node_names: frozenset[str] | None = None

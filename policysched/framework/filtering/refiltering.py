@@ -45,7 +45,7 @@ class Refilter:
         self._recent = runner.recent_row_answers
         self._filters = [
             (number, plugin)
-            for number, plugin in runner.acting_filters(cycle)
+            for number, plugin in outcome.plan.list_filters()
             if number not in outcome.skipped
         ]
         self._apart = {
@@ -55,7 +55,7 @@ class Refilter:
         }
         self._pre_filters = [
             (number, plugin)
-            for number, plugin in runner.acting_pre_filters(cycle)
+            for number, plugin in outcome.plan.pre_filters
             if not shape_answers.keeps_answers(plugin)
             and number not in outcome.skipped
             and number not in self._apart
