@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import difflib
 import inspect
 from collections.abc import Sequence
 from typing import Any, Final
@@ -38,6 +39,8 @@ _METHODS: Final = {
     if inspect.isfunction(method) and not name.startswith("_")
 }
 """The methods of all extension points."""
+_NEAR: Final = 0.85
+"""Similarity (`difflib`) from which a name is taken for a misspelt method: `filters` has 0.92."""
 _EVENTS: Final = "`events_to_register` must return a list of api.ClusterEventWithHint"
 
 
@@ -49,6 +52,7 @@ def find_declaration_problem(plugin: interface.Plugin) -> str:
     problems = (
         _find_reads_problem(plugin),
         *(_find_method_problem(plugin, name) for name in _METHODS if hasattr(plugin, name)),
+        _find_misspelt_method(plugin),
     )
     return next(filter(None, problems), "") or _find_events_problem(plugin)
 
@@ -72,6 +76,21 @@ def _find_method_problem(plugin: interface.Plugin, name: str) -> str:
     parameters = list(inspect.signature(expected).parameters)[1:]
     if not _accepts(method, parameters):
         return f"`{name}` must have the parameters ({', '.join(parameters)})"
+    return ""
+
+
+def _find_misspelt_method(plugin: interface.Plugin) -> str:
+    """Return the problem of a method that is never called because of its name."""
+    known = _METHODS.keys() | {"from_args"}
+    for name in dir(plugin):
+        if name.startswith("_") or name in known or not callable(getattr(plugin, name)):
+            continue
+        near = difflib.get_close_matches(name, _METHODS, 1, _NEAR)
+        if near and not hasattr(plugin, near[0]):
+            return (
+                f"nothing calls the method `{name}`; did you mean `{near[0]}`? "
+                f"If not, call it `_{name}`"
+            )
     return ""
 
 

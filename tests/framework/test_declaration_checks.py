@@ -52,6 +52,19 @@ NOT_EVENTS = "`events_to_register` must return a list of api.ClusterEventWithHin
         ),
         ({"filter": _late}, "`filter` must be a `def`, not an `async def`"),
         ({"pre_bind": _late}, ""),
+        (
+            {"filters": lambda state, pod, nodes: None},
+            "nothing calls the method `filters`; did you mean `filter`? If not, call it `_filters`",
+        ),
+        (
+            {"normalise_score": lambda state, pod, scores: scores},
+            (
+                "nothing calls the method `normalise_score`; did you mean `normalize_score`? "
+                "If not, call it `_normalise_score`"
+            ),
+        ),
+        ({"read_rack_load": lambda nodes: None}, ""),
+        ({"filters": ("a", "b")}, ""),
         ({"sort_key": dict.fromkeys}, ""),
         ({"events_to_register": lambda: [api.ClusterEventWithHint(NODE_ADD)]}, ""),
         ({"events_to_register": list}, ""),
