@@ -13,6 +13,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import dataclasses
+import gzip
 import inspect
 import logging
 import os
@@ -41,6 +42,8 @@ _ANSWER_SECONDS = 30.0
 """Time limit for a request, from its head to the last byte of the answer."""
 _CLOSING_SECONDS = 1.0
 _METHODS = ("GET", "HEAD")
+_MIN_COMPRESSED_BYTES = 1400
+"""About what fits into one packet, so that a smaller body gains nothing."""
 
 TEXT = "text/plain; charset=utf-8"
 JSON = "application/json"
@@ -48,11 +51,21 @@ JSON = "application/json"
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class HttpPage:
-    """The body, the content type and the status of an answer."""
+    """An answer.
+
+    Attributes:
+        headers: additional headers, or other values of the usual ones.
+        etag: identifies the content, in double quotes; a client that already has it gets status
+            304 without a body. "" for a page that clients must not keep.
+        is_compressed: whether a client that accepts gzip gets the body compressed.
+    """
 
     body: bytes
     content_type: str = TEXT
     status: int = 200
+    headers: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    etag: str = ""
+    is_compressed: bool = False
 
 
 def make_json_page(document: object) -> HttpPage:
@@ -71,6 +84,10 @@ class QueryParameters:
     def __contains__(self, name: str) -> bool:
         """Return whether the parameter is present, with or without a value."""
         return name in self._values
+
+    def list_names(self) -> list[str]:
+        """Return the names of the parameters that are present."""
+        return list(self._values)
 
     def get_one(self, name: str, default: str = "") -> str:
         """Return the first value of a parameter, or `default` if it is absent."""
@@ -93,12 +110,16 @@ class PageRequest:
         method, path: the HTTP method and the path, without the query.
         authorization: the Authorization header, or "" if absent.
         certificate: the verified client certificate, in the form of `ssl.SSLSocket.getpeercert`.
+        host: the Host header, or "" if absent.
+        fetch_site: the Sec-Fetch-Site header, with which browsers say who asks; "" if absent.
     """
 
     method: str
     path: str
     authorization: str = dataclasses.field(default="", repr=False)
     certificate: Mapping[str, Any] | None = None
+    host: str = ""
+    fetch_site: str = ""
 
 
 class PageGuard(Protocol):
@@ -203,7 +224,7 @@ class HttpServer:
                 page = _FAILED
                 with _log_page_failures(request.path):
                     page = await self._make_answer(request)
-                response = _make_response(page)
+                response = _make_response(page, request)
                 await response.prepare(request)
                 await response.write_eof()
                 return response
@@ -273,8 +294,15 @@ def _log_page_failures(path: str) -> Iterator[None]:
 def _make_page_request(request: web.BaseRequest) -> PageRequest:
     transport = request.transport
     certificate = transport.get_extra_info("peercert") if transport is not None else None
-    authorization = request.headers.get("Authorization", "")
-    return PageRequest(request.method, request.path, authorization, certificate or None)
+    headers = request.headers
+    return PageRequest(
+        request.method,
+        request.path,
+        headers.get("Authorization", ""),
+        certificate or None,
+        headers.get("Host", ""),
+        headers.get("Sec-Fetch-Site", ""),
+    )
 
 
 def _parse_query(request: web.BaseRequest) -> QueryParameters:
@@ -282,17 +310,33 @@ def _parse_query(request: web.BaseRequest) -> QueryParameters:
     return QueryParameters({name: tuple(asked.getall(name)) for name in asked})
 
 
-def _make_response(page: HttpPage) -> web.Response:
-    """Return the response for a page, with headers that prevent caching and sniffing."""
+def _make_response(page: HttpPage, request: web.BaseRequest) -> web.Response:
+    """Return the response for a page; unless it has an ETag, its headers prevent caching."""
     headers = {
         "Content-Type": page.content_type,
-        "Cache-Control": "no-store",
+        "Cache-Control": "no-cache" if page.etag else "no-store",
         "X-Content-Type-Options": "nosniff",
         "Server": "policysched",
+        **page.headers,
     }
+    if page.etag:
+        headers["ETag"] = page.etag
+        if request.headers.get("If-None-Match") == page.etag:
+            return web.Response(headers=headers, status=304)
     if page.status == 405:  # noqa: PLR2004 - HTTP: Method Not Allowed
         headers["Allow"] = ", ".join(_METHODS)
-    return web.Response(body=page.body, headers=headers, status=page.status)
+    body = page.body
+    if page.is_compressed:
+        headers["Vary"] = "Accept-Encoding"
+        if len(body) > _MIN_COMPRESSED_BYTES and _accepts_gzip(request):
+            headers["Content-Encoding"] = "gzip"
+            body = gzip.compress(body, compresslevel=1, mtime=0)
+    return web.Response(body=body, headers=headers, status=page.status)
+
+
+def _accepts_gzip(request: web.BaseRequest) -> bool:
+    accepted = request.headers.get("Accept-Encoding", "").lower()
+    return any(each.strip() == "gzip" for each in accepted.split(","))
 
 
 def _open_listening_socket(listen: addresses.ListenAddress) -> socket.socket:
