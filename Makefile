@@ -36,7 +36,7 @@ ALL_WORKERS = $(if $(filter auto,$(WORKERS)),$$(( $$(nproc) + 1 )),$(WORKERS))
 
 CHECKS := check-format check-lint check-types check-imports check-spelling
 
-.PHONY: help demo quick test proof check $(CHECKS) format components conformance cel kernels fresh \
+.PHONY: help demo quick test proof check $(CHECKS) format components browser conformance cel kernels fresh \
 	kubernetes-e2e fuzz fuzz-commands cluster cluster-down chaos soak bench plot same-python \
 	update-locks clean
 
@@ -72,6 +72,7 @@ help:
 	@echo "                   another checkout, which has an environment of its own"
 	@echo "make plot          measure and draw docs/throughput.svg (about an hour)"
 	@echo "make components    build the real components that tests need (a quarter of an hour, once)"
+	@echo "make browser       fetch a Chromium for the tests of the page, if there is none"
 	@echo "make update-locks  pin the newest dependencies"
 	@echo "make clean         remove the virtual environment and the caches of the tools"
 
@@ -81,10 +82,10 @@ demo: $(READY)
 quick: check
 	$(PYTEST)=$(WORKERS) --hypothesis-profile=quick -m "not e2e and not slow and not drawn"
 
-test: check components
+test: check components browser
 	$(PYTEST)=$(ALL_WORKERS)
 
-proof: components
+proof: components browser
 	@$(BIN)/python -m tests.proof $(if $(FRESH),--fresh) $(PARTS)
 
 check: $(READY)
@@ -111,6 +112,9 @@ format: $(READY)
 
 components: $(READY)
 	@$(BIN)/python -m tests.realcluster.components
+
+browser: $(READY)
+	@$(BIN)/python -m tests.realcluster.browser
 
 cluster: $(READY)
 	@$(BIN)/python -m tests.realcluster.cluster up --nodes $(NODES)
@@ -205,6 +209,8 @@ update-locks: $(READY)
 		--output-file requirements/build.txt requirements/build.in
 	$(PIP_COMPILE) --upgrade --output-file requirements/compiler.txt requirements/compiler.in
 	$(PIP_COMPILE) --upgrade --output-file requirements/go.txt requirements/go.in
+	$(PIP_COMPILE) --upgrade --constraint requirements/dev.txt \
+		--output-file requirements/browser.txt requirements/browser.in
 
 clean:
 	rm -rf .venv build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 _HELP = {
     "run": "schedule pods on the cluster of a kubeconfig",
     "demo": "watch policies place pods on an embedded cluster",
+    "ui": "show decisions about a cluster on a page in the browser",
     "check": "report every error in policy files",
     "lint": "report probable mistakes in policies",
     "fmt": "print policy files in canonical form",
@@ -44,7 +45,7 @@ _HELP = {
 _OWN_OPTIONS = ("-h", "--help", "--version", "--")
 _SERVERS = ("run", "webhook")
 """Commands in which the last value of a repeated option wins: manifest overlays append flags."""
-_DECIDING = frozenset({"demo", "explain", "karmada", "plan", "run", "simulate", "test"})
+_DECIDING = frozenset({"demo", "explain", "karmada", "plan", "run", "simulate", "test", "ui"})
 """Commands that filter and score, for which the kernels must be those of the sources."""
 _NAMESPACE = frozenset({"-n", "--namespace"})
 _NAMESPACE_HINT = "write the namespace in the name: `policysched explain NAMESPACE/NAME`"

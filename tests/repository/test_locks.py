@@ -18,6 +18,7 @@ LOCKS = (
     "build.txt",
     "compiler.txt",
     "go.txt",
+    "browser.txt",
 )
 
 _PIN = re.compile(r"^(?P<name>[A-Za-z0-9._-]+)==(?P<version>\S+)", re.MULTILINE)

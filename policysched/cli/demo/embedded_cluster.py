@@ -14,7 +14,8 @@ from policysched.cli.demo import decision_facts
 from policysched.cluster import snapshot
 from policysched.cluster.objects import objects
 from policysched.framework import handles, runtime
-from policysched.offline import pod_report
+from policysched.inputs import cluster_file
+from policysched.offline import pod_report, sessions
 from policysched.profiles import policies
 from policysched.scheduler import decisions, ports
 from policysched.scheduler import scheduler as schedulers
@@ -97,6 +98,19 @@ class DemoCluster:
         self._before_edit = self._frameworks
         self._load_policies()
         return _diff_lines(old, new), await self._advance_and_list_decisions()
+
+    def make_decider(self) -> sessions.PodDecider:
+        """Return a decider about a copy of the cluster as it is now, with the same policies."""
+        found = cluster_file.ClusterObjects(
+            nodes=list(self._server.nodes), pods=list(self._server.pods)
+        )
+        samples = {
+            metric.key: self._samples[metric.name]
+            for metric in self._policies.node_metrics
+            if metric.name in self._samples
+        }
+        factory = sessions.DeciderFactory(self._policies, self._time.clock.now(), samples)
+        return factory.make_decider(found, "the cluster of the demo")
 
     def _load_policies(self) -> None:
         """Load the policies in the folder into new profiles.

@@ -1,0 +1,151 @@
+"""`ui`: show the decisions about a cluster on a page in the browser.
+
+policysched ui
+policysched ui --cluster FILE [--policies PATH …] [--metrics FILE] [--now TIME]
+policysched ui --live [--policies PATH …]
+"""
+
+from __future__ import annotations
+
+import argparse
+import pathlib
+import tempfile
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from policysched import errors
+from policysched.cli import fast_exit
+from policysched.cli.options import cluster_options, offline_options
+from policysched.cli.render import output, progress
+
+if TYPE_CHECKING:
+    from policysched.page import page_source
+
+_ADDRESS = "127.0.0.1:8780"
+_DESCRIPTION = """\
+Show on a page in the browser which node takes each pod and why not another, why a pod is Pending,
+and what would help. Without a cluster, the page shows the embedded cluster of `policysched demo`.
+"""
+_EPILOG = """\
+The command prints one URL, which contains a key: only who has the URL sees the page. The page
+cannot write to a cluster. Ctrl-C ends the command.
+"""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the options."""
+    parser.description = _DESCRIPTION
+    parser.epilog = _EPILOG
+    group = parser.add_argument_group("cluster")
+    cluster_options.add_cluster_options(
+        group,
+        "the output of `kubectl get nodes,pods -A -o json` (or yaml), optionally with "
+        "namespaces, services and workloads; `-` reads it from stdin",
+    )
+    offline_options.add_policy_options(group)
+    group.add_argument(
+        "--metrics",
+        metavar="FILE",
+        help="values of metrics, as YAML or JSON: `cpu_busy: {node-1: 91%%, node-2: _}`",
+    )
+    offline_options.add_now_option(group)
+    group.add_argument("--scheduler-name", metavar="N", help="use this profile for all pods")
+    parser.add_argument(
+        "--address",
+        metavar="HOST:PORT",
+        default=_ADDRESS,
+        help=f"loopback address to listen on; port 0 chooses a free one (default: {_ADDRESS})",
+    )
+    parser.add_argument("--open", action="store_true", help="open the page in the browser")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Serve the page until the process receives SIGTERM or SIGINT."""
+    import asyncio  # noqa: PLC0415 - not needed for `--help`
+
+    from policysched import clock as clocks  # noqa: PLC0415 - as above
+    from policysched.config import addresses  # noqa: PLC0415 - as above
+    from policysched.page import api, page_server  # noqa: PLC0415 - as above
+
+    address = addresses.parse_listen_address(args.address)
+    with tempfile.TemporaryDirectory(prefix="policysched-ui-") as folder:
+        source = _make_source(args, pathlib.Path(folder))
+        server = page_server.PageServer(
+            address,
+            source,
+            api.TextForms(_format_pod),
+            clocks.SystemClock(),
+        )
+
+        def announce(url: str) -> None:
+            output.write_text(f"the page shows {source.title}; Ctrl-C ends it:\n{url}")
+            if args.open:
+                _open_in_browser(url, pathlib.Path(folder))
+
+        asyncio.run(server.run(announce))
+    return errors.EXIT_OK
+
+
+def _format_pod(report: Mapping[str, Any]) -> str:
+    """Return the text of `explain pod` without styles."""
+    from policysched.cli.render import styles  # noqa: PLC0415 - not needed for `--help`
+    from policysched.cli.reports import explain_pod_text  # noqa: PLC0415 - as above
+
+    return styles.remove_style_marks(explain_pod_text.format_pod_explanation(report))
+
+
+def _make_source(args: argparse.Namespace, folder: pathlib.Path) -> page_source.PageSource:
+    """Return the demo, or the cluster that the options name."""
+    if cluster_options.choose_cluster_source(args) is None:
+        _refuse_cluster_options(args)
+        from policysched.cli.demo import page_demo  # noqa: PLC0415 - not needed for a cluster
+
+        return page_demo.DemoSource(folder)
+    from policysched.inputs import policy_sources  # noqa: PLC0415 - as above
+    from policysched.offline import sessions  # noqa: PLC0415 - as above
+    from policysched.page import offline_source, page_source  # noqa: PLC0415 - as above
+
+    with progress.show_reading_progress("reading the input", [args.cluster]):
+        session = sessions.OfflineDeciderSource(offline_options.read_offline_inputs(args))
+        if session.is_lines:
+            raise errors.UsageError(
+                "the page shows one cluster, and stdin has JSON lines of several"
+            )
+        (decider,) = session.make_deciders()
+    offline_options.print_session_warnings(session)
+    offline_options.print_missing_samples_note(session)
+    fast_exit.keep_until_exit(decider)
+    texts = policy_sources.read_policy_texts(args.policies or ())
+    is_live = args.cluster is None
+    return offline_source.OfflineSource(
+        "live" if is_live else "file",
+        "the running cluster, as it was at the start" if is_live else args.cluster,
+        decider,
+        [page_source.PolicyText(each.name, each.text) for each in texts],
+    )
+
+
+def _refuse_cluster_options(args: argparse.Namespace) -> None:
+    """Refuse options that need a cluster, because the demo has its own policies and metrics.
+
+    Raises:
+        UsageError: one of the options is given.
+    """
+    for name in ("policies", "params", "metrics", "now", "scheduler_name"):
+        if getattr(args, name) is not None:
+            option = f"--{name.replace('_', '-')}"
+            raise errors.UsageError(
+                f"{option} needs a cluster; name it with --cluster FILE, or --live"
+            )
+
+
+def _open_in_browser(url: str, folder: pathlib.Path) -> None:
+    """Open a private file that redirects, because other users see the arguments of processes."""
+    import html  # noqa: PLC0415 - only `--open` needs it
+    import webbrowser  # noqa: PLC0415 - as above
+
+    file = folder / "open.html"
+    file.touch(mode=0o600)
+    file.write_text(f'<meta http-equiv="refresh" content="0; url={html.escape(url)}">\n')
+    if not webbrowser.open(file.as_uri()):
+        output.print_note_to_stderr("no browser was found; open the URL yourself")

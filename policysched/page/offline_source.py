@@ -1,0 +1,33 @@
+"""The source of the page for a cluster file or a listing of a running cluster: it never changes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from policysched.offline import sessions
+from policysched.page import page_source
+
+
+class OfflineSource:
+    """Shows one cluster; see `page_source.PageSource`."""
+
+    def __init__(
+        self,
+        kind: str,
+        title: str,
+        decider: sessions.PodDecider,
+        policies: Sequence[page_source.PolicyText],
+    ) -> None:
+        """Show the cluster of `decider` under `title`."""
+        self.kind = kind
+        self.title = title
+        self.steps: Mapping[str, str] = {}
+        self._view = page_source.ClusterView(1, decider, policies)
+
+    def get_view(self) -> page_source.ClusterView:
+        """Return the cluster."""
+        return self._view
+
+    def take_step(self, name: str) -> None:
+        """Refuse, because a listing cannot change."""
+        raise LookupError(name)

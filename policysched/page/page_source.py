@@ -1,0 +1,93 @@
+"""What the page shows: a cluster with its policies, and the decisions that are known about it.
+
+A source is a file, a listing of a running cluster, or the embedded cluster of the demo. The views
+do not know which.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from typing import Protocol
+
+from policysched.offline import sessions
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class PolicyText:
+    """A policy file as it was read.
+
+    Attributes:
+        name: the path, or the ConfigMap and its key.
+    """
+
+    name: str
+    text: str
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class DecisionRow:
+    """One decision of a scheduler that the source runs.
+
+    Attributes:
+        number: position in the stream of decisions, from 1.
+        node: the chosen node; None if no node is feasible, with the reason in `message`.
+        feasible, node_count: the numbers of feasible nodes and of all nodes.
+    """
+
+    number: int
+    pod: str
+    profile: str
+    node: str | None
+    feasible: int
+    node_count: int
+    message: str
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class ClusterView:
+    """A cluster at one time.
+
+    Attributes:
+        generation: increases with every change, so that a client knows what it has seen.
+        decider: decides about the pods of the cluster. Only one thread may use it at a time.
+        policies: the policies in use, in the order in which they were read.
+        decisions: the known decisions, oldest first; empty if the source runs no scheduler.
+    """
+
+    generation: int
+    decider: sessions.PodDecider
+    policies: Sequence[PolicyText]
+    decisions: Sequence[DecisionRow] = ()
+
+
+class PageSource(Protocol):
+    """Provides the cluster that the page shows.
+
+    Attributes:
+        kind: `demo`, `file` or `live`.
+        title: names the cluster, such as the path of its file.
+    """
+
+    kind: str
+    title: str
+
+    @property
+    def steps(self) -> Mapping[str, str]:
+        """What the user can make happen: the label of a button, keyed by the name of the step.
+
+        Empty for a cluster that the page cannot change.
+        """
+        ...
+
+    def get_view(self) -> ClusterView:
+        """Return the cluster as it is now; equal generations have the same content."""
+        ...
+
+    def take_step(self, name: str) -> None:
+        """Make one of `steps` happen.
+
+        Raises:
+            LookupError: there is no such step.
+        """
+        ...

@@ -1,0 +1,76 @@
+"""The list of pending pods with the reason for each, and the search for names."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+from policysched import clock as clocks
+from policysched.page import page_source, pod_page, policies_page
+
+_MOST_PODS = 1000
+_MOST_SECONDS = 3.0
+_MOST_MATCHES = 20
+
+
+def make_pending_page(view: page_source.ClusterView, clock: clocks.Clock) -> dict[str, Any]:
+    """Return the pending pods, each decided alone, and the nodes that each filter rejected.
+
+    At most 1,000 pods are decided, within three seconds; of the others only the name is known.
+    """
+    decider = view.decider
+    snap = decider.cluster.cache.snapshot()
+    end_seconds = clock.monotonic_seconds() + _MOST_SECONDS
+    rows = []
+    rejected: Counter[str] = Counter()
+    for info in decider.cluster.pending[:_MOST_PODS]:
+        row: dict[str, Any] = {"pod": info.key, "priority": info.pod.spec.priority or 0}
+        framework = decider.choice.choose_framework(info)
+        if framework is None:
+            row["message"] = f"no profile serves schedulerName {info.pod.spec.scheduler_name}"
+        elif clock.monotonic_seconds() < end_seconds:
+            gate = framework.pre_enqueue(info)
+            result = framework.schedule_pod(info, snap)
+            row |= {
+                "profile": framework.profile.scheduler_name,
+                "fits": result.node_name is not None and gate.is_success,
+                "feasible": result.feasible_count,
+                "message": result.message if gate.is_success else gate.message,
+            }
+            if result.diagnosis is not None and result.failures is not None:
+                lost = snap.node_count - result.feasible_count
+                for each in result.failures.list_rejections(snap.nodes.names, lost):
+                    rejected[pod_page.get_rejecting_name(each.answer)] += each.node_count
+        rows.append(row)
+    return {
+        "generation": view.generation,
+        "total": len(decider.cluster.pending),
+        "pods": rows,
+        "rejects": dict(rejected),
+    }
+
+
+def make_search_page(view: page_source.ClusterView, text: str) -> dict[str, Any]:
+    """Return pods, nodes and rules whose name contains `text`: those that begin with it first."""
+    decider = view.decider
+    text = text.casefold()
+    pods = [*(info.key for info in decider.cluster.pending), *decider.cluster.placed]
+    nodes = [name for name in decider.cluster.cache.nodes.names if name]
+    rules = sorted(set(policies_page.iterate_rule_names(decider)))
+    return {
+        "pods": _find_matches(pods, text),
+        "nodes": _find_matches(nodes, text),
+        "rules": _find_matches(rules, text),
+    }
+
+
+def _find_matches(names: list[str], text: str) -> list[str]:
+    found = [name for name in names if text in name.casefold()]
+    found.sort(key=lambda name: (not _begins_with(name, text), len(name), name))
+    return found[:_MOST_MATCHES]
+
+
+def _begins_with(name: str, text: str) -> bool:
+    return any(
+        part.startswith(text) for part in (name.casefold(), name.casefold().rpartition("/")[2])
+    )

@@ -1,0 +1,51 @@
+// Questions to the server: the paths of `policysched/page/api.py`.
+
+const KEY_NAME = "policysched key";
+
+/** An answer with an error, or no answer. `status` is the HTTP status, 0 without an answer. */
+export class ApiError extends Error {
+  constructor(message, status) {
+    super(message);
+    this.status = status;
+  }
+}
+
+/** Takes the key out of the address bar, where it would get into the history. */
+export function takeKeyFromAddress() {
+  const found = /^#key=([\w-]+)$/.exec(location.hash);
+  if (found === null) return;
+  localStorage.setItem(KEY_NAME, found[1]);
+  history.replaceState(null, "", `${location.pathname}#/cluster`);
+}
+
+async function request(path, settings) {
+  const key = localStorage.getItem(KEY_NAME) ?? "";
+  let response;
+  try {
+    response = await fetch(path, {
+      ...settings,
+      headers: { Authorization: `Bearer ${key}` },
+      cache: "no-store",
+    });
+  } catch {
+    throw new ApiError("policysched does not answer; is `policysched ui` still running?", 0);
+  }
+  const text = await response.text();
+  if (response.headers.get("Content-Type") !== "application/json") {
+    throw new ApiError(text.trim(), response.status);
+  }
+  const answer = JSON.parse(text);
+  if (!response.ok) throw new ApiError(answer.error, response.status);
+  return answer;
+}
+
+/** Returns the answer to a question, such as `ask("explain", { pod: "prod/web-0" })`. */
+export function ask(name, parameters = {}) {
+  const query = new URLSearchParams(parameters).toString();
+  return request(`api/${name}${query && `?${query}`}`, {});
+}
+
+/** Lets something happen in the demo, and returns the new status. */
+export function takeStep(name) {
+  return request("api/step", { method: "POST", body: name });
+}

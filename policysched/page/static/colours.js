@@ -1,0 +1,22 @@
+// Colours that people with colour blindness can tell apart: Okabe and Ito, "Color Universal Design"
+// (2008). Colour is never the only sign: legends and tables say the same in words.
+
+const CATEGORIES = ["#0072b2", "#d55e00", "#cc79a7", "#e69f00", "#56b4e9", "#7f5fa8", "#a6761d"];
+const OTHER = "#8a8f98";
+const FITS = "#009e73";
+/** From few to many. */
+const STEPS = ["#cfe4f5", "#9cc9ea", "#5ba6d6", "#2179b5", "#0b4a7d"];
+
+/** Returns the colours of up to seven things; everything after them shares one grey. */
+export function getCategoryColour(index) {
+  return CATEGORIES[index] ?? OTHER;
+}
+
+/** Returns the colour of a share from 0 to 1. */
+export function getStepColour(share) {
+  return STEPS[Math.max(0, Math.min(STEPS.length - 1, Math.floor(share * STEPS.length)))];
+}
+
+export const CATEGORY_COUNT = CATEGORIES.length;
+export const STEP_COUNT = STEPS.length;
+export { FITS, OTHER };

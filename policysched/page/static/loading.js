@@ -1,0 +1,30 @@
+// How views wait for answers, and what they show meanwhile.
+
+import { useEffect, useState } from "./vendor/preact.js";
+import { html } from "./html.js";
+
+/**
+ * Asks again whenever one of `inputs` changes, and returns { answer, error }. The last answer stays
+ * until the next one arrives, so that a view does not flicker.
+ */
+export function useAnswer(makeQuestion, inputs) {
+  const [state, setState] = useState({ answer: null, error: null, of: null });
+  const asked = JSON.stringify(inputs);
+  useEffect(() => {
+    let isCurrent = true;
+    makeQuestion().then(
+      (answer) => isCurrent && setState({ answer, error: null, of: asked }),
+      (error) => isCurrent && setState({ answer: null, error, of: asked }),
+    );
+    return () => {
+      isCurrent = false;
+    };
+  }, [asked]);
+  return { ...state, isWaiting: state.of !== asked };
+}
+
+/** Shows an error, or that an answer is awaited. */
+export function Waiting({ error, what }) {
+  if (error) return html`<p class="error" role="alert">${error.message}</p>`;
+  return html`<p class="quiet" role="status">${what} …</p>`;
+}

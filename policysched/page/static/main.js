@@ -1,0 +1,169 @@
+// The frame of the page: header, search, views, keys.
+
+import { html } from "./html.js";
+import { showText } from "./visible.js";
+import { render, useEffect, useRef, useState } from "./vendor/preact.js";
+import { ask, takeKeyFromAddress, takeStep } from "./api.js";
+import { go, makeAddress, readRoute } from "./routes.js";
+import { formatCount } from "./numbers.js";
+import { Search } from "./views/search.js";
+import { ClusterView } from "./views/cluster.js";
+import { PodView } from "./views/pod.js";
+import { NodeView } from "./views/node.js";
+import { PendingView } from "./views/pending.js";
+import { DecisionsView } from "./views/decisions.js";
+import { PoliciesView } from "./views/policies.js";
+
+const VIEWS = [
+  ["cluster", "Cluster", "c"],
+  ["pending", "Pending", "w"],
+  ["decisions", "Decisions", "d"],
+  ["policies", "Policies", "p"],
+];
+const POLL_MILLISECONDS = 3000;
+const KEYS = [
+  ["/", "find a pod, a node or a rule"],
+  ...VIEWS.map(([, title, key]) => [`g ${key}`, title]),
+  ["t", "map or table of the cluster"],
+  ["arrows, Home, End, Enter", "move on the map, and open the node"],
+  ["Esc", "close, or go back"],
+  ["?", "this list"],
+];
+
+function Page() {
+  const [route, setRoute] = useState(readRoute);
+  const [status, setStatus] = useState(null);
+  const [problem, setProblem] = useState(null);
+  const [areKeysShown, setAreKeysShown] = useState(false);
+
+  const refresh = () =>
+    ask("status").then(
+      (answer) => {
+        setStatus(answer);
+        setProblem(null);
+      },
+      (error) => setProblem(error),
+    );
+  useEffect(() => {
+    const change = () => setRoute(readRoute());
+    window.addEventListener("hashchange", change);
+    refresh();
+    const timer = setInterval(refresh, POLL_MILLISECONDS);
+    return () => {
+      window.removeEventListener("hashchange", change);
+      clearInterval(timer);
+    };
+  }, []);
+  useKeys(() => setAreKeysShown((shown) => !shown), () => setAreKeysShown(false));
+  useEffect(() => {
+    document.title = showText(`${route.path.join("/") || "cluster"} – policysched`);
+  }, [route]);
+
+  return html`
+    <${Header} status=${status} view=${route.path[0] ?? "cluster"} onStep=${setStatus} onError=${setProblem} />
+    ${problem && html`<p class="error banner" role="alert">${problem.message}</p>`}
+    <main id="view" tabindex="-1" data-address=${route.address}>
+      ${status && html`<${View} route=${route} status=${status} />`}
+    </main>
+    ${areKeysShown && html`<${KeyList} onClose=${() => setAreKeysShown(false)} />`}
+  `;
+}
+
+function Header({ status, view, onStep, onError }) {
+  return html`
+    <header>
+      <a class="name" href="#/cluster">policysched</a>
+      <nav aria-label="Views">
+        ${VIEWS.map(
+          ([path, title]) =>
+            html`<a href=${makeAddress([path])} aria-current=${view === path ? "page" : undefined}>
+              ${title}${path === "pending" && status ? ` (${status.pending.toLocaleString("en")})` : ""}
+            </a>`,
+        )}
+      </nav>
+      <${Search} />
+      ${status && html`<p class="facts">${describeStatus(status)}</p>`}
+      ${status && html`<${Steps} steps=${status.steps} onStep=${onStep} onError=${onError} />`}
+    </header>
+  `;
+}
+
+function describeStatus(status) {
+  const policies = status.policies.length
+    ? `${formatCount(status.policies.length, "policy file")}, ${status.hash}`
+    : "no policies: kube-scheduler's defaults";
+  return `${status.title}: ${formatCount(status.nodes, "node")}, ${formatCount(status.placed, "placed pod")} · ${policies}`;
+}
+
+function Steps({ steps, onStep, onError }) {
+  const [isBusy, setIsBusy] = useState(false);
+  const take = (name) => {
+    setIsBusy(true);
+    takeStep(name)
+      .then(onStep, onError)
+      .finally(() => setIsBusy(false));
+  };
+  return html`<div class="steps">
+    ${Object.entries(steps).map(
+      ([name, text]) => html`<button disabled=${isBusy} onClick=${() => take(name)}>${text}</button>`,
+    )}
+  </div>`;
+}
+
+function View({ route, status }) {
+  const [name, ...rest] = route.path;
+  const generation = status.generation;
+  switch (name ?? "cluster") {
+    case "cluster":
+      return html`<${ClusterView} options=${route.options} generation=${generation} />`;
+    case "pods":
+      return html`<${PodView} pod=${rest.join("/")} options=${route.options} generation=${generation} />`;
+    case "nodes":
+      return html`<${NodeView} node=${rest.join("/")} generation=${generation} />`;
+    case "pending":
+      return html`<${PendingView} generation=${generation} />`;
+    case "decisions":
+      return html`<${DecisionsView} status=${status} />`;
+    case "policies":
+    case "rules":
+      return html`<${PoliciesView} kind=${name} what=${rest.join("/")} generation=${generation} />`;
+    default:
+      return html`<p class="error" role="alert">There is no view “${name}”. <a href="#/cluster">Cluster</a></p>`;
+  }
+}
+
+function KeyList({ onClose }) {
+  const close = useRef(null);
+  useEffect(() => close.current.focus(), []);
+  return html`<div class="keys" role="dialog" aria-label="Keys">
+    <table>
+      ${KEYS.map(([key, text]) => html`<tr><th scope="row"><kbd>${key}</kbd></th><td>${text}</td></tr>`)}
+    </table>
+    <button ref=${close} onClick=${onClose}>Close</button>
+  </div>`;
+}
+
+/** Lets keys work everywhere except in fields. */
+function useKeys(toggleKeyList, closeKeyList) {
+  useEffect(() => {
+    let isAfterG = false;
+    const press = (event) => {
+      if (event.ctrlKey || event.metaKey || event.altKey) return;
+      if (event.key === "Escape") closeKeyList();
+      if (event.target.closest("input, select, textarea")) return;
+      const view = isAfterG && VIEWS.find(([, , key]) => key === event.key);
+      isAfterG = event.key === "g";
+      if (view) go(makeAddress([view[0]]));
+      else if (event.key === "?") toggleKeyList();
+      else if (event.key === "/") {
+        event.preventDefault();
+        document.querySelector("#find").focus();
+      }
+    };
+    window.addEventListener("keydown", press);
+    return () => window.removeEventListener("keydown", press);
+  }, []);
+}
+
+takeKeyFromAddress();
+render(html`<${Page} />`, document.querySelector("#page"));

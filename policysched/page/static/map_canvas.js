@@ -1,0 +1,94 @@
+// Draws the map. One canvas, because 25,000 elements would be too many for a browser.
+
+import { getTilePlace } from "./map_layout.js";
+import { showText } from "./visible.js";
+
+const WITH_NAME = 60;
+const WITH_LETTER = 24;
+const WITH_HEIGHT = 12;
+
+/**
+ * Draws tiles and names of groups.
+ *
+ * @param look of a node's index: { colour, share, letter, isDimmed, isCrossed }
+ * @param chosen indices of nodes that get a frame
+ */
+export function draw(canvas, map, cluster, look, chosen) {
+  const style = getComputedStyle(canvas); // borders without width carry the colours of tiles
+  const ratio = window.devicePixelRatio || 1;
+  const width = canvas.clientWidth;
+  canvas.width = Math.round(width * ratio);
+  canvas.height = Math.round(map.height * ratio);
+  const pen = canvas.getContext("2d");
+  pen.scale(ratio, ratio);
+  pen.textBaseline = "middle";
+  for (const group of map.groups) {
+    drawHeader(pen, group, style);
+    group.members.forEach((node, position) => {
+      drawTile(pen, getTilePlace(group, position, map.tile), map.tile, look(node), cluster.names[node], style);
+    });
+    for (const node of chosen) frameNode(pen, group, node, map.tile, style);
+  }
+}
+
+function drawHeader(pen, group, style) {
+  pen.fillStyle = style.color;
+  pen.font = `600 12px ${style.fontFamily}`;
+  const count = group.members.length.toLocaleString("en");
+  pen.fillText(cutText(pen, `${showText(group.name)} (${count})`, group.width), group.x, group.y + 9);
+}
+
+function drawTile(pen, [x, y], [w, h], look, name, style) {
+  const inner = w > 4 ? 1 : 0.5;
+  pen.globalAlpha = look.isDimmed ? 0.12 : 1;
+  const [left, top, width, height] = [x, y, w - inner, h - inner];
+  if (w < WITH_HEIGHT || look.share === null) {
+    pen.fillStyle = look.colour;
+    pen.fillRect(left, top, width, height);
+  } else {
+    pen.fillStyle = style.borderTopColor;
+    pen.fillRect(left, top, width, height);
+    const filled = Math.max(2, Math.min(1, look.share) * height);
+    pen.fillStyle = look.colour;
+    pen.fillRect(left, top + height - filled, width, filled);
+  }
+  if (look.isCrossed && w >= 5) drawCross(pen, left, top, width, height, style);
+  if (w >= WITH_NAME) drawName(pen, name, left, top, width, height, style);
+  else if (w >= WITH_LETTER && look.letter) drawName(pen, look.letter, left, top, width, height, style);
+  pen.globalAlpha = 1;
+}
+
+function drawCross(pen, x, y, w, h, style) {
+  pen.strokeStyle = style.color;
+  pen.lineWidth = 1;
+  pen.beginPath();
+  pen.moveTo(x, y + h);
+  pen.lineTo(x + w, y);
+  pen.stroke();
+}
+
+/** Writes on a plate, so that the text is readable on every colour. */
+function drawName(pen, name, x, y, w, h, style) {
+  pen.font = `11px ${style.fontFamily}`;
+  const text = cutText(pen, showText(name), w - 8);
+  pen.fillStyle = style.borderBottomColor;
+  pen.fillRect(x + 2, y + h / 2 - 8, pen.measureText(text).width + 4, 16);
+  pen.fillStyle = style.color;
+  pen.fillText(text, x + 4, y + h / 2);
+}
+
+function cutText(pen, text, width) {
+  if (pen.measureText(text).width <= width) return text;
+  let end = text.length;
+  while (end > 1 && pen.measureText(`${text.slice(0, end)}…`).width > width) end -= 1;
+  return `${text.slice(0, end)}…`;
+}
+
+function frameNode(pen, group, node, tile, style) {
+  const position = group.members.indexOf(node);
+  if (position < 0) return;
+  const [x, y] = getTilePlace(group, position, tile);
+  pen.strokeStyle = style.color;
+  pen.lineWidth = 2;
+  pen.strokeRect(x - 1, y - 1, tile[0] + 1, tile[1] + 1);
+}

@@ -1,0 +1,81 @@
+// Where the tile of each node lies on the map. Pure functions, so that tests can call them.
+
+const SIZES = [
+  [150, 54], [112, 44], [84, 36], [60, 30], [44, 28], [32, 24], [24, 20],
+  [18, 16], [14, 14], [12, 12], [10, 10], [8, 8], [7, 7], [6, 6], [5, 5], [4, 4],
+];
+const HEADER = 22;
+const GAP = 14;
+const NARROWEST_GROUP = 240;
+/** Tiles of this width and more use up the width of their group, up to a limit. */
+const STRETCHED = 24;
+const WIDEST = 240;
+
+/**
+ * Places groups of tiles in `width` pixels, with the largest tiles that need at most `height`;
+ * with the smallest tiles, the map may become higher.
+ *
+ * @param groups [{ name, members: [index of a node, …] }, …]
+ * @returns { tile: [w, h], height, groups: [{ name, x, y, width, perRow, members }, …] }
+ */
+export function layOut(groups, width, height) {
+  let placed = null;
+  for (const tile of SIZES) {
+    placed = placeGroups(groups, width, tile);
+    if (placed.height <= height) break;
+  }
+  return placed;
+}
+
+function placeGroups(groups, width, tile) {
+  const columns = Math.max(1, Math.min(groups.length, Math.floor(width / NARROWEST_GROUP)));
+  const cell = Math.floor((width - GAP * (columns - 1)) / columns);
+  const perRow = Math.max(1, Math.floor(cell / tile[0]));
+  if (tile[0] >= STRETCHED) tile = [Math.min(WIDEST, Math.floor(cell / perRow)), tile[1]];
+  const placed = [];
+  let y = 0;
+  for (let first = 0; first < groups.length; first += columns) {
+    let highest = 0;
+    groups.slice(first, first + columns).forEach((group, column) => {
+      placed.push({ ...group, x: column * (cell + GAP), y, width: cell, perRow });
+      const rows = Math.ceil(group.members.length / perRow);
+      highest = Math.max(highest, HEADER + rows * tile[1]);
+    });
+    y += highest + GAP;
+  }
+  return { tile, height: Math.max(0, y - GAP), groups: placed };
+}
+
+/** Returns [x, y] of the tile at `position` of a placed group. */
+export function getTilePlace(group, position, tile) {
+  return [
+    group.x + (position % group.perRow) * tile[0],
+    group.y + HEADER + Math.floor(position / group.perRow) * tile[1],
+  ];
+}
+
+/** Returns the index of the node at a place, or -1. */
+export function findNodeAt(map, x, y) {
+  for (const group of map.groups) {
+    const column = Math.floor((x - group.x) / map.tile[0]);
+    const row = Math.floor((y - group.y - HEADER) / map.tile[1]);
+    if (x < group.x || column >= group.perRow || row < 0) continue;
+    const node = group.members[row * group.perRow + column];
+    const [, top] = getTilePlace(group, row * group.perRow + column, map.tile);
+    if (node !== undefined && y >= top) return node;
+  }
+  return -1;
+}
+
+/** Returns the groups of the nodes by a label, the largest first; without a label, one group. */
+export function groupNodes(cluster, key) {
+  const label = cluster.labels[key];
+  if (label === undefined) {
+    return [{ name: "all nodes", members: cluster.names.map((_, index) => index) }];
+  }
+  const groups = label.values.map((value) => ({ name: `${value || '""'}`, members: [] }));
+  const without = { name: `without ${key}`, members: [] };
+  label.of.forEach((value, index) => (groups[value] ?? without).members.push(index));
+  groups.sort((one, other) => one.name.localeCompare(other.name, "en", { numeric: true }));
+  return [...groups, without].filter((group) => group.members.length > 0);
+}

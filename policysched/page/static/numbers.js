@@ -1,0 +1,28 @@
+// Amounts as people write them.
+
+const BINARY = ["", "Ki", "Mi", "Gi", "Ti", "Pi"];
+
+/** Returns an amount of a resource: `1.5` CPUs of 1500, `4Gi` of bytes, else the number. */
+export function formatAmount(resource, amount) {
+  if (resource === "cpu") return formatNumber(amount / 1000);
+  if (!/memory|storage|hugepages/.test(resource)) return formatNumber(amount);
+  let step = 0;
+  while (Math.abs(amount) >= 1024 && step < BINARY.length - 1) {
+    amount /= 1024;
+    step += 1;
+  }
+  return `${formatNumber(amount)}${BINARY[step]}`;
+}
+
+export function formatNumber(number) {
+  return number.toLocaleString("en", { maximumFractionDigits: 2 });
+}
+
+export function formatShare(used, of) {
+  return of > 0 ? `${Math.round((100 * used) / of)} %` : "–";
+}
+
+/** Returns `1 node`, `2 nodes`. */
+export function formatCount(number, noun) {
+  return `${formatNumber(number)} ${noun}${number === 1 ? "" : "s"}`;
+}

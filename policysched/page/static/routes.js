@@ -1,0 +1,45 @@
+// Addresses of views lie in the fragment, which browsers do not send: names get into no log.
+
+/** Returns { address: "#/pods/prod/web-0", path: ["pods", "prod", "web-0"], options } of the address bar. */
+export function readRoute() {
+  const [path, query] = location.hash.replace(/^#\/?/, "").split("?");
+  return {
+    address: location.hash,
+    path: path.split("/").map(decodePart).filter(Boolean),
+    options: new URLSearchParams(query ?? ""),
+  };
+}
+
+function decodePart(part) {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
+}
+
+/** Returns the address of a view, such as `makeAddress(["nodes", "web-a1"])`. */
+export function makeAddress(path, options = {}) {
+  const query = new URLSearchParams(
+    Object.entries(options).filter(([, value]) => value !== undefined && value !== ""),
+  ).toString();
+  return `#/${path.map(encodeURIComponent).join("/")}${query && `?${query}`}`;
+}
+
+/** Returns the address of a pod called `namespace/name`. */
+export function makePodAddress(pod, options = {}) {
+  return makeAddress(["pods", ...pod.split("/")], options);
+}
+
+export function makeNodeAddress(node, options = {}) {
+  return makeAddress(["nodes", node], options);
+}
+
+/** Returns the address of the text of a rule: `POLICY/RULE`. */
+export function makeRuleAddress(rule) {
+  return makeAddress(["rules", ...rule.split("/")]);
+}
+
+export function go(address) {
+  location.hash = address;
+}

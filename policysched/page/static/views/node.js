@@ -1,0 +1,85 @@
+// One node: amounts, labels, taints, pods; with a pod, why the node takes it or not.
+
+import { html } from "../html.js";
+import { ask } from "../api.js";
+import { Waiting, useAnswer } from "../loading.js";
+import { formatAmount, formatNumber, formatShare } from "../numbers.js";
+import { makeAddress, makeNodeAddress, makePodAddress, makeRuleAddress } from "../routes.js";
+
+export function NodeView({ node, generation }) {
+  return html`<article class="node"><${NodePanel} node=${node} pod="" generation=${generation} isAlone=${true} /></article>`;
+}
+
+export function NodePanel({ node, pod, generation, isAlone = false }) {
+  const { answer, error } = useAnswer(() => ask("node", { name: node }), [node, generation]);
+  if (!answer || answer.node !== node) return html`<${Waiting} error=${error} what="reading the node" />`;
+  const Title = isAlone ? "h1" : "h2";
+  return html`
+    <${Title}>${isAlone ? answer.node : html`<a href=${makeNodeAddress(node)}>${answer.node}</a>`}<//>
+    ${isAlone && html`<p><a href=${makeAddress(["cluster"], { node })}>on the map</a></p>`}
+    ${answer.isCordoned && html`<p class="warning">cordoned: no new pods</p>`}
+    ${pod && html`<${Verdict} pod=${pod} node=${node} generation=${generation} />`}
+    <${Amounts} answer=${answer} />
+    <${Pairs} title="taints" pairs=${answer.taints.map((taint) => [taint.key, `${taint.value}:${taint.effect}`])} />
+    <${Pairs} title="conditions" pairs=${answer.conditions.map((each) => [each.type, each.status])} />
+    <${Pairs} title="labels" pairs=${Object.entries(answer.labels)} />
+    <h3>${formatNumber(answer.podCount)} of ${formatNumber(answer.allowedPods)} pods</h3>
+    <ul class="pods">
+      ${answer.pods.map((key) => html`<li><a href=${makePodAddress(key)}>${key}</a></li>`)}
+    </ul>
+    ${answer.podCount > answer.pods.length &&
+    html`<p class="quiet">${formatNumber(answer.podCount - answer.pods.length)} more pods</p>`}
+  `;
+}
+
+function Verdict({ pod, node, generation }) {
+  const { answer, error } = useAnswer(() => ask("compare", { pod, node }), [pod, node, generation]);
+  if (!answer || answer.node !== node) return html`<${Waiting} error=${error} what="asking the filters" />`;
+  if (answer.fits) return html`<p class="fits">${pod} fits${answer.points ? `: ${formatNumber(answer.points.total)} points` : ""}</p>`;
+  return html`<p class="rejected">${pod} is rejected by</p><${Rejections} rejections=${answer.rejections} />`;
+}
+
+/** Lists the rejections of one node, with the values that were seen. */
+export function Rejections({ rejections }) {
+  return html`<ul class="rejections">
+    ${rejections.map(
+      (each) => html`<li>
+        <${RejectedBy} by=${each.rule ? `${each.policy}/${each.rule}` : each.plugin} line=${each.line} />: ${each.reason}
+        ${(each.evidence || each.measured) && html`<span class="quiet"> (${each.evidence || each.measured})</span>`}
+      </li>`,
+    )}
+  </ul>`;
+}
+
+/** Names a plugin or a rule; a rule is a link to its line. */
+export function RejectedBy({ by, line }) {
+  if (line === null) return html`<b>${by || "PreFilter"}</b>`;
+  return html`<a href=${makeRuleAddress(by)}><b>${by}</b></a>`;
+}
+
+function Amounts({ answer }) {
+  return html`<table class="amounts">
+    ${Object.entries(answer.resources).map(
+      ([name, { used, of }]) => html`<tr>
+        <th scope="row">${name}</th>
+        <td>${formatAmount(name, used)} of ${formatAmount(name, of)}</td>
+        <td class="bar"><span style=${{ width: `${Math.min(100, (100 * used) / of)}%` }}></span></td>
+        <td>${formatShare(used, of)}</td>
+      </tr>`,
+    )}
+    ${Object.entries(answer.metrics).map(
+      ([name, value]) => html`<tr>
+        <th scope="row">${name}</th>
+        <td colspan="3">${formatNumber(value)}, measured</td>
+      </tr>`,
+    )}
+  </table>`;
+}
+
+function Pairs({ title, pairs }) {
+  if (pairs.length === 0) return null;
+  return html`<h3>${title}</h3>
+    <table class="pairs">
+      ${pairs.map(([key, value]) => html`<tr><th scope="row">${key}</th><td>${value}</td></tr>`)}
+    </table>`;
+}

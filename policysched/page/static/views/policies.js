@@ -1,0 +1,68 @@
+// The policies in use: the text of each file with findings, and the rules of each profile.
+
+import { html } from "../html.js";
+import { useEffect, useRef } from "../vendor/preact.js";
+import { ask } from "../api.js";
+import { Waiting, useAnswer } from "../loading.js";
+import { formatNumber } from "../numbers.js";
+import { makeAddress, makeRuleAddress } from "../routes.js";
+
+export function PoliciesView({ kind, what, generation }) {
+  const { answer, error } = useAnswer(() => ask("policies"), [generation]);
+  if (!answer) return html`<${Waiting} error=${error} what="reading the policies" />`;
+  if (answer.files.length === 0) {
+    return html`<h1>Policies</h1><p>There are no policies: pods are placed as by kube-scheduler.</p>`;
+  }
+  const rules = answer.profiles.flatMap((profile) => profile.rules);
+  const rule = kind === "rules" ? rules.find((each) => each.name === what) : undefined;
+  const place = rule ? { file: rule.file, line: rule.line } : { file: kind === "policies" ? what : "", line: 0 };
+  const file = answer.files.find((each) => each.name === place.file || place.file.endsWith(`/${each.name}`)) ?? answer.files[0];
+  return html`
+    <h1>Policies</h1>
+    ${kind === "rules" && !rule && html`<p class="error" role="alert">No rule is called ${what} in the policies in use.</p>`}
+    <nav class="files" aria-label="Policy files">
+      ${answer.files.map((each) => html`<a href=${makeAddress(["policies", each.name])} aria-current=${each === file ? "true" : undefined}>${each.name}</a>`)}
+    </nav>
+    <div class="policies">
+      <${PolicyText} file=${file} line=${place.line} findings=${answer.findings} />
+      <${Rules} profiles=${answer.profiles} chosen=${rule} />
+    </div>
+  `;
+}
+
+function isOfFile(place, file) {
+  return place.file === file.name || place.file.endsWith(`/${file.name}`);
+}
+
+function PolicyText({ file, line, findings }) {
+  const chosen = useRef(null);
+  useEffect(() => chosen.current && chosen.current.scrollIntoView({ block: "center" }), [file.name, line]);
+  return html`<div class="text" tabindex="0" role="region" aria-label=${file.name}>
+    <ol>
+      ${file.text.split("\n").map((text, index) => {
+        const found = findings.filter((each) => isOfFile(each, file) && each.line === index + 1);
+        return html`<li class=${index + 1 === line ? "chosen" : ""} ref=${index + 1 === line ? chosen : null}>
+          <code>${text || " "}</code>
+          ${found.map((each) => html`<p class=${each.severity}>${each.code}: ${each.message}${each.help ? ` (${each.help})` : ""}</p>`)}
+        </li>`;
+      })}
+    </ol>
+  </div>`;
+}
+
+function Rules({ profiles, chosen }) {
+  return html`<div class="rules">
+    ${profiles.map(
+      (profile) => html`<h2>profile ${profile.name}</h2>
+        ${profile.rules.length === 0 && html`<p class="quiet">no rules</p>`}
+        <table>
+          ${profile.rules.map(
+            (rule) => html`<tr class=${chosen && rule.name === chosen.name ? "chosen" : ""}>
+              <th scope="row"><a href=${makeRuleAddress(rule.name)}>${rule.name}</a></th>
+              <td>${rule.weight === null ? "" : `weight ${formatNumber(rule.weight)}`}</td>
+            </tr>`,
+          )}
+        </table>`,
+    )}
+  </div>`;
+}

@@ -1,0 +1,87 @@
+// The field that finds pods, nodes and rules by a part of their name.
+
+import { html } from "../html.js";
+import { useEffect, useState } from "../vendor/preact.js";
+import { ask } from "../api.js";
+import { go, makeNodeAddress, makePodAddress, makeRuleAddress } from "../routes.js";
+
+const PAUSE_MILLISECONDS = 150;
+const KINDS = [
+  ["pods", "pod", makePodAddress],
+  ["nodes", "node", makeNodeAddress],
+  ["rules", "rule", makeRuleAddress],
+];
+
+export function Search() {
+  const [text, setText] = useState("");
+  const [found, setFound] = useState(null);
+  const [chosen, setChosen] = useState(0);
+  useEffect(() => {
+    if (text === "") {
+      setFound(null);
+      return undefined;
+    }
+    const timer = setTimeout(() => {
+      ask("find", { text: text.slice(0, 200) }).then(
+        (answer) => {
+          setFound(listMatches(answer));
+          setChosen(0);
+        },
+        () => setFound([]),
+      );
+    }, PAUSE_MILLISECONDS);
+    return () => clearTimeout(timer);
+  }, [text]);
+
+  const open = (match) => {
+    setText("");
+    go(match.address);
+  };
+  const press = (event) => {
+    if (event.key === "Escape") setText("");
+    if (found === null || found.length === 0) return;
+    if (event.key === "Enter") open(found[chosen]);
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    if (step) {
+      event.preventDefault();
+      setChosen((chosen + step + found.length) % found.length);
+    }
+  };
+  return html`<div class="search" role="search">
+    <input
+      id="find"
+      type="search"
+      placeholder="find pod, node, rule  /"
+      aria-label="Find a pod, a node or a rule"
+      role="combobox"
+      aria-expanded=${found !== null}
+      aria-controls="matches"
+      aria-activedescendant=${found && found.length ? `match-${chosen}` : undefined}
+      autocomplete="off"
+      spellcheck=${false}
+      value=${text}
+      onInput=${(event) => setText(event.target.value)}
+      onKeyDown=${press}
+    />
+    ${found !== null &&
+    html`<ul id="matches" role="listbox" aria-label="Matches">
+      ${found.length === 0 && html`<li class="quiet" role="option">nothing is called so</li>`}
+      ${found.map(
+        (match, index) => html`<li
+          id=${`match-${index}`}
+          role="option"
+          aria-selected=${index === chosen}
+          onMouseDown=${() => open(match)}
+        >
+          <span class="kind">${match.kind}</span> ${match.name}
+        </li>`,
+      )}
+    </ul>`}
+  </div>`;
+}
+
+function listMatches(answer) {
+  return KINDS.flatMap(([field, kind, makeAddress]) =>
+    answer[field].slice(0, 8).map((name) => ({ kind, name, address: makeAddress(name) })),
+  );
+}

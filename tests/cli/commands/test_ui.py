@@ -1,0 +1,109 @@
+from __future__ import annotations
+
+import json
+import pathlib
+import signal
+import socket
+import subprocess
+import sys
+import urllib.request
+
+import pytest
+
+from policysched.cli import main
+from tests.cli import clusters
+from tests.realcluster import process
+
+
+@pytest.fixture
+def cluster(tmp_path: pathlib.Path) -> str:
+    """A cluster file with a node and a pending pod."""
+    return clusters.write(tmp_path, clusters.node("a"), clusters.pod("new"))
+
+
+def make_address() -> str:
+    """Return an address that nothing listens on."""
+    return f"127.0.0.1:{process.free_port()}"
+
+
+@pytest.mark.parametrize(
+    "options, exit_code, told",
+    [
+        pytest.param(["--policies", "x"], 3, "--policies needs a cluster", id="policies"),
+        pytest.param(["--metrics", "x"], 3, "--metrics needs a cluster", id="metrics"),
+        pytest.param(["--address", "8780"], 3, "is not an address", id="address"),
+        pytest.param(["--address", "0.0.0.0:0"], 3, "is not a loopback address", id="network"),
+        pytest.param(["--cluster", "none.json"], 2, "none.json", id="no file"),
+        pytest.param(["--cluster", ""], 3, "--cluster is empty", id="empty"),
+        pytest.param(["--cluster", "x", "--live"], 3, "give only one", id="two clusters"),
+    ],
+)
+def test_what_cannot_work_is_told_at_the_start(
+    options: list[str], exit_code: int, told: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """On one line, with the exit code of its kind."""
+    assert main.main(["ui", *options]) == exit_code
+    error = capsys.readouterr().err
+    assert told in error
+    assert error.count("\n") == 1
+
+
+def test_a_port_that_is_taken_is_told(cluster: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """The error names the address and the reason."""
+    with socket.socket() as taken:
+        address = make_address()
+        taken.bind(("127.0.0.1", int(address.partition(":")[2])))
+        taken.listen()
+        assert main.main(["ui", "--cluster", cluster, "--address", address]) == 2
+    assert f"`{address}`: cannot listen on this address" in capsys.readouterr().err
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_it_serves_until_it_is_told_to_end(cluster: str, number: signal.Signals) -> None:
+    """It prints where, answers with the key, and ends well."""
+    command = [sys.executable, "-m", "policysched", "ui", "--cluster", cluster]
+    with subprocess.Popen(
+        [*command, "--address", make_address()], stdout=subprocess.PIPE, text=True
+    ) as served:
+        assert served.stdout is not None
+        assert served.stdout.readline() == f"the page shows {cluster}; Ctrl-C ends it:\n"
+        base, _, key = served.stdout.readline().strip().partition("#key=")
+        asked = urllib.request.Request(  # noqa: S310 - a URL of our own process
+            f"{base}api/status", headers={"Authorization": f"Bearer {key}"}
+        )
+        with urllib.request.urlopen(asked) as answer:  # noqa: S310 - as above
+            status = json.load(answer)
+        served.send_signal(number)
+        assert served.wait(20) == 0
+    assert (status["kind"], status["nodes"], status["pending"]) == ("file", 1, 1)
+
+
+@pytest.mark.slow
+def test_the_file_that_opens_the_browser_is_private(
+    cluster: str, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`--open` starts $BROWSER with a file that redirects, not with the key."""
+    seen = tmp_path / "seen"
+    browser = tmp_path / "browser"
+    browser.write_text(
+        f'#!/bin/sh\nfile=${{1#file://}}\nstat -c %a "$file" > {seen}\ncat "$file" >> {seen}\n'
+        f'echo "$1" >> {seen}\n'
+    )
+    browser.chmod(0o755)
+    monkeypatch.setenv("BROWSER", f"{browser} %s")
+    command = [sys.executable, "-m", "policysched", "ui", "--cluster", cluster, "--open"]
+    with subprocess.Popen(
+        [*command, "--address", make_address()], stdout=subprocess.PIPE, text=True
+    ) as served:
+        assert served.stdout is not None
+        served.stdout.readline()
+        url = served.stdout.readline().strip()
+        while not seen.exists() or seen.read_text().count("\n") < 3:
+            assert served.poll() is None
+        served.terminate()
+        assert served.wait(20) == 0
+    mode, content, argument = seen.read_text().splitlines()
+    assert mode == "600"
+    assert f'url={url}"' in content
+    assert "key" not in argument

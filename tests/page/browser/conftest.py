@@ -1,0 +1,132 @@
+"""A real browser in front of `policysched ui`."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import json
+import pathlib
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from tests.realcluster import browser as browsers
+from tests.realcluster import process
+
+_FAILURE = "Failed to load resource"
+
+OpenPage = Callable[..., contextlib.AbstractContextManager["WatchedPage"]]
+
+
+@dataclasses.dataclass
+class WatchedPage:
+    """A page of the browser, with everything that it complained about.
+
+    Attributes:
+        page: Playwright's page.
+        base: the URL of the server, without a fragment.
+        complaints: lines of the console, errors of scripts, requests to other servers.
+    """
+
+    page: Any
+    base: str
+    complaints: list[str]
+
+    def open_view(self, address: str) -> Any:
+        """Open a view, such as `#/cluster`, and wait until it waits for nothing."""
+        self.page.goto(self.base + address)
+        shown = f"main[data-address={json.dumps(address)}]"
+        self.page.wait_for_selector(f"{shown}:has(*):not(:has([role=status]))")
+        return self.page
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    """A Chromium without a window; while it runs, this thread can run no other event loop."""
+    program = browsers.require_browser()
+    from playwright import sync_api  # noqa: PLC0415 - only `make browser` installs it
+
+    with sync_api.sync_playwright() as driver:
+        started = driver.chromium.launch(
+            executable_path=str(program),
+            args=["--no-sandbox"],  # the root of a container has no user namespace
+            env=browsers.make_environment(program),
+        )
+        yield started
+        started.close()
+
+
+@contextlib.contextmanager
+def _serve(*words: str) -> Iterator[str]:
+    """Run `policysched ui` and yield the URL that it prints."""
+    address = f"127.0.0.1:{process.free_port()}"
+    command = [sys.executable, "-m", "policysched", "ui", "--address", address, *words]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as served:
+        assert served.stdout is not None
+        served.stdout.readline()
+        try:
+            yield served.stdout.readline().strip()
+        finally:
+            served.terminate()
+            assert served.wait(30) == 0
+
+
+@pytest.fixture
+def serve() -> Callable[..., contextlib.AbstractContextManager[str]]:
+    """Run `policysched ui` with options."""
+    return _serve
+
+
+@pytest.fixture(scope="module")
+def demo_url() -> Iterator[str]:
+    """The URL of the demo, which the tests of a module share."""
+    with _serve() as url:
+        yield url
+
+
+@pytest.fixture
+def open_page(browser: Any) -> OpenPage:
+    """Open a URL in a browser without memory; afterwards, there may be no complaint."""
+
+    @contextlib.contextmanager
+    def opening(
+        url: str, width: int = 1280, *, has_failures: bool = False, **settings: Any
+    ) -> Iterator[WatchedPage]:
+        context = browser.new_context(viewport={"width": width, "height": 800}, **settings)
+        page = context.new_page()
+        base = url.partition("#")[0]
+        watched = WatchedPage(page, base, [])
+        told = watched.complaints
+        page.on(
+            "console",
+            lambda line: told.append(f"{line.type}: {line.text} {line.location['url']}"),
+        )
+        page.on("pageerror", lambda error: told.append(f"error: {error}"))
+        page.on("request", lambda asked: told.extend(_list_foreign(asked.url, base)))
+        page.goto(url)
+        page.wait_for_selector("main", state="attached")
+        yield watched
+        context.close()
+        # The console names each answer that is an error.
+        assert [line for line in told if not has_failures or _FAILURE not in line] == []
+
+    return opening
+
+
+def _list_foreign(url: str, base: str) -> list[str]:
+    return [] if url.startswith(base) else [f"request to {url}"]
+
+
+@pytest.fixture
+def write_cluster(tmp_path: pathlib.Path) -> Callable[[list[dict[str, Any]]], str]:
+    """Write a cluster file and return its path."""
+
+    def write(items: list[dict[str, Any]]) -> str:
+        path = tmp_path / "cluster.json"
+        path.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": items}))
+        return str(path)
+
+    return write

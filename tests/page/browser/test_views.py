@@ -1,0 +1,194 @@
+"""The page in a real browser, with the demo, a large cluster and hostile names."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from typing import Any
+
+import pytest
+
+from tests.cli import clusters
+from tests.page.browser.conftest import OpenPage
+
+pytestmark = pytest.mark.slow
+
+Serve = Callable[..., AbstractContextManager[str]]
+WriteCluster = Callable[[list[dict[str, Any]]], str]
+
+VIEWS = {
+    "#/cluster": "group by",
+    "#/cluster?form=table": "web-a1",
+    "#/cluster?pod=prod%2Freport&node=big-c": "prod/report is rejected by",
+    "#/cluster?pod=prod%2Fweb-1&colour=points": "points",
+    "#/nodes/gpu-a": "nvidia.com/gpu",
+    "#/pods/prod/web-5": "Filters, in their order",
+    "#/pods/prod/report": "Edits of which each lets it fit",
+    "#/pods/prod/web-1?node=gpu-a": "is rejected by",
+    "#/pending": "prod/report",
+    "#/decisions": "prod/cache-1",
+    "#/policies": "across-clusters.policy",
+    "#/rules/web-tier/apart": "podAntiAffinity preferred",
+}
+HOSTILE = "<img src=x onerror=alert(1)>\u202eevil\u200b"
+VISIBLE = "<img src=x onerror=alert(1)>‹U+202E›evil‹U+200B›"
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1280, 390])
+def test_every_view_works_in_every_size_and_scheme(
+    demo_url: str, open_page: OpenPage, width: int, scheme: str
+) -> None:
+    """Each says what it should, without a complaint of the browser and sideways scrolling."""
+    with open_page(demo_url, width, color_scheme=scheme) as opened:
+        for address, text in VIEWS.items():
+            page = opened.open_view(address)
+            assert text in page.inner_text("main"), address
+            assert page.evaluate("document.documentElement.scrollWidth") <= width, address
+
+
+def test_the_key_leaves_the_address_and_survives_a_reload(
+    demo_url: str, open_page: OpenPage
+) -> None:
+    """It is in no history, and a second tab of the same browser has it."""
+    with open_page(demo_url) as opened:
+        page = opened.page
+        page.wait_for_selector("canvas")
+        assert page.url.endswith("#/cluster")
+        page.reload()
+        page.wait_for_selector("canvas")
+        second = page.context.new_page()
+        second.goto(opened.base + "#/pods/prod/web-1")
+        second.wait_for_selector("h1:has-text('prod/web-1')")
+
+
+def test_without_the_key_the_page_says_what_to_do(demo_url: str, open_page: OpenPage) -> None:
+    """One line, no empty page."""
+    with open_page(demo_url.partition("#")[0], has_failures=True) as opened:
+        opened.page.wait_for_selector("[role=alert]:has-text('open the URL that the command')")
+
+
+@pytest.mark.parametrize(
+    "address, text",
+    [
+        pytest.param("#/pods/prod/no", "no such pod", id="pod"),
+        pytest.param("#/nodes/no", "`no` does not exist", id="node"),
+        pytest.param("#/rules/web-tier/no", "No rule is called web-tier/no", id="rule"),
+        pytest.param("#/no", "There is no view “no”", id="view"),
+    ],
+)
+def test_an_unknown_name_says_so(
+    demo_url: str, open_page: OpenPage, address: str, text: str
+) -> None:
+    """A link to something that is gone is an answer, not an empty page."""
+    with open_page(demo_url, has_failures=True) as opened:
+        opened.open_view(address)
+        opened.page.wait_for_selector(f"[role=alert]:has-text('{text}')")
+
+
+def test_a_step_of_the_demo_shows_at_once(serve: Serve, open_page: OpenPage) -> None:
+    """The edit places the pending pod, and the list of decisions has it on top."""
+    with serve() as url, open_page(url) as opened:
+        page = opened.open_view("#/decisions")
+        page.click("button:has-text('edit load-aware.policy')")
+        page.wait_for_selector("tbody tr:first-child:has-text('prod/report'):has-text('big-c')")
+        page.click("button:has-text('play the rest')")
+        page.wait_for_selector("tbody tr:first-child:has-text('batch/job-4')")
+        page.wait_for_selector(".steps button", state="detached")
+
+
+def test_hostile_names_are_text_and_wholly_visible(
+    write_cluster: WriteCluster, serve: Serve, open_page: OpenPage
+) -> None:
+    """Nothing of a cluster file becomes markup, and no character hides."""
+    node = clusters.node("n1", **{"zone": HOSTILE, HOSTILE: "v"})
+    node["spec"]["taints"] = [{"key": HOSTILE, "value": HOSTILE, "effect": "NoSchedule"}]
+    pod = clusters.pod(HOSTILE)
+    path = write_cluster([node, clusters.node("n2"), pod, clusters.pod("x" + HOSTILE, on="n1")])
+    with serve("--cluster", path) as url, open_page(url) as opened:
+        name = f"prod%2F{_encode(HOSTILE)}"
+        for address in (
+            "#/nodes/n1",
+            f"#/pods/prod/{_encode(HOSTILE)}",
+            "#/pending",
+            f"#/cluster?by={_encode(HOSTILE)}&pod={name}&node=n1",
+            f"#/cluster?form=table&by=zone&pod={name}",
+        ):
+            page = opened.open_view(address)
+            shown = page.inner_text("main")
+            assert VISIBLE in shown or "by=" in address, address
+            assert HOSTILE not in page.content(), address
+            assert page.query_selector("img") is None
+            assert "\u202e" not in page.title()
+        page = opened.open_view("#/cluster")
+        page.fill("#find", "img src")
+        page.wait_for_selector(f"[role=option]:has-text('{VISIBLE}')")
+
+
+def test_the_page_works_by_keyboard_alone(demo_url: str, open_page: OpenPage) -> None:
+    """Find with `/`, views with `g`, tiles with arrows, Enter and Escape."""
+    with open_page(demo_url) as opened:
+        page = opened.open_view("#/cluster")
+        page.focus("canvas")
+        page.keyboard.press("ArrowRight")
+        page.keyboard.press("ArrowRight")
+        page.wait_for_selector(".told:has-text('web-a1')")
+        page.keyboard.press("Enter")
+        page.wait_for_selector("aside h2:has-text('web-a1')")
+        page.keyboard.press("Escape")
+        page.wait_for_selector("aside", state="detached")
+        page.keyboard.press("t")
+        page.wait_for_selector("table.nodes")
+        page.keyboard.press("/")
+        page.keyboard.type("web-5")
+        page.wait_for_selector("[role=option]")
+        page.keyboard.press("Enter")
+        page.wait_for_selector("h1:has-text('prod/web-5')")
+        page.keyboard.press("Escape")
+        page.evaluate("document.activeElement.blur()")
+        page.keyboard.press("g")
+        page.keyboard.press("p")
+        page.wait_for_selector("h1:has-text('Policies')")
+        page.keyboard.press("?")
+        page.wait_for_selector("[role=dialog]")
+        page.keyboard.press("Escape")
+        page.wait_for_selector("[role=dialog]", state="detached")
+
+
+def test_five_thousand_nodes_are_one_picture(
+    write_cluster: WriteCluster, serve: Serve, open_page: OpenPage
+) -> None:
+    """A press on a tile opens its node; an entry of the legend keeps only its nodes."""
+    items = [
+        clusters.node(
+            f"node-{number:04}", zone=f"z{number % 3}", disk="ssd" if number % 2 else "hdd"
+        )
+        for number in range(5000)
+    ]
+    pod = clusters.pod("new", nodeSelector={"disk": "ssd"})
+    with serve("--cluster", write_cluster([*items, pod])) as url, open_page(url) as opened:
+        page = opened.open_view("#/cluster?by=zone&pod=prod%2Fnew")
+        assert re.search(r"fits\s+2,500", page.inner_text(".legend"))
+        assert re.search(r"rejected by NodeAffinity\s+2,500", page.inner_text(".legend"))
+        page.click("canvas", position={"x": 4, "y": 26})
+        page.wait_for_selector("aside h2:has-text('node-0000')")
+        page.wait_for_selector("aside:has-text('is rejected by')")
+        page.click(".legend button:has-text('fits')")
+        page.wait_for_selector(".legend button[aria-pressed=true]")
+        page = opened.open_view("#/pods/prod/new")
+        assert "fits on 2,500 of 5,000 nodes" in page.inner_text("main")
+
+
+def test_the_page_says_that_the_server_has_ended(serve: Serve, open_page: OpenPage) -> None:
+    """Within some seconds, and what to do."""
+    with contextlib.ExitStack() as stack:
+        with serve() as url:
+            opened = stack.enter_context(open_page(url, has_failures=True))
+            opened.page.wait_for_selector("canvas")
+        opened.page.wait_for_selector("[role=alert]:has-text('still running?')")
+
+
+def _encode(text: str) -> str:
+    return "".join(f"%{byte:02X}" for byte in text.encode())

@@ -1,0 +1,63 @@
+"""Pages in the process of the test."""
+
+from __future__ import annotations
+
+import datetime
+import json
+import pathlib
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from policysched import clock as clocks
+from policysched.cli.reports import explain_pod_text
+from policysched.inputs import cluster_file, policy_sources
+from policysched.offline import sessions
+from policysched.page import api, offline_source, page_source
+from policysched.profiles import policies
+from policysched.serving import http_server
+
+NOW = datetime.datetime(2026, 3, 2, 9, 0, tzinfo=datetime.UTC)
+CLOCK = clocks.ManualClock(NOW)
+TEXTS = api.TextForms(explain_pod_text.format_pod_explanation)
+
+
+def make_source(
+    items: Sequence[Mapping[str, Any]], folder: pathlib.Path | None = None, policy: str = ""
+) -> offline_source.OfflineSource:
+    """Return a source of the objects, with one policy if there is a text for it."""
+    texts = []
+    paths = []
+    if folder is not None and policy:
+        path = folder / "test.policy"
+        path.write_text(policy, encoding="utf-8")
+        paths = [str(path)]
+        texts = [
+            page_source.PolicyText(each.name, each.text)
+            for each in policy_sources.read_policy_texts(paths)
+        ]
+    found = cluster_file.parse_cluster(
+        json.dumps({"apiVersion": "v1", "kind": "List", "items": items}).encode(), "test"
+    )
+    factory = sessions.DeciderFactory(policies.load_policy_set(paths, {}), NOW)
+    return offline_source.OfflineSource("file", "test", factory.make_decider(found, "test"), texts)
+
+
+class PageClient:
+    """Asks the API of a source without a server."""
+
+    def __init__(self, source: page_source.PageSource) -> None:
+        self.api = api.PageApi(source, TEXTS, CLOCK)
+        self._pages = self.api.make_pages()
+
+    async def ask_page(self, question: str, /, **parameters: str) -> http_server.HttpPage:
+        """Return the page about a question."""
+        query = http_server.QueryParameters({key: (text,) for key, text in parameters.items()})
+        made = self._pages[f"/api/{question}"](query)
+        assert not isinstance(made, http_server.HttpPage)
+        return await made
+
+    async def ask(self, question: str, /, **parameters: str) -> Any:
+        """Return the answer to a question, which must be one."""
+        page = await self.ask_page(question, **parameters)
+        assert page.status == 200, page.body
+        return json.loads(page.body)

@@ -1,0 +1,234 @@
+from __future__ import annotations
+
+import json
+import pathlib
+from typing import Any
+
+import hypothesis
+import pytest
+from hypothesis import strategies
+
+from policysched.cli.demo import page_demo
+from policysched.offline import sessions
+from tests.cli import clusters
+from tests.kube.asynchronous import asynchronous
+from tests.page import servers
+
+POLICY = """\
+policy p {
+  for pods
+  nodeAffinity required disk = ssd as fast
+  score LeastAllocated(cpu: 1) weight 5 as room
+}
+"""
+
+
+def make_items() -> list[dict[str, Any]]:
+    """Return four nodes, a placed pod and two pending ones."""
+    return [
+        clusters.node("a", disk="ssd", zone="x"),
+        clusters.node("b", disk="ssd", zone="y"),
+        clusters.node("c", disk="hdd", zone="x"),
+        clusters.node("d", cpu="1", disk="ssd"),
+        clusters.pod("old", on="b"),
+        clusters.pod("new", cpu="2"),
+        clusters.pod("huge", cpu="64"),
+    ]
+
+
+@pytest.fixture
+def client(tmp_path: pathlib.Path) -> servers.PageClient:
+    """Return a client of the four nodes with a policy."""
+    return servers.PageClient(servers.make_source(make_items(), tmp_path, POLICY))
+
+
+@asynchronous
+async def test_the_map_has_a_column_for_each_fact(client: servers.PageClient) -> None:
+    """Nodes are in the order of their names, and an absent label is -1."""
+    found = await client.ask("cluster")
+    assert found["names"] == ["a", "b", "c", "d"]
+    assert found["labels"]["zone"] == {"values": ["x", "y"], "of": [0, 1, 0, -1]}
+    assert found["resources"]["cpu"] == {
+        "used": [0, 1000, 0, 0],
+        "of": [4000, 4000, 4000, 1000],
+    }
+    assert found["pods"]["used"] == [0, 1, 0, 0]
+
+
+@asynchronous
+async def test_an_unchanged_map_is_not_sent_again(client: servers.PageClient) -> None:
+    """A client that names the generation that it has gets nothing else."""
+    generation = (await client.ask("cluster"))["generation"]
+    assert await client.ask("cluster", since=str(generation)) == {"generation": generation}
+
+
+@asynchronous
+async def test_the_funnel_says_what_each_filter_leaves(client: servers.PageClient) -> None:
+    """Filters are in the order in which they act, and rules have the line of their text."""
+    found = await client.ask("explain", pod="prod/new")
+    assert found["funnel"] == [
+        {"by": "NodeResourcesFit", "line": None, "rejects": 1, "left": 3},
+        {"by": "p/fast", "line": 3, "rejects": 1, "left": 2},
+    ]
+    assert found["best"] == ["a"]
+    assert found["ranking"][0]["node"] == "a"
+    assert [rule["weight"] for rule in found["rules"] if rule["name"] == "p/room"] == [5]
+
+
+@asynchronous
+async def test_a_placed_pod_stays_on_its_node(client: servers.PageClient) -> None:
+    """It is decided as if it had no node, and afterwards it uses its node as before."""
+    before = await client.ask("cluster")
+    for name in ("explain", "study", "text"):
+        await client.ask(name, pod="prod/old")
+    assert (await client.ask("compare", pod="prod/old", node="c"))["fits"] is False
+    assert await client.ask("cluster") == before
+    assert (await client.ask("explain", pod="prod/old"))["placedOn"] == "b"
+
+
+@asynchronous
+async def test_a_node_says_why_it_takes_no_pod(client: servers.PageClient) -> None:
+    """Every rejection has its reason, not only the first."""
+    found = await client.ask("compare", pod="prod/huge", node="c")
+    assert [(each["plugin"], each["rule"]) for each in found["rejections"]] == [
+        ("NodeResourcesFit", None),
+        ("Policy", "fast"),
+    ]
+
+
+@asynchronous
+async def test_pending_pods_have_reasons(client: servers.PageClient) -> None:
+    """Each is decided alone; rejected nodes are counted by filter."""
+    found = await client.ask("pending")
+    assert [(row["pod"], row["fits"]) for row in found["pods"]] == [
+        ("prod/new", True),
+        ("prod/huge", False),
+    ]
+    assert found["pods"][1]["message"].startswith("0/4 nodes are available")
+    assert found["rejects"]["NodeResourcesFit"] == 4
+
+
+@asynchronous
+async def test_a_name_is_found_by_any_part(client: servers.PageClient) -> None:
+    """Names that begin with the text come first."""
+    assert (await client.ask("find", text="hug"))["pods"] == ["prod/huge"]
+    assert (await client.ask("find", text="FAST"))["rules"] == ["p/fast"]
+    assert (await client.ask("find", text="zzz")) == {"pods": [], "nodes": [], "rules": []}
+
+
+@asynchronous
+async def test_policies_are_shown_with_their_rules(client: servers.PageClient) -> None:
+    """The text is that of the file, and rules have their line in it."""
+    found = await client.ask("policies")
+    assert [each["text"] for each in found["files"]] == [POLICY]
+    (profile,) = found["profiles"]
+    assert [(rule["name"], rule["line"]) for rule in profile["rules"]] == [
+        ("p/fast", 3),
+        ("p/room", 4),
+    ]
+
+
+@asynchronous
+async def test_the_text_is_that_of_the_command(client: servers.PageClient) -> None:
+    """`as text` shows what `policysched explain` prints."""
+    source = servers.make_source(make_items())
+    report = source.get_view().decider.explain_pod("prod/new")
+    assert report["pod"] in (await client.ask("text", pod="prod/new"))["text"]
+
+
+@pytest.mark.parametrize(
+    "name, parameters, status, text",
+    [
+        pytest.param("explain", {}, 400, "the parameter `pod` is missing", id="missing"),
+        pytest.param("explain", {"pod": "prod/no"}, 404, "no such pod", id="no pod"),
+        pytest.param("node", {"name": "no"}, 404, "`no` does not exist", id="no node"),
+        pytest.param(
+            "compare", {"pod": "prod/new", "node": "no"}, 404, "`no` does not", id="compare"
+        ),
+        pytest.param("status", {"x": "1"}, 400, "the parameter `x` is unknown", id="unknown"),
+        pytest.param("cluster", {"since": "-1"}, 400, "is not a number", id="negative"),
+        pytest.param("cluster", {"since": "9" * 40}, 400, "is not a number", id="huge"),
+        pytest.param("find", {"text": "x" * 600}, 400, "is too long", id="long"),
+    ],
+)
+def test_a_wrong_question_gets_one_error(
+    client: servers.PageClient, name: str, parameters: dict[str, str], status: int, text: str
+) -> None:
+    """The page shows the text of the error."""
+
+    @asynchronous
+    async def ask() -> None:
+        page = await client.ask_page(name, **parameters)
+        assert page.status == status
+        assert text in json.loads(page.body)["error"]
+
+    ask()
+
+
+@hypothesis.given(
+    sizes=strategies.lists(strategies.integers(1, 8), min_size=1, max_size=6),
+    disks=strategies.lists(strategies.sampled_from(["ssd", "hdd"]), min_size=6, max_size=6),
+    placed=strategies.lists(strategies.integers(0, 5), max_size=6),
+    cpu=strategies.integers(1, 9),
+)
+def test_the_pod_view_says_what_explain_says(
+    tmp_path_factory: pytest.TempPathFactory,
+    sizes: list[int],
+    disks: list[str],
+    placed: list[int],
+    cpu: int,
+) -> None:
+    """Verdicts, totals and best nodes of the arrays are those of `explain -o json`."""
+    nodes = [
+        clusters.node(f"n{number}", cpu=str(size), disk=disks[number])
+        for number, size in enumerate(sizes)
+    ]
+    pods = [
+        clusters.pod(f"p{number}", on=f"n{on % len(sizes)}") for number, on in enumerate(placed)
+    ]
+    source = servers.make_source(
+        [*nodes, *pods, clusters.pod("new", cpu=str(cpu))], tmp_path_factory.mktemp("p"), POLICY
+    )
+
+    @asynchronous
+    async def compare() -> None:
+        client = servers.PageClient(source)
+        names = (await client.ask("cluster"))["names"]
+        found = await client.ask("explain", pod="prod/new")
+        check_equal(names, found, source.get_view().decider)
+
+    compare()
+
+
+def check_equal(names: list[str], found: dict[str, Any], decider: sessions.PodDecider) -> None:
+    """Compare the arrays of the page with the report of `explain`."""
+    report = decider.explain_pod("prod/new")
+    for name, number, total in zip(names, found["of"], found["totals"], strict=True):
+        verdict = report["nodes"][name]
+        assert verdict["ok"] is (number < 0)
+        if number >= 0:
+            assert "; ".join(verdict["reasons"]) == found["why"][number]["reason"]
+            assert total is None
+        else:
+            assert report["scores"][name]["total"] == total
+    assert found["message"] == report["message"]
+    assert (found["best"], found["feasible"]) == (report["best"], report["feasible"])
+    left = found["funnel"][-1]["left"] if found["funnel"] else len(names)
+    assert left == found["feasible"]
+
+
+def test_the_demo_goes_on_step_by_step(tmp_path: pathlib.Path) -> None:
+    """A step is an edit or a pod; at the end of the story nothing is left to happen."""
+    source = page_demo.DemoSource(tmp_path)
+    before = source.get_view()
+    assert source.steps["next"].startswith("edit load-aware.policy")
+    source.take_step("next")
+    after = source.get_view()
+    assert after.generation == before.generation + 1
+    assert len(after.decisions) == len(before.decisions) + 1
+    assert after.decisions[-1].pod == "prod/report"
+    assert "97%" in next(each.text for each in after.policies if each.name == "load-aware.policy")
+    source.take_step("rest")
+    assert source.steps == {}
+    with pytest.raises(LookupError):
+        source.take_step("next")
