@@ -8,16 +8,16 @@ const KEPT = new Set(["children", "value"]);
 
 /** Makes elements from a template; texts among the values never become markup. */
 export function html(strings, ...values) {
-  return showIn(makeElements(strings, ...values));
+  return showParts(makeElements(strings, ...values));
 }
 
 /** Makes texts and attributes of elements visible; components get their values as they are. */
-function showIn(made) {
+function showParts(made) {
   if (typeof made === "string") return showText(made);
-  if (Array.isArray(made)) return made.map(showIn);
+  if (Array.isArray(made)) return made.map(showParts);
   if (typeof made?.type === "string") {
     for (const [name, value] of Object.entries(made.props)) {
-      if (name === "children") made.props.children = showIn(value);
+      if (name === "children") made.props.children = showParts(value);
       else if (typeof value === "string" && !KEPT.has(name)) made.props[name] = showText(value);
     }
   }
