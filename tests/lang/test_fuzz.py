@@ -19,7 +19,7 @@ from tests.lang import chunked, mutation
 
 _FOLDER = pathlib.Path(__file__).parent
 _MAX_LENGTH = 900
-MUTATIONS = 1_500
+MUTATIONS = 1_000
 
 
 def _read_originals() -> list[str]:
