@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from policysched import amounts
 from policysched.page import page_source
 
 _MOST_PODS = 500
@@ -42,7 +43,7 @@ def make_node_page(view: page_source.ClusterView, name: str) -> dict[str, Any]:
             if resource and columns.allocatable[row, index]
         },
         "metrics": {
-            metric.name: samples[name].value
+            metric.name: amounts.format_amount(samples[name].value, metric.unit)
             for metric in view.decider.policy_set.node_metrics
             if name in (samples := cache.metrics.get_newest_samples(metric.key))
         },

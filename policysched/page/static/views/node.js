@@ -68,9 +68,9 @@ function Amounts({ answer }) {
       </tr>`,
     )}
     ${Object.entries(answer.metrics).map(
-      ([name, value]) => html`<tr>
+      ([name, text]) => html`<tr>
         <th scope="row">${name}</th>
-        <td colspan="3">${formatNumber(value)}, measured</td>
+        <td colspan="3">${text}, measured</td>
       </tr>`,
     )}
   </table>`;

@@ -14,11 +14,11 @@ export function PendingView({ generation }) {
   const rejects = Object.entries(answer.rejects).sort((one, other) => other[1] - one[1]);
   return html`
     <h1>${formatCount(answer.total, "pending pod")}</h1>
-    <p class="quiet">each decided alone, as if it were the next</p>
+    <p class="quiet">each is decided alone, as if it were the next</p>
     ${rejects.length > 0 &&
     html`<h2>What rejects them</h2>
       <ul class="rejects">
-        ${rejects.slice(0, 10).map(([name, count]) => html`<li><${RejectedBy} by=${name} line=${name.includes("/") ? 0 : null} />: ${formatCount(count, "node")} of these pods together</li>`)}
+        ${rejects.slice(0, 10).map(([name, count]) => html`<li><${RejectedBy} by=${name} line=${name.includes("/") ? 0 : null} />: rejects ${formatCount(count, "node")}${answer.total > 1 ? ", added up over these pods" : ""}</li>`)}
       </ul>`}
     <div class="scrolls" tabindex="0" role="region" aria-label="Pending pods">
       <table class="pending">

@@ -35,7 +35,7 @@ function Summary({ answer }) {
     ${answer.feasible > 0
       ? html`<p class="fits">fits on ${counts} → <a href=${makeNodeAddress(first)}>${first}</a>${tie}</p>`
       : html`<p class="rejected">fits on none of ${formatCount(answer.nodeCount, "node")}</p>`}
-    ${answer.placedOn && html`<p>it is on <a href=${makeNodeAddress(answer.placedOn)}>${answer.placedOn}</a>; the page decides as if it had no node</p>`}
+    ${answer.placedOn && html`<p>it is on <a href=${makeNodeAddress(answer.placedOn)}>${answer.placedOn}</a>; this page decides as if it had no node</p>`}
     ${answer.gate && html`<p class="warning">it waits at a gate: ${answer.gate}</p>`}
     ${answer.message && html`<p class="message">${answer.message}</p>`}
     <p class="quiet">
