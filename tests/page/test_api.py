@@ -165,6 +165,7 @@ def test_a_wrong_question_gets_one_error(
     ask()
 
 
+@pytest.mark.slow
 @hypothesis.given(
     sizes=strategies.lists(strategies.integers(1, 8), min_size=1, max_size=6),
     disks=strategies.lists(strategies.sampled_from(["ssd", "hdd"]), min_size=6, max_size=6),
