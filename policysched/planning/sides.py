@@ -18,7 +18,8 @@ from policysched.profiles import named_profile, policies
 NONE = "none"
 """The name of the side without policies; a folder with this name must be given as `./none`."""
 _GIT = "git:"
-_EMPTY = source.SourceText(NONE, "version 1\n")
+NO_POLICIES = (source.SourceText(NONE, "version 1\n"),)
+"""The texts of the side `none`."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -34,6 +35,23 @@ class SideOptions:
     option: str
     places: Sequence[str]
     params: Mapping[str, str] = dataclasses.field(default_factory=dict)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class SideTexts:
+    """The policy texts of one side, not yet checked.
+
+    Attributes:
+        name: the name of the side in reports; `none` for a side without policies.
+        texts: the policies; NO_POLICIES if there are none.
+        params: the values of params for this side only.
+        where: the place of the policies in error messages, such as `--to`.
+    """
+
+    name: str
+    texts: tuple[source.SourceText, ...]
+    params: Mapping[str, str]
+    where: str
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -113,18 +131,42 @@ def read_plan_sides(
     scheduler_name: str | None,
     now: datetime.datetime,
 ) -> tuple[PlanSide, PlanSide]:
-    """Read the policies of both sides; each side gets the `shared_params` that it declares.
-
-    Metrics with the same key but different definitions get different keys, so that one cluster can
-    contain samples for both sides.
+    """Read the policies of both sides; see `make_plan_sides`.
 
     Raises:
         InputError: an input cannot be read or is invalid.
         UsageError: an option combines `none` with policies, or gives `git:` without the revision
             or the path of the policies.
     """
-    texts = [_read_side_texts(named, other) for named, other in ((old, new), (new, old))]
-    declared = [_list_declared_params(each) for each in texts]
+    before, after = (
+        SideTexts(
+            " ".join(named.places),
+            tuple(_read_side_texts(named, other)),
+            named.params,
+            f"--{named.option}",
+        )
+        for named, other in ((old, new), (new, old))
+    )
+    return make_plan_sides(before, after, shared_params, scheduler_name, now)
+
+
+def make_plan_sides(
+    old: SideTexts,
+    new: SideTexts,
+    shared_params: Mapping[str, str],
+    scheduler_name: str | None,
+    now: datetime.datetime,
+) -> tuple[PlanSide, PlanSide]:
+    """Check the policies of both sides; each side gets the `shared_params` that it declares.
+
+    Metrics with the same key but different definitions get different keys, so that one cluster can
+    contain samples for both sides.
+
+    Raises:
+        InputError: the policies of a side are invalid.
+        ConfigurationError: a param is unknown, or has an invalid value.
+    """
+    declared = [_list_declared_params(each.texts) for each in (old, new)]
     for name in shared_params:
         if all(name not in names for names in declared):
             raise errors.ConfigurationError(
@@ -133,21 +175,29 @@ def read_plan_sides(
                 help=spelling.suggest_names(name, {*declared[0], *declared[1]}),
             )
     made = []
-    for named, sources, names in zip((old, new), texts, declared, strict=True):
+    for side, names in zip((old, new), declared, strict=True):
         params = {name: text for name, text in shared_params.items() if name in names}
-        params |= named.params
-        judge = named_profile.make_other_profile_finding_dropper(scheduler_name)
-        try:
-            found = policies.make_policy_set_from_texts(
-                sources, params, scheduler_name, now=now, judge=judge
-            )
-        except errors.ConfigurationError as error:
-            problem = f"{error.problem} in the policies of --{named.option}"
-            raise errors.ConfigurationError(error.where, problem, help=error.help) from error
-        made.append(PlanSide(" ".join(named.places), found, sources, params))
+        made.append(_make_side(side, params | dict(side.params), scheduler_name, now))
     before, after = made
     apart = metric_keys.separate_metric_keys(before.policies, after.policies)
     return dataclasses.replace(before, policies=apart), after
+
+
+def _make_side(
+    side: SideTexts,
+    params: Mapping[str, str],
+    scheduler_name: str | None,
+    now: datetime.datetime,
+) -> PlanSide:
+    judge = named_profile.make_other_profile_finding_dropper(scheduler_name)
+    try:
+        found = policies.make_policy_set_from_texts(
+            side.texts, params, scheduler_name, now=now, judge=judge
+        )
+    except errors.ConfigurationError as error:
+        problem = f"{error.problem} in the policies of {side.where}"
+        raise errors.ConfigurationError(error.where, problem, help=error.help) from error
+    return PlanSide(side.name, found, side.texts, params)
 
 
 def _list_declared_params(sources: Sequence[source.SourceText]) -> frozenset[str]:
@@ -161,7 +211,7 @@ def _read_side_texts(named: SideOptions, other: SideOptions) -> list[source.Sour
     if NONE in named.places:
         if len(named.places) > 1:
             raise errors.UsageError(f"--{named.option} is `none` or names policies, not both")
-        return [_EMPTY]
+        return list(NO_POLICIES)
     texts: list[source.SourceText] = []
     for place in dict.fromkeys(named.places):
         if place.startswith(_GIT):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import pathlib
 from collections.abc import Iterator, Sequence
 
@@ -12,11 +11,14 @@ from policysched.inputs import lint_settings, policy_sources
 from policysched.lang import source, text_limits
 from policysched.lang.parsing import parser
 from policysched.lang.syntax import syntax
-from policysched.language_server.project import cluster_data, editor_settings, programs
+from policysched.language_server.project import (
+    cluster_data,
+    editor_settings,
+    program_maker,
+    programs,
+)
 from policysched.language_server.texts import documents, positions
 from policysched.lint import settings
-from policysched.offline import lint_cluster
-from policysched.plugins import registry
 
 
 class Workspace:
@@ -32,16 +34,19 @@ class Workspace:
         self.clock = clock
         self.root = root or pathlib.Path.cwd()
         self.options = editor_settings.EditorSettings()
-        self.loaded = cluster_data.LoadedClusterData()
         self.encoding = positions.PositionEncoding.UTF_16
         self._documents: dict[str, documents.EditorDocument] = {}
         self._folders: dict[pathlib.Path, tuple[source.SourceText, ...]] = {}
         self._settings: dict[pathlib.Path, settings.LintSettings] = {}
         self._programs: dict[str, programs.PolicyProgram] = {}
-        self._known: dict[frozenset[str], programs.ProgramEnvironment] = {}
-        self._plugins = registry.create_installed_registry().list_plugin_names()
+        self._maker = program_maker.ProgramMaker(clock, cluster_data.LoadedClusterData())
 
     # ------------------------------------------------------------------------ documents
+
+    @property
+    def loaded(self) -> cluster_data.LoadedClusterData:
+        """The data about the cluster."""
+        return self._maker.loaded
 
     @property
     def opened(self) -> Sequence[documents.EditorDocument]:
@@ -101,42 +106,13 @@ class Workspace:
             ),
             None,
         )
-        self._programs[document.name] = kept = kept or self._make_program(texts, chosen)
+        self._programs[document.name] = kept = kept or self._maker.make_program(texts, chosen)
         return kept
 
     def drop_cached_programs(self, loaded: cluster_data.LoadedClusterData | None = None) -> None:
         """Drop all programs, because the settings or the cluster have changed."""
-        if loaded is not None:
-            self.loaded = loaded
+        self._maker = program_maker.ProgramMaker(self.clock, loaded or self.loaded)
         self._programs.clear()
-        self._known.clear()
-
-    def _make_program(
-        self, texts: tuple[source.SourceText, ...], chosen: settings.LintSettings
-    ) -> programs.PolicyProgram:
-        """Return a program whose facts include the annotations that its policies read."""
-        program = programs.PolicyProgram(texts, chosen, self._get_environment(frozenset()))
-        found = program.check_result.program
-        keys = lint_cluster.list_annotation_keys_read(found) if found is not None else frozenset()
-        # The annotation keys that the program reads are known only after a check, so check once
-        # more with facts that contain them.
-        if keys and self.loaded.objects is not None:
-            return programs.PolicyProgram(texts, chosen, self._get_environment(keys))
-        return program
-
-    def _get_environment(self, keys: frozenset[str]) -> programs.ProgramEnvironment:
-        """Return the environment with facts for these annotation keys, at the current time."""
-        now = self.clock.now()
-        if keys not in self._known:
-            # Keep at most two environments: each contains the facts of a whole cluster.
-            if len(self._known) > 1:
-                self._known.clear()
-            try:
-                facts = cluster_data.make_cluster_facts(self.loaded, keys, now)
-            except errors.InputError:  # the error was reported when the cluster was loaded
-                facts = None
-            self._known[keys] = programs.ProgramEnvironment(facts, self.loaded.words, self._plugins)
-        return dataclasses.replace(self._known[keys], now_seconds=now.timestamp())
 
     def _get_lint_settings(self, document: documents.EditorDocument) -> settings.LintSettings:
         folder = pathlib.Path(document.name).absolute().parent
