@@ -41,11 +41,13 @@ class MetricsFile:
 
     Attributes:
         path: the path of the file.
+        text: the content, which can be parsed again for other declared metrics.
         named: metric target (`node` or `cluster`) → the names of that kind in the file, including
             names without a sample.
     """
 
     path: str
+    text: str
     samples: Samples
     named: Mapping[str, frozenset[str]]
 
@@ -84,7 +86,7 @@ def parse_metrics_text(
     if tables is not None:
         try:
             samples = make_samples_from_tables(tables, lambda _: where, declared, measured_at)
-            return MetricsFile(where, samples, _collect_target_names(tables, declared))
+            return MetricsFile(where, text, samples, _collect_target_names(tables, declared))
         except errors.InputError:
             pass  # parsed again below, to report the line
     document = plain_yaml.load_yaml_document(text, where)
@@ -92,7 +94,7 @@ def parse_metrics_text(
     samples = make_samples_from_tables(
         tables, lambda key: f"{where}:{document.line((*path, *key))}", declared, measured_at
     )
-    return MetricsFile(where, samples, _collect_target_names(tables, declared))
+    return MetricsFile(where, text, samples, _collect_target_names(tables, declared))
 
 
 def _collect_target_names(

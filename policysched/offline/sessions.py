@@ -96,6 +96,8 @@ class OfflineDeciderSource:
     """Makes a decider for each cluster of the input, one after another.
 
     Attributes:
+        factory: makes the deciders.
+        clusters: the name and the objects of each cluster; they can be read only once.
         is_lines: whether the input is JSON lines.
         warnings: findings about the policies that are not errors.
         unmeasured: the names of metrics that the policies read but for which no node has a sample.
@@ -121,10 +123,10 @@ class OfflineDeciderSource:
             declared = policy_set.all_metrics
             self.metrics = metrics_file.read_metrics_file(inputs.metrics, declared, inputs.now)
             samples = self.metrics.samples
-        self._basis = DeciderFactory(policy_set, inputs.now, samples, inputs.scheduler_name)
+        self.factory = DeciderFactory(policy_set, inputs.now, samples, inputs.scheduler_name)
         with process.pause_garbage_collection():
-            self._clusters = _read_clusters(inputs.cluster)
-        self.is_lines = self._clusters.is_lines
+            self.clusters = _read_clusters(inputs.cluster)
+        self.is_lines = self.clusters.is_lines
         self.warnings = policy_set.warnings
         read = named_profile.list_profile_node_metrics(policy_set, inputs.scheduler_name)
         unmeasured = {each.name for each in read if not samples.get(each.key)}
@@ -137,8 +139,8 @@ class OfflineDeciderSource:
             InputError: a cluster cannot be read, or the profile does not exist.
         """
         with process.pause_garbage_collection():
-            for where, found in self._clusters.places:
-                yield self._basis.make_decider(found, where, rng)
+            for where, found in self.clusters.places:
+                yield self.factory.make_decider(found, where, rng)
                 # Automatic collection is paused, so the garbage of this cluster is collected before
                 # the next cluster.
                 if self.is_lines:

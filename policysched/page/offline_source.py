@@ -16,13 +16,14 @@ class OfflineSource:
         kind: str,
         title: str,
         decider: sessions.PodDecider,
+        inputs: page_source.ClusterInputs,
         policies: Sequence[page_source.PolicyText],
     ) -> None:
         """Show the cluster of `decider` under `title`."""
         self.kind = kind
         self.title = title
         self.steps: Mapping[str, str] = {}
-        self._view = page_source.ClusterView(1, decider, policies)
+        self._view = page_source.ClusterView(1, decider, inputs, policies)
 
     def get_view(self) -> page_source.ClusterView:
         """Return the cluster."""

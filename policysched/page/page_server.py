@@ -12,10 +12,12 @@ from collections.abc import Callable
 from policysched import clock as clocks
 from policysched import errors
 from policysched.config import addresses
-from policysched.page import api, local_access, page_source, static_files
+from policysched.page import api, draft_api, local_access, page_source, static_files, text_forms
 from policysched.serving import http_server
 
 _KEY_BYTES = 16
+_MAX_BODY_BYTES = 1 << 20
+"""Limit of a POST request; all policies that are edited together are in one."""
 
 
 class PageServer:
@@ -29,7 +31,7 @@ class PageServer:
         self,
         address: addresses.ListenAddress,
         source: page_source.PageSource,
-        texts: api.TextForms,
+        texts: text_forms.TextForms,
         clock: clocks.Clock,
         key: str | None = None,
     ) -> None:
@@ -47,10 +49,16 @@ class PageServer:
         drawn = secrets.token_urlsafe(_KEY_BYTES) if key is None else key
         guard = local_access.LocalAccessGuard(drawn)
         self._api = api.PageApi(source, texts, clock)
-        pages = {**static_files.load_static_pages(), **self._api.make_pages()}
-        self._server = http_server.HttpServer(
-            address, pages, guard=guard, posts=self._api.make_posts()
+        self._drafts = draft_api.DraftApi(source, texts, clock)
+        pages = {
+            **static_files.load_static_pages(),
+            **self._api.make_pages(),
+            **self._drafts.make_pages(),
+        }
+        posts = http_server.PostRoutes(
+            {**self._api.make_posts(), **self._drafts.make_posts()}, _MAX_BODY_BYTES
         )
+        self._server = http_server.HttpServer(address, pages, guard=guard, posts=posts)
         guard.set_address(self._server.bound)
         self.url = f"http://{self._server.bound}/#key={drawn}"
 
@@ -71,3 +79,4 @@ class PageServer:
             with contextlib.suppress(asyncio.CancelledError):
                 await serving
             self._api.close()
+            self._drafts.close()

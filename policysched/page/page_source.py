@@ -7,10 +7,15 @@ do not know which.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
-from typing import Protocol
+import datetime
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Protocol, TypeAlias
 
+from policysched.inputs import cluster_file, metrics_file
+from policysched.lang.checked import checked
 from policysched.offline import sessions
+
+ReadSamples: TypeAlias = Callable[[Iterable[checked.CheckedMetric]], metrics_file.Samples]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -45,18 +50,41 @@ class DecisionRow:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
+class ClusterInputs:
+    """The inputs of a cluster's decider; findings and plans of edited policies use them as well.
+
+    Attributes:
+        where: the name of the cluster in errors and reports.
+        objects: the objects of the cluster, which must not change.
+        now: the time of all decisions.
+        params: the values of params that the user gave.
+        scheduler_name: the profile that serves all pods; None to use the profile of each pod.
+        read_samples: returns the samples of metrics that edited policies may declare.
+    """
+
+    where: str
+    objects: cluster_file.ClusterObjects
+    now: datetime.datetime
+    params: Mapping[str, str]
+    scheduler_name: str | None
+    read_samples: ReadSamples
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
 class ClusterView:
     """A cluster at one time.
 
     Attributes:
         generation: increases with every change, so that a client knows what it has seen.
         decider: decides about the pods of the cluster. Only one thread may use it at a time.
+        inputs: the inputs of `decider`.
         policies: the policies in use, in the order in which they were read.
         decisions: the known decisions, oldest first; empty if the source runs no scheduler.
     """
 
     generation: int
     decider: sessions.PodDecider
+    inputs: ClusterInputs
     policies: Sequence[PolicyText]
     decisions: Sequence[DecisionRow] = ()
 

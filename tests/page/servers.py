@@ -9,16 +9,20 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from policysched import clock as clocks
-from policysched.cli.reports import explain_pod_text
+from policysched.cli.reports import explain_pod_text, plan_markdown, plan_text
 from policysched.inputs import cluster_file, policy_sources
 from policysched.offline import sessions
-from policysched.page import api, offline_source, page_source
+from policysched.page import api, draft_api, offline_source, page_source, text_forms
 from policysched.profiles import policies
 from policysched.serving import http_server
 
 NOW = datetime.datetime(2026, 3, 2, 9, 0, tzinfo=datetime.UTC)
 CLOCK = clocks.ManualClock(NOW)
-TEXTS = api.TextForms(explain_pod_text.format_pod_explanation)
+TEXTS = text_forms.TextForms(
+    explain_pod_text.format_pod_explanation,
+    plan_text.format_plan_text,
+    plan_markdown.format_plan_markdown,
+)
 
 
 def make_source(
@@ -39,7 +43,9 @@ def make_source(
         json.dumps({"apiVersion": "v1", "kind": "List", "items": items}).encode(), "test"
     )
     factory = sessions.DeciderFactory(policies.load_policy_set(paths, {}), NOW)
-    return offline_source.OfflineSource("file", "test", factory.make_decider(found, "test"), texts)
+    inputs = page_source.ClusterInputs("test", found, NOW, {}, None, lambda _: {})
+    decider = factory.make_decider(found, "test")
+    return offline_source.OfflineSource("file", "test", decider, inputs, texts)
 
 
 class PageClient:
@@ -47,7 +53,9 @@ class PageClient:
 
     def __init__(self, source: page_source.PageSource) -> None:
         self.api = api.PageApi(source, TEXTS, CLOCK)
-        self._pages = self.api.make_pages()
+        drafts = draft_api.DraftApi(source, TEXTS, CLOCK)
+        self._pages = {**self.api.make_pages(), **drafts.make_pages()}
+        self._posts = {**self.api.make_posts(), **drafts.make_posts()}
 
     async def ask_page(self, question: str, /, **parameters: str) -> http_server.HttpPage:
         """Return the page about a question."""
@@ -55,6 +63,16 @@ class PageClient:
         made = self._pages[f"/api/{question}"](query)
         assert not isinstance(made, http_server.HttpPage)
         return await made
+
+    async def post_page(self, question: str, body: object) -> http_server.HttpPage:
+        """Return the page about a question with a body of JSON."""
+        return await self._posts[f"/api/{question}"](json.dumps(body).encode())
+
+    async def post(self, question: str, body: object) -> Any:
+        """Return the answer to a question with a body, which must be one."""
+        page = await self.post_page(question, body)
+        assert page.status == 200, page.body
+        return json.loads(page.body)
 
     async def ask(self, question: str, /, **parameters: str) -> Any:
         """Return the answer to a question, which must be one."""

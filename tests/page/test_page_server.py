@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import io
 import re
 from collections.abc import AsyncIterator
 
@@ -129,10 +130,12 @@ def test_only_known_paths_and_methods_answer(method: str, path: str, status: int
 
 @asynchronous
 async def test_a_long_body_is_refused() -> None:
-    """A step is one word."""
+    """All edited policies have room in a mebibyte."""
     async with (
         _serving() as (url, client),
-        client.post(f"{url}/api/step", headers=KEY, data="x" * 5000) as answer,
+        client.post(
+            f"{url}/api/step", headers=KEY, data=io.BytesIO(b"x" * ((1 << 20) + 1))
+        ) as answer,
     ):
         assert answer.status == 413
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 import argparse
 import pathlib
 import tempfile
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from policysched import errors
@@ -19,6 +18,11 @@ from policysched.cli.options import cluster_options, offline_options
 from policysched.cli.render import output, progress
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from policysched.inputs import cluster_file, metrics_file
+    from policysched.lang.checked import checked
+    from policysched.offline import sessions
     from policysched.page import page_source
 
 _ADDRESS = "127.0.0.1:8780"
@@ -65,7 +69,7 @@ def run(args: argparse.Namespace) -> int:
 
     from policysched import clock as clocks  # noqa: PLC0415 - as above
     from policysched.config import addresses  # noqa: PLC0415 - as above
-    from policysched.page import api, page_server  # noqa: PLC0415 - as above
+    from policysched.page import page_server, text_forms  # noqa: PLC0415 - as above
 
     address = addresses.parse_listen_address(args.address)
     with tempfile.TemporaryDirectory(prefix="policysched-ui-") as folder:
@@ -73,7 +77,7 @@ def run(args: argparse.Namespace) -> int:
         server = page_server.PageServer(
             address,
             source,
-            api.TextForms(_format_pod),
+            text_forms.TextForms(_format_pod, _format_plan, _format_plan_markdown),
             clocks.SystemClock(),
         )
 
@@ -86,12 +90,27 @@ def run(args: argparse.Namespace) -> int:
     return errors.EXIT_OK
 
 
-def _format_pod(report: Mapping[str, Any]) -> str:
+def _format_pod(report: dict[str, Any]) -> str:
     """Return the text of `explain pod` without styles."""
     from policysched.cli.render import styles  # noqa: PLC0415 - not needed for `--help`
     from policysched.cli.reports import explain_pod_text  # noqa: PLC0415 - as above
 
     return styles.remove_style_marks(explain_pod_text.format_pod_explanation(report))
+
+
+def _format_plan(report: dict[str, Any]) -> str:
+    """Return the text of `plan` without styles."""
+    from policysched.cli.render import styles  # noqa: PLC0415 - not needed for `--help`
+    from policysched.cli.reports import plan_text  # noqa: PLC0415 - as above
+
+    return styles.remove_style_marks(plan_text.format_plan_text(report))
+
+
+def _format_plan_markdown(report: dict[str, Any]) -> str:
+    """Return the comment of `plan -o markdown`."""
+    from policysched.cli.reports import plan_markdown  # noqa: PLC0415 - not needed for `--help`
+
+    return plan_markdown.format_plan_markdown(report)
 
 
 def _make_source(args: argparse.Namespace, folder: pathlib.Path) -> page_source.PageSource:
@@ -101,17 +120,21 @@ def _make_source(args: argparse.Namespace, folder: pathlib.Path) -> page_source.
         from policysched.cli.demo import page_demo  # noqa: PLC0415 - not needed for a cluster
 
         return page_demo.DemoSource(folder)
+    from policysched import process  # noqa: PLC0415 - as above
     from policysched.inputs import policy_sources  # noqa: PLC0415 - as above
     from policysched.offline import sessions  # noqa: PLC0415 - as above
     from policysched.page import offline_source, page_source  # noqa: PLC0415 - as above
 
     with progress.show_reading_progress("reading the input", [args.cluster]):
-        session = sessions.OfflineDeciderSource(offline_options.read_offline_inputs(args))
+        options = offline_options.read_offline_inputs(args)
+        session = sessions.OfflineDeciderSource(options)
         if session.is_lines:
             raise errors.UsageError(
                 "the page shows one cluster, and stdin has JSON lines of several"
             )
-        (decider,) = session.make_deciders()
+        with process.pause_garbage_collection():
+            ((where, found),) = session.clusters.places
+            decider = session.factory.make_decider(found, where)
     offline_options.print_session_warnings(session)
     offline_options.print_missing_samples_note(session)
     fast_exit.keep_until_exit(decider)
@@ -121,7 +144,31 @@ def _make_source(args: argparse.Namespace, folder: pathlib.Path) -> page_source.
         "live" if is_live else "file",
         "the running cluster, as it was at the start" if is_live else args.cluster,
         decider,
+        _make_cluster_inputs(session, options, where, found),
         [page_source.PolicyText(each.name, each.text) for each in texts],
+    )
+
+
+def _make_cluster_inputs(
+    session: sessions.OfflineDeciderSource,
+    options: sessions.OfflineInputs,
+    where: str,
+    found: cluster_file.ClusterObjects,
+) -> page_source.ClusterInputs:
+    """Return the inputs; the metrics file is parsed again for metrics of edited policies."""
+    from policysched.inputs import metrics_file  # noqa: PLC0415 - not needed for the demo
+    from policysched.page import page_source  # noqa: PLC0415 - as above
+
+    def read_samples(declared: Iterable[checked.CheckedMetric]) -> metrics_file.Samples:
+        file = session.metrics
+        if file is None:
+            return {}
+        return metrics_file.parse_metrics_text(
+            file.text, file.path, tuple(declared), options.now
+        ).samples
+
+    return page_source.ClusterInputs(
+        where, found, options.now, options.params, options.scheduler_name, read_samples
     )
 
 

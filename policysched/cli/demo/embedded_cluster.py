@@ -7,6 +7,7 @@ import datetime
 import difflib
 import pathlib
 import random
+from collections.abc import Iterable
 
 from policysched import clock as clocks
 from policysched import errors
@@ -15,6 +16,7 @@ from policysched.cluster import snapshot
 from policysched.cluster.objects import objects
 from policysched.framework import handles, runtime
 from policysched.inputs import cluster_file
+from policysched.lang.checked import checked
 from policysched.offline import pod_report, sessions
 from policysched.profiles import policies
 from policysched.scheduler import decisions, ports
@@ -99,17 +101,29 @@ class DemoCluster:
         self._load_policies()
         return _diff_lines(old, new), await self._advance_and_list_decisions()
 
-    def make_decider(self) -> sessions.PodDecider:
-        """Return a decider about a copy of the cluster as it is now, with the same policies."""
-        found = cluster_file.ClusterObjects(
+    @property
+    def now(self) -> datetime.datetime:
+        """The virtual time."""
+        return self._time.clock.now()
+
+    def copy_objects(self) -> cluster_file.ClusterObjects:
+        """Return the nodes and pods as they are now."""
+        return cluster_file.ClusterObjects(
             nodes=list(self._server.nodes), pods=list(self._server.pods)
         )
-        samples = {
+
+    def select_samples(self, declared: Iterable[checked.CheckedMetric]) -> node_load.Samples:
+        """Return the newest samples of metrics, keyed by metric; other metrics have no source."""
+        return {
             metric.key: self._samples[metric.name]
-            for metric in self._policies.node_metrics
+            for metric in declared
             if metric.name in self._samples
         }
-        factory = sessions.DeciderFactory(self._policies, self._time.clock.now(), samples)
+
+    def make_decider(self, found: cluster_file.ClusterObjects) -> sessions.PodDecider:
+        """Return a decider about a copy of the cluster, with the policies in use."""
+        samples = self.select_samples(self._policies.node_metrics)
+        factory = sessions.DeciderFactory(self._policies, self.now, samples)
         return factory.make_decider(found, "the cluster of the demo")
 
     def _load_policies(self) -> None:
@@ -144,13 +158,7 @@ class DemoCluster:
 
     def _refresh_metrics(self) -> None:
         self._samples = self._load.measure_samples(self._server.nodes, self._server.pods)
-        self._scheduler.events.refresh_metrics(
-            {
-                metric.key: self._samples[metric.name]
-                for metric in self._policies.node_metrics
-                if metric.name in self._samples  # other metrics have no source here
-            }
-        )
+        self._scheduler.events.refresh_metrics(self.select_samples(self._policies.node_metrics))
 
     def _record_decision(
         self,

@@ -76,9 +76,14 @@ class DemoSource:
     def _renew_view(self) -> None:
         self._generation += 1
         texts = policy_sources.read_policy_texts([str(self._folder)])
+        found = self._stage.copy_objects()
+        inputs = page_source.ClusterInputs(
+            self.title, found, self._stage.now, {}, None, self._stage.select_samples
+        )
         self._view = page_source.ClusterView(
             self._generation,
-            self._stage.make_decider(),
+            self._stage.make_decider(found),
+            inputs,
             [page_source.PolicyText(pathlib.PurePath(each.name).name, each.text) for each in texts],
             tuple(self._decisions),
         )

@@ -1,0 +1,100 @@
+"""How the page's requests are read and answered: parameters, JSON, errors."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, TypeAlias
+
+import orjson
+
+from policysched import errors
+from policysched.serving import http_server
+
+ROOT = "/api/"
+_MAX_TEXT_CHARACTERS = 512
+"""Limit of a parameter; names of Kubernetes have at most 253 characters."""
+
+Parameters: TypeAlias = Mapping[str, str]
+Document: TypeAlias = dict[str, Any]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Route:
+    """How an answer is made: the function, and the names of its required and other parameters.
+
+    The function raises LookupError or InputError for a name that does not exist, and ValueError for
+    a value that it cannot use.
+    """
+
+    make: Callable[[Parameters], Awaitable[Document]]
+    needs: tuple[str, ...] = ()
+    takes: tuple[str, ...] = ()
+
+
+def bind_route(route: Route) -> http_server.MakePage:
+    """Return the page of a route."""
+
+    async def make_page(query: http_server.QueryParameters) -> http_server.HttpPage:
+        async def make() -> Document:
+            return await route.make(read_parameters(query, route))
+
+        return await answer(make)
+
+    return make_page
+
+
+async def answer(make: Callable[[], Awaitable[Document]]) -> http_server.HttpPage:
+    """Return the document that `make` returns as JSON, or an error that the page shows."""
+    try:
+        return make_json_answer(await make())
+    except LookupError as error:
+        name = str(error.args[0])[:_MAX_TEXT_CHARACTERS]
+        return _make_error_answer(f"`{name}` does not exist", 404)
+    except errors.InputError as error:
+        return _make_error_answer(str(error), 404)
+    except ValueError as error:
+        return _make_error_answer(str(error), 400)
+
+
+def make_json_answer(document: object, status: int = 200) -> http_server.HttpPage:
+    """Return a document as JSON."""
+    return http_server.HttpPage(
+        orjson.dumps(document), http_server.JSON, status, is_compressed=True
+    )
+
+
+def _make_error_answer(message: str, status: int) -> http_server.HttpPage:
+    return make_json_answer({"error": message}, status)
+
+
+def read_parameters(query: http_server.QueryParameters, route: Route) -> dict[str, str]:
+    """Return the parameters of a request.
+
+    Raises:
+        ValueError: a parameter is unknown, missing or too long.
+    """
+    known = (*route.needs, *route.takes)
+    unknown = [name for name in query.list_names() if name not in known]
+    if unknown:
+        raise ValueError(f"the parameter `{unknown[0]}` is unknown")
+    given = {name: query.get_one(name) for name in known if name in query}
+    for name in route.needs:
+        if not given.get(name):
+            raise ValueError(f"the parameter `{name}` is missing")
+    for name, value in given.items():
+        if len(value) > _MAX_TEXT_CHARACTERS:
+            raise ValueError(f"the parameter `{name}` is too long")
+    return given
+
+
+def parse_count(given: Parameters, name: str) -> int:
+    """Return a parameter as a number that is not negative; 0 if it is absent.
+
+    Raises:
+        ValueError: it is no such number.
+    """
+    text = given.get(name, "0")
+    if not text.isascii() or not text.isdigit() or len(text) > len(str(2**53)):
+        raise ValueError(f"the parameter `{name}` is not a number: `{text}`")
+    return int(text)

@@ -1,0 +1,104 @@
+"""The paths below `/api/` about policies that the user edits in the page: language and plan."""
+
+from __future__ import annotations
+
+import asyncio
+import concurrent.futures
+from typing import TypeVar
+
+import msgspec
+
+from policysched import clock as clocks
+from policysched.page import answers, draft_language, page_source, plan_jobs, text_forms
+from policysched.serving import http_server
+
+_MAX_WAIT_SECONDS = 20
+_Question = TypeVar("_Question")
+
+
+class PlanQuestion(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The edited policies to compare with those in use, keyed by name."""
+
+    texts: dict[str, str]
+
+
+class DraftApi:
+    """Answers questions about edited policies; each kind of work has a thread of its own."""
+
+    def __init__(
+        self,
+        source: page_source.PageSource,
+        texts: text_forms.TextForms,
+        clock: clocks.Clock,
+    ) -> None:
+        """Answer about edits of the policies of `source`."""
+        self._source = source
+        self._texts = texts
+        self._language = draft_language.DraftLanguage(clock)
+        self._jobs = plan_jobs.PlanJobs(clock)
+        self._thread = concurrent.futures.ThreadPoolExecutor(1, "language")
+
+    def make_pages(self) -> dict[str, http_server.MakePage]:
+        """Return the pages, keyed by path."""
+        plan = answers.Route(self._wait_for_plan, needs=("job",), takes=("wait",))
+        text = answers.Route(self._make_plan_text, needs=("job", "form"))
+        return {
+            f"{answers.ROOT}plan": answers.bind_route(plan),
+            f"{answers.ROOT}plan-text": answers.bind_route(text),
+        }
+
+    def make_posts(self) -> dict[str, http_server.TakePost]:
+        """Return the questions that contain policies, keyed by path. They change nothing."""
+        return {
+            f"{answers.ROOT}language": self._take_language_question,
+            f"{answers.ROOT}plan": self._take_plan_question,
+        }
+
+    def close(self) -> None:
+        """End the threads; answers in progress are dropped."""
+        self._jobs.close()
+        self._thread.shutdown(wait=False, cancel_futures=True)
+
+    # --- language ---------------------------------------------------------------------------------
+
+    async def _take_language_question(self, body: bytes) -> http_server.HttpPage:
+        async def make() -> answers.Document:
+            question = _read_question(body, draft_language.LanguageQuestion)
+            loop = asyncio.get_running_loop()
+            return await loop.run_in_executor(
+                self._thread, self._language.answer, question, self._source.get_view()
+            )
+
+        return await answers.answer(make)
+
+    # --- plan -------------------------------------------------------------------------------------
+
+    async def _take_plan_question(self, body: bytes) -> http_server.HttpPage:
+        async def make() -> answers.Document:
+            question = _read_question(body, PlanQuestion)
+            job = self._jobs.start(self._source.get_view(), question.texts)
+            return {"job": job.number}
+
+        return await answers.answer(make)
+
+    async def _wait_for_plan(self, given: answers.Parameters) -> answers.Document:
+        wait_seconds = min(answers.parse_count(given, "wait"), _MAX_WAIT_SECONDS)
+        job = await self._jobs.wait(answers.parse_count(given, "job"), wait_seconds)
+        return job.describe()
+
+    async def _make_plan_text(self, given: answers.Parameters) -> answers.Document:
+        report = self._jobs.get_report(answers.parse_count(given, "job"))
+        forms = {"text": self._texts.format_plan, "markdown": self._texts.format_plan_markdown}
+        return {"text": forms[given["form"]](report)}
+
+
+def _read_question(body: bytes, kind: type[_Question]) -> _Question:
+    """Return the question in a body.
+
+    Raises:
+        ValueError: the body is not such a question.
+    """
+    try:
+        return msgspec.json.decode(body, type=kind)
+    except msgspec.DecodeError as error:  # includes ValidationError
+        raise ValueError(f"the question is not valid: {error}") from error

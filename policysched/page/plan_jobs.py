@@ -1,0 +1,167 @@
+"""Plans of edited policies: one at a time in a thread of its own; a new plan cancels the last one.
+
+A plan makes its own cluster from the objects of the view, so the views can use theirs meanwhile.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import concurrent.futures
+import contextlib
+import threading
+from collections.abc import Callable, Mapping
+from typing import Any, TypeAlias
+
+from policysched import clock as clocks
+from policysched import errors
+from policysched.page import draft_language, page_source
+from policysched.planning import plan_making, plan_report, sides, two_sided_cluster
+
+Report: TypeAlias = dict[str, Any]
+IN_USE, EDITED = "policies in use", "edited policies"
+_MOST_SECONDS = 60.0
+_MOST_CHANGES = 2000
+"""Changed pods in an answer; the summary and the edits count all of them."""
+
+
+class PlanCancelledError(Exception):
+    """Another plan was started, the time limit was reached, or the server ends."""
+
+
+class PlanJob:
+    """A plan in progress, or its outcome.
+
+    Attributes:
+        number: identifies the job.
+        part, done, total: the current part of the work, and its finished and total steps.
+        report: the full plan, once it is finished.
+        error: the reason for which there is no plan, or "".
+    """
+
+    def __init__(self, number: int, clock: clocks.Clock) -> None:
+        """Make a job that has not begun."""
+        self.number = number
+        self.part, self.done, self.total = "reading the policies", 0, 0
+        self.report: Report | None = None
+        self.error = ""
+        self._clock = clock
+        self._end_seconds = clock.monotonic_seconds() + _MOST_SECONDS
+        self._is_cancelled = threading.Event()
+
+    def cancel(self) -> None:
+        """End the work at its next step."""
+        self._is_cancelled.set()
+
+    def run(self, view: page_source.ClusterView, texts: Mapping[str, str]) -> None:
+        """Make the plan, or record why there is none."""
+        try:
+            self.report = make_plan(view, texts, self._begin_part)
+        except PlanCancelledError as error:
+            self.error = str(error)
+        except errors.InputError as error:
+            self.error = str(error)
+
+    def describe(self) -> Report:
+        """Return the progress or the outcome for the page."""
+        answer: Report = {"job": self.number, "error": self.error, "plan": None}
+        if self.report is not None:
+            shown = self.report["changes"][:_MOST_CHANGES]
+            answer["plan"] = self.report | {"changes": shown}
+            answer["changeCount"] = len(self.report["changes"])
+        return answer | {"part": self.part, "done": self.done, "of": self.total}
+
+    def _begin_part(self, part: str, total: int) -> Callable[[int], None]:
+        self.part, self.done, self.total = part, 0, total
+        self._check_whether_to_go_on()
+        return self._advance
+
+    def _advance(self, steps: int = 1) -> None:
+        self.done += steps
+        self._check_whether_to_go_on()
+
+    def _check_whether_to_go_on(self) -> None:
+        if self._is_cancelled.is_set():
+            raise PlanCancelledError("another plan was started")
+        if self._clock.monotonic_seconds() > self._end_seconds:
+            raise PlanCancelledError(
+                f"the plan took more than {_MOST_SECONDS:g} s; `policysched plan` has no limit"
+            )
+
+
+class PlanJobs:
+    """Starts plans and waits for them."""
+
+    def __init__(self, clock: clocks.Clock) -> None:
+        """Start without a job."""
+        self._clock = clock
+        self._thread = concurrent.futures.ThreadPoolExecutor(1, "plan")
+        self._job = PlanJob(0, clock)
+        self._running: concurrent.futures.Future[None] = concurrent.futures.Future()
+
+    def start(self, view: page_source.ClusterView, texts: Mapping[str, str]) -> PlanJob:
+        """Cancel the current job, and start one that compares `texts` with the policies in use."""
+        self._job.cancel()
+        self._job = PlanJob(self._job.number + 1, self._clock)
+        self._running = self._thread.submit(self._job.run, view, texts)
+        return self._job
+
+    async def wait(self, number: int, wait_seconds: float) -> PlanJob:
+        """Return a job when it has ended, or after `wait_seconds`.
+
+        Raises:
+            LookupError: the job does not exist, or a later one has replaced it.
+        """
+        if number != self._job.number or number == 0:
+            raise LookupError(f"plan {number}")
+        job, running = self._job, asyncio.wrap_future(self._running)
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(asyncio.shield(running), wait_seconds)
+        return job
+
+    def get_report(self, number: int) -> Report:
+        """Return the full plan of a finished job.
+
+        Raises:
+            LookupError: there is no such plan.
+        """
+        if number != self._job.number or self._job.report is None:
+            raise LookupError(f"plan {number}")
+        return self._job.report
+
+    def close(self) -> None:
+        """Cancel the current job and end the thread."""
+        self._job.cancel()
+        self._thread.shutdown(wait=False, cancel_futures=True)
+
+
+def make_plan(
+    view: page_source.ClusterView,
+    texts: Mapping[str, str],
+    begin: Callable[[str, int], Callable[[int], None]],
+) -> Report:
+    """Return the plan in the form of schemas/plan.schema.json.
+
+    Raises:
+        InputError: the edited policies have errors.
+    """
+    inputs = view.inputs
+    in_use = {each.name: each.text for each in view.policies}
+    old, new = sides.make_plan_sides(
+        _make_side_texts(IN_USE, in_use),
+        _make_side_texts(EDITED, texts),
+        inputs.params,
+        inputs.scheduler_name,
+        inputs.now,
+    )
+    declared = {each.key: each for each in (*new.policies.all_metrics, *old.policies.all_metrics)}
+    basis = two_sided_cluster.PlanInputs(
+        old, new, inputs.now, inputs.read_samples(declared.values()), inputs.scheduler_name
+    )
+    plan = plan_making.make_policy_change_plan(basis, inputs.objects, inputs.where, begin)
+    return plan_report.as_json(plan, basis, inputs.where)
+
+
+def _make_side_texts(name: str, texts: Mapping[str, str]) -> sides.SideTexts:
+    if not texts:
+        return sides.SideTexts(sides.NONE, sides.NO_POLICIES, {}, name)
+    return sides.SideTexts(name, draft_language.make_texts(texts), {}, f"the {name}")

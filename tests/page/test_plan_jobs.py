@@ -1,0 +1,169 @@
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import io
+import json
+import pathlib
+from collections.abc import Iterator
+from typing import Any
+
+import hypothesis
+import pytest
+from hypothesis import strategies
+
+from policysched import clock as clocks
+from policysched.cli import main
+from policysched.page import plan_jobs
+from tests import report_schemas
+from tests.cli import clusters
+from tests.kube.asynchronous import asynchronous
+from tests.page import servers
+
+OLD = "policy p {\n  for pods\n  score LeastAllocated(cpu: 1) weight 5\n}\n"
+RULES = (
+    "nodeAffinity required disk = ssd",
+    "nodeAffinity preferred disk = hdd weight 40",
+    "reject when free(cpu) < 2",
+    "score MostAllocated(cpu: 1) weight 50",
+)
+
+
+def make_policy(*rules: str) -> str:
+    """Return a policy with rules."""
+    return "policy p {\n  for pods\n  " + "\n  ".join(rules) + "\n}\n"
+
+
+def make_items() -> list[dict[str, Any]]:
+    """Return three nodes, two placed pods and a pending one."""
+    return [
+        clusters.node("a", disk="ssd"),
+        clusters.node("b", disk="hdd"),
+        clusters.node("c", disk="ssd"),
+        clusters.pod("one", on="a"),
+        clusters.pod("two", on="b"),
+        clusters.pod("new"),
+    ]
+
+
+async def wait_for_plan(client: servers.PageClient, text: str) -> dict[str, Any]:
+    """Start a plan and return its outcome."""
+    job = (await client.post("plan", {"texts": {"test.policy": text}}))["job"]
+    outcome: dict[str, Any] = await client.ask("plan", job=str(job), wait="20")
+    return outcome
+
+
+@asynchronous
+async def test_a_plan_names_the_pods_that_an_edit_moves(tmp_path: pathlib.Path) -> None:
+    """Each change has the rule that is its cause; the texts are those of the command."""
+    client = servers.PageClient(servers.make_source(make_items(), tmp_path, OLD))
+    found = await wait_for_plan(client, OLD.replace("score", f"{RULES[0]} as ssd-only\n  score"))
+    report_schemas.check_report(found["plan"], "plan")
+    (moved,) = [each for each in found["plan"]["changes"] if each["outcome"] == "moved"]
+    assert (moved["pod"], moved["cause"]["edits"]) == ("prod/two", ["p/ssd-only"])
+    assert (found["error"], found["changeCount"]) == ("", len(found["plan"]["changes"]))
+    for form, text in (("text", "1 pod would move"), ("markdown", "## policysched plan")):
+        written = await client.ask("plan-text", job=str(found["job"]), form=form)
+        assert text in written["text"]
+
+
+@asynchronous
+async def test_policies_with_errors_have_no_plan(tmp_path: pathlib.Path) -> None:
+    """The error is that of `check`."""
+    client = servers.PageClient(servers.make_source(make_items(), tmp_path, OLD))
+    found = await wait_for_plan(client, OLD.replace("weight", "wait"))
+    assert found["plan"] is None
+    assert "error[PS001]" in found["error"]
+    assert (await client.ask_page("plan-text", job="1", form="text")).status == 404
+
+
+@asynchronous
+async def test_the_first_policy_is_planned_against_none() -> None:
+    """A cluster without policies can be given some."""
+    client = servers.PageClient(servers.make_source(make_items()))
+    found = await wait_for_plan(client, make_policy(RULES[0]))
+    assert found["plan"]["from"] == "none"
+
+
+@asynchronous
+async def test_a_new_plan_cancels_the_last_one(tmp_path: pathlib.Path) -> None:
+    """The last plan is made; earlier ones do not exist any more."""
+    client = servers.PageClient(servers.make_source(make_items(), tmp_path, OLD))
+    for _ in range(5):
+        await client.post("plan", {"texts": {"test.policy": OLD}})
+    assert (await client.ask_page("plan", job="1", wait="0")).status == 404
+    found = await client.ask("plan", job="5", wait="20")
+    assert found["plan"]["changes"] == []
+
+
+@pytest.mark.parametrize("reason", ["another plan was started", "took more than 60 s"])
+def test_a_plan_ends_at_its_next_step(reason: str) -> None:
+    """Cancelled or too slow, it says why."""
+    clock = clocks.ManualClock(servers.NOW)
+    job = plan_jobs.PlanJob(1, clock)
+    if "another" in reason:
+        job.cancel()
+    else:
+        clock.advance(61.0)
+    job.run(servers.make_source(make_items()).get_view(), {})
+    assert reason in job.error
+    assert job.describe()["plan"] is None
+
+
+def test_a_wrong_body_gets_one_error() -> None:
+    """The page shows the text of the error."""
+    client = servers.PageClient(servers.make_source(make_items()))
+    page = asyncio.run(client.post_page("plan", {"texts": [1]}))
+    assert (page.status, b"Expected `object`" in page.body) == (400, True)
+
+
+@pytest.mark.slow
+@hypothesis.given(
+    old=strategies.sets(strategies.sampled_from(RULES)),
+    new=strategies.sets(strategies.sampled_from(RULES)),
+    disks=strategies.lists(strategies.sampled_from(["ssd", "hdd"]), min_size=1, max_size=4),
+    pods=strategies.lists(strategies.integers(0, 4), max_size=5),
+)
+def test_the_plan_is_that_of_the_command(
+    tmp_path_factory: pytest.TempPathFactory,
+    old: set[str],
+    new: set[str],
+    disks: list[str],
+    pods: list[int],
+) -> None:
+    """The page and `plan -o json` agree about every pod, edit and rejection."""
+    folder = tmp_path_factory.mktemp("p")
+    items = [clusters.node(f"n{i}", disk=disk) for i, disk in enumerate(disks)]
+    for i, on in enumerate(pods):
+        items.append(clusters.pod(f"p{i}", on=f"n{on}" if on < len(disks) else None))
+    texts = [make_policy(*sorted(rules)) for rules in (old, new)]
+    source = servers.make_source(items, folder, texts[0])
+    found = plan_jobs.make_plan(
+        source.get_view(), {"test.policy": texts[1]}, lambda _part, _total: lambda _steps: None
+    )
+    assert _drop_names(found) == _drop_names(_run_plan_command(folder, items, *texts))
+
+
+def _run_plan_command(
+    folder: pathlib.Path, items: list[clusters.Object], old: str, new: str
+) -> dict[str, Any]:
+    files = {"old": folder / "old.policy", "new": folder / "new.policy"}
+    files["old"].write_text(old)
+    files["new"].write_text(new)
+    command = ["plan", "--cluster", clusters.write(folder, *items), "--now", "2026-03-02T09:00:00Z"]
+    command += ["--from", str(files["old"]), "--to", str(files["new"]), "-o", "json"]
+    written = io.StringIO()
+    with contextlib.redirect_stdout(written):
+        main.main(command)
+    report: dict[str, Any] = json.loads(written.getvalue())
+    return report
+
+
+def _drop_names(report: dict[str, Any]) -> dict[str, Any]:
+    """Return a plan without the names of texts and of the cluster."""
+    edits = [dict(_without(each, "where")) for each in report["edits"]]
+    return dict(_without(report, "from", "to", "cluster", "edits")) | {"edits": edits}
+
+
+def _without(fields: dict[str, Any], *names: str) -> Iterator[tuple[str, Any]]:
+    return ((key, value) for key, value in fields.items() if key not in names)
