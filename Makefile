@@ -36,7 +36,7 @@ ALL_WORKERS = $(if $(filter auto,$(WORKERS)),$$(( $$(nproc) + 1 )),$(WORKERS))
 
 CHECKS := check-format check-lint check-types check-imports check-spelling
 
-.PHONY: help demo quick test proof check $(CHECKS) format components browser conformance cel kernels fresh \
+.PHONY: help demo quick test proof check $(CHECKS) format components browser codemirror conformance cel kernels fresh \
 	kubernetes-e2e fuzz fuzz-commands cluster cluster-down chaos soak bench plot same-python \
 	update-locks clean
 
@@ -73,6 +73,7 @@ help:
 	@echo "make plot          measure and draw docs/throughput.svg (about an hour)"
 	@echo "make components    build the real components that tests need (a quarter of an hour, once)"
 	@echo "make browser       fetch a Chromium for the tests of the page, if there is none"
+	@echo "make codemirror    build the text editor of the page from editors/page/package-lock.json"
 	@echo "make update-locks  pin the newest dependencies"
 	@echo "make clean         remove the virtual environment and the caches of the tools"
 
@@ -115,6 +116,10 @@ components: $(READY)
 
 browser: $(READY)
 	@$(BIN)/python -m tests.realcluster.browser
+
+codemirror:
+	cd editors/page && npm ci --ignore-scripts --silent && npm run --silent build -- \
+		--log-level=warning --outfile=../../policysched/page/static/vendor/codemirror.js
 
 cluster: $(READY)
 	@$(BIN)/python -m tests.realcluster.cluster up --nodes $(NODES)

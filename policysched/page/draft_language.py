@@ -105,7 +105,11 @@ class DraftLanguage:
             "notes": list(finding.notes),
             "help": finding.help,
             "actions": [
-                {"title": each.title, "edits": self._describe_edits(each.edits)}
+                {
+                    "title": each.title,
+                    "edits": self._describe_edits(each.edits),
+                    "isFix": finding.fix is not None and each.edits == finding.fix.edits,
+                }
                 for each in offered
                 if each.finding is finding
             ],
@@ -114,12 +118,14 @@ class DraftLanguage:
     def _complete(self, question: LanguageQuestion) -> Answer:
         name = question.name
         found = completion.propose_completions(self._program, name, self._find_offset(question))
+        typed = question.texts[name][found.start : found.end]
         return {
             "start": self._count_units(name, found.start),
             "end": self._count_units(name, found.end),
             "items": [
                 {"text": each.text, "kind": each.kind, "detail": each.detail, "doc": each.doc}
                 for each in found.items
+                if each.text != typed  # the unfinished word is a word of the policies, too
             ],
         }
 

@@ -19,6 +19,7 @@ from policysched.planning import plan_making, plan_report, sides, two_sided_clus
 
 Report: TypeAlias = dict[str, Any]
 IN_USE, EDITED = "policies in use", "edited policies"
+_REPLACED = "another plan was started"
 _MOST_SECONDS = 60.0
 _MOST_CHANGES = 2000
 """Changed pods in an answer; the summary and the edits count all of them."""
@@ -81,7 +82,7 @@ class PlanJob:
 
     def _check_whether_to_go_on(self) -> None:
         if self._is_cancelled.is_set():
-            raise PlanCancelledError("another plan was started")
+            raise PlanCancelledError(_REPLACED)
         if self._clock.monotonic_seconds() > self._end_seconds:
             raise PlanCancelledError(
                 f"the plan took more than {_MOST_SECONDS:g} s; `policysched plan` has no limit"
@@ -109,10 +110,14 @@ class PlanJobs:
         """Return a job when it has ended, or after `wait_seconds`.
 
         Raises:
-            LookupError: the job does not exist, or a later one has replaced it.
+            LookupError: the job does not exist.
         """
-        if number != self._job.number or number == 0:
+        if not 0 < number <= self._job.number:
             raise LookupError(f"plan {number}")
+        if number < self._job.number:
+            replaced = PlanJob(number, self._clock)
+            replaced.error = _REPLACED
+            return replaced
         job, running = self._job, asyncio.wrap_future(self._running)
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(asyncio.shield(running), wait_seconds)

@@ -7,6 +7,7 @@ from typing import Any
 
 from policysched.compiler.rules import base
 from policysched.framework import profile
+from policysched.lang.words import syntax_words
 from policysched.offline import sessions
 from policysched.page import page_source
 
@@ -16,6 +17,7 @@ def make_policies_page(view: page_source.ClusterView) -> dict[str, Any]:
     policy_set = view.decider.policy_set
     return {
         "hash": policy_set.content_hash,
+        "keywords": sorted(word for words in syntax_words.KEYWORDS.values() for word in words),
         "files": [{"name": each.name, "text": each.text} for each in view.policies],
         "findings": [
             {

@@ -87,11 +87,12 @@ async def test_the_first_policy_is_planned_against_none() -> None:
 
 @asynchronous
 async def test_a_new_plan_cancels_the_last_one(tmp_path: pathlib.Path) -> None:
-    """The last plan is made; earlier ones do not exist any more."""
+    """The last plan is made; earlier ones say why they are not."""
     client = servers.PageClient(servers.make_source(make_items(), tmp_path, OLD))
     for _ in range(5):
         await client.post("plan", {"texts": {"test.policy": OLD}})
-    assert (await client.ask_page("plan", job="1", wait="0")).status == 404
+    assert (await client.ask("plan", job="1", wait="0"))["error"] == "another plan was started"
+    assert (await client.ask_page("plan", job="6", wait="0")).status == 404
     found = await client.ask("plan", job="5", wait="20")
     assert found["plan"]["changes"] == []
 

@@ -45,7 +45,26 @@ export function ask(name, parameters = {}) {
   return request(`api/${name}${query && `?${query}`}`, {});
 }
 
+function post(name, question) {
+  return request(`api/${name}`, { method: "POST", body: JSON.stringify(question) });
+}
+
 /** Lets something happen in the demo, and returns the new status. */
 export function takeStep(name) {
   return request("api/step", { method: "POST", body: name });
+}
+
+/** Returns the answer to a question about edited policies: { kind, texts, name, at }. */
+export function askLanguage(question) {
+  return post("language", question);
+}
+
+/** Starts a plan of edited policies, and returns { job }. */
+export function startPlan(texts) {
+  return post("plan", { texts });
+}
+
+/** Returns a plan when it is finished, or its progress after some seconds. */
+export function askPlan(job, wait) {
+  return ask("plan", { job, wait });
 }

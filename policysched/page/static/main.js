@@ -13,12 +13,14 @@ import { NodeView } from "./views/node.js";
 import { PendingView } from "./views/pending.js";
 import { DecisionsView } from "./views/decisions.js";
 import { PoliciesView } from "./views/policies.js";
+import { EditView } from "./views/edit.js";
 
 const VIEWS = [
   ["cluster", "Cluster", "c"],
   ["pending", "Pending", "w"],
   ["decisions", "Decisions", "d"],
   ["policies", "Policies", "p"],
+  ["edit", "Edit", "e"],
 ];
 const POLL_MILLISECONDS = 3000;
 const KEYS = [
@@ -26,6 +28,7 @@ const KEYS = [
   ...VIEWS.map(([, title, key]) => [`g ${key}`, title]),
   ["t", "map or table of the cluster"],
   ["arrows, Home, End, Enter", "move on the map, and open the node"],
+  ["Ctrl Space, Ctrl Enter", "in the editor: complete, plan"],
   ["Esc", "close, or go back"],
   ["?", "this list"],
 ];
@@ -127,6 +130,8 @@ function View({ route, status }) {
     case "policies":
     case "rules":
       return html`<${PoliciesView} kind=${name} what=${rest.join("/")} generation=${generation} />`;
+    case "edit":
+      return html`<${EditView} options=${route.options} generation=${generation} />`;
     default:
       return html`<p class="error" role="alert">There is no view “${name}”. <a href="#/cluster">Cluster</a></p>`;
   }
@@ -150,7 +155,7 @@ function useKeys(toggleKeyList, closeKeyList) {
     const press = (event) => {
       if (event.ctrlKey || event.metaKey || event.altKey) return;
       if (event.key === "Escape") closeKeyList();
-      if (event.target.closest("input, select, textarea")) return;
+      if (event.target.closest("input, select, textarea, .editor")) return;
       const view = isAfterG && VIEWS.find(([, , key]) => key === event.key);
       isAfterG = event.key === "g";
       if (view) go(makeAddress([view[0]]));

@@ -1,6 +1,7 @@
 // What the colour and the height of a tile mean, and the legend that says so.
 
 import { CATEGORY_COUNT, FITS, OTHER, STEP_COUNT, getCategoryColour, getStepColour } from "./colours.js";
+import { NODE_CHANGES, describeNodeChanges } from "./plans.js";
 
 const NOT_READY = 2;
 
@@ -21,10 +22,12 @@ export function getShare(cluster, fill, node) {
  * Returns the legend of a map: entries { key, colour, text, count }, and `keyOf` a node.
  *
  * @param decided the answer of `explain`, or null; its arrays have the order of `cluster.names`
- * @param mode "share", "verdict" or "points"
+ * @param mode "share", "verdict", "points" or "plan"
+ * @param plan the last plan, or null
  */
-export function makeLegend(cluster, fill, decided, mode) {
-  if (decided === null || mode === "share") return makeShareLegend(cluster, fill);
+export function makeLegend(cluster, fill, decided, mode, plan) {
+  if (mode === "plan" && plan !== null) return makePlanLegend(cluster, plan);
+  if (decided === null || mode === "share" || mode === "plan") return makeShareLegend(cluster, fill);
   return mode === "points" ? makePointsLegend(decided) : makeVerdictLegend(decided);
 }
 
@@ -82,6 +85,20 @@ function makePointsLegend(decided) {
     entries.push({ key: `${step}`, colour: getStepColour(step / STEP_COUNT), text: `${from}–${to} points` });
   }
   return countEntries(entries, keyOf, decided.of.length);
+}
+
+function makePlanLegend(cluster, plan) {
+  const changeOf = describeNodeChanges(plan);
+  const keyOf = (node) => `${changeOf(cluster.names[node])}`;
+  const colours = [getCategoryColour(2), FITS, getCategoryColour(1), OTHER];
+  const letters = ["±", "+", "−", ""];
+  const entries = NODE_CHANGES.map((text, index) => ({
+    key: `${index}`,
+    colour: colours[index],
+    text,
+    letter: letters[index],
+  }));
+  return countEntries(entries, keyOf, cluster.names.length);
 }
 
 function countEntries(entries, keyOf, nodeCount) {

@@ -1,13 +1,15 @@
 // Text from a cluster is not trusted: characters that a reader cannot see could make one name look
 // like another, so they are shown by their number.
 
-const UNSEEN =
+export const UNSEEN =
   /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202f\u2060-\u206f\ufeff\ufff9-\ufffb]/g;
 
 /** Returns the text with ‹U+202E› in place of each character without a visible form. */
 export function showText(text) {
-  return text.replace(
-    UNSEEN,
-    (character) => `‹U+${character.charCodeAt(0).toString(16).toUpperCase().padStart(4, "0")}›`,
-  );
+  return text.replace(UNSEEN, (character) => showCharacter(character.charCodeAt(0)));
+}
+
+/** Returns ‹U+202E› for a code unit. */
+export function showCharacter(code) {
+  return `‹U+${code.toString(16).toUpperCase().padStart(4, "0")}›`;
 }

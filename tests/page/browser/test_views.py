@@ -31,6 +31,7 @@ VIEWS = {
     "#/decisions": "prod/cache-1",
     "#/policies": "across-clusters.policy",
     "#/rules/web-tier/apart": "podAntiAffinity preferred",
+    "#/edit?file=web-tier.policy": "Plan: what these edits would change",
 }
 HOSTILE = "<img src=x onerror=alert(1)>\u202eevil\u200b"
 VISIBLE = "<img src=x onerror=alert(1)>‹U+202E›evil‹U+200B›"

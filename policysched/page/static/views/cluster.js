@@ -8,6 +8,7 @@ import { findNodeAt, groupNodes, layOut } from "../map_layout.js";
 import { draw } from "../map_canvas.js";
 import { describeState, getShare, listFills, makeLegend, makeLook } from "../map_looks.js";
 import { formatAmount, formatNumber, formatShare } from "../numbers.js";
+import { getLastPlan } from "../plans.js";
 import { go, makeAddress, makeNodeAddress, makePodAddress } from "../routes.js";
 import { NodePanel } from "./node.js";
 
@@ -41,10 +42,10 @@ export function ClusterView({ options, generation }) {
 }
 
 function Settings({ cluster, settings, about, change }) {
-  const colours = about === null ? [["share", "share of the fill"]] : [
-    ["verdict", "verdict for the pod"],
-    ["points", "points of the pod"],
+  const colours = [
+    ...(about === null ? [] : [["verdict", "verdict for the pod"], ["points", "points of the pod"]]),
     ["share", "share of the fill"],
+    ...(getLastPlan() === null ? [] : [["plan", "change by the last plan"]]),
   ];
   return html`<form class="settings" onSubmit=${(event) => event.preventDefault()}>
     <${Choice} title="group by" value=${settings.by} change=${(by) => change({ by })}
@@ -75,7 +76,7 @@ function Choice({ title, value, choices, change }) {
 function Picture({ cluster, settings, about, change, generation }) {
   const [only, setOnly] = useState(null);
   const legend = useMemo(
-    () => makeLegend(cluster, settings.fill, about, settings.colour),
+    () => makeLegend(cluster, settings.fill, about, settings.colour, getLastPlan()?.plan ?? null),
     [cluster, about, settings.fill, settings.colour],
   );
   const kept = legend.entries.some((entry) => entry.key === only) ? only : null;

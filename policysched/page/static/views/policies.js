@@ -11,7 +11,8 @@ export function PoliciesView({ kind, what, generation }) {
   const { answer, error } = useAnswer(() => ask("policies"), [generation]);
   if (!answer) return html`<${Waiting} error=${error} what="reading the policies" />`;
   if (answer.files.length === 0) {
-    return html`<h1>Policies</h1><p>There are no policies: pods are placed as by kube-scheduler.</p>`;
+    return html`<h1>Policies</h1>
+      <p>There are no policies: pods are placed as by kube-scheduler. <a href="#/edit">Write one</a></p>`;
   }
   const rules = answer.profiles.flatMap((profile) => profile.rules);
   const rule = kind === "rules" ? rules.find((each) => each.name === what) : undefined;
@@ -22,6 +23,7 @@ export function PoliciesView({ kind, what, generation }) {
     ${kind === "rules" && !rule && html`<p class="error" role="alert">No rule is called ${what} in the policies in use.</p>`}
     <nav class="files" aria-label="Policy files">
       ${answer.files.map((each) => html`<a href=${makeAddress(["policies", each.name])} aria-current=${each === file ? "true" : undefined}>${each.name}</a>`)}
+      <a href=${makeAddress(["edit"], { file: file.name })}>edit ${file.name}</a>
     </nav>
     <div class="policies">
       <${PolicyText} file=${file} line=${place.line} findings=${answer.findings} />

@@ -1,0 +1,31 @@
+// Edited policies. They stay in this tab, also after a reload, until they are reset.
+
+const DRAFTS_NAME = "policysched drafts";
+
+/** Returns the saved edits { base, texts }: see `makeDrafts`; null if there are none. */
+export function loadEdits() {
+  const saved = sessionStorage.getItem(DRAFTS_NAME);
+  return saved === null ? null : JSON.parse(saved);
+}
+
+/** Saves edits, or forgets them if `edits` is null. */
+export function saveEdits(edits) {
+  if (edits === null) sessionStorage.removeItem(DRAFTS_NAME);
+  else sessionStorage.setItem(DRAFTS_NAME, JSON.stringify(edits));
+}
+
+/** Returns { base, texts }: the hash of the policies in use, and their texts by name. */
+export function makeDrafts(policies) {
+  const texts = policies.files.map(({ name, text }) => [name, text.replaceAll("\r\n", "\n")]);
+  return { base: policies.hash, texts: Object.fromEntries(texts) };
+}
+
+/** Returns the texts after edits [{ file, start, end, text }], which do not overlap. */
+export function applyEdits(texts, edits) {
+  const changed = { ...texts };
+  const lastFirst = [...edits].sort((one, other) => other.start - one.start);
+  for (const { file, start, end, text } of lastFirst) {
+    changed[file] = changed[file].slice(0, start) + text + changed[file].slice(end);
+  }
+  return changed;
+}

@@ -1,0 +1,200 @@
+// Editing policies: findings while typing, and a plan of what the edits would do to the pods.
+
+import { html } from "../html.js";
+import { useEffect, useMemo, useRef, useState } from "../vendor/preact.js";
+import { ask, askLanguage } from "../api.js";
+import { applyEdits, loadEdits, makeDrafts, saveEdits } from "../drafts.js";
+import { Editor } from "../editor.js";
+import { Waiting, useAnswer } from "../loading.js";
+import { formatCount } from "../numbers.js";
+import { makePlan } from "../plans.js";
+import { go, makeAddress } from "../routes.js";
+import { PlanReport } from "./plan.js";
+
+const PAUSE_MILLISECONDS = 250;
+const GRAVITY = ["error", "warning", "info"];
+const FIRST_POLICY = "policy my-policy {\n  for pods\n\n}\n";
+
+export function EditView({ options, generation }) {
+  const { answer: policies, error } = useAnswer(() => ask("policies"), [generation]);
+  if (!policies) return html`<${Waiting} error=${error} what="reading the policies" />`;
+  return html`<h1>Edit policies</h1>
+    <${Drafts} policies=${policies} file=${options.get("file") ?? ""} />`;
+}
+
+function Drafts({ policies, file }) {
+  const drafts = useDrafts(policies);
+  const [goal, setGoal] = useState(null);
+  const [plan, setPlan] = useState(null);
+  const { texts, change } = drafts;
+  const names = Object.keys(texts);
+  const name = names.includes(file) ? file : names[0];
+  const findings = useFindings(texts, name);
+
+  const startPlan = () => {
+    const planned = drafts.readTexts();
+    const show = (answer) => setPlan({ texts: planned, ...answer });
+    show({ part: "reading the policies" });
+    makePlan(planned, show).then(show, (error) => show({ error: error.message }));
+  };
+  const open = (finding) => {
+    go(makeAddress(["edit"], { file: finding.file }));
+    setGoal({ at: finding.start });
+  };
+  return html`
+    ${drafts.isOutdated && html`<p class="warning" role="alert">The policies in use have changed since these edits began; a plan compares with those in use now.</p>`}
+    <${Files} names=${names} name=${name} texts=${texts} inUse=${drafts.inUse} change=${change} />
+    <div class="edit">
+      <div>
+        ${name === undefined
+          ? html`<p>There are no policies yet: give the first file a name.</p>`
+          : html`<${Editor}
+              name=${name}
+              texts=${texts}
+              revision=${drafts.revision}
+              keywords=${policies.keywords}
+              findings=${findings.list.filter((each) => each.file === name)}
+              goal=${goal}
+              onChange=${(text) => drafts.keep((before) => ({ ...before, [name]: text }))}
+              onEdits=${(edits) => change((before) => applyEdits(before, edits))}
+              onPlan=${startPlan}
+            />`}
+        <${Buttons} name=${name} drafts=${drafts} startPlan=${startPlan} />
+        <${Findings} findings=${findings} open=${open} change=${change} />
+      </div>
+      <${PlanReport} plan=${plan} isOld=${plan !== null && plan.texts !== texts} />
+    </div>
+  `;
+}
+
+/**
+ * Returns the edited texts, or those in use without edits, and functions that change them: `keep`
+ * takes over what the editor already shows, and `change` makes the editor show the new texts.
+ */
+function useDrafts(policies) {
+  const [edits, setEdits] = useState(loadEdits);
+  const [revision, setRevision] = useState(0);
+  const unedited = useMemo(() => makeDrafts(policies), [policies]);
+  const latest = useRef(null); // a key may follow a letter before the page is drawn again
+  latest.current = edits ?? unedited;
+  useEffect(() => saveEdits(edits), [edits]);
+  useEffect(() => setRevision((before) => before + 1), [unedited]);
+  const keep = (changed) => {
+    latest.current = { base: latest.current.base, texts: changed(latest.current.texts) };
+    setEdits(latest.current);
+  };
+  return {
+    texts: latest.current.texts,
+    readTexts: () => latest.current.texts,
+    inUse: unedited.texts,
+    isEdited: edits !== null,
+    isOutdated: edits !== null && edits.base !== unedited.base,
+    revision,
+    keep,
+    change: (changed) => {
+      keep(changed);
+      setRevision((before) => before + 1);
+    },
+    reset: () => {
+      setEdits(null);
+      setRevision((before) => before + 1);
+    },
+  };
+}
+
+/** Returns the findings of all texts, asked for again after a pause in typing. */
+function useFindings(texts, name) {
+  const [found, setFound] = useState({ list: [], total: 0, error: "" });
+  useEffect(() => {
+    if (name === undefined) return undefined;
+    let isCurrent = true;
+    const timer = setTimeout(() => {
+      askLanguage({ kind: "findings", texts, name }).then(
+        (answer) => isCurrent && setFound({ list: answer.findings, total: answer.total, error: "" }),
+        (error) => isCurrent && setFound({ list: [], total: 0, error: error.message }),
+      );
+    }, PAUSE_MILLISECONDS);
+    return () => {
+      isCurrent = false;
+      clearTimeout(timer);
+    };
+  }, [texts, name === undefined]);
+  return found;
+}
+
+function Files({ names, name, texts, inUse, change }) {
+  const [isNaming, setIsNaming] = useState(false);
+  const add = (event) => {
+    event.preventDefault();
+    const typed = new FormData(event.target).get("file").trim();
+    if (!typed) return;
+    const added = typed.endsWith(".policy") ? typed : `${typed}.policy`;
+    change((before) => ({ [added]: FIRST_POLICY, ...before }));
+    setIsNaming(false);
+    go(makeAddress(["edit"], { file: added }));
+  };
+  return html`<nav class="files" aria-label="Policy files">
+    ${names.map(
+      (each) => html`<a href=${makeAddress(["edit"], { file: each })} aria-current=${each === name ? "true" : undefined}>
+        ${each}${texts[each] === inUse[each] ? "" : inUse[each] === undefined ? " (new)" : " (edited)"}
+      </a> `,
+    )}
+    ${isNaming
+      ? html`<form onSubmit=${add}>
+          <label>name <input name="file" autocomplete="off" spellcheck=${false} /></label> <button>add</button>
+        </form>`
+      : html`<button onClick=${() => setIsNaming(true)}>new file</button>`}
+  </nav>`;
+}
+
+function Buttons({ name, drafts, startPlan }) {
+  const { texts, change } = drafts;
+  const format = (kind) =>
+    askLanguage({ kind, texts, name }).then(
+      (answer) => change((before) => applyEdits(before, answer.edits)),
+      () => undefined, // the list of findings shows the error
+    );
+  const remove = () => change(({ [name]: _removed, ...others }) => others);
+  return html`<div class="buttons">
+    <button class="main" onClick=${startPlan}>plan <kbd>Ctrl Enter</kbd></button>
+    ${name !== undefined &&
+    html`<button onClick=${() => format("format")}>format</button>
+      <button onClick=${() => format("fixes")}>apply all safe fixes</button>
+      <button onClick=${() => download(name, texts[name])}>download</button>
+      <button onClick=${remove}>remove the file</button>`}
+    <button disabled=${!drafts.isEdited} onClick=${drafts.reset}>reset</button>
+  </div>`;
+}
+
+function download(name, text) {
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(new Blob([text], { type: "text/plain" }));
+  link.download = name.split("/").at(-1);
+  link.click();
+  URL.revokeObjectURL(link.href);
+}
+
+function Findings({ findings, open, change }) {
+  if (findings.error) return html`<p class="error" role="alert">${findings.error}</p>`;
+  if (findings.total === 0) return html`<p class="quiet">no findings</p>`;
+  const more = findings.total - findings.list.length;
+  return html`<section>
+    <h2>${formatCount(findings.total, "finding")}</h2>
+    <ul class="findings">
+      ${sortByGravity(findings.list).map(
+        (each) => html`<li class=${each.severity}>
+          <button onClick=${() => open(each)}>${each.file}:${each.line}:${each.column}</button>${" "}
+          <b>${each.severity} ${each.code}</b> ${each.message}${each.help ? ` (${each.help})` : ""}${" "}
+          ${each.actions.filter((action) => action.isFix).map(
+            ({ title, edits }) => html`<button onClick=${() => change((before) => applyEdits(before, edits))}>${title}</button> `,
+          )}
+        </li>`,
+      )}
+    </ul>
+    ${more > 0 && html`<p class="quiet">${formatCount(more, "more finding")}</p>`}
+  </section>`;
+}
+
+function sortByGravity(list) {
+  return [...list].sort((one, other) => GRAVITY.indexOf(one.severity) - GRAVITY.indexOf(other.severity));
+}

@@ -1,0 +1,146 @@
+// What edited policies would do to the pods of the cluster: the form of `plan -o json`.
+
+import { html } from "../html.js";
+import { useState } from "../vendor/preact.js";
+import { ask } from "../api.js";
+import { Waiting, useAnswer } from "../loading.js";
+import { formatCount, formatNumber } from "../numbers.js";
+import { makeAddress, makeNodeAddress, makePodAddress } from "../routes.js";
+import { RejectedBy } from "./node.js";
+
+const MOST_ROWS = 200;
+/** The outcomes of pods in the order of their gravity; see schemas/plan.schema.json. */
+const OUTCOMES = {
+  unschedulable: ["becomes unschedulable", "become unschedulable"],
+  profileRemoved: ["loses its profile", "lose their profile"],
+  moved: ["would move", "would move"],
+  schedulable: ["becomes schedulable", "become schedulable"],
+  profileAdded: ["gets a profile", "get a profile"],
+  victims: ["would evict other pods", "would evict other pods"],
+  nodes: ["fits on other nodes", "fit on other nodes"],
+  reason: ["is Pending for another reason", "are Pending for another reason"],
+};
+
+export function PlanReport({ plan, isOld }) {
+  return html`<section class="plan" aria-label="Plan" aria-live="polite">
+    <h2>Plan: what these edits would change</h2>
+    ${plan === null && html`<p class="quiet">Plan decides about every pod with the policies in use and with the edited ones. Nothing is written to a cluster.</p>`}
+    ${plan !== null && isOld && html`<p class="warning">The policies were edited after this plan.</p>`}
+    ${plan !== null && html`<${Outcome} plan=${plan} />`}
+  </section>`;
+}
+
+function Outcome({ plan }) {
+  if (plan.error) return html`<pre class="error" role="alert" tabindex="0">${plan.error}</pre>`;
+  if (!plan.plan) return html`<${Waiting} what=${`${plan.part}${plan.of > 0 ? ` ${formatNumber(plan.done)} of ${formatNumber(plan.of)}` : ""}`} />`;
+  return html`<${Report} answer=${plan} report=${plan.plan} />`;
+}
+
+function Report({ answer, report }) {
+  return html`
+    <${Summary} summary=${report.summary} />
+    <p><a href=${makeAddress(["cluster"], { colour: "plan" })}>show on the map</a></p>
+    <${Edits} edits=${report.edits} />
+    <${Rejections} title="newly rejects" rows=${report.rejects} />
+    <${Rejections} title="no longer rejects" rows=${report.admits} />
+    <${Changes} changes=${report.changes} total=${answer.changeCount} />
+    <${CopyPlan} job=${answer.job} />
+  `;
+}
+
+function Summary({ summary }) {
+  const { running, pending } = summary;
+  const counts = Object.keys(OUTCOMES)
+    .map((outcome) => [outcome, running[outcome] + pending[outcome]])
+    .filter(([, count]) => count > 0);
+  return html`<p>${formatCount(running.pods, "running pod")}, ${formatCount(pending.pods, "pending pod")}${counts.length === 0 ? ": none changes" : ""}</p>
+    <ul class="outcomes">
+      ${counts.map(([outcome, count]) => html`<li><b>${formatNumber(count)}</b> ${describeOutcome(outcome, count)}</li>`)}
+      ${summary.nodeLost > 0 && html`<li><b>${formatNumber(summary.nodeLost)}</b> would not fit on the node of today</li>`}
+    </ul>
+    ${summary.unserved > 0 && html`<p class="quiet">${formatCount(summary.unserved, "pod")} of other schedulers left out</p>`}`;
+}
+
+function describeOutcome(outcome, count) {
+  return OUTCOMES[outcome][count === 1 ? 0 : 1];
+}
+
+function Edits({ edits }) {
+  if (edits.length === 0) return html`<p>The edits change no rule.</p>`;
+  return html`<div class="scrolls" tabindex="0" role="region" aria-label="Edits">
+    <table>
+      <thead><tr><th scope="col">edit</th><th scope="col">before</th><th scope="col">after</th><th scope="col">causes</th></tr></thead>
+      <tbody>
+        ${edits.map(
+          (each) => html`<tr>
+            <th scope="row">${each.change} ${each.name}</th>
+            <td><code>${each.old}</code></td>
+            <td><code>${each.new}</code>${each.note ? ` (${each.note})` : ""}</td>
+            <td>${formatCount(Object.values(each.pods).reduce((sum, count) => sum + count, 0), "pod")}</td>
+          </tr>`,
+        )}
+      </tbody>
+    </table>
+  </div>`;
+}
+
+function Rejections({ title, rows }) {
+  return html`<ul>
+    ${rows.slice(0, 10).map(
+      (each) => html`<li>
+        <${RejectedBy} by=${each.rule ? `${each.policy}/${each.rule}` : each.plugin} line=${each.line} />${" "}
+        ${title} ${formatCount(each.nodes.length, "node")}: ${each.reason}
+      </li>`,
+    )}
+  </ul>`;
+}
+
+function Changes({ changes, total }) {
+  return html`${Object.keys(OUTCOMES).map((outcome) => {
+    const rows = changes.filter((each) => each.outcome === outcome);
+    return rows.length > 0 && html`<${OutcomeTable} outcome=${outcome} rows=${rows} />`;
+  })}
+  ${total > changes.length && html`<p class="quiet">${formatCount(total - changes.length, "more pod")}; the text counts them</p>`}`;
+}
+
+function OutcomeTable({ outcome, rows }) {
+  const heading = `${formatCount(rows.length, "pod")} ${describeOutcome(outcome, rows.length)}`;
+  return html`<h3>${heading}</h3>
+    <div class="scrolls" tabindex="0" role="region" aria-label=${heading}>
+      <table class="changes">
+        <thead><tr><th scope="col">pod</th><th scope="col">before → after</th><th scope="col">by</th></tr></thead>
+        <tbody>
+          ${rows.slice(0, MOST_ROWS).map(
+            (each) => html`<tr>
+              <th scope="row"><a href=${makePodAddress(each.pod)}>${each.pod}</a></th>
+              <td><${Fate} fate=${each.from} /> → <${Fate} fate=${each.to} /></td>
+              <td>${each.cause && each.cause.edits.map((name, index) => html`${index > 0 ? ", " : ""}<b>${name}</b>`)}
+                ${each.cause?.how && html`<br /><span class="quiet">${each.cause.how}</span>`}</td>
+            </tr>`,
+          )}
+        </tbody>
+      </table>
+    </div>
+    ${rows.length > MOST_ROWS && html`<p class="quiet">${formatCount(rows.length - MOST_ROWS, "more pod")}</p>`}`;
+}
+
+function Fate({ fate }) {
+  if (fate.node === null) return html`<span title=${fate.message}>nowhere</span>`;
+  return html`<a href=${makeNodeAddress(fate.node)}>${fate.node}</a>`;
+}
+
+function CopyPlan({ job }) {
+  const [form, setForm] = useState("");
+  return html`<div class="buttons">
+      <button aria-expanded=${form === "text"} onClick=${() => setForm(form === "text" ? "" : "text")}>as text</button>
+      <button aria-expanded=${form === "markdown"} onClick=${() => setForm(form === "markdown" ? "" : "markdown")}>as Markdown</button>
+    </div>
+    ${form && html`<${PlanText} job=${job} form=${form} />`}`;
+}
+
+function PlanText({ job, form }) {
+  const { answer, error } = useAnswer(() => ask("plan-text", { job, form }), [job, form]);
+  if (!answer) return html`<${Waiting} error=${error} what="writing the text" />`;
+  return html`<pre tabindex="0">${answer.text}</pre>
+    <button onClick=${() => navigator.clipboard.writeText(answer.text)}>copy</button>`;
+}

@@ -1,0 +1,219 @@
+"""Editing policies in a real browser: findings, completion, hover, fixes, formatting and plans."""
+
+from __future__ import annotations
+
+import contextlib
+import pathlib
+import shutil
+import subprocess
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from typing import Any
+
+import pytest
+
+from policysched.page import static_files
+from tests.cli import clusters
+from tests.page.browser.conftest import OpenPage
+
+pytestmark = pytest.mark.slow
+
+Serve = Callable[..., AbstractContextManager[str]]
+WriteCluster = Callable[[list[dict[str, Any]]], str]
+
+POLICY = """\
+policy p {
+  for pods
+  nodeAffinity preferred disk = ssd weight 5 as fast
+}
+"""
+HOSTILE = "<img src=x onerror=alert(1)>\u202eevil\u200b"
+VISIBLE = "<img src=x onerror=alert(1)>‹U+202E›evil‹U+200B›"
+EDITORS = pathlib.Path(__file__).resolve().parents[3] / "editors" / "page"
+
+
+@pytest.fixture
+def ui(
+    write_cluster: WriteCluster, serve: Serve, open_page: OpenPage, tmp_path: pathlib.Path
+) -> Callable[..., AbstractContextManager[Any]]:
+    """Open the editor of a policy for a cluster of two nodes."""
+    path = write_cluster(
+        [
+            clusters.node("a", disk="ssd"),
+            clusters.node("b", disk="hdd"),
+            clusters.pod("one", on="a"),
+            clusters.pod("two", on="b"),
+        ]
+    )
+    (tmp_path / "p.policy").write_text(POLICY)
+    return lambda: _open_editor(serve, open_page, "--cluster", path, "--policies", tmp_path)
+
+
+@contextlib.contextmanager
+def _open_editor(serve: Serve, open_page: OpenPage, *words: Any) -> Iterator[Any]:
+    with serve(*map(str, words)) as url, open_page(url) as opened:
+        yield opened.open_view("#/edit")
+
+
+def get_text(page: Any) -> str:
+    """Return the text in the editor, as a user would copy it."""
+    text: str = page.inner_text(".cm-content")
+    return text.replace("\u200b", "")
+
+
+def replace_all(page: Any, text: str) -> None:
+    """Paste a text in the place of the old one."""
+    page.click(".cm-content")
+    page.keyboard.press("Control+a")
+    page.eval_on_selector(
+        ".cm-content",
+        """(content, text) => {
+          const clipboardData = new DataTransfer();
+          clipboardData.setData("text/plain", text);
+          const settings = { clipboardData, bubbles: true, cancelable: true };
+          content.dispatchEvent(new ClipboardEvent("paste", settings));
+        }""",
+        text,
+    )
+
+
+def test_typing_loses_nothing(ui: Callable[..., AbstractContextManager[Any]]) -> None:
+    """Letters that come faster than the page is drawn stay as they were typed."""
+    with ui() as page:
+        page.click(".cm-content")
+        page.keyboard.press("Control+Home")
+        page.keyboard.type("# " + "abcdefghij" * 10)
+        page.keyboard.press("Enter")
+        page.wait_for_selector("nav.files:has-text('(edited)')")
+        assert get_text(page).startswith("# " + "abcdefghij" * 10 + "\npolicy p {")
+
+
+def test_a_finding_is_marked_and_its_fix_can_be_undone(
+    ui: Callable[..., AbstractContextManager[Any]],
+) -> None:
+    """The mark, the list, the fix, and the way back."""
+    with ui() as page:
+        replace_all(page, POLICY.replace("disk = ssd", "disk Inn (ssd)"))
+        page.wait_for_selector(".cm-lintRange-error:has-text('Inn')")
+        page.click(".findings .error button:has-text('Replace')")
+        page.wait_for_selector(".cm-lintRange-error", state="detached")
+        assert "disk In (ssd)" in get_text(page)
+        page.click(".cm-content")
+        page.keyboard.press("Control+z")
+        page.wait_for_selector(".cm-lintRange-error:has-text('Inn')")
+        assert "disk Inn (ssd)" in get_text(page)
+
+
+def test_completion_and_hover_know_the_cluster(
+    ui: Callable[..., AbstractContextManager[Any]],
+) -> None:
+    """Values of labels are proposed, and a requirement says how many nodes match."""
+    with ui() as page:
+        replace_all(page, "policy p {\n  for pods\n  nodeAffinity required disk In (")
+        page.keyboard.type("h")
+        page.wait_for_selector(".cm-tooltip-autocomplete li:has-text('hdd')")
+        page.keyboard.press("Control+Space")
+        page.wait_for_timeout(200)  # CodeMirror ignores Enter at once after the list appeared
+        page.keyboard.press("Enter")
+        page.wait_for_selector(".cm-line:has-text('In (hdd')")
+        replace_all(page, POLICY.replace("disk =", "disk !="))
+        page.wait_for_selector(".cm-line:has-text('!=')")
+        page.hover(".cm-line >> text=/disk != ssd/", position={"x": 215, "y": 8})
+        page.wait_for_selector(".cm-tooltip-hover:has-text('of 2 nodes')")
+
+
+def test_formatting_is_that_of_fmt(ui: Callable[..., AbstractContextManager[Any]]) -> None:
+    """A button makes the canonical text."""
+    with ui() as page:
+        replace_all(page, POLICY.replace("  nodeAffinity", "      nodeAffinity"))
+        page.wait_for_selector(".cm-line:has-text('      nodeAffinity')")
+        page.click("button:has-text('format')")
+        page.wait_for_selector("nav.files:has-text('(edited)')")
+        page.wait_for_selector(".cm-line >> text=/^  nodeAffinity/")
+
+
+def test_a_plan_shows_the_pods_that_move(ui: Callable[..., AbstractContextManager[Any]]) -> None:
+    """With their rule, as a text for a pull request, and on the map."""
+    with ui() as page:
+        replace_all(page, POLICY.replace("preferred disk = ssd weight 5", "required disk = hdd"))
+        page.keyboard.press("Control+Enter")
+        page.wait_for_selector("h3:has-text('2 pods would move')")
+        row = page.inner_text(".changes tbody tr:has-text('prod/two')")
+        assert "a → b" in row
+        assert "p/fast" in row
+        page.click("button:has-text('as Markdown')")
+        page.wait_for_selector("pre:has-text('## policysched plan')")
+        page.click("text=show on the map")
+        page.wait_for_selector(".legend button:has-text('gains pods')")
+        page.wait_for_selector(".legend button:has-text('loses pods')")
+
+
+def test_edits_survive_a_reload_until_they_are_reset(
+    ui: Callable[..., AbstractContextManager[Any]],
+) -> None:
+    """A policy with errors has no plan but its errors; a new file has a name."""
+    with ui() as page:
+        replace_all(page, POLICY.replace("weight", "wait"))
+        page.wait_for_selector(".findings .error")
+        page.reload()
+        page.wait_for_selector(".cm-line:has-text('wait 5')")
+        page.click("button:has-text('plan')")
+        page.wait_for_selector("pre.error:has-text('error[PS')")
+        page.click("button:has-text('new file')")
+        page.fill("input[name=file]", "second")
+        page.click("button:has-text('add')")
+        page.wait_for_selector("a:has-text('second.policy (new)')")
+        page.click("button:has-text('remove the file')")
+        page.wait_for_selector("a:has-text('second.policy')", state="detached")
+        page.click("button:has-text('reset')")
+        page.wait_for_selector(".cm-line:has-text('weight 5')")
+        assert "(edited)" not in page.inner_text("nav.files")
+
+
+def test_the_first_policy_is_written_in_the_page(
+    write_cluster: WriteCluster, serve: Serve, open_page: OpenPage
+) -> None:
+    """A cluster without policies begins with a name."""
+    path = write_cluster([clusters.node("a"), clusters.pod("one", on="a")])
+    with serve("--cluster", path) as url, open_page(url) as opened:
+        page = opened.open_view("#/policies")
+        page.click("text=Write one")
+        page.click("button:has-text('new file')")
+        page.fill("input[name=file]", "mine")
+        page.click("button:has-text('add')")
+        page.wait_for_selector(".cm-line:has-text('policy my-policy')")
+        page.click("button:has-text('plan')")
+        page.wait_for_selector("text=1 running pod, 0 pending pods: none changes")
+
+
+def test_a_hostile_policy_is_text_and_wholly_visible(
+    write_cluster: WriteCluster, serve: Serve, open_page: OpenPage, tmp_path: pathlib.Path
+) -> None:
+    """In the editor, its hover, its findings and its plan."""
+    text = f'# {HOSTILE}\npolicy p {{\n  description "{HOSTILE}"\n  for podss\n}}\n'
+    (tmp_path / "p.policy").write_text(text)
+    path = write_cluster([clusters.node("a", disk=HOSTILE)])
+    with _open_editor(serve, open_page, "--cluster", path) as page:
+        page.click("button:has-text('new file')")
+        page.fill("input[name=file]", HOSTILE)
+        page.click("button:has-text('add')")
+        page.wait_for_selector(f"nav.files:has-text('{VISIBLE}')")
+        replace_all(page, text)
+        page.wait_for_selector(".findings .error")
+        page.click("button:has-text('plan')")
+        page.wait_for_selector("pre.error")
+        assert VISIBLE in page.inner_text(".cm-content")
+        assert page.query_selector("img[src=x]") is None
+        assert "\u202e" not in page.inner_text("main")
+
+
+@pytest.mark.skipif(shutil.which("npm") is None, reason="npm builds the file, and there is none")
+def test_the_vendored_editor_is_what_its_packages_make(tmp_path: pathlib.Path) -> None:
+    """The same packages give the same bytes, so no byte came from elsewhere."""
+    folder = tmp_path / "page"
+    shutil.copytree(EDITORS, folder, ignore=shutil.ignore_patterns("node_modules"))
+    subprocess.run(["npm", "ci", "--ignore-scripts", "--silent"], cwd=folder, check=True)
+    built = tmp_path / "built.js"
+    command = ["npm", "run", "--silent", "build", "--", "--log-level=warning", f"--outfile={built}"]
+    subprocess.run(command, cwd=folder, check=True)
+    assert built.read_bytes() == (static_files.FOLDER / "vendor" / "codemirror.js").read_bytes()
