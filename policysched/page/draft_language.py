@@ -1,10 +1,11 @@
-"""Answers about policies while they are edited: findings, completion, hover, formatting, fixes.
+"""Answers about policies while they are edited: findings, completion, hover, fixes, differences.
 
 Offsets are counted in UTF-16 code units, as scripts of a browser count them.
 """
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Literal, TypeAlias
 
@@ -34,7 +35,7 @@ class LanguageQuestion(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         at: an offset in this text; `complete` and `hover` need it.
     """
 
-    kind: Literal["findings", "complete", "hover", "format", "fixes"]
+    kind: Literal["findings", "complete", "hover", "format", "fixes", "diff"]
     texts: dict[str, str]
     name: str
     at: int = 0
@@ -47,6 +48,7 @@ class DraftLanguage:
         """Answer without facts about a cluster until the first question brings its view."""
         self._clock = clock
         self._generation = 0
+        self._in_use: Mapping[str, str] = {}
         self._maker: program_maker.ProgramMaker
         self._program: programs.PolicyProgram
         self._answers: Mapping[str, Callable[[LanguageQuestion], Answer]] = {
@@ -55,6 +57,7 @@ class DraftLanguage:
             "hover": self._hover,
             "format": self._format,
             "fixes": self._fix_all,
+            "diff": self._compare_with_use,
         }
 
     def answer(self, question: LanguageQuestion, view: page_source.ClusterView) -> Answer:
@@ -76,6 +79,7 @@ class DraftLanguage:
         if not is_same_cluster:
             self._maker = program_maker.ProgramMaker(self._clock, _make_cluster_data(view.inputs))
             self._generation = view.generation
+            self._in_use = {each.name: each.text for each in view.policies}
         if not is_same_cluster or self._program.texts != texts:
             self._program = self._maker.make_program(texts, settings.LintSettings())
 
@@ -148,6 +152,22 @@ class DraftLanguage:
         found = actions.make_fix_all_actions(self._program, question.name)
         edits = (edit for each in found for edit in each.edits)
         return {"edits": self._describe_edits(edits)}
+
+    def _compare_with_use(self, question: LanguageQuestion) -> Answer:
+        """Return how all texts differ from the policies in use, as `diff -u` writes it."""
+        return {
+            "text": "\n".join(
+                line
+                for name in sorted(self._in_use.keys() | question.texts)
+                for line in difflib.unified_diff(
+                    self._in_use.get(name, "").splitlines(),
+                    question.texts.get(name, "").splitlines(),
+                    f"{name} (in use)",
+                    f"{name} (edited)",
+                    lineterm="",
+                )
+            )
+        }
 
     # --- offsets ----------------------------------------------------------------------------------
 

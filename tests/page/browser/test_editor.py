@@ -85,6 +85,8 @@ def test_typing_loses_nothing(ui: Callable[..., AbstractContextManager[Any]]) ->
         page.keyboard.type("# " + "abcdefghij" * 10)
         page.keyboard.press("Enter")
         page.wait_for_selector("nav.files:has-text('(edited)')")
+        page.click("button:has-text('diff')")
+        page.wait_for_selector("pre:has-text('+# abcdefghij')")
         assert get_text(page).startswith("# " + "abcdefghij" * 10 + "\npolicy p {")
 
 
@@ -126,10 +128,10 @@ def test_formatting_is_that_of_fmt(ui: Callable[..., AbstractContextManager[Any]
     """A button makes the canonical text."""
     with ui() as page:
         replace_all(page, POLICY.replace("  nodeAffinity", "      nodeAffinity"))
-        page.wait_for_selector(".cm-line:has-text('      nodeAffinity')")
-        page.click("button:has-text('format')")
-        page.wait_for_selector("nav.files:has-text('(edited)')")
-        page.wait_for_selector(".cm-line >> text=/^  nodeAffinity/")
+        page.wait_for_selector(".findings:has-text('PS802')")
+        page.click("button:text-is('format')")
+        page.wait_for_selector(".findings:has-text('PS802')", state="detached")
+        assert get_text(page).rstrip() == POLICY.rstrip()
 
 
 def test_a_plan_shows_the_pods_that_move(ui: Callable[..., AbstractContextManager[Any]]) -> None:

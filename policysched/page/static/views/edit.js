@@ -163,7 +163,20 @@ function Buttons({ name, drafts, startPlan }) {
       <button onClick=${() => download(name, texts[name])}>download</button>
       <button onClick=${remove}>remove the file</button>`}
     <button disabled=${!drafts.isEdited} onClick=${drafts.reset}>reset</button>
+    ${name !== undefined && html`<${Difference} texts=${texts} name=${name} />`}
   </div>`;
+}
+
+function Difference({ texts, name }) {
+  const [isOpen, setIsOpen] = useState(false);
+  return html`<button aria-expanded=${isOpen} onClick=${() => setIsOpen(!isOpen)}>diff</button>
+    ${isOpen && html`<${DifferenceText} texts=${texts} name=${name} />`}`;
+}
+
+function DifferenceText({ texts, name }) {
+  const { answer, error } = useAnswer(() => askLanguage({ kind: "diff", texts, name }), [texts]);
+  if (!answer) return html`<${Waiting} error=${error} what="comparing" />`;
+  return html`<pre tabindex="0">${answer.text || "the texts are those in use"}</pre>`;
 }
 
 function download(name, text) {
