@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 import policysched
-from tests.deploy import installed, kubectl, reader, rights, shell_commands
+from tests.deploy import installed, kubectl, rights, shell_commands
+from tests.deploy.install import reader
 from tests.realcluster import control_plane as control_planes
 from tests.realcluster import manifests, process
 
