@@ -1,8 +1,8 @@
 """Builds the real components that tests and benchmarks run against, once, and finds them again.
 
-etcd, kube-apiserver, kube-scheduler, kubectl, prometheus, promtool, karmada-scheduler and its
-estimator are Go programs. The go.mod files under tests/components pin them and everything they are
-made of; several, because their Kubernetes libraries differ. The project's own Go programs, the
+etcd, kube-apiserver, kube-scheduler, kubectl, helm, prometheus, promtool, karmada-scheduler and
+its estimator are Go programs. The go.mod files under tests/components pin them and everything they
+are made of; several, because their Kubernetes libraries differ. The project's own Go programs, the
 oracles of tests/conformance, tests/cel and tests/karmada, have their go.mod beside their source.
 `python -m tests.realcluster.components` builds all of them but Kubernetes' e2e suite, which
 `make kubernetes-e2e` builds.
@@ -46,6 +46,17 @@ _KUBERNETES_VERSION_FLAGS = " ".join(
         ("k8s.io/component-base/version.gitMajor", "1"),
         ("k8s.io/component-base/version.gitMinor", "36"),
         ("k8s.io/client-go/pkg/version.gitVersion", KUBERNETES_VERSION),
+    )
+)
+_HELM_VERSION_FLAGS = " ".join(
+    # As its Makefile sets them; without these, helm renders charts for Kubernetes v1.20.
+    f"-X helm.sh/helm/v3/{variable}={value}"
+    for variable, value in (
+        ("internal/version.version", "v3.22.0"),
+        ("pkg/chartutil.k8sVersionMajor", "1"),
+        ("pkg/chartutil.k8sVersionMinor", "36"),
+        ("pkg/lint/rules.k8sVersionMajor", "1"),
+        ("pkg/lint/rules.k8sVersionMinor", "36"),
     )
 )
 _PROGRESS_EVERY_PACKAGES = 250
@@ -110,6 +121,11 @@ KUBERNETES = Module(
     },
     linker_flags=f"{_STRIP} {_KUBERNETES_VERSION_FLAGS}",
 )
+HELM = Module(
+    name="helm",
+    programs={"helm": "helm.sh/helm/v3/cmd/helm"},
+    linker_flags=f"{_STRIP} {_HELM_VERSION_FLAGS}",
+)
 PROMETHEUS = Module(
     name="prometheus",
     programs={
@@ -161,6 +177,7 @@ KUBERNETES_E2E = Module(
 )
 MODULES = (
     KUBERNETES,
+    HELM,
     PROMETHEUS,
     ORACLE,
     CEL_ORACLE,
