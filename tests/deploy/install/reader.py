@@ -1,10 +1,11 @@
-"""A reader of README.md, who types its commands in a checkout."""
+"""A reader of README.md and docs/quick-start.md, who types their commands in a checkout."""
 
 from __future__ import annotations
 
 import os
 import pathlib
 import shutil
+import sys
 
 from tests import page_examples
 from tests.deploy import kubectl, shell_commands
@@ -28,10 +29,11 @@ def read_blocks(title: str) -> list[str]:
 class Reader:
     """A person with a cluster in ~/.kube/config.
 
-    docker, kind and minikube only record their arguments.
+    docker, kind, make and minikube only record their arguments.
 
     Attributes:
-        checkout: the working folder of commands; it has a copy of deploy/.
+        checkout: the working folder of commands; it has a copy of deploy/, and the programs of the
+            virtual environment.
         environment: of the commands.
     """
 
@@ -40,10 +42,13 @@ class Reader:
         self._recorded = home / "commands"
         self.checkout = home / "checkout"
         shutil.copytree(kubectl.DEPLOY, self.checkout / "deploy")
+        (self.checkout / ".venv").mkdir()
+        (self.checkout / ".venv" / "bin").symlink_to(pathlib.Path(sys.executable).parent)
         programs = home / "bin"
         programs.mkdir()
-        (programs / "kubectl").symlink_to(components.binary("kubectl"))
-        for name in ("docker", "kind", "minikube"):
+        for name in ("helm", "kubectl"):
+            (programs / name).symlink_to(components.binary(name))
+        for name in ("docker", "kind", "make", "minikube"):
             (programs / name).write_text(_STAND_IN, encoding="utf-8")
             (programs / name).chmod(0o755)
         self.environment = {"HOME": str(home), "PATH": f"{programs}:{os.defpath}"}

@@ -11,43 +11,23 @@ import re
 import shlex
 import subprocess
 import sys
-from typing import TYPE_CHECKING
 
 import pytest
 
 import policysched
-from tests.deploy import installed, kubectl, rights, shell_commands
+from tests.deploy import installed, kubectl, shell_commands
 from tests.deploy.install import reader
 from tests.realcluster import control_plane as control_planes
 from tests.realcluster import manifests, process
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 _LEFT = (
     "kubectl get clusterroles,clusterrolebindings,roles,rolebindings,serviceaccounts,configmaps,"
     "deployments,services,poddisruptionbudgets,networkpolicies,leases --all-namespaces -o name"
 )
+_GENERATION = "kubectl get deployment policysched -n kube-system -o jsonpath={.metadata.generation}"
+_POLICIES = "kubectl get configmap policysched-policies -n kube-system -o jsonpath={.data}"
 _PROGRAM = ".venv/bin/policysched"
 _TIME_LIMIT_SECONDS = 150.0
-
-
-@pytest.fixture(scope="module")
-def plane(tmp_path_factory: pytest.TempPathFactory) -> Iterator[control_planes.ControlPlane]:
-    """A cluster of one node, for an installation and its end."""
-    folder = tmp_path_factory.mktemp("install")
-    flags = rights.audit_flags(folder)
-    with control_planes.ControlPlane(folder, flags=flags, users=rights.USERS) as started:
-        started.client.create_nodes([manifests.node("node-1")])
-        yield started
-
-
-@pytest.fixture
-def person(plane: control_planes.ControlPlane, tmp_path: pathlib.Path) -> reader.Reader:
-    """A reader at the beginning."""
-    (tmp_path / ".kube").mkdir()
-    plane.write_kubeconfig(tmp_path / ".kube" / "config")
-    return reader.Reader(tmp_path)
 
 
 @pytest.mark.e2e
@@ -55,7 +35,7 @@ def test_the_commands_install_and_uninstall(
     person: reader.Reader, plane: control_planes.ControlPlane, tmp_path: pathlib.Path
 ) -> None:
     """A pod gets a node by the policy of the example; in the end nothing is left."""
-    _, install, uninstall = reader.read_blocks("Install")
+    _, install, _, uninstall = reader.read_blocks("Install")
     *apply, rollout, run, get = install.splitlines()
     before = person.type(_LEFT)
     person.type("\n".join(apply))
@@ -66,6 +46,29 @@ def test_the_commands_install_and_uninstall(
         scheduler.wait_until(lambda: "node-1" in person.type(get))
     assert person.type(_LEFT) != before
     person.type(uninstall)
+    assert person.type(_LEFT) == before
+
+
+@pytest.mark.e2e
+def test_helm_installs_upgrades_and_uninstalls(person: reader.Reader) -> None:
+    """The pods restart for an edit of the configuration, and not for one of the policies."""
+    _, install, upgrade, uninstall = reader.read_blocks("Install")
+    before = person.type(_LEFT)
+    person.type(install.splitlines()[0])
+    notes = person.type(upgrade)
+    assert "pods that name one of its profiles in schedulerName: pack." in notes
+    assert person.type(_GENERATION) == "1"
+    policy = person.checkout / "deploy" / "site" / "policies" / "pack.policy"
+    policy.write_text(policy.read_text(encoding="utf-8") + "profile spare { }\n", encoding="utf-8")
+    assert "in schedulerName: pack, spare." in person.type(upgrade)
+    assert "profile spare" in person.type(_POLICIES)
+    assert person.type(_GENERATION) == "1"
+    values = person.checkout / "deploy" / "site" / "values.yaml"
+    edited = values.read_text(encoding="utf-8") + "config: {logging: {format: text}}\n"
+    values.write_text(edited, encoding="utf-8")
+    person.type(upgrade)
+    assert person.type(_GENERATION) == "2"
+    person.type("\n".join(re.findall(r"# with Helm: (.*)", uninstall)))
     assert person.type(_LEFT) == before
 
 
