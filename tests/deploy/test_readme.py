@@ -7,6 +7,7 @@ import pathlib
 import re
 
 import pytest
+import yaml
 
 from policysched.cli import main
 from tests.deploy import kubectl
@@ -25,6 +26,19 @@ def test_the_policies_of_the_example_are_sound(capsys: pytest.CaptureFixture[str
     """The checker and lint have no finding."""
     assert main.main(["lint", str(kubectl.DEPLOY / "example" / "policies")]) == 0
     assert capsys.readouterr().err.strip() == "no findings"
+
+
+def test_values_that_it_names_are_there() -> None:
+    """A reader can set each of them."""
+    rows = re.findall(r"^\|[^|]+\| (`[^|]+) \|$", TEXT.partition("| value |")[2], re.MULTILINE)
+    names = [name for row in rows for name in re.findall(r"`([A-Za-z.]+)[`:]", row)]
+    assert len(names) > 10
+    values = yaml.safe_load((kubectl.DEPLOY / "values.yaml").read_text(encoding="utf-8"))
+    for name in names:
+        field = values
+        for step in name.split("."):
+            assert step in field, name
+            field = field[step]
 
 
 @pytest.mark.e2e

@@ -244,6 +244,7 @@ def test_pods_restart_for_the_configuration_and_not_for_policies() -> None:
             "at '/config/leaderElection': additional properties 'leaderElct' not allowed",
             id="config",
         ),
+        pytest.param({"webhook": None}, "at '': missing property 'webhook'", id="null"),
         pytest.param(
             {"policies": {"pack": {"policy": "profile a { }"}}},
             r"policies: `pack` is no policy file: .* needs a backslash before the dot",

@@ -73,6 +73,22 @@ def test_helm_installs_upgrades_and_uninstalls(person: reader.Reader) -> None:
 
 
 @pytest.mark.e2e
+def test_helm_takes_over_the_objects_of_kubectl(person: reader.Reader) -> None:
+    """Without the option of deploy/README.md it refuses; `helm uninstall` then removes them."""
+    _, install, upgrade, uninstall = reader.read_blocks("Install")
+    before = person.type(_LEFT)
+    person.type("\n".join(install.splitlines()[:2]))
+    command = upgrade.rstrip()
+    with pytest.raises(AssertionError, match="invalid ownership metadata"):
+        person.type(command)
+    person.type(f"{command} --take-ownership")
+    person.type("\n".join(re.findall(r"# with Helm: (.*)", uninstall)))
+    left = set(person.type(_LEFT).split()) - set(before.split())
+    assert [name.partition("-config-")[0] for name in left] == ["configmap/policysched"]
+    person.type(f"kubectl delete --namespace kube-system {left.pop()}")
+
+
+@pytest.mark.e2e
 def test_every_way_leads_to_the_image_of_the_example(
     person: reader.Reader, plane: control_planes.ControlPlane
 ) -> None:
