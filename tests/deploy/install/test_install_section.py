@@ -68,6 +68,8 @@ def test_helm_installs_upgrades_and_uninstalls(person: reader.Reader) -> None:
     values.write_text(edited, encoding="utf-8")
     person.type(upgrade)
     assert person.type(_GENERATION) == "2"
+    person.type("helm rollback policysched 1 --namespace kube-system")
+    assert "profile spare" not in person.type(_POLICIES)
     person.type("\n".join(re.findall(r"# with Helm: (.*)", uninstall)))
     assert person.type(_LEFT) == before
 
