@@ -1,21 +1,21 @@
 {{- /*
 policysched.kustomization reads the kustomization `folder` of deploy/, as `kubectl kustomize` does, and
 stores its objects in `out.objects`. It knows the fields of kustomizations that deploy/ uses;
-tests/deploy/test_chart.py compares the result with that of kubectl. Names of generated ConfigMaps
+tests/deploy/chart/test_parity.py compares the result with that of kubectl. Names of generated ConfigMaps
 get no hash.
 */}}
 {{- define "policysched.kustomization" }}
-{{- $call := . }}
-{{- $path := printf "%s/%%s" .folder }}
-{{- $kustomization := .files.Get (printf $path "kustomization.yaml") | fromYaml }}
+{{- $files := .files }}
+{{- $folder := .folder }}
+{{- $kustomization := $files.Get (printf "%s/kustomization.yaml" $folder) | fromYaml }}
 {{- $objects := list }}
 {{- range concat ($kustomization.resources | default list) ($kustomization.components | default list) }}
 {{-   if hasSuffix ".yaml" . }}
-{{-     range splitList "\n---\n" ($call.files.Get (printf $path .)) }}
+{{-     range splitList "\n---\n" ($files.Get (printf "%s/%s" $folder .)) }}
 {{-       $objects = append $objects (fromYaml .) }}
 {{-     end }}
 {{-   else }}
-{{-     $inner := dict "files" $call.files "folder" (clean (printf $path .)) "out" dict }}
+{{-     $inner := dict "files" $files "folder" (clean (printf "%s/%s" $folder .)) "out" dict }}
 {{-     include "policysched.kustomization" $inner }}
 {{-     $objects = concat $objects $inner.out.objects }}
 {{-   end }}
@@ -27,14 +27,14 @@ get no hash.
 {{-   end }}
 {{-   $data := dict }}
 {{-   range .files }}
-{{-     $_ := set $data (base .) ($call.files.Get (printf $path .)) }}
+{{-     $_ := set $data (base .) ($files.Get (printf "%s/%s" $folder .)) }}
 {{-   end }}
 {{-   $objects = append $objects (dict "apiVersion" "v1" "kind" "ConfigMap" "metadata" $metadata "data" $data) }}
 {{- end }}
 {{- range $object := $objects }}
 {{-   range $patch := $kustomization.patches }}
 {{-     if and (eq $patch.target.kind $object.kind) (eq $patch.target.name $object.metadata.name) }}
-{{-       $_ := mergeOverwrite $object ($call.files.Get (printf $path $patch.path) | fromYaml) }}
+{{-       $_ := mergeOverwrite $object ($files.Get (printf "%s/%s" $folder $patch.path) | fromYaml) }}
 {{-     end }}
 {{-   end }}
 {{-   range $kustomization.labels }}
