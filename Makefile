@@ -119,7 +119,7 @@ browser: $(READY)
 
 codemirror:
 	cd editors/page && npm ci --ignore-scripts --silent && npm run --silent build -- \
-		--log-level=warning --outfile=../../policysched/page/static/vendor/codemirror.js
+		--log-level=warning --outfile=../../policysched/serving/static/vendor/codemirror.js
 
 cluster: $(READY)
 	@$(BIN)/python -m tests.realcluster.cluster up --nodes $(NODES)

@@ -12,8 +12,8 @@ from collections.abc import Callable
 from policysched import clock as clocks
 from policysched import errors
 from policysched.config import addresses
-from policysched.page import api, draft_api, local_access, page_source, static_files, text_forms
-from policysched.serving import http_server
+from policysched.page import api, draft_api, local_access, page_source, text_forms
+from policysched.serving import http_server, static_files
 
 _KEY_BYTES = 16
 _MAX_BODY_BYTES = 1 << 20

@@ -11,7 +11,8 @@ import pytest
 
 from policysched import errors
 from policysched.config import addresses
-from policysched.page import page_server, security_headers, static_files
+from policysched.page import page_server
+from policysched.serving import security_headers, static_files
 from tests.cli import clusters
 from tests.kube.asynchronous import asynchronous
 from tests.page import servers

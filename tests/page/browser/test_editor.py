@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from policysched.page import static_files
+from policysched.serving import static_files
 from tests.cli import clusters
 from tests.page.browser.conftest import OpenPage
 

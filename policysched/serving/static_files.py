@@ -6,8 +6,7 @@ import hashlib
 import pathlib
 
 from policysched import errors
-from policysched.page import security_headers
-from policysched.serving import http_server
+from policysched.serving import http_server, security_headers
 
 FOLDER = pathlib.Path(__file__).resolve().parent / "static"
 _CONTENT_TYPES = {
