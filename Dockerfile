@@ -1,4 +1,5 @@
-# The image of policysched: docker build --tag policysched:0.2.0 .
+# The image of policysched: `make image`, or
+#   docker build --tag policysched:0.2.0 .
 #
 # The base image is pinned by its exact version. A digest pins it for good, and is known where images
 # can be pulled:

@@ -36,8 +36,8 @@ ALL_WORKERS = $(if $(filter auto,$(WORKERS)),$$(( $$(nproc) + 1 )),$(WORKERS))
 
 CHECKS := check-format check-lint check-types check-imports check-spelling
 
-.PHONY: help demo quick test proof check $(CHECKS) format components browser codemirror conformance cel kernels fresh \
-	kubernetes-e2e fuzz fuzz-commands cluster cluster-down chaos soak bench plot same-python \
+.PHONY: help demo quick test proof check $(CHECKS) format image components browser codemirror conformance cel kernels \
+	fresh kubernetes-e2e fuzz fuzz-commands cluster cluster-down chaos soak bench plot same-python \
 	update-locks clean
 
 help:
@@ -48,6 +48,8 @@ help:
 	@echo "                   ORDER=$(ORDER): a number, or default for another every time)"
 	@echo "make proof         the long checks (hours) in PARTS='...'; parts that passed do not run again"
 	@echo "make check         format, lint, types, import contracts, spelling"
+	@echo "make image         build the container image with docker, podman, buildah or nerdctl; also with"
+	@echo "                   IMAGE=name:tag, BUILDER=program, LOCK=tracing or karmada, PYTHON_IMAGE=base"
 	@echo "make cluster       start a real control plane, kube-scheduler and NODES=$(NODES) fake nodes"
 	@echo "make cluster-down  stop it"
 	@echo "make conformance   decide CASES=$(CASES) generated clusters as kube-scheduler does; also with"
@@ -110,6 +112,10 @@ check-spelling:
 format: $(READY)
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
+
+# The variables of the command line are in the environment of the script.
+image:
+	@./build_image.sh
 
 components: $(READY)
 	@$(BIN)/python -m tests.realcluster.components
