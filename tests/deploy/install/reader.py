@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pathlib
+import re
 import shutil
 import sys
 
@@ -16,8 +17,9 @@ _STAND_IN = '#!/bin/sh\necho "$(basename "$0") $*" >> "$HOME/commands"\n'
 
 
 def read_section(title: str) -> str:
-    """Return the text of a section of README.md."""
-    return README.partition(f"\n## {title}\n")[2].partition("\n## ")[0]
+    """Return the text of a section of README.md, with those below it."""
+    marks, text = re.split(rf"^(##+) {title}$", README, maxsplit=1, flags=re.MULTILINE)[1:]
+    return re.split(rf"^#{{2,{len(marks)}}} ", text, maxsplit=1, flags=re.MULTILINE)[0]
 
 
 def read_blocks(title: str) -> list[str]:
@@ -29,11 +31,11 @@ def read_blocks(title: str) -> list[str]:
 class Reader:
     """A person with a cluster in ~/.kube/config.
 
-    docker, kind, make and minikube only record their arguments.
+    docker, kind and minikube only record their arguments.
 
     Attributes:
-        checkout: the working folder of commands; it has a copy of deploy/, and the programs of the
-            virtual environment.
+        checkout: the working folder of commands; it has a copy of deploy/, the files of `make image`
+            and the programs of the virtual environment.
         environment: of the commands.
     """
 
@@ -44,11 +46,13 @@ class Reader:
         shutil.copytree(kubectl.DEPLOY, self.checkout / "deploy")
         (self.checkout / ".venv").mkdir()
         (self.checkout / ".venv" / "bin").symlink_to(pathlib.Path(sys.executable).parent)
+        for name in ("Makefile", "build_image.sh"):
+            shutil.copy(kubectl.DEPLOY.parent / name, self.checkout / name)
         programs = home / "bin"
         programs.mkdir()
         for name in ("helm", "kubectl"):
             (programs / name).symlink_to(components.binary(name))
-        for name in ("docker", "kind", "make", "minikube"):
+        for name in ("docker", "kind", "minikube"):
             (programs / name).write_text(_STAND_IN, encoding="utf-8")
             (programs / name).chmod(0o755)
         self.environment = {"HOME": str(home), "PATH": f"{programs}:{os.defpath}"}

@@ -35,7 +35,7 @@ def test_the_commands_install_and_uninstall(
     person: reader.Reader, plane: control_planes.ControlPlane, tmp_path: pathlib.Path
 ) -> None:
     """A pod gets a node by the policy of the example; in the end nothing is left."""
-    _, install, _, uninstall = reader.read_blocks("Install")
+    install, _, uninstall = reader.read_blocks("Kustomize or Helm")
     *apply, rollout, run, get = install.splitlines()
     before = person.type(_LEFT)
     person.type("\n".join(apply))
@@ -52,7 +52,7 @@ def test_the_commands_install_and_uninstall(
 @pytest.mark.e2e
 def test_helm_installs_upgrades_and_uninstalls(person: reader.Reader) -> None:
     """The pods restart for an edit of the configuration, and not for one of the policies."""
-    _, install, upgrade, uninstall = reader.read_blocks("Install")
+    install, upgrade, uninstall = reader.read_blocks("Kustomize or Helm")
     before = person.type(_LEFT)
     person.type(install.splitlines()[0])
     notes = person.type(upgrade)
@@ -77,7 +77,7 @@ def test_helm_installs_upgrades_and_uninstalls(person: reader.Reader) -> None:
 @pytest.mark.e2e
 def test_helm_takes_over_the_objects_of_kubectl(person: reader.Reader) -> None:
     """Without the option of deploy/README.md it refuses; `helm uninstall` then removes them."""
-    _, install, upgrade, uninstall = reader.read_blocks("Install")
+    install, upgrade, uninstall = reader.read_blocks("Kustomize or Helm")
     before = person.type(_LEFT)
     person.type("\n".join(install.splitlines()[:2]))
     command = upgrade.rstrip()
@@ -95,7 +95,7 @@ def test_every_way_leads_to_the_image_of_the_example(
     person: reader.Reader, plane: control_planes.ControlPlane
 ) -> None:
     """The image that is built is pushed or loaded, and nodes that have it do not pull it."""
-    image, *_ = reader.read_blocks("Install")
+    [image] = reader.read_blocks("Image")
     person.type(image)
     [container] = kubectl.find(
         kubectl.rendered(kubectl.DEPLOY / "example"), "Deployment", "policysched"
@@ -103,7 +103,8 @@ def test_every_way_leads_to_the_image_of_the_example(
     name = container["image"]
     assert name.endswith(f":{policysched.__version__}")
     assert person.read_recorded() == [
-        f"docker build --tag {name} .",
+        "docker info",
+        f"docker build --tag {name} --build-arg LOCK=runtime .",
         f"docker push {name}",
         f"kind load docker-image {name}",
         f"minikube image load {name}",
@@ -138,10 +139,16 @@ def test_the_program_needs_no_image(
         server.kill()
 
 
-@pytest.mark.parametrize("line", "".join(reader.read_blocks("Try it")).splitlines())
+@pytest.mark.parametrize(
+    "line",
+    [
+        *"".join(reader.read_blocks("Try it")).splitlines(),
+        *re.findall(r"`(make [^`]+)`", reader.read_section("Install")),
+    ],
+)
 def test_targets_of_make_exist(line: str) -> None:
     """`make` knows all that it would do for them."""
-    [make, target] = shlex.split(line, comments=True)
+    [make, target, *_] = shlex.split(line, comments=True)
     subprocess.run([make, "--dry-run", target], cwd=kubectl.DEPLOY.parent, check=True)
 
 
