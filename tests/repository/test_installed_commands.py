@@ -16,12 +16,13 @@ from collections.abc import Iterator
 import pytest
 
 import policysched
-from tests.deploy import reader, shell_commands
+from tests.deploy import shell_commands
+from tests.deploy.install import reader
 from tests.realcluster import process
 from tests.repository import installations
 
 _PICTURES = installations.CHECKOUT / "docs" / "pictures"
-_STATIC = installations.CHECKOUT / "policysched" / "page" / "static"
+_STATIC = installations.CHECKOUT / "policysched" / "serving" / "static"
 _CLUSTER = ("--cluster", "cluster.yaml", "--metrics", "metrics.yaml", "--policies", "web.policy")
 
 

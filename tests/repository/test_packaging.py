@@ -17,8 +17,9 @@ PLACES = {name: f"policysched/_data/{name}" for name in (*FOLDERS, "docs/lint")}
 """The place in a wheel of each folder of the checkout whose files it has."""
 LICENSES = {
     "LICENSE",
-    "policysched/page/static/vendor/htm.LICENSE",
-    "policysched/page/static/vendor/preact.LICENSE",
+    "policysched/serving/static/vendor/codemirror.LICENSE",
+    "policysched/serving/static/vendor/htm.LICENSE",
+    "policysched/serving/static/vendor/preact.LICENSE",
 }
 
 
@@ -94,7 +95,7 @@ def test_a_wheel_carries_the_whole_package(wheel: pathlib.Path) -> None:
     data = _list_packed(wheel, "policysched/_data")
     package = _list_packed(wheel, "policysched") - {f"_data/{name}" for name in data}
     assert package == _list_files(ROOT / "policysched")
-    assert {"py.typed", "page/static/index.html", "page/static/vendor/preact.js"} <= package
+    assert {"py.typed", "serving/static/index.html", "serving/static/vendor/preact.js"} <= package
     assert "docs/diagnostics.md" in data
 
 

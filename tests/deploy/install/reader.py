@@ -34,8 +34,8 @@ class Reader:
     docker, kind and minikube only record their arguments.
 
     Attributes:
-        checkout: the working folder of commands; it has a copy of deploy/, the files of `make image`
-            and the programs of the virtual environment.
+        checkout: the working folder of commands; it has a copy of deploy/, the files of
+            `make image`, and the programs of the virtual environment.
         environment: of the commands.
     """
 
