@@ -22,6 +22,7 @@ from policysched.app import (
     cluster_sync,
     context,
     lifecycle,
+    page_data,
     policy_reloads,
     reflectors,
     reports,
@@ -37,7 +38,6 @@ from policysched.kube.http import client, fence, rate_limit
 from policysched.leadership import election as elections
 from policysched.leadership import runner
 from policysched.observability import (
-    decision_page,
     exporter,
     known_secrets,
     logs,
@@ -353,8 +353,8 @@ def _export_metrics(joined: context.ProcessComponents) -> None:
 
 
 def _publish_decisions(joined: context.ProcessComponents) -> None:
-    log, kept = joined.scheduler.decisions, joined.config.decisions.kept
-    joined.pages[decision_page.PATH] = decision_page.DecisionPage(log, kept).make_page
+    page_data.add_page_data(joined)
+    log = joined.scheduler.decisions
     tracer = tracing.make_tracer(joined.config.tracing, joined.clock, joined.rng)
     if tracer is not None:
         log.end_listeners.append(tracer.trace_ended_attempt)

@@ -50,6 +50,11 @@ class Status:
     rule: RuleRef | None = None
 
     @property
+    def source_name(self) -> str:
+        """`POLICY/RULE` of the rule, else the plugin; "" if neither is known."""
+        return f"{self.rule.policy}/{self.rule.rule}" if self.rule else self.plugin
+
+    @property
     def is_success(self) -> bool:
         """Whether the answer is yes."""
         return self.code is Code.SUCCESS

@@ -27,6 +27,11 @@ class LeaderElector(Protocol):
         """Whether this process leads now."""
         ...
 
+    @property
+    def holder(self) -> str:
+        """The identity of the leader as last seen; "" if it is unknown."""
+        ...
+
     def overdue_seconds(self) -> float:
         """Return the seconds for which this process has failed to notice the loss of its lease."""
         ...
@@ -60,6 +65,7 @@ class NeverLeader:
     """The elector of a process that never leads, as in a dry run."""
 
     is_leading = False
+    holder = ""
 
     def overdue_seconds(self) -> float:
         """Return 0: no lease can be lost."""
@@ -80,6 +86,7 @@ class AlwaysLeader:
     """The elector of a process that leads without an election."""
 
     is_leading = True
+    holder = ""
 
     def overdue_seconds(self) -> float:
         """Return 0: no lease can be lost."""

@@ -1,6 +1,7 @@
 """Serve /debug/decisions: the latest decisions with the verdicts of all rules, as JSON.
 
 The schema is schemas/decisions.schema.json. `policysched explain --decisions` reads the page.
+With `form=rows`, `decision_rows` answers instead.
 """
 
 from __future__ import annotations

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from typing import Any, TypeAlias
 
 import orjson
 
 from policysched import errors
-from policysched.serving import http_server
+from policysched.serving import http_server, query_numbers
 
 ROOT = "/api/"
 _MAX_TEXT_CHARACTERS = 512
 """Limit of a parameter; names of Kubernetes have at most 253 characters."""
 
-Parameters: TypeAlias = Mapping[str, str]
-Document: TypeAlias = dict[str, Any]
+Document: TypeAlias = dict[str, Any] | orjson.Fragment
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -27,7 +26,7 @@ class Route:
     a value that it cannot use.
     """
 
-    make: Callable[[Parameters], Awaitable[Document]]
+    make: Callable[[http_server.QueryParameters], Awaitable[Document]]
     needs: tuple[str, ...] = ()
     takes: tuple[str, ...] = ()
 
@@ -37,7 +36,8 @@ def bind_route(route: Route) -> http_server.MakePage:
 
     async def make_page(query: http_server.QueryParameters) -> http_server.HttpPage:
         async def make() -> Document:
-            return await route.make(read_parameters(query, route))
+            _check_parameters(query, route)
+            return await route.make(query)
 
         return await answer(make)
 
@@ -68,33 +68,13 @@ def _make_error_answer(message: str, status: int) -> http_server.HttpPage:
     return make_json_answer({"error": message}, status)
 
 
-def read_parameters(query: http_server.QueryParameters, route: Route) -> dict[str, str]:
-    """Return the parameters of a request.
-
-    Raises:
-        ValueError: a parameter is unknown, missing or too long.
-    """
+def _check_parameters(query: http_server.QueryParameters, route: Route) -> None:
+    """Raise ParameterError if a parameter is unknown, missing or too long."""
     known = (*route.needs, *route.takes)
-    unknown = [name for name in query.list_names() if name not in known]
-    if unknown:
-        raise ValueError(f"the parameter `{unknown[0]}` is unknown")
-    given = {name: query.get_one(name) for name in known if name in query}
-    for name in route.needs:
-        if not given.get(name):
-            raise ValueError(f"the parameter `{name}` is missing")
-    for name, value in given.items():
-        if len(value) > _MAX_TEXT_CHARACTERS:
-            raise ValueError(f"the parameter `{name}` is too long")
-    return given
-
-
-def parse_count(given: Parameters, name: str) -> int:
-    """Return a parameter as a number that is not negative; 0 if it is absent.
-
-    Raises:
-        ValueError: it is no such number.
-    """
-    text = given.get(name, "0")
-    if not text.isascii() or not text.isdigit() or len(text) > len(str(2**53)):
-        raise ValueError(f"the parameter `{name}` is not a number: `{text}`")
-    return int(text)
+    query_numbers.refuse_unknown(query, known)
+    for name in known:
+        text = query.get_one(name)
+        if name in route.needs and not text:
+            raise query_numbers.ParameterError(f"the parameter `{name}` is missing")
+        if len(text) > _MAX_TEXT_CHARACTERS:
+            raise query_numbers.ParameterError(f"the parameter `{name}` is too long")

@@ -8,29 +8,30 @@ from __future__ import annotations
 
 import asyncio
 import concurrent.futures
-import dataclasses
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
+import orjson
+
 import policysched
 from policysched import clock as clocks
+from policysched.observability import node_page
 from policysched.page import (
     answers,
     cluster_page,
-    node_page,
     page_source,
     pending_page,
     pod_page,
     policies_page,
     text_forms,
 )
-from policysched.serving import http_server
+from policysched.serving import http_server, query_numbers
 
 _FORM = 1
 """Increases when an answer changes so that an older page cannot read it."""
-_MOST_DECISIONS = 200
+_NO_DECISIONS: answers.Document = {"startedAt": "", "next": 0, "missed": 0, "rows": []}
 
-MakeAnswer: TypeAlias = Callable[[answers.Parameters], answers.Document]
+MakeAnswer: TypeAlias = Callable[[http_server.QueryParameters], answers.Document]
 
 
 class PageApi:
@@ -76,7 +77,9 @@ class PageApi:
     def _make_route(
         self, make: MakeAnswer, needs: tuple[str, ...] = (), takes: tuple[str, ...] = ()
     ) -> answers.Route:
-        async def make_in_thread(given: answers.Parameters) -> answers.Document:
+        async def make_in_thread(
+            given: http_server.QueryParameters,
+        ) -> answers.Document:
             return await asyncio.get_running_loop().run_in_executor(self._thread, make, given)
 
         return answers.Route(make_in_thread, needs, takes)
@@ -91,7 +94,10 @@ class PageApi:
 
     # --- answers ----------------------------------------------------------------------------------
 
-    def _make_status(self, _: answers.Parameters) -> dict[str, Any]:
+    def _make_status(self, _: http_server.QueryParameters) -> dict[str, Any]:
+        return self._describe_status()
+
+    def _describe_status(self) -> dict[str, Any]:
         source = self._source
         view = source.get_view()
         cluster = view.decider.cluster
@@ -108,54 +114,53 @@ class PageApi:
             "profiles": list(view.decider.profiles.by_name),
             "policies": [each.name for each in view.policies],
             "hash": view.decider.policy_set.content_hash,
-            "decisions": view.decisions[-1].number if view.decisions else 0,
+            "decisions": 0 if source.decisions is None else source.decisions.count,
         }
 
-    def _make_cluster(self, given: answers.Parameters) -> dict[str, Any]:
-        since = answers.parse_count(given, "since")
+    def _make_cluster(self, given: http_server.QueryParameters) -> dict[str, Any]:
+        since = query_numbers.parse_count(given, "since")
         return cluster_page.make_cluster_page(self._source.get_view(), since)
 
-    def _make_node(self, given: answers.Parameters) -> dict[str, Any]:
-        return node_page.make_node_page(self._source.get_view(), given["name"])
+    def _make_node(self, given: http_server.QueryParameters) -> dict[str, Any]:
+        decider = self._source.get_view().decider
+        metrics = decider.policy_set.node_metrics
+        return node_page.make_node_page(decider.cluster.cache, metrics, given.get_one("name"))
 
-    def _make_pending(self, _: answers.Parameters) -> dict[str, Any]:
+    def _make_pending(self, _: http_server.QueryParameters) -> dict[str, Any]:
         return pending_page.make_pending_page(self._source.get_view(), self._clock)
 
-    def _make_decisions(self, given: answers.Parameters) -> dict[str, Any]:
-        after = answers.parse_count(given, "after")
+    def _make_decisions(self, given: http_server.QueryParameters) -> answers.Document:
+        rows, after = self._source.decisions, query_numbers.parse_count(given, "after")
+        return _NO_DECISIONS if rows is None else orjson.Fragment(rows.encode_rows(after))
+
+    def _make_pod(self, given: http_server.QueryParameters) -> dict[str, Any]:
         view = self._source.get_view()
-        new = [each for each in view.decisions if each.number > after]
         return {
-            "next": new[-1].number if new else after,
-            "missed": max(0, len(new) - _MOST_DECISIONS),
-            "rows": [dataclasses.asdict(each) for each in new[-_MOST_DECISIONS:]],
+            "generation": view.generation,
+            **pod_page.make_pod_page(view.decider, given.get_one("pod")),
         }
 
-    def _make_pod(self, given: answers.Parameters) -> dict[str, Any]:
-        view = self._source.get_view()
-        return {"generation": view.generation, **pod_page.make_pod_page(view.decider, given["pod"])}
-
-    def _make_pod_node(self, given: answers.Parameters) -> dict[str, Any]:
+    def _make_pod_node(self, given: http_server.QueryParameters) -> dict[str, Any]:
         decider = self._source.get_view().decider
-        if decider.cluster.cache.get_node(given["node"]) is None:
-            raise LookupError(given["node"])
-        return pod_page.make_pod_node_page(decider, given["pod"], given["node"])
+        if decider.cluster.cache.get_node(given.get_one("node")) is None:
+            raise LookupError(given.get_one("node"))
+        return pod_page.make_pod_node_page(decider, given.get_one("pod"), given.get_one("node"))
 
-    def _make_study(self, given: answers.Parameters) -> dict[str, Any]:
+    def _make_study(self, given: http_server.QueryParameters) -> dict[str, Any]:
         decider = self._source.get_view().decider
-        return pod_page.make_study_page(decider, given["pod"], self._clock)
+        return pod_page.make_study_page(decider, given.get_one("pod"), self._clock)
 
-    def _make_policies(self, _: answers.Parameters) -> dict[str, Any]:
+    def _make_policies(self, _: http_server.QueryParameters) -> dict[str, Any]:
         return policies_page.make_policies_page(self._source.get_view())
 
-    def _make_search(self, given: answers.Parameters) -> dict[str, Any]:
-        return pending_page.make_search_page(self._source.get_view(), given["text"])
+    def _make_search(self, given: http_server.QueryParameters) -> dict[str, Any]:
+        return pending_page.make_search_page(self._source.get_view(), given.get_one("text"))
 
-    def _make_text(self, given: answers.Parameters) -> dict[str, Any]:
+    def _make_text(self, given: http_server.QueryParameters) -> dict[str, Any]:
         decider = self._source.get_view().decider
-        report = pod_page.make_pod_report(decider, given["pod"], self._clock)
+        report = pod_page.make_pod_report(decider, given.get_one("pod"), self._clock)
         return {"text": self._texts.format_pod(report)}
 
     def _step_and_report(self, name: str) -> dict[str, Any]:
         self._source.take_step(name)
-        return self._make_status({})
+        return self._describe_status()

@@ -10,7 +10,7 @@ import msgspec
 
 from policysched import clock as clocks
 from policysched.page import answers, draft_language, page_source, plan_jobs, text_forms
-from policysched.serving import http_server
+from policysched.serving import http_server, query_numbers
 
 _MAX_WAIT_SECONDS = 20
 _Question = TypeVar("_Question")
@@ -81,15 +81,15 @@ class DraftApi:
 
         return await answers.answer(make)
 
-    async def _wait_for_plan(self, given: answers.Parameters) -> answers.Document:
-        wait_seconds = min(answers.parse_count(given, "wait"), _MAX_WAIT_SECONDS)
-        job = await self._jobs.wait(answers.parse_count(given, "job"), wait_seconds)
+    async def _wait_for_plan(self, given: http_server.QueryParameters) -> answers.Document:
+        wait_seconds = query_numbers.parse_count(given, "wait", most=_MAX_WAIT_SECONDS)
+        job = await self._jobs.wait(query_numbers.parse_count(given, "job"), wait_seconds)
         return job.describe()
 
-    async def _make_plan_text(self, given: answers.Parameters) -> answers.Document:
-        report = self._jobs.get_report(answers.parse_count(given, "job"))
+    async def _make_plan_text(self, given: http_server.QueryParameters) -> answers.Document:
+        report = self._jobs.get_report(query_numbers.parse_count(given, "job"))
         forms = {"text": self._texts.format_plan, "markdown": self._texts.format_plan_markdown}
-        return {"text": forms[given["form"]](report)}
+        return {"text": forms[given.get_one("form")](report)}
 
 
 def _read_question(body: bytes, kind: type[_Question]) -> _Question:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from policysched.observability import decision_rows
 from policysched.offline import sessions
 from policysched.page import page_source
 
@@ -22,6 +23,7 @@ class OfflineSource:
         """Show the cluster of `decider` under `title`."""
         self.kind = kind
         self.title = title
+        self.decisions: decision_rows.DecisionRows | None = None
         self.steps: Mapping[str, str] = {}
         self._view = page_source.ClusterView(1, decider, inputs, policies)
 

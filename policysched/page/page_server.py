@@ -7,7 +7,7 @@ import contextlib
 import ipaddress
 import secrets
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from policysched import clock as clocks
 from policysched import errors
@@ -34,8 +34,10 @@ class PageServer:
         texts: text_forms.TextForms,
         clock: clocks.Clock,
         key: str | None = None,
+        *,
+        others: Mapping[str, http_server.MakePage] | None = None,
     ) -> None:
-        """Open the port; `key` is drawn if it is None.
+        """Open the port; `key` is drawn if it is None. `others` replace pages of the source.
 
         Raises:
             UsageError: the address is not a loopback address.
@@ -54,6 +56,7 @@ class PageServer:
             **static_files.load_static_pages(),
             **self._api.make_pages(),
             **self._drafts.make_pages(),
+            **(others or {}),
         }
         posts = http_server.PostRoutes(
             {**self._api.make_posts(), **self._drafts.make_posts()}, _MAX_BODY_BYTES

@@ -13,6 +13,7 @@ from typing import Protocol, TypeAlias
 
 from policysched.inputs import cluster_file, metrics_file
 from policysched.lang.checked import checked
+from policysched.observability import decision_rows
 from policysched.offline import sessions
 
 ReadSamples: TypeAlias = Callable[[Iterable[checked.CheckedMetric]], metrics_file.Samples]
@@ -28,25 +29,6 @@ class PolicyText:
 
     name: str
     text: str
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class DecisionRow:
-    """One decision of a scheduler that the source runs.
-
-    Attributes:
-        number: position in the stream of decisions, from 1.
-        node: the chosen node; None if no node is feasible, with the reason in `message`.
-        feasible, node_count: the numbers of feasible nodes and of all nodes.
-    """
-
-    number: int
-    pod: str
-    profile: str
-    node: str | None
-    feasible: int
-    node_count: int
-    message: str
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -79,26 +61,26 @@ class ClusterView:
         decider: decides about the pods of the cluster. Only one thread may use it at a time.
         inputs: the inputs of `decider`.
         policies: the policies in use, in the order in which they were read.
-        decisions: the known decisions, oldest first; empty if the source runs no scheduler.
     """
 
     generation: int
     decider: sessions.PodDecider
     inputs: ClusterInputs
     policies: Sequence[PolicyText]
-    decisions: Sequence[DecisionRow] = ()
 
 
 class PageSource(Protocol):
     """Provides the cluster that the page shows.
 
     Attributes:
-        kind: `demo`, `file` or `live`.
+        kind: `demo`, `file`, `live` (a listing), or `scheduler` (a running scheduler).
         title: names the cluster, such as the path of its file.
+        decisions: the decisions of a scheduler that the source runs; None if it runs none.
     """
 
     kind: str
     title: str
+    decisions: decision_rows.DecisionRows | None
 
     @property
     def steps(self) -> Mapping[str, str]:
@@ -109,7 +91,11 @@ class PageSource(Protocol):
         ...
 
     def get_view(self) -> ClusterView:
-        """Return the cluster as it is now; equal generations have the same content."""
+        """Return the cluster as it is now; equal generations have the same content.
+
+        Raises:
+            InputError: the source has no cluster.
+        """
         ...
 
     def take_step(self, name: str) -> None:

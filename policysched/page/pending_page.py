@@ -6,7 +6,7 @@ from collections import Counter
 from typing import Any
 
 from policysched import clock as clocks
-from policysched.page import page_source, pod_page, policies_page
+from policysched.page import page_source, policies_page
 
 _MOST_PODS = 1000
 _MOST_SECONDS = 3.0
@@ -40,7 +40,7 @@ def make_pending_page(view: page_source.ClusterView, clock: clocks.Clock) -> dic
             if result.diagnosis is not None and result.failures is not None:
                 lost = snap.node_count - result.feasible_count
                 for each in result.failures.list_rejections(snap.nodes.names, lost):
-                    rejected[pod_page.get_rejecting_name(each.answer)] += each.node_count
+                    rejected[each.answer.source_name] += each.node_count
         rows.append(row)
     return {
         "generation": view.generation,
@@ -58,13 +58,14 @@ def make_search_page(view: page_source.ClusterView, text: str) -> dict[str, Any]
     nodes = [name for name in decider.cluster.cache.nodes.names if name]
     rules = sorted(set(policies_page.iterate_rule_names(decider)))
     return {
-        "pods": _find_matches(pods, text),
-        "nodes": _find_matches(nodes, text),
-        "rules": _find_matches(rules, text),
+        "pods": find_matches(pods, text),
+        "nodes": find_matches(nodes, text),
+        "rules": find_matches(rules, text),
     }
 
 
-def _find_matches(names: list[str], text: str) -> list[str]:
+def find_matches(names: list[str], text: str) -> list[str]:
+    """Return at most 20 names that contain the case-folded `text`."""
     found = [name for name in names if text in name.casefold()]
     found.sort(key=lambda name: (not _begins_with(name, text), len(name), name))
     return found[:_MOST_MATCHES]

@@ -1,7 +1,4 @@
-"""The pod view: which filters reject which nodes, the points of the best nodes, what would help.
-
-Answers about nodes are arrays in the order of `cluster_page.list_rows`.
-"""
+"""The pod view: which filters reject which nodes, the points of the best nodes, what would help."""
 
 from __future__ import annotations
 
@@ -9,21 +6,10 @@ import contextlib
 from collections.abc import Iterator
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-
 from policysched import clock as clocks
-from policysched.cluster import snapshot
-from policysched.compiler.rules import base
 from policysched.explaining import pod_explaining, trials
-from policysched.framework import explanation, runtime, status
-from policysched.framework.scoring import score_table
+from policysched.observability import pod_verdicts
 from policysched.offline import pod_report, sessions
-from policysched.page import cluster_page
-
-FITS = -1
-_BEST_NODES = 32
-_MOST_NAMES = 20
 
 
 @contextlib.contextmanager
@@ -51,141 +37,9 @@ def make_pod_page(decider: sessions.PodDecider, key: str) -> dict[str, Any]:
         found = framework.explain_pod(info, snap)
         placed = decider.cluster.placed.get(info.key)
         return {
-            "pod": info.key,
-            "profile": framework.profile.scheduler_name,
-            "policies": list(framework.profile.policies),
-            "priority": info.pod.spec.priority or 0,
             "placedOn": None if placed is None else placed.pod.spec.node_name,
-            "gate": None if found.gate is None else found.gate.message,
-            "message": found.message,
-            "nodeCount": snap.node_count,
-            "feasible": found.feasible_count,
-            "best": found.best[:_MOST_NAMES],
-            "bestCount": len(found.best),
-            **_describe_rejections(framework, found, snap),
-            **_describe_points(framework, found.scores, snap),
+            **pod_verdicts.describe_explanation(framework, found, snap),
         }
-
-
-# --- rejections ----------------------------------------------------------------------------------
-
-
-def get_rejecting_name(answer: status.Status) -> str:
-    """Return `POLICY/RULE` for a rule, else the plugin; "" for what has no name."""
-    rule = answer.rule
-    return f"{rule.policy}/{rule.rule}" if rule else answer.plugin
-
-
-def _describe_rejections(
-    framework: runtime.Framework, found: explanation.Explanation, snap: snapshot.Snapshot
-) -> dict[str, Any]:
-    """Return the first rejection of each node, and the nodes that each filter takes away."""
-    answers: dict[int, int] = {}
-    distinct: list[status.Status] = []
-    by_name: dict[str, int] = {}
-    for verdict in found.verdicts:
-        answer = verdict.first
-        if answer.is_success:
-            by_name[verdict.name] = FITS
-            continue
-        if id(answer) not in answers:
-            answers[id(answer)] = len(distinct)
-            distinct.append(answer)
-        by_name[verdict.name] = answers[id(answer)]
-    names = [snap.nodes.names[row] for row in cluster_page.list_rows(snap).tolist()]
-    counts = np.bincount(
-        np.array([number for number in by_name.values() if number != FITS], np.intp),
-        minlength=len(distinct),
-    ).tolist()
-    why = [_describe_rejection(answer) for answer in distinct]
-    return {
-        "of": [by_name[name] for name in names],
-        "why": why,
-        "funnel": _make_funnel(framework, why, counts, snap.node_count),
-    }
-
-
-def _describe_rejection(answer: status.Status) -> dict[str, Any]:
-    return {
-        "by": get_rejecting_name(answer),
-        "line": answer.rule.line if answer.rule else None,
-        "code": answer.code.value,
-        "reason": "; ".join(answer.reasons),
-    }
-
-
-def _make_funnel(
-    framework: runtime.Framework,
-    why: list[dict[str, Any]],
-    counts: list[int],
-    node_count: int,
-) -> list[dict[str, Any]]:
-    """Return the filters that reject nodes, in the order in which they act, and what they leave.
-
-    A node counts for the first filter that rejects it.
-    """
-    order = {name: number for number, name in enumerate(list_filter_names(framework))}
-    by_name: dict[str, tuple[int, int | None]] = {}
-    for rejection, count in zip(why, counts, strict=True):
-        before, _ = by_name.get(rejection["by"], (0, None))
-        by_name[rejection["by"]] = (before + count, rejection["line"])
-    funnel = []
-    left = node_count
-    for name in sorted(by_name, key=lambda each: order.get(each, -1)):
-        count, line = by_name[name]
-        left -= count
-        funnel.append({"by": name, "line": line, "rejects": count, "left": left})
-    return funnel
-
-
-def list_filter_names(framework: runtime.Framework) -> list[str]:
-    """Return the plugins and rules (`POLICY/RULE`) of a profile in the order in which they act."""
-    return [
-        plugin.head.name if isinstance(plugin, base.PolicyRule) else plugin.name
-        for plugin in framework.profile.plugins
-    ]
-
-
-# --- points --------------------------------------------------------------------------------------
-
-
-def _describe_points(
-    framework: runtime.Framework,
-    table: score_table.ScoreTable | None,
-    snap: snapshot.Snapshot,
-) -> dict[str, Any]:
-    """Return the totals of all feasible nodes, and the points of the best ones by rule."""
-    rows = cluster_page.list_rows(snap)
-    if table is None:
-        return {"totals": [None] * len(rows), "rules": [], "ranking": []}
-    position = {row: number for number, row in enumerate(rows.tolist())}
-    totals: list[int | float | None] = [None] * len(rows)
-    for row, total in zip(table.rows.tolist(), table.totals.tolist(), strict=True):
-        totals[position[row]] = score_table.points(total)
-    weights = framework.profile.weights
-    return {
-        "totals": totals,
-        "rules": [{"name": name, "weight": weights[name]} for name in table.by_plugin],
-        "ranking": [_describe_node_points(table, i, snap) for i in _list_best(table, snap)],
-    }
-
-
-def _list_best(table: score_table.ScoreTable, snap: snapshot.Snapshot) -> list[int]:
-    """Return the indices of the best nodes; nodes with equal totals in the order of their names."""
-    names = [snap.nodes.names[row] for row in table.rows.tolist()]
-    order: npt.NDArray[np.intp] = np.lexsort((names, -table.totals))
-    best: list[int] = order[:_BEST_NODES].tolist()
-    return best
-
-
-def _describe_node_points(
-    table: score_table.ScoreTable, i: int, snap: snapshot.Snapshot
-) -> dict[str, Any]:
-    return {
-        "node": snap.nodes.names[int(table.rows[i])],
-        "total": score_table.points(int(table.totals[i])),
-        "points": [score_table.points(int(of[i])) for of in table.by_plugin.values()],
-    }
 
 
 # --- one node, and what would help ---------------------------------------------------------------

@@ -8,6 +8,7 @@ from typing import Any
 from policysched.compiler.rules import base
 from policysched.framework import profile
 from policysched.lang.words import syntax_words
+from policysched.observability import rules_page
 from policysched.offline import sessions
 from policysched.page import page_source
 
@@ -32,21 +33,19 @@ def make_policies_page(view: page_source.ClusterView) -> dict[str, Any]:
             for each in policy_set.findings
         ],
         "profiles": [
-            {"name": name, "rules": [_describe_rule(rule, prof) for rule in list_rules(prof)]}
+            {
+                "name": name,
+                "rules": [_describe_rule(rule, prof) for rule in rules_page.list_rules(prof)],
+            }
             for name, prof in view.decider.profiles.by_name.items()
         ],
     }
 
 
-def list_rules(prof: profile.Profile) -> list[base.PolicyRule]:
-    """Return the policy rules of a profile in the order in which they act."""
-    return [plugin for plugin in prof.plugins if isinstance(plugin, base.PolicyRule)]
-
-
 def iterate_rule_names(decider: sessions.PodDecider) -> Iterator[str]:
     """Yield the name (`POLICY/RULE`) of each rule of each profile."""
     for prof in decider.profiles.by_name.values():
-        for rule in list_rules(prof):
+        for rule in rules_page.list_rules(prof):
             yield rule.head.name
 
 

@@ -27,7 +27,7 @@ from __future__ import annotations
 import dataclasses
 import logging
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
 from policysched import clock as clocks
 from policysched import errors
@@ -391,6 +391,13 @@ class SchedulingQueue:
     def list_waiting_pods(self) -> list[queued_pod.QueuedPodInfo]:
         """Return all pending pods except pods in flight."""
         return [*self._active.pods, *self._backoff.list_pods(), *self._unschedulable.list_pods()]
+
+    def iterate_queues(self) -> Iterator[tuple[str, queued_pod.QueuedPodInfo]]:
+        """Yield each pending pod with the name of its queue; the queues must not change."""
+        yield from ((ACTIVE, queued) for queued in self._active.pods)
+        yield from ((BACKOFF, queued) for queued in self._backoff.list_pods())
+        for queued in self._unschedulable.list_pods():
+            yield GATED if queued.is_gated else UNSCHEDULABLE, queued
 
     def has_ready_pod(self) -> bool:
         """Return whether activeQ has a pod."""

@@ -100,6 +100,8 @@ class DecisionLog:
         measured: histograms of durations.
         listeners: called with each new decision, within its cycle.
         end_listeners: called with each decision when its attempt has ended.
+        ended: the latest decisions whose attempts have ended, in the order of their ends.
+        ended_count: number of ended attempts since the start; `ended[-1]` has this number.
     """
 
     def __init__(
@@ -111,6 +113,8 @@ class DecisionLog:
         self.measured = measured
         self.listeners: list[Listener] = []
         self.end_listeners: list[EndListener] = []
+        self.ended: deque[SchedulingDecision] = deque(maxlen=limit)
+        self.ended_count = 0
 
     def __iter__(self) -> Iterator[SchedulingDecision]:
         """Iterate over the kept decisions, oldest first."""
@@ -208,6 +212,8 @@ class DecisionLog:
         seconds = decision.ended_seconds - decision.started_seconds
         self.measured.attempts.observe(seconds, result.value, decision.scheduler_name)
         self.measured.observe_extension_points(decision.times, decision.scheduler_name)
+        self.ended.append(decision)
+        self.ended_count += 1
         for listener in self.end_listeners:
             try:
                 listener(decision)

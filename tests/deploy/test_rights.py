@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from policysched.observability import debug_forms
 from tests.deploy import installed, kubectl, objector, queries, rights, tour
 from tests.realcluster import process
 
@@ -105,6 +106,25 @@ def test_metrics_are_for_those_who_may_read_them(
     assert tour_taken.page("/debug/config", deployed_plane.tokens[rights.READER])[0] == 403
     for path in ("/livez", "/readyz", "/healthz"):
         assert tour_taken.page(path)[0] == 200
+
+
+def test_the_page_follows_with_the_role_of_its_readers(
+    deployed_plane: control_planes.ControlPlane, tour_taken: installed.Installed
+) -> None:
+    """policysched-debug-reader is enough for the pages of `policysched ui`, and gives no more."""
+    token = deployed_plane.tokens["nobody"]
+    deployed_plane.give_role("nobody", "policysched-debug-reader")
+    paths = [
+        "/debug/decisions?form=rows",
+        debug_forms.STATUS_PATH,
+        debug_forms.QUEUE_PATH,
+        debug_forms.VERSIONS_PATH,
+        debug_forms.RULES_PATH,
+        debug_forms.CLUSTER_PATH,
+    ]
+    tour_taken.scheduler.wait_until(lambda: tour_taken.page(paths[0], token)[0] == 200)
+    assert [tour_taken.page(path, token)[0] for path in paths] == [200] * len(paths)
+    assert tour_taken.page("/metrics", token)[0] == 403
 
 
 def test_alerts_and_dashboard_read_metrics_that_are_there(

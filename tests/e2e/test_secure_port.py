@@ -170,6 +170,9 @@ def test_who_may_see_what_is_said_by_the_api_server(
     assert "/debug/tasks" in secured.ask("/debug/", admin).text
     assert "run" in secured.ask("/debug/tasks", admin).text
     assert secured.ask("/debug/config", admin).status == 200
+    status = orjson.loads(secured.ask("/debug/status", admin).body)
+    assert (status["isLeading"], status["leaseHolder"]) == (False, "another")
+    assert status["lease"] == "kube-system/policysched"
     assert secured.ask("/readyz/informer-sync", admin).text == "ok"
 
     token = _service_account_token(control_plane, namespace)

@@ -22,6 +22,7 @@ class Elector:
     """
 
     is_leading = False
+    holder = ""
 
     def __init__(self) -> None:
         self.elected = asyncio.Event()

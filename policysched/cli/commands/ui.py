@@ -3,6 +3,7 @@
 policysched ui
 policysched ui --cluster FILE [--policies PATH …] [--metrics FILE] [--now TIME]
 policysched ui --live [--policies PATH …]
+policysched ui --decisions URL --token-file FILE [--ca-file FILE] [--live …]
 """
 
 from __future__ import annotations
@@ -10,11 +11,12 @@ from __future__ import annotations
 import argparse
 import pathlib
 import tempfile
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from policysched import errors
 from policysched.cli import fast_exit
-from policysched.cli.options import cluster_options, offline_options
+from policysched.cli.options import cluster_options, decision_options, offline_options
 from policysched.cli.render import output, progress
 
 if TYPE_CHECKING:
@@ -24,11 +26,15 @@ if TYPE_CHECKING:
     from policysched.lang.checked import checked
     from policysched.offline import sessions
     from policysched.page import page_source
+    from policysched.serving import http_server
 
 _ADDRESS = "127.0.0.1:8780"
+_OF_CLUSTER = ("policies", "params", "metrics", "now", "scheduler_name")
+_ACCESS = (*decision_options.FILES, "insecure_skip_tls_verify")
 _DESCRIPTION = """\
 Show on a page in the browser which node takes each pod and why not another, why a pod is Pending,
-and what would help. Without a cluster, the page shows the embedded cluster of `policysched demo`.
+and what would help. With --decisions, the page follows a running scheduler: its decisions, queues
+and versions of the policies. Without options, it shows the embedded cluster of `policysched demo`.
 """
 _EPILOG = """\
 The command prints one URL, which contains a key: only who has the URL sees the page. The page
@@ -54,6 +60,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     offline_options.add_now_option(group)
     group.add_argument("--scheduler-name", metavar="N", help="use this profile for all pods")
+    running = parser.add_argument_group("running scheduler")
+    running.add_argument(
+        "--decisions",
+        metavar="URL",
+        help="the secure port of a running scheduler, such as https://127.0.0.1:10259; --live adds "
+        "answers of the engine, from a listing of the cluster",
+    )
+    decision_options.add_access_options(running)
     parser.add_argument(
         "--address",
         metavar="HOST:PORT",
@@ -73,12 +87,13 @@ def run(args: argparse.Namespace) -> int:
 
     address = addresses.parse_listen_address(args.address)
     with tempfile.TemporaryDirectory(prefix="policysched-ui-") as folder:
-        source = _make_source(args, pathlib.Path(folder))
+        source, others = _choose_source(args, pathlib.Path(folder))
         server = page_server.PageServer(
             address,
             source,
             text_forms.TextForms(_format_pod, _format_plan, _format_plan_markdown),
             clocks.SystemClock(),
+            others=others,
         )
 
         def announce(url: str) -> None:
@@ -113,10 +128,58 @@ def _format_plan_markdown(report: dict[str, Any]) -> str:
     return plan_markdown.format_plan_markdown(report)
 
 
+def _choose_source(
+    args: argparse.Namespace, folder: pathlib.Path
+) -> tuple[page_source.PageSource, Mapping[str, http_server.MakePage]]:
+    """Return the source, and the pages that a running scheduler answers."""
+    if args.decisions is None:
+        _refuse_options(args, _ACCESS, "needs a running scheduler; name it with --decisions URL")
+        return _make_source(args, folder), {}
+    return _follow_scheduler(args, folder)
+
+
+def _follow_scheduler(
+    args: argparse.Namespace, folder: pathlib.Path
+) -> tuple[page_source.PageSource, Mapping[str, http_server.MakePage]]:
+    """Return the source of a running scheduler, with a listing of its cluster if it is wanted.
+
+    Raises:
+        UsageError: the options do not fit.
+        InputError: the token or the certificate authorities cannot be read.
+    """
+    from policysched.observability import debug_client  # noqa: PLC0415 - as for `run`
+    from policysched.page import live_api, scheduler_client, scheduler_source  # noqa: PLC0415 - as above
+
+    offline_options.refuse_empty_options(args, "decisions", *decision_options.FILES)
+    if not args.decisions.startswith(("http://", "https://")):
+        raise errors.UsageError(
+            f"--decisions needs the URL of a running scheduler, such as https://127.0.0.1:10259, "
+            f"not `{args.decisions}`"
+        )
+    if args.cluster is not None:
+        raise errors.UsageError("--decisions and --cluster are mutually exclusive; give --live")
+    if args.token_file is not None:
+        debug_client.read_token(args.token_file)
+    if args.ca_file is not None:
+        debug_client.read_file(args.ca_file)
+    has_listing = cluster_options.choose_cluster_source(args) is not None
+    if not has_listing:
+        _refuse_options(args, _OF_CLUSTER, "needs a listing of the cluster; add --live")
+    listing = _make_source(args, folder) if has_listing else None
+    asked = debug_client.DebugClient(args.decisions, decision_options.make_credentials(args))
+    client = scheduler_client.SchedulerClient(asked, args.token_file)
+    fast_exit.keep_until_exit(client)  # the end does not wait for requests that wait for rows
+    source = scheduler_source.SchedulerSource(client.origin, listing)
+    pages = live_api.LiveApi(client, source.title, has_listing=has_listing)
+    return source, pages.make_pages()
+
+
 def _make_source(args: argparse.Namespace, folder: pathlib.Path) -> page_source.PageSource:
     """Return the demo, or the cluster that the options name."""
     if cluster_options.choose_cluster_source(args) is None:
-        _refuse_cluster_options(args)
+        _refuse_options(
+            args, _OF_CLUSTER, "needs a cluster; name it with --cluster FILE, or --live"
+        )
         from policysched.cli.demo import page_demo  # noqa: PLC0415 - not needed for a cluster
 
         return page_demo.DemoSource(folder)
@@ -172,18 +235,15 @@ def _make_cluster_inputs(
     )
 
 
-def _refuse_cluster_options(args: argparse.Namespace) -> None:
-    """Refuse options that need a cluster, because the demo has its own policies and metrics.
+def _refuse_options(args: argparse.Namespace, names: Sequence[str], problem: str) -> None:
+    """Refuse options that have no meaning without another one.
 
     Raises:
         UsageError: one of the options is given.
     """
-    for name in ("policies", "params", "metrics", "now", "scheduler_name"):
+    for name in names:
         if getattr(args, name) is not None:
-            option = f"--{name.replace('_', '-')}"
-            raise errors.UsageError(
-                f"{option} needs a cluster; name it with --cluster FILE, or --live"
-            )
+            raise errors.UsageError(f"--{name.replace('_', '-')} {problem}")
 
 
 def _open_in_browser(url: str, folder: pathlib.Path) -> None:

@@ -65,6 +65,11 @@ class DemoCluster:
         self._refresh_metrics()
 
     @property
+    def decision_log(self) -> decisions.DecisionLog:
+        """The decisions so far."""
+        return self._scheduler.decisions
+
+    @property
     def events(self) -> list[api_server.RecordedEvent]:
         """All Kubernetes events so far."""
         return self._server.events

@@ -8,9 +8,11 @@ import shutil
 from collections.abc import Iterator, Mapping
 
 from policysched import _resources
-from policysched.cli.demo import decision_facts, embedded_cluster, story
+from policysched import clock as clocks
+from policysched.cli.demo import embedded_cluster, story
 from policysched.cluster.objects import objects
 from policysched.inputs import policy_sources
+from policysched.observability import decision_rows
 from policysched.page import page_source
 
 _NEXT, _REST = "next", "rest"
@@ -33,7 +35,10 @@ class DemoSource:
         self._folder = folder
         self._stage = embedded_cluster.DemoCluster(folder)
         self._things = _iterate_story()
-        self._decisions: list[page_source.DecisionRow] = []
+        started_at = clocks.SystemClock().now().isoformat()
+        self.decisions: decision_rows.DecisionRows | None = decision_rows.DecisionRows(
+            self._stage.decision_log, started_at
+        )
         self._generation = 0
         self._view: page_source.ClusterView
         self._next: objects.Pod | embedded_cluster.PolicyLineEdit | None = next(self._things)
@@ -64,13 +69,11 @@ class DemoSource:
     def _let_next_happen(self) -> None:
         thing = self._next
         if isinstance(thing, embedded_cluster.PolicyLineEdit):
-            _, found = asyncio.run(self._stage.edit_policy(thing))
+            asyncio.run(self._stage.edit_policy(thing))
         elif thing is not None:
-            found = asyncio.run(self._stage.create_pod(thing))
+            asyncio.run(self._stage.create_pod(thing))
         else:
             return
-        for each in found:
-            self._decisions.append(_make_row(len(self._decisions) + 1, each))
         self._next = next(self._things, None)
 
     def _renew_view(self) -> None:
@@ -85,7 +88,6 @@ class DemoSource:
             self._stage.make_decider(found),
             inputs,
             [page_source.PolicyText(pathlib.PurePath(each.name).name, each.text) for each in texts],
-            tuple(self._decisions),
         )
 
 
@@ -101,15 +103,3 @@ def _describe_step(thing: objects.Pod | embedded_cluster.PolicyLineEdit) -> str:
     if isinstance(thing, embedded_cluster.PolicyLineEdit):
         return f"edit {thing.file}: {thing.after}"
     return f"create pod {thing.key}"
-
-
-def _make_row(number: int, found: decision_facts.DecisionFacts) -> page_source.DecisionRow:
-    return page_source.DecisionRow(
-        number,
-        found.pod,
-        found.profile,
-        found.node,
-        found.feasible,
-        found.node_count,
-        found.message,
-    )

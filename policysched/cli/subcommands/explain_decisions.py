@@ -9,11 +9,10 @@ from __future__ import annotations
 import argparse
 
 from policysched import errors
-from policysched.cli.options import offline_options
+from policysched.cli.options import decision_options, offline_options
 from policysched.cli.render import output
 from policysched.cli.reports import decision_text
 
-_ACCESS = ("token_file", "ca_file")
 _CLUSTER = ("cluster", "live", "kubeconfig", "context")
 _OFFLINE = (*_CLUSTER, "policies", "params", "metrics", "now", "scheduler_name")
 _OF_NODES = ("node", "all_nodes")
@@ -30,21 +29,7 @@ def add_decision_options(parser: argparse.ArgumentParser, *, is_again: bool = Fa
         "file with the content of its page /debug/decisions; `-` for stdin",
         default=default,
     )
-    group.add_argument(
-        "--token-file", metavar="FILE", help="file with a bearer token for the URL", default=default
-    )
-    group.add_argument(
-        "--ca-file",
-        metavar="FILE",
-        help="certificate authorities to trust for the URL; default: those of the system",
-        default=default,
-    )
-    group.add_argument(
-        "--insecure-skip-tls-verify",
-        action="store_true",
-        help="do not verify the certificate of the URL",
-        default=default,
-    )
+    decision_options.add_access_options(group, default)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -56,12 +41,10 @@ def run(args: argparse.Namespace) -> int:
     """
     from policysched.observability import decision_source  # noqa: PLC0415 - as for `explain`
 
-    offline_options.refuse_empty_options(args, "decisions", *_ACCESS)
+    offline_options.refuse_empty_options(args, "decisions", *decision_options.FILES)
     _refuse_offline_options(args)
     pod = _parse_pod_key(args.pod) if args.form == "pod" else None
-    access = decision_source.DecisionServerCredentials(
-        args.token_file, args.ca_file, is_unverified=bool(args.insecure_skip_tls_verify)
-    )
+    access = decision_options.make_credentials(args)
     found = decision_source.read_decisions(args.decisions, pod, access)
     if pod is not None and not found:
         advice = "only the latest decisions are kept: `decisions.kept` of the configuration"

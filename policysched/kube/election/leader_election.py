@@ -230,6 +230,11 @@ class LeaseElector:
         """Whether writes of this process may begin now."""
         return self._candidate.compute_leading_seconds_left() > 0
 
+    @property
+    def holder(self) -> str:
+        """The identity of the leader as last seen, or "" for none."""
+        return self._candidate.holder
+
     def overdue_seconds(self) -> float:
         """Return the seconds for which this process has failed to notice the loss of its lease."""
         return self._candidate.compute_seconds_since_expiry()

@@ -27,7 +27,8 @@ async function request(path, settings) {
       headers: { Authorization: `Bearer ${key}` },
       cache: "no-store",
     });
-  } catch {
+  } catch (error) {
+    if (error.name === "AbortError") throw error;
     throw new ApiError("policysched does not answer; is `policysched ui` still running?", 0);
   }
   const text = await response.text();
@@ -39,10 +40,13 @@ async function request(path, settings) {
   return answer;
 }
 
-/** Returns the answer to a question, such as `ask("explain", { pod: "prod/web-0" })`. */
-export function ask(name, parameters = {}) {
+/**
+ * Returns the answer to a question, such as `ask("explain", { pod: "prod/web-0" })`. A `signal` ends
+ * a question that nobody needs any more.
+ */
+export function ask(name, parameters = {}, signal = undefined) {
   const query = new URLSearchParams(parameters).toString();
-  return request(`api/${name}${query && `?${query}`}`, {});
+  return request(`api/${name}${query && `?${query}`}`, { signal });
 }
 
 function post(name, question) {

@@ -3,21 +3,32 @@
 import { useEffect, useState } from "./vendor/preact.js";
 import { html } from "./html.js";
 
+const RETRY_MILLISECONDS = 3000;
+
 /**
  * Asks again whenever one of `inputs` changes, and returns { answer, error }. The last answer stays
- * until the next one arrives, so that a view does not flicker.
+ * until the next one arrives, so that a view does not flicker. An error of a server is asked about
+ * again, because servers restart and tokens are renewed.
  */
 export function useAnswer(makeQuestion, inputs) {
   const [state, setState] = useState({ answer: null, error: null, of: null });
   const asked = JSON.stringify(inputs);
   useEffect(() => {
     let isCurrent = true;
-    makeQuestion().then(
-      (answer) => isCurrent && setState({ answer, error: null, of: asked }),
-      (error) => isCurrent && setState({ answer: null, error, of: asked }),
-    );
+    let timer;
+    const askOnce = () =>
+      makeQuestion().then(
+        (answer) => isCurrent && setState({ answer, error: null, of: asked }),
+        (error) => {
+          if (!isCurrent) return;
+          setState({ answer: null, error, of: asked });
+          if (error.status === 0 || error.status >= 500) timer = setTimeout(askOnce, RETRY_MILLISECONDS);
+        },
+      );
+    askOnce();
     return () => {
       isCurrent = false;
+      clearTimeout(timer);
     };
   }, [asked]);
   return { ...state, isWaiting: state.of !== asked };

@@ -14,6 +14,10 @@ import { PendingView } from "./views/pending.js";
 import { DecisionsView } from "./views/decisions.js";
 import { PoliciesView } from "./views/policies.js";
 import { EditView } from "./views/edit.js";
+import { ProcessBanners, describeProcess } from "./views/process.js";
+import { QueueView } from "./views/queue.js";
+import { Records, RecordsView } from "./views/records.js";
+import { VersionsView } from "./views/versions.js";
 
 const VIEWS = [
   ["cluster", "Cluster", "c"],
@@ -22,10 +26,12 @@ const VIEWS = [
   ["policies", "Policies", "p"],
   ["edit", "Edit", "e"],
 ];
+const OF_SCHEDULER = [["versions", "Versions", "v"]];
 const POLL_MILLISECONDS = 3000;
 const KEYS = [
   ["/", "find a pod, a node or a rule"],
   ...VIEWS.map(([, title, key]) => [`g ${key}`, title]),
+  ...OF_SCHEDULER.map(([, title, key]) => [`g ${key}`, `${title}, of a running scheduler`]),
   ["t", "map or table of the cluster"],
   ["arrows, Home, End, Enter", "move on the map, and open the node"],
   ["Ctrl Space, Ctrl Enter", "in the editor: complete, plan"],
@@ -42,7 +48,7 @@ function Page() {
   const refresh = () =>
     ask("status").then(
       (answer) => {
-        setStatus(answer);
+        setStatus({ ...answer, askedAt: Date.now() });
         setProblem(null);
       },
       (error) => setProblem(error),
@@ -65,8 +71,9 @@ function Page() {
   return html`
     <${Header} status=${status} view=${route.path[0] ?? "cluster"} onStep=${setStatus} onError=${setProblem} />
     ${problem && html`<p class="error banner" role="alert">${problem.message}</p>`}
+    ${status && !problem && html`<${ProcessBanners} status=${status} />`}
     <main id="view" tabindex="-1" data-address=${route.address}>
-      ${status && html`<${View} route=${route} status=${status} />`}
+      ${status && html`<${View} route=${route} status=${status} problem=${problem} />`}
     </main>
     ${areKeysShown && html`<${KeyList} onClose=${() => setAreKeysShown(false)} />`}
   `;
@@ -77,10 +84,10 @@ function Header({ status, view, onStep, onError }) {
     <header>
       <a class="name" href="#/cluster">policysched</a>
       <nav aria-label="Views">
-        ${VIEWS.map(
+        ${[...VIEWS, ...(status?.kind === "scheduler" ? OF_SCHEDULER : [])].map(
           ([path, title]) =>
             html`<a href=${makeAddress([path])} aria-current=${view === path ? "page" : undefined}>
-              ${title}${path === "pending" && status ? ` (${status.pending.toLocaleString("en")})` : ""}
+              ${title}${path === "pending" && status && status.pending !== null ? ` (${status.pending.toLocaleString("en")})` : ""}
             </a>`,
         )}
       </nav>
@@ -92,6 +99,7 @@ function Header({ status, view, onStep, onError }) {
 }
 
 function describeStatus(status) {
+  if (status.kind === "scheduler") return status.scheduler ? describeProcess(status) : status.title;
   const policies = status.policies.length
     ? `${formatCount(status.policies.length, "policy file")}, ${status.hash}`
     : "no policies: kube-scheduler's defaults";
@@ -113,23 +121,31 @@ function Steps({ steps, onStep, onError }) {
   </div>`;
 }
 
-function View({ route, status }) {
+function View({ route, status, problem }) {
   const [name, ...rest] = route.path;
   const generation = status.generation;
+  const isFollowed = status.kind === "scheduler";
+  const live = status.scheduler?.generation ?? generation;
   switch (name ?? "cluster") {
     case "cluster":
       return html`<${ClusterView} options=${route.options} generation=${generation} />`;
     case "pods":
-      return html`<${PodView} pod=${rest.join("/")} options=${route.options} generation=${generation} />`;
+      if (isFollowed && !status.hasListing) return html`<${RecordsView} pod=${rest.join("/")} status=${status} />`;
+      return html`<${PodView} pod=${rest.join("/")} options=${route.options} generation=${generation} />
+        ${isFollowed && html`<h2>Decided by the scheduler</h2><${Records} pod=${rest.join("/")} status=${status} />`}`;
     case "nodes":
       return html`<${NodeView} node=${rest.join("/")} generation=${generation} />`;
     case "pending":
+      if (isFollowed) return html`<${QueueView} options=${route.options} generation=${status.askedAt} />`;
       return html`<${PendingView} generation=${generation} />`;
     case "decisions":
-      return html`<${DecisionsView} status=${status} />`;
+      return html`<${DecisionsView} status=${status} options=${route.options} problem=${problem} />`;
+    case "versions":
+      if (!isFollowed) return html`<p>Only a running scheduler has versions: start policysched ui with --decisions URL.</p>`;
+      return html`<${VersionsView} generation=${live} />`;
     case "policies":
     case "rules":
-      return html`<${PoliciesView} kind=${name} what=${rest.join("/")} generation=${generation} />`;
+      return html`<${PoliciesView} kind=${name} what=${rest.join("/")} generation=${live} />`;
     case "edit":
       return html`<${EditView} options=${route.options} generation=${generation} />`;
     default:
@@ -156,7 +172,7 @@ function useKeys(toggleKeyList, closeKeyList) {
       if (event.ctrlKey || event.metaKey || event.altKey) return;
       if (event.key === "Escape") closeKeyList();
       if (event.target.closest("input, select, textarea, .editor")) return;
-      const view = isAfterG && VIEWS.find(([, , key]) => key === event.key);
+      const view = isAfterG && [...VIEWS, ...OF_SCHEDULER].find(([, , key]) => key === event.key);
       isAfterG = event.key === "g";
       if (view) go(makeAddress([view[0]]));
       else if (event.key === "?") toggleKeyList();

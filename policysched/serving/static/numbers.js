@@ -26,3 +26,17 @@ export function formatShare(used, of) {
 export function formatCount(number, noun) {
   return `${formatNumber(number)} ${noun}${number === 1 ? "" : "s"}`;
 }
+
+const AGES = [[86400, "d"], [3600, "h"], [60, "min"]];
+
+/** Returns the time between two ISO 8601 times as `4 min`, in its largest unit. */
+export function formatAge(since, now) {
+  const seconds = Math.max(0, (Date.parse(now) - Date.parse(since)) / 1000);
+  const [size, unit] = AGES.find(([size]) => seconds >= size) ?? [1, "s"];
+  return `${Math.floor(seconds / size)} ${unit}`;
+}
+
+/** Returns the time of day of an ISO 8601 time, in the time zone of the reader. */
+export function formatTime(time) {
+  return new Date(time).toLocaleTimeString("en-GB");
+}

@@ -21,6 +21,9 @@ def cluster(tmp_path: pathlib.Path) -> str:
     return clusters.write(tmp_path, clusters.node("a"), clusters.pod("new"))
 
 
+_FOLLOW = ["--decisions", "https://127.0.0.1:9"]
+
+
 def make_address() -> str:
     """Return an address that nothing listens on."""
     return f"127.0.0.1:{process.free_port()}"
@@ -36,6 +39,14 @@ def make_address() -> str:
         pytest.param(["--cluster", "none.json"], 2, "none.json", id="no file"),
         pytest.param(["--cluster", ""], 3, "--cluster is empty", id="empty"),
         pytest.param(["--cluster", "x", "--live"], 3, "give only one", id="two clusters"),
+        pytest.param(["--token-file", "x"], 3, "--token-file needs a running", id="token"),
+        pytest.param(["--decisions", "x.json"], 3, "needs the URL of a running", id="no URL"),
+        pytest.param(["--decisions", "https://a b"], 2, "is not the URL of a server", id="odd URL"),
+        pytest.param(["--decisions", ""], 3, "--decisions is empty", id="empty URL"),
+        pytest.param([*_FOLLOW, "--cluster", "x"], 3, "mutually exclusive", id="file and URL"),
+        pytest.param([*_FOLLOW, "--policies", "x"], 3, "--policies needs a listing", id="engine"),
+        pytest.param([*_FOLLOW, "--token-file", "none"], 2, "none: cannot be read", id="no token"),
+        pytest.param([*_FOLLOW, "--ca-file", "none"], 2, "none: cannot be read", id="no authority"),
     ],
 )
 def test_what_cannot_work_is_told_at_the_start(

@@ -11,7 +11,7 @@ from tests.e2e.scenes import policy_edits, scheduler_process
 
 if TYPE_CHECKING:
     import pathlib
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from tests.realcluster import control_plane as control_planes
 
@@ -70,14 +70,17 @@ class Scene:
 
 @contextlib.contextmanager
 def running(
-    plane: control_planes.ControlPlane, namespace: str, folder: pathlib.Path
+    plane: control_planes.ControlPlane,
+    namespace: str,
+    folder: pathlib.Path,
+    flags: Sequence[str] = (),
 ) -> Iterator[Scene]:
-    """Make a grid of nodes, and run a scheduler that goes by GOOD."""
+    """Make a grid of nodes, and run a scheduler that goes by GOOD, with more `flags`."""
     policy_edits.make_nodes(plane.client, pods_per_node=10_000)
     config_map = policy_edits.PolicyConfigMap(plane.client, namespace)
     config_map.create(GOOD)
     with scheduler_process.PolicyScheduler(
-        plane, folder, flags=["--policy-configmap", config_map.name]
+        plane, folder, flags=["--policy-configmap", config_map.name, *flags]
     ) as scheduler:
         made = Scene(plane, namespace, config_map, scheduler)
         made.wait_until_told("ok", GOOD)

@@ -24,7 +24,7 @@ export function ClusterView({ options, generation }) {
   );
   if (!cluster) return html`<${Waiting} error=${error} what="reading the nodes" />`;
   const settings = {
-    by: options.get("by") ?? (cluster.labels[ZONE] ? ZONE : ""),
+    by: options.get("by") ?? (cluster.labels[ZONE] ? ZONE : "-"),
     fill: options.get("fill") ?? (cluster.resources.cpu ? "cpu" : "pods"),
     colour: options.get("colour") ?? (pod === "" ? "share" : "verdict"),
     node: options.get("node") ?? "",

@@ -1,36 +1,112 @@
-// The decisions of a scheduler that the page can follow, newest first.
+// The decisions of a scheduler, newest first; new ones wait while the reader has scrolled down.
 
 import { html } from "../html.js";
-import { ask } from "../api.js";
-import { Waiting, useAnswer } from "../loading.js";
-import { formatNumber } from "../numbers.js";
-import { makeNodeAddress, makePodAddress } from "../routes.js";
+import { useRef, useState } from "../vendor/preact.js";
+import { Waiting } from "../loading.js";
+import { formatCount, formatNumber, formatTime } from "../numbers.js";
+import { makeAddress, makeNodeAddress, makePodAddress } from "../routes.js";
+import { useRows } from "../rows.js";
+import { RejectedBy } from "./node.js";
 
-export function DecisionsView({ status }) {
-  const { answer, error } = useAnswer(() => ask("decisions"), [status.decisions, status.generation]);
-  if (!answer) return html`<${Waiting} error=${error} what="reading the decisions" />`;
-  if (answer.rows.length === 0) {
-    return html`<h1>Decisions</h1><p>${status.title} has no scheduler that the page could follow. <a href="#/pending">Pending</a> shows what would be decided.</p>`;
+const MOST_SHOWN = 200;
+const RESULTS = ["scheduled", "unschedulable", "error"];
+
+export function DecisionsView({ status, options, problem }) {
+  const { rows, error: ownError, isKnown } = useRows(status);
+  const error = problem ? null : ownError; // the frame of the page says it already
+  const [held, setHeld] = useState(null);
+  const top = useRef(null);
+  if (!isKnown) return html`<h1>Decisions</h1><${Waiting} error=${error} what="reading the decisions" />`;
+  if (status.decisions === 0 && rows.length === 0) {
+    return html`<h1>Decisions</h1>${error && html`<p class="error" role="alert">${error.message}</p>`}
+      <p>${status.kind === "scheduler" ? "the scheduler has not decided about a pod yet" : html`${status.title} has no scheduler that the page could follow. <a href="#/pending">Pending</a> shows what would be decided.`}</p>`;
   }
+  const shown = held ?? rows;
+  const matches = filterRows(shown, options);
+  const end = matches[MOST_SHOWN]?.missed ? MOST_SHOWN + 1 : MOST_SHOWN;
+  const news = held === null ? 0 : countNews(rows, held);
+  const scroll = (event) => {
+    const isScrolled = event.target.scrollTop > 0;
+    if (isScrolled && held === null) setHeld(rows);
+    if (!isScrolled && held !== null) setHeld(null);
+  };
+  const goToTop = () => {
+    top.current.scrollTop = 0;
+    setHeld(null);
+  };
   return html`
     <h1>Decisions</h1>
-    <div class="scrolls" tabindex="0" role="region" aria-label="Decisions">
+    <${Filters} rows=${rows} options=${options} />
+    ${error && html`<p class="error" role="alert">${error.message}</p>`}
+    ${news > 0 && html`<p><button onClick=${goToTop}>${formatCount(news, "new decision")}: show</button></p>`}
+    <div class="scrolls decisions-scroll" ref=${top} onScroll=${scroll} tabindex="0" role="region" aria-label="Decisions">
       <table class="decisions">
-        <thead><tr><th scope="col">#</th><th scope="col">pod</th><th scope="col">node</th><th scope="col">fits on</th><th scope="col">profile</th><th scope="col">why nowhere</th></tr></thead>
+        <thead><tr><th scope="col">#</th><th scope="col">time</th><th scope="col">pod</th><th scope="col">node</th><th scope="col">fits on</th><th scope="col">why</th><th scope="col">profile</th><th scope="col">version</th></tr></thead>
         <tbody>
-          ${[...answer.rows].reverse().map(
-            (row) => html`<tr class=${row.node === null ? "failed" : ""}>
-              <td>${formatNumber(row.number)}</td>
-              <th scope="row"><a href=${makePodAddress(row.pod)}>${row.pod}</a></th>
-              <td>${row.node === null ? "nowhere" : html`<a href=${makeNodeAddress(row.node)}>${row.node}</a>`}</td>
-              <td>${formatNumber(row.feasible)} of ${formatNumber(row.node_count)}</td>
-              <td>${row.profile}</td>
-              <td>${row.message}</td>
-            </tr>`,
-          )}
+          ${matches.slice(0, end).map((row) => (row.missed ? html`<${Gap} key=${row.number} missed=${row.missed} />` : html`<${Row} key=${row.number} row=${row} />`))}
         </tbody>
       </table>
     </div>
-    ${answer.missed > 0 && html`<p class="quiet">${formatNumber(answer.missed)} earlier decisions</p>`}
+    ${matches.length === 0 && html`<p>none of the ${formatCount(shown.length, "newest decision")} is so</p>`}
   `;
+}
+
+function countNews(rows, held) {
+  const newest = held[0]?.number;
+  const index = rows.findIndex((row) => row.number === newest);
+  return (index < 0 ? rows : rows.slice(0, index)).reduce((sum, row) => sum + (row.missed ?? 1), 0);
+}
+
+function filterRows(rows, options) {
+  const result = options.get("result") ?? "";
+  const profile = options.get("profile") ?? "";
+  const text = (options.get("text") ?? "").toLowerCase();
+  if (!result && !profile && !text) return rows;
+  return rows.filter(
+    (row) =>
+      !row.missed &&
+      (!result || row.result === result) &&
+      (!profile || row.profile === profile) &&
+      (!text || [row.pod, row.node, row.message, row.by, row.hash].some((each) => each.toLowerCase().includes(text))),
+  );
+}
+
+function Filters({ rows, options }) {
+  const profiles = [...new Set(rows.filter((row) => !row.missed).map((row) => row.profile))].sort();
+  const change = (name) => (event) => {
+    const chosen = { ...Object.fromEntries(options), [name]: event.target.value };
+    location.replace(makeAddress(["decisions"], chosen));
+  };
+  const choice = (name, values) => html`<label>${name}${" "}
+    <select name=${name} value=${options.get(name) ?? ""} onChange=${change(name)}>
+      <option value="">all</option>
+      ${values.map((value) => html`<option value=${value}>${value}</option>`)}
+    </select></label>`;
+  return html`<form class="settings" onSubmit=${(event) => event.preventDefault()}>
+    ${choice("result", RESULTS)} ${choice("profile", profiles)}
+    <label>text <input name="text" type="search" value=${options.get("text") ?? ""} onInput=${change("text")} autocomplete="off" spellcheck=${false} /></label>
+  </form>`;
+}
+
+function Gap({ missed }) {
+  return html`<tr class="gap"><td colspan="8">${formatNumber(missed)} more were made in between</td></tr>`;
+}
+
+function Row({ row }) {
+  return html`<tr class=${row.result === "scheduled" ? "" : "failed"}>
+    <td>${formatNumber(row.number)}</td>
+    <td title=${row.time}>${formatTime(row.time)}</td>
+    <th scope="row"><a href=${makePodAddress(row.pod)}>${row.pod}</a></th>
+    <td>${row.node === "" ? "nowhere" : html`<a href=${makeNodeAddress(row.node)}>${row.node}</a>`}${row.result === "error" ? " (error)" : ""}</td>
+    <td>${formatNumber(row.feasible)} of ${formatNumber(row.nodes)}</td>
+    <td><${Cause} row=${row} /></td>
+    <td>${row.profile}</td>
+    <td>${row.hash}</td>
+  </tr>`;
+}
+
+function Cause({ row }) {
+  if (row.message) return row.message;
+  if (!row.by) return "";
+  return html`<${RejectedBy} by=${row.by} line=${row.by.includes("/") ? 0 : null} /> +${formatNumber(row.amount)} points`;
 }

@@ -60,7 +60,7 @@ function Text({ pod, generation }) {
     <button onClick=${() => navigator.clipboard.writeText(answer.text)}>copy</button>`;
 }
 
-function Funnel({ answer }) {
+export function Funnel({ answer }) {
   return html`<section>
     <h2>Filters, in their order</h2>
     <table class="funnel">
@@ -98,7 +98,7 @@ function Reasons({ answer }) {
 
 // --- points ------------------------------------------------------------------------------------
 
-function Points({ answer }) {
+export function Points({ answer }) {
   const shown = answer.ranking.slice(0, BARS);
   const rules = answer.rules.map((rule, index) => ({ ...rule, index, of: shown.map((node) => node.points[index]) }));
   const different = rules.filter((rule) => new Set(rule.of).size > 1);

@@ -52,6 +52,12 @@ function PolicyText({ file, line, findings }) {
   </div>`;
 }
 
+/** Says how often a filter has rejected nodes since the running scheduler loaded it. */
+function Effect({ rule }) {
+  if (rule.attempts > 0) return `rejected ${formatNumber(rule.rejected)} nodes in ${formatNumber(rule.attempts)} attempts`;
+  return rule.weight === null ? html`<span class="quiet">has rejected no node yet</span>` : "";
+}
+
 function Rules({ profiles, chosen }) {
   return html`<div class="rules">
     ${profiles.map(
@@ -62,6 +68,7 @@ function Rules({ profiles, chosen }) {
             (rule) => html`<tr class=${chosen && rule.name === chosen.name ? "chosen" : ""}>
               <th scope="row"><a href=${makeRuleAddress(rule.name)}>${rule.name}</a></th>
               <td>${rule.weight === null ? "" : `weight ${formatNumber(rule.weight)}`}</td>
+              ${rule.attempts !== undefined && html`<td><${Effect} rule=${rule} /></td>`}
             </tr>`,
           )}
         </table>`,

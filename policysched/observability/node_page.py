@@ -1,22 +1,25 @@
-"""The node view: labels, taints, conditions, amounts and pods of one node."""
+"""One node: labels, taints, conditions, amounts, metrics and pods."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from policysched import amounts
-from policysched.page import page_source
+from policysched.cluster import cache as caches
+from policysched.lang.checked import checked
 
 _MOST_PODS = 500
 
 
-def make_node_page(view: page_source.ClusterView, name: str) -> dict[str, Any]:
+def make_node_page(
+    cache: caches.Cache, metrics: Iterable[checked.CheckedMetric], name: str
+) -> dict[str, Any]:
     """Return what is known about one node.
 
     Raises:
         LookupError: the cluster has no such node.
     """
-    cache = view.decider.cluster.cache
     node = cache.get_node(name)
     if node is None:
         raise LookupError(name)
@@ -44,7 +47,7 @@ def make_node_page(view: page_source.ClusterView, name: str) -> dict[str, Any]:
         },
         "metrics": {
             metric.name: amounts.format_amount(samples[name].value, metric.unit)
-            for metric in view.decider.policy_set.node_metrics
+            for metric in metrics
             if name in (samples := cache.metrics.get_newest_samples(metric.key))
         },
         "pods": pods[:_MOST_PODS],

@@ -1,0 +1,188 @@
+"""The pages below /debug/ from which `policysched ui --decisions` follows this process."""
+
+from __future__ import annotations
+
+import functools
+import platform
+from collections.abc import Awaitable, Callable, Mapping
+
+import msgspec
+
+import policysched
+from policysched.app import context
+from policysched.kube import config_maps
+from policysched.leadership import election
+from policysched.observability import (
+    debug_forms,
+    decision_page,
+    decision_rows,
+    explain_page,
+    map_page,
+    node_page,
+    queue_page,
+    rule_counts,
+)
+from policysched.reload import state as states
+from policysched.reload import version_log
+from policysched.serving import http_server, query_numbers
+
+_MAX_STATUS_ERROR_CHARACTERS = 1000
+
+
+def add_page_data(joined: context.ProcessComponents) -> None:
+    """Add the pages, and count the rejections of rules."""
+    started_at = joined.clock.now().isoformat()
+    scheduler = joined.scheduler
+    counts = rule_counts.RuleCounts()
+    scheduler.decisions.end_listeners.append(counts.count_attempt)
+    joined.policies.listeners.append(lambda event: _reset_counts(counts, event))
+    versions = _make_version_log(joined)
+    status = _StatusPage(joined, versions, started_at)
+    columns = map_page.MapPage(
+        scheduler.cache.snapshot,
+        lambda: {each.name: each.key for each in joined.profiles.policy_set.node_metrics},
+        joined.clock,
+    )
+    pages: dict[str, http_server.MakePage] = {
+        decision_page.PATH: _make_decisions_page(joined, started_at),
+        debug_forms.STATUS_PATH: _without_parameters(status.make_page),
+        debug_forms.QUEUE_PATH: queue_page.QueuePage(scheduler.queue, joined.clock).make_page,
+        debug_forms.VERSIONS_PATH: _without_parameters(versions.make_page),
+        debug_forms.RULES_PATH: _without_parameters(lambda: _make_rules_page(joined, counts)),
+        debug_forms.EXPLAIN_PATH: explain_page.ExplainPage(scheduler, joined.clock).make_page,
+        debug_forms.CLUSTER_PATH: columns.make_page,
+        debug_forms.NODE_PATH: functools.partial(_make_node_page, joined),
+    }
+    for path, make in pages.items():
+        joined.pages[path] = query_numbers.answer_query_errors(make)
+
+
+def _reset_counts(counts: rule_counts.RuleCounts, event: states.ReloadEvent) -> None:
+    if event.outcome is states.OfferOutcome.LOADED:
+        counts.reset()
+
+
+def _without_parameters(
+    make: Callable[[], msgspec.Struct | Awaitable[msgspec.Struct]],
+) -> http_server.MakePage:
+    """Return a page of JSON that takes no parameters."""
+
+    async def make_page(query: http_server.QueryParameters) -> http_server.HttpPage:
+        query_numbers.refuse_unknown(query, ())
+        made = make()
+        document = made if isinstance(made, msgspec.Struct) else await made
+        body = msgspec.json.encode(document)
+        return http_server.HttpPage(body, http_server.JSON, is_compressed=True)
+
+    return make_page
+
+
+def _make_decisions_page(
+    joined: context.ProcessComponents, started_at: str
+) -> http_server.MakePage:
+    """Return the page of records, or of rows if the client asks for that form."""
+    log = joined.scheduler.decisions
+    records = decision_page.DecisionPage(log, joined.config.decisions.kept)
+    rows = decision_rows.RowsPage(
+        decision_rows.DecisionRows(log, started_at), joined.stopping.is_set
+    )
+    return lambda query: rows.make_page(query) if "form" in query else records.make_page(query)
+
+
+def _make_version_log(joined: context.ProcessComponents) -> version_log.VersionLog:
+    name = joined.config.policies.history_config_map
+    if not name:
+        return version_log.VersionLog(joined.policies, joined.clock)
+    store = config_maps.ConfigMapClient(joined.api)
+    namespace, _, short_name = name.partition("/")
+
+    async def read_history() -> Mapping[str, bytes]:
+        found = await store.read_config_map(namespace, short_name)
+        return {} if found is None else found.binary_data
+
+    return version_log.VersionLog(joined.policies, joined.clock, name, read_history)
+
+
+def _make_rules_page(
+    joined: context.ProcessComponents, counts: rule_counts.RuleCounts
+) -> debug_forms.RulesDocument:
+    from policysched.observability import rules_page  # noqa: PLC0415 - imports the compiler
+
+    current = joined.policies.current
+    profiles = joined.profiles.current.by_name
+    since = current.loaded_at.isoformat()
+    return rules_page.make_rules_page(current.hash, since, profiles, counts)
+
+
+def _make_node_page(
+    joined: context.ProcessComponents, query: http_server.QueryParameters
+) -> http_server.HttpPage:
+    query_numbers.refuse_unknown(query, ("name",))
+    metrics = joined.profiles.policy_set.node_metrics
+    try:
+        found = node_page.make_node_page(joined.scheduler.cache, metrics, query.get_one("name"))
+    except LookupError:  # status 404 would say that the process is older than this page
+        return http_server.HttpPage(b"there is no such node\n", status=410)
+    return http_server.HttpPage(msgspec.json.encode(found), http_server.JSON, is_compressed=True)
+
+
+class _StatusPage:
+    """Makes the page with the state of the process."""
+
+    def __init__(
+        self,
+        joined: context.ProcessComponents,
+        versions: version_log.VersionLog,
+        started_at: str,
+    ) -> None:
+        self._joined = joined
+        self._versions = versions
+        self._started_at = started_at
+        self._lease = _format_lease_name(joined)
+
+    def make_page(self) -> debug_forms.StatusDocument:
+        """Return the state now."""
+        joined, policies = self._joined, self._joined.policies
+        cache = joined.scheduler.cache
+        return debug_forms.StatusDocument(
+            form=debug_forms.FORM,
+            version=policysched.__version__,
+            process=platform.node(),
+            namespace=joined.connection.own_namespace,
+            started_at=self._started_at,
+            is_leading=joined.elector.is_leading,
+            is_dry_run=joined.options.dry_run,
+            lease=self._lease,
+            lease_holder=joined.elector.holder,
+            origin=policies.origin,
+            hash=policies.current.hash,
+            since=policies.current.loaded_at.isoformat(),
+            is_frozen=policies.is_frozen,
+            refused=version_log.make_refused_version(policies, _MAX_STATUS_ERROR_CHARACTERS),
+            profiles=list(joined.profiles.current.by_name),
+            nodes=cache.nodes.alive_count,
+            placed=cache.pod_count,
+            pending=joined.scheduler.queue.count_pending_pods(),
+            decisions=joined.scheduler.decisions.ended_count,
+            generation=self._compute_generation(),
+        )
+
+    def _compute_generation(self) -> int:
+        """Return the number of changes of nodes, pods, queues and policies so far."""
+        scheduler = self._joined.scheduler
+        nodes = scheduler.cache.nodes
+        return (
+            nodes.node_changes.generation
+            + nodes.usage_changes.generation
+            + sum(scheduler.queue.incoming.values())
+            + scheduler.decisions.ended_count
+            + self._versions.event_count
+        )
+
+
+def _format_lease_name(joined: context.ProcessComponents) -> str:
+    settings = joined.election
+    if not settings.leader_elect:
+        return ""
+    namespace = settings.resource_namespace or joined.connection.own_namespace
+    return f"{namespace or election.DEFAULT_NAMESPACE}/{settings.resource_name}"

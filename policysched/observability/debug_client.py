@@ -1,0 +1,162 @@
+"""Read pages of a running scheduler over its secure port.
+
+The token is sent only to the server that the user named: redirects are refused, and the answer of a
+server appears in messages only without secrets.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import pathlib
+import urllib.parse
+import warnings
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from policysched import errors, server_urls
+from policysched.observability import redaction
+
+if TYPE_CHECKING:
+    import requests
+
+_TIMEOUT_SECONDS = 10.0
+OK, UNAUTHORIZED, FORBIDDEN, NOT_FOUND, GONE, TOO_MANY = 200, 401, 403, 404, 410, 429
+_MAX_MESSAGE_CHARACTERS = 200
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class DebugServerCredentials:
+    """Credentials for a server, and how to verify its certificate.
+
+    Attributes:
+        token_file: path of a file with a bearer token; it is read for every request, so that a
+            renewed token is used at once.
+        ca_file: path of CA certificates, which replace the system's certificates.
+        is_unverified: accept any certificate of the server.
+    """
+
+    token_file: str | None = None
+    ca_file: str | None = None
+    is_unverified: bool = False
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class DebugAnswer:
+    """An answer of the server.
+
+    Attributes:
+        url: the URL without the query.
+        message: the first line of an answer that is no page, without secrets.
+    """
+
+    url: str
+    status: int
+    body: bytes
+    message: str = ""
+
+
+class DebugClient:
+    """Asks one server for its pages.
+
+    Attributes:
+        origin: scheme, host and port of the server.
+    """
+
+    def __init__(self, where: str, access: DebugServerCredentials) -> None:
+        """Ask the server of the URL `where`; nothing is sent yet.
+
+        Raises:
+            InputError: `where` is not the URL of a server.
+        """
+        parts = server_urls.split_server_url(where)
+        if parts is None:
+            advice = "write https://HOST:PORT, or the path of a file"
+            raise errors.InputError(
+                server_urls.format_url_for_message(where), "is not the URL of a server", help=advice
+            )
+        self.origin = f"{parts.scheme}://{parts.netloc}"
+        self.path = parts.path
+        self._access = access
+        if access.is_unverified:  # the user has chosen so; each request would warn again
+            warnings.filterwarnings("ignore", message="Unverified HTTPS request")
+
+    def ask(
+        self,
+        path: str,
+        query: Mapping[str, str],
+        timeout_seconds: float = _TIMEOUT_SECONDS,
+    ) -> DebugAnswer:
+        """Return the answer about a path, of any status.
+
+        Raises:
+            InputError: the token cannot be read, or the certificate is not trusted.
+            RemoteError: the server could not be reached.
+        """
+        import requests  # noqa: PLC0415 - not needed for files
+
+        url = urllib.parse.urljoin(self.origin, path)
+        token = read_token(self._access.token_file) if self._access.token_file else ""
+        try:
+            answer = requests.get(
+                url,
+                params=query,
+                auth=_BearerToken(token),
+                timeout=timeout_seconds,
+                verify=self._access.ca_file or not self._access.is_unverified,
+                allow_redirects=False,  # only this server may receive the token
+            )
+        except requests.exceptions.SSLError as error:
+            advice = "give --ca-file, or --insecure-skip-tls-verify for a self-signed certificate"
+            raise errors.InputError(url, "the certificate is not trusted", help=advice) from error
+        except (requests.RequestException, OSError) as error:
+            raise errors.RemoteError(f"{url}: no answer: {type(error).__name__}") from error
+        message = "" if answer.status_code == OK else _extract_message(answer.text, token)
+        return DebugAnswer(url, answer.status_code, answer.content, message)
+
+
+class _BearerToken:
+    """Sends the token; `requests` would otherwise send a password of the user's ~/.netrc."""
+
+    def __init__(self, token: str) -> None:
+        self._token = token
+
+    def __call__(self, request: requests.PreparedRequest) -> requests.PreparedRequest:
+        if self._token:
+            request.headers["Authorization"] = f"Bearer {self._token}"
+        return request
+
+
+def read_token(path: str) -> str:
+    """Return the token in a file.
+
+    Raises:
+        InputError: the file cannot be read, or contains no token.
+    """
+    token = read_file(path).decode(errors="replace").strip()
+    if not (token.isascii() and token.isprintable()) or not token:
+        raise errors.InputError(path, "contains no token")
+    return token
+
+
+def read_file(path: str) -> bytes:
+    """Return the content of a file.
+
+    Raises:
+        InputError: the file cannot be read.
+    """
+    try:
+        return pathlib.Path(path).read_bytes()
+    except OSError as error:
+        raise errors.InputError(path, f"cannot be read: {error.strerror}") from error
+    except ValueError as error:  # a character that paths cannot contain, such as NUL
+        raise errors.InputError(
+            server_urls.format_url_for_message(path), "is not a file path"
+        ) from error
+
+
+def _extract_message(text: str, token: str) -> str:
+    """Return the first line of a server's answer without the token and other secrets."""
+    line = text.strip().partition("\n")[0]
+    if token:
+        line = line.replace(token, redaction.HIDDEN)
+    return redaction.mask_secret_patterns(line)[:_MAX_MESSAGE_CHARACTERS]

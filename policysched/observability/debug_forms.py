@@ -1,0 +1,412 @@
+"""The forms of the pages below /debug/ that `policysched ui --decisions` reads.
+
+The process encodes them, and the page decodes them: a field that one side does not know is dropped.
+schemas/page-*.schema.json describe the same forms.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+FORM = 1
+"""Increases when a page changes so that older readers cannot use it."""
+
+STATUS_PATH = "/debug/status"
+QUEUE_PATH = "/debug/queue"
+VERSIONS_PATH = "/debug/versions"
+RULES_PATH = "/debug/rules"
+CLUSTER_PATH = "/debug/cluster"
+NODE_PATH = "/debug/node"
+EXPLAIN_PATH = "/debug/explain"
+
+
+class RefusedVersion(msgspec.Struct, frozen=True, rename="camel"):
+    """A version of the policies that is not used.
+
+    Attributes:
+        hash: "" if there were no texts.
+        at: time of the refusal, ISO 8601.
+        errors: the errors as `check` prints them; /debug/status truncates them.
+    """
+
+    hash: str
+    at: str
+    errors: str
+
+
+class StatusDocument(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
+    """The state of one process, for the header of the page.
+
+    Attributes:
+        form: see `FORM`.
+        version: the version of policysched.
+        process: host name of the process, which is the name of its pod.
+        namespace: namespace of the pod; "" outside a cluster.
+        started_at: identifies the run of the process, ISO 8601.
+        is_leading: whether the process decides about pods.
+        is_dry_run: whether the process never writes.
+        lease: the lease of leader election as `namespace/name`; "" without leader election.
+        lease_holder: identity of the leader; "" if it is unknown or there is no lease.
+        origin: source of the policies.
+        hash: the version of the policies in use, as in decisions; "" without policies.
+        since: time at which this version came into use, ISO 8601.
+        is_frozen: whether other versions are held back.
+        refused: the newest version if it is refused.
+        profiles: names of the profiles.
+        nodes, placed: numbers of nodes and of placed pods.
+        pending: number of waiting pods, keyed by the name of the queue.
+        decisions: number of ended scheduling attempts since the start.
+        generation: increases with every change of nodes, pods, queues and policies.
+    """
+
+    form: int
+    version: str
+    process: str
+    namespace: str
+    started_at: str
+    is_leading: bool
+    is_dry_run: bool
+    lease: str
+    lease_holder: str
+    origin: str
+    hash: str
+    since: str
+    is_frozen: bool
+    refused: RefusedVersion | None
+    profiles: list[str]
+    nodes: int
+    placed: int
+    pending: dict[str, int]
+    decisions: int
+    generation: int
+
+
+class DecisionRow(msgspec.Struct, frozen=True, array_like=True):
+    """An ended scheduling attempt as a JSON array, because there can be hundreds per second.
+
+    Attributes:
+        number: position in the stream of ended attempts, from 1.
+        pod, uid: `namespace/name`, and the uid.
+        result: scheduled, unschedulable or error.
+        node: the chosen node; "" if there is none.
+        feasible, nodes: numbers of feasible nodes and of all nodes.
+        hash: the version of the policies.
+        time: wall-clock time of the snapshot, ISO 8601.
+        seconds: duration of the attempt, without the time in queues.
+        message: why the pod has no node, truncated.
+        by: for a chosen node, the rule that gave it the largest lead over the next best node;
+            otherwise the filter that rejected the most nodes. "" if there is none.
+        amount: this lead in points, or this number of nodes.
+    """
+
+    number: int
+    pod: str
+    uid: str
+    profile: str
+    result: str
+    node: str
+    feasible: int
+    nodes: int
+    hash: str
+    time: str
+    seconds: float
+    message: str
+    by: str
+    amount: float
+
+
+class RowsDocument(msgspec.Struct, frozen=True, rename="camel"):
+    """Ended attempts after a number.
+
+    Attributes:
+        started_at: identifies the run of the process; another run has other numbers.
+        next: number of the newest attempt; ask with `after=` this number for later ones.
+        missed: attempts after the number that are not among the rows.
+        rows: oldest first.
+    """
+
+    started_at: str
+    next: int
+    missed: int
+    rows: list[DecisionRow]
+
+
+class WaitingPod(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
+    """A pod that waits in a queue.
+
+    Attributes:
+        queue: active, backoff, unschedulable or gated.
+        since: when it was last put into a queue, ISO 8601.
+        attempts: scheduling attempts so far.
+        backoff_until: end of its backoff, ISO 8601; "" if there is none.
+        plugins: the plugins that rejected it in the last attempt, or that gate it.
+        message: of the last failed attempt; "" before the first.
+        nominated_node: node on which preemption makes room; "" if there is none.
+    """
+
+    pod: str
+    uid: str
+    profile: str
+    priority: int
+    queue: str
+    since: str
+    attempts: int
+    backoff_until: str
+    plugins: list[str]
+    message: str
+    nominated_node: str
+
+
+class QueueDocument(msgspec.Struct, frozen=True, rename="camel"):
+    """The pods that wait.
+
+    Attributes:
+        now: time of the answer by the clock of the process, ISO 8601.
+        in_flight: number of pods that are being scheduled or bound.
+        total: number of waiting pods, keyed by the name of the queue.
+        pods: at most as many as were asked for.
+    """
+
+    now: str
+    in_flight: int
+    total: dict[str, int]
+    pods: list[WaitingPod]
+
+
+class NamedText(msgspec.Struct, frozen=True):
+    """A policy text with its name."""
+
+    name: str
+    text: str
+
+
+class UsedVersion(msgspec.Struct, frozen=True, rename="camel"):
+    """A version that is or was in use, in the form of schemas/versions.schema.json."""
+
+    hash: str
+    loaded_at: str
+    origin: str
+    in_use: bool
+    texts: list[NamedText]
+
+
+class VersionEvent(msgspec.Struct, frozen=True, rename="camel"):
+    """The outcome of a version that was offered since the start of the process.
+
+    Attributes:
+        outcome: loaded, kept, frozen or refused.
+        errors: of a refused version, as `check` prints them.
+    """
+
+    at: str
+    outcome: str
+    hash: str
+    errors: str
+
+
+class VersionsDocument(msgspec.Struct, frozen=True, rename="camel"):
+    """The versions of the policies that a process knows.
+
+    Attributes:
+        is_frozen: whether other versions are held back.
+        versions: newest first: those of this process, and those in the history ConfigMap.
+        events: newest first.
+        history: name of the history ConfigMap; "" if there is none.
+        problem: why the history ConfigMap cannot be read; "" if it can.
+    """
+
+    origin: str
+    is_frozen: bool
+    warnings: list[str]
+    refused: RefusedVersion | None
+    versions: list[UsedVersion]
+    events: list[VersionEvent]
+    history: str
+    problem: str
+
+
+class RuleCount(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
+    """A rule of a profile, with its effect since the version was loaded.
+
+    Attributes:
+        name: `POLICY/RULE`.
+        file, line: place of its text.
+        weight: None for a rule that gives no points.
+        attempts: number of attempts in which it rejected nodes.
+        rejected: number of rejections of nodes, over all attempts.
+    """
+
+    name: str
+    policy: str
+    kind: str
+    text: str
+    file: str
+    line: int
+    weight: int | None
+    attempts: int
+    rejected: int
+
+
+class ProfileRules(msgspec.Struct, frozen=True):
+    """The rules of one profile in the order in which they act."""
+
+    name: str
+    rules: list[RuleCount]
+
+
+class RulesDocument(msgspec.Struct, frozen=True):
+    """The rules in use.
+
+    Attributes:
+        since: time since which they are counted, ISO 8601.
+    """
+
+    hash: str
+    since: str
+    profiles: list[ProfileRules]
+
+
+class LabelColumnForm(msgspec.Struct, frozen=True):
+    """The values of a label: `of` has the index of each node's value, -1 without the label."""
+
+    values: list[str]
+    of: list[int]
+
+
+class AmountColumnsForm(msgspec.Struct, frozen=True):
+    """Used and available amounts of each node."""
+
+    used: list[int]
+    of: list[int]
+
+
+class NodeColumnsForm(msgspec.Struct, frozen=True):
+    """Columns that change only with nodes; see `cluster_columns`."""
+
+    names: list[str]
+    state: list[int]
+    labels: dict[str, LabelColumnForm]
+
+
+class UsageColumnsForm(msgspec.Struct, frozen=True):
+    """Columns that change with pods and samples; see `cluster_columns`."""
+
+    pods: AmountColumnsForm
+    resources: dict[str, AmountColumnsForm]
+    metrics: dict[str, list[float | None]]
+
+
+class MapDocument(msgspec.Struct, frozen=True):
+    """All nodes as columns.
+
+    Attributes:
+        generation: increases when a node changes.
+        nodes: None if the client has the columns of this generation.
+    """
+
+    generation: int
+    nodes: NodeColumnsForm | None
+    usage: UsageColumnsForm
+
+
+class NodeTaint(msgspec.Struct, frozen=True):
+    """A taint of a node."""
+
+    key: str
+    value: str
+    effect: str
+
+
+class ConditionState(msgspec.Struct, frozen=True):
+    """A condition of a node."""
+
+    type: str
+    status: str
+
+
+class ResourceAmount(msgspec.Struct, frozen=True):
+    """Requested and allocatable amount of a resource."""
+
+    used: int
+    of: int
+
+
+class NodeDocument(msgspec.Struct, frozen=True, rename="camel"):
+    """One node; see `node_page`."""
+
+    node: str
+    labels: dict[str, str]
+    taints: list[NodeTaint]
+    is_cordoned: bool
+    conditions: list[ConditionState]
+    resources: dict[str, ResourceAmount]
+    metrics: dict[str, str]
+    pods: list[str]
+    pod_count: int
+    allowed_pods: int
+
+
+class RejectionReason(msgspec.Struct, frozen=True):
+    """A distinct rejection; `line` is None for a plugin."""
+
+    by: str
+    line: int | None
+    code: str
+    reason: str
+
+
+class FunnelStep(msgspec.Struct, frozen=True):
+    """A filter, the nodes that it is the first to reject, and the nodes that are left."""
+
+    by: str
+    line: int | None
+    rejects: int
+    left: int
+
+
+class ScoreWeight(msgspec.Struct, frozen=True):
+    """A plugin or rule that gives points."""
+
+    name: str
+    weight: int
+
+
+class RankedNode(msgspec.Struct, frozen=True):
+    """A node with its total and the points of each score."""
+
+    node: str
+    total: int | float
+    points: list[int | float]
+
+
+class ExplainDocument(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
+    """The verdicts of all nodes about one pod; see `pod_verdicts`.
+
+    Attributes:
+        placed_on: the node of a placed pod, which is explained as if it had none.
+        gate: why PreEnqueue holds the pod back.
+        best, best_count: at most 20 names of the nodes with the highest total, and their number.
+        of: for each node, in the order of the names, the index of its first rejection in `why`; -1
+            if the pod fits.
+        totals: for each node its points; None if the pod does not fit.
+        rules: the scores that `points` of `ranking` list in the same order.
+        ranking: the 32 best nodes.
+    """
+
+    pod: str
+    profile: str
+    policies: list[str]
+    priority: int
+    placed_on: str | None
+    gate: str | None
+    message: str
+    node_count: int
+    feasible: int
+    best: list[str]
+    best_count: int
+    why: list[RejectionReason]
+    of: list[int]
+    funnel: list[FunnelStep]
+    totals: list[int | float | None]
+    rules: list[ScoreWeight]
+    ranking: list[RankedNode]

@@ -1,0 +1,67 @@
+"""Serve /debug/explain: the present verdict of every node about a pod that waits.
+
+An explanation takes milliseconds of the scheduling loop, so all clients together get one every two
+seconds.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from policysched import clock as clocks
+from policysched.cluster.pods import pod_shape
+from policysched.scheduler import scheduler as schedulers
+from policysched.serving import http_server, query_numbers
+
+PAUSE_SECONDS = 2
+_GONE, _TOO_MANY = 410, 429
+_BUSY = http_server.HttpPage(
+    b"another pod has just been explained; ask again in two seconds\n",
+    status=_TOO_MANY,
+    headers={"Retry-After": str(PAUSE_SECONDS)},
+)
+
+
+class ExplainPage:
+    """Explains the pods that wait in the queue of a scheduler."""
+
+    def __init__(self, scheduler: schedulers.Scheduler, clock: clocks.Clock) -> None:
+        """Explain pods of `scheduler`; `clock` measures the pause."""
+        self._scheduler = scheduler
+        self._clock = clock
+        self._pod = ""
+        self._made = _BUSY
+        self._made_at_seconds = float("-inf")
+
+    def make_page(self, query: http_server.QueryParameters) -> http_server.HttpPage:
+        """Return the explanation of `pod`; the last one again if it is of the same pod.
+
+        Raises:
+            ParameterError: a parameter is unknown.
+        """
+        query_numbers.refuse_unknown(query, ("pod",))
+        pod, now_seconds = query.get_one("pod"), self._clock.monotonic_seconds()
+        if now_seconds - self._made_at_seconds < PAUSE_SECONDS:
+            return self._made if pod == self._pod else _BUSY
+        info = self._find_waiting_pod(pod)
+        if info is None:  # status 404 would say that the process is older than this page
+            return http_server.HttpPage(b"no such pod waits for a node\n", status=_GONE)
+        self._pod, self._made_at_seconds = pod, now_seconds
+        self._made = self._explain(info)
+        return self._made
+
+    def _find_waiting_pod(self, key: str) -> pod_shape.PodInfo | None:
+        queues = self._scheduler.queue.iterate_queues()
+        return next((queued.info for _, queued in queues if queued.info.key == key), None)
+
+    def _explain(self, info: pod_shape.PodInfo) -> http_server.HttpPage:
+        from policysched.observability import pod_verdicts  # noqa: PLC0415 - imports the compiler
+
+        framework = self._scheduler.get_framework(info.pod.spec.scheduler_name)
+        if framework is None:
+            return http_server.HttpPage(b"no profile serves this pod\n", status=_GONE)
+        snap = self._scheduler.cache.snapshot()
+        found = framework.explain_pod(info, snap)
+        described = pod_verdicts.describe_explanation(framework, found, snap)
+        body = msgspec.json.encode({"placedOn": None, **described})
+        return http_server.HttpPage(body, http_server.JSON, is_compressed=True)

@@ -1,0 +1,50 @@
+"""Describe the rules of profiles, for /debug/rules and the view of the policies."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from policysched.compiler.rules import base
+from policysched.framework import profile
+from policysched.observability import debug_forms, rule_counts
+
+
+def list_rules(prof: profile.Profile) -> list[base.PolicyRule]:
+    """Return the policy rules of a profile in the order in which they act."""
+    return [plugin for plugin in prof.plugins if isinstance(plugin, base.PolicyRule)]
+
+
+def make_rules_page(
+    version_hash: str,
+    since: str,
+    profiles: Mapping[str, profile.Profile],
+    counts: rule_counts.RuleCounts,
+) -> debug_forms.RulesDocument:
+    """Return the rules of all profiles, counted since the ISO 8601 time `since`."""
+    return debug_forms.RulesDocument(
+        version_hash,
+        since,
+        [
+            debug_forms.ProfileRules(
+                name, [_describe_rule(rule, prof, counts) for rule in list_rules(prof)]
+            )
+            for name, prof in profiles.items()
+        ],
+    )
+
+
+def _describe_rule(
+    rule: base.PolicyRule, prof: profile.Profile, counts: rule_counts.RuleCounts
+) -> debug_forms.RuleCount:
+    head, key = rule.head, (prof.scheduler_name, rule.head.name)
+    return debug_forms.RuleCount(
+        name=head.name,
+        policy=head.policy,
+        kind=head.kind,
+        text=head.text,
+        file=head.span.file,
+        line=head.span.line,
+        weight=prof.weights.get(head.name),
+        attempts=counts.attempts[key],
+        rejected=counts.nodes[key],
+    )

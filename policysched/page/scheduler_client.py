@@ -1,0 +1,144 @@
+"""Asks a running scheduler for the pages of a fixed list, without blocking the page's own server.
+
+What is missing is said: no token, no right, no such page in an older scheduler.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import concurrent.futures
+from collections.abc import Mapping
+from typing import TypeVar
+
+import msgspec
+
+from policysched import errors
+from policysched.observability import debug_client
+
+_QUICK_THREADS = 4
+_WAITING_THREADS = 8
+"""Each open Decisions view occupies one while it waits for rows."""
+_TIMEOUT_SECONDS = 10.0
+
+DocumentT = TypeVar("DocumentT")
+
+
+class SchedulerAnswerError(errors.RemoteError):
+    """The scheduler gave no usable answer; the text is one sentence for the user of the page.
+
+    Attributes:
+        is_page_missing: whether the scheduler has no such page, because it is older.
+        status: the HTTP status of the answer; 0 without a usable one.
+    """
+
+    def __init__(self, message: str, status: int = 0, *, is_page_missing: bool = False) -> None:
+        super().__init__(message)
+        self.status = status
+        self.is_page_missing = is_page_missing
+
+
+class SchedulerClient:
+    """Asks one scheduler; equal questions at the same time are one request.
+
+    Therefore neither open views nor a scheduler that hangs can pile up requests.
+
+    Attributes:
+        origin: scheme, host and port of its secure port.
+    """
+
+    def __init__(self, client: debug_client.DebugClient, token_file: str | None) -> None:
+        """Ask through `client`; `token_file` is only for messages."""
+        self.origin = client.origin
+        self._client = client
+        self._token_file = token_file
+        self._quick = concurrent.futures.ThreadPoolExecutor(_QUICK_THREADS, "scheduler")
+        self._waiting = concurrent.futures.ThreadPoolExecutor(_WAITING_THREADS, "rows")
+        self._asking: dict[tuple[str, ...], asyncio.Task[bytes]] = {}
+
+    async def read_document(
+        self,
+        path: str,
+        form: type[DocumentT],
+        query: Mapping[str, str] | None = None,
+        wait_seconds: int = 0,
+    ) -> DocumentT:
+        """Return the page at `path`, which may take `wait_seconds`, in its form.
+
+        Raises:
+            SchedulerAnswerError: there is no such page now; the text says why.
+        """
+        body = await self.read_body(path, query or {}, wait_seconds)
+        try:
+            return msgspec.json.decode(body, type=form)
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            raise SchedulerAnswerError(
+                f"this scheduler is older or newer than the page: its {path} has another form",
+                is_page_missing=True,
+            ) from error
+
+    async def read_body(self, path: str, query: Mapping[str, str], wait_seconds: int = 0) -> bytes:
+        """Return the page at `path` as it is.
+
+        Raises:
+            SchedulerAnswerError: there is no such page now; the text says why.
+        """
+        question = (path, *(f"{key}={value}" for key, value in query.items()))
+        task = self._asking.get(question)
+        if task is None:
+            task = asyncio.create_task(self._request_body(path, query, wait_seconds))
+            self._asking[question] = task
+            task.add_done_callback(lambda done: self._forget(question, done))
+        return await asyncio.shield(task)  # others may wait for the same answer
+
+    def _forget(self, question: tuple[str, ...], done: asyncio.Task[bytes]) -> None:
+        del self._asking[question]
+        if not done.cancelled():
+            done.exception()  # whoever asked may be gone, and then nobody else looks at it
+
+    async def _request_body(self, path: str, query: Mapping[str, str], wait_seconds: int) -> bytes:
+        threads = self._waiting if wait_seconds else self._quick
+        loop = asyncio.get_running_loop()
+        timeout_seconds = _TIMEOUT_SECONDS + wait_seconds
+        try:
+            answer = await loop.run_in_executor(
+                threads, self._client.ask, path, query, timeout_seconds
+            )
+        except errors.RemoteError as error:
+            message = f"the scheduler at {self.origin} does not answer; the page asks again"
+            raise SchedulerAnswerError(message) from error
+        except errors.InputError as error:
+            raise SchedulerAnswerError(str(error)) from error
+        if answer.status != debug_client.OK:
+            raise SchedulerAnswerError(
+                self._describe_refusal(path, answer),
+                answer.status,
+                is_page_missing=answer.status == debug_client.NOT_FOUND,
+            )
+        return answer.body
+
+    def _describe_refusal(self, path: str, answer: debug_client.DebugAnswer) -> str:
+        match answer.status:
+            case debug_client.UNAUTHORIZED:
+                where = f" to {self._token_file}" if self._token_file else ""
+                return (
+                    "the scheduler does not accept the token, which may have expired; write a new "
+                    f"one{where}, such as `kubectl create token` prints"
+                    + ("" if where else ", to a file, and start the page with --token-file")
+                )
+            case debug_client.FORBIDDEN:
+                return (
+                    f"the token has no right to read {path}; bind the ClusterRole "
+                    "policysched-debug-reader to its user"
+                )
+            case debug_client.NOT_FOUND:
+                return f"this scheduler is older than the page: it has no {path}"
+            case debug_client.GONE | debug_client.TOO_MANY:
+                return answer.message
+            case _:
+                said = f"{answer.status} {answer.message}".rstrip()
+                return f"the scheduler answered {said} about {path}"
+
+    def close(self) -> None:
+        """Forget requests that have not begun; those in progress end with the process."""
+        self._quick.shutdown(wait=False, cancel_futures=True)
+        self._waiting.shutdown(wait=False, cancel_futures=True)

@@ -1,0 +1,100 @@
+// What a running scheduler has recorded about one pod: its latest attempts.
+
+import { html } from "../html.js";
+import { useEffect, useState } from "../vendor/preact.js";
+import { ask } from "../api.js";
+import { Waiting, useAnswer } from "../loading.js";
+import { formatCount, formatNumber, formatTime } from "../numbers.js";
+import { makeAddress, makeNodeAddress } from "../routes.js";
+import { RejectedBy } from "./node.js";
+import { Funnel, Points } from "./pod.js";
+
+/** The view of a pod without a listing of the cluster. */
+export function RecordsView({ pod, status }) {
+  const [isPlaced, setIsPlaced] = useState(true); // until a record says so, or its absence
+  return html`<article class="pod"><h1>${pod}</h1>
+    <${Records} pod=${pod} status=${status} onResult=${(result) => setIsPlaced(result === "scheduled")} />
+    ${!isPlaced && html`<${Now} pod=${pod} status=${status} />`}
+    <p class="quiet">suggestions, and the verdict of a single node, need a listing of the cluster: start policysched ui with --live as well</p>
+  </article>`;
+}
+
+/** What the scheduler would decide now; it explains only pods that wait. */
+function Now({ pod, status }) {
+  const { answer, error } = useAnswer(() => ask("explain", { pod }), [pod, status.decisions]);
+  if (error) return html`<p class="quiet">${error.message}</p>`;
+  if (!answer || answer.pod !== pod) return html`<${Waiting} what="asking the scheduler" />`;
+  return html`<h2>Now</h2>
+    <p class=${answer.feasible > 0 ? "fits" : "rejected"}>
+      fits on ${formatNumber(answer.feasible)} of ${formatCount(answer.nodeCount, "node")} ·${" "}
+      <a href=${makeAddress(["cluster"], { pod })}>on the map</a>
+    </p>
+    <${Funnel} answer=${answer} />
+    ${answer.ranking.length > 0 && html`<${Points} answer=${answer} />`}`;
+}
+
+export function Records({ pod, status, onResult = () => {} }) {
+  const { answer, error } = useAnswer(() => ask("records", { pod }), [pod, status.decisions]);
+  useEffect(() => {
+    if (answer?.pod === pod) onResult(answer.records[0]?.result);
+  }, [answer]);
+  if (!answer || answer.pod !== pod) return html`<${Waiting} error=${error} what="reading the records" />`;
+  if (answer.records.length === 0) {
+    return html`<p>${status.title} has no record of an attempt to schedule this pod. It keeps only the latest decisions, and a standby makes none.</p>`;
+  }
+  return answer.records.map((record, index) => html`<${Record} key=${record.time} record=${record} isNewest=${index === 0} />`);
+}
+
+function Record({ record, isNewest }) {
+  const title = `attempt ${record.attempt} at ${formatTime(record.time)}`;
+  if (!isNewest) {
+    return html`<p class="quiet">${title}: ${record.node ?? "nowhere"}${record.message && `, ${record.message}`}</p>`;
+  }
+  return html`<section class="record">
+    <p class=${record.result === "scheduled" ? "fits" : "rejected"}>
+      ${record.node === null
+        ? `fits on none of ${formatCount(record.nodes, "node")}`
+        : html`fits on ${formatNumber(record.feasible)} of ${formatCount(record.nodes, "node")} → <a href=${makeNodeAddress(record.node)}>${record.node}</a>`}
+    </p>
+    ${record.message && html`<p class="message">${record.message}</p>`}
+    <p class="quiet">${title}, ${formatNumber(record.decidedSeconds * 1000)} ms, profile ${record.profile}${record.policies.length ? `, policies ${record.policies.join(", ")} (${record.policyHash})` : ""}</p>
+    ${record.victims.length > 0 && html`<p>evicts ${record.victims.join(", ")} to make room on ${record.nominatedNode}</p>`}
+    ${record.rejections.length > 0 && html`<${RejectedNodes} rejections=${record.rejections} />`}
+    ${record.best.length > 0 && Object.keys(record.scores).length > 0 && html`<${Scores} record=${record} />`}
+    ${record.evidence.length > 0 && html`<h2>Measured values</h2><ul>${record.evidence.map((each) => html`<li>${each}</li>`)}</ul>`}
+  </section>`;
+}
+
+function RejectedNodes({ rejections }) {
+  return html`<h2>What rejected nodes</h2>
+    <div class="scrolls" tabindex="0" role="region" aria-label="Rejections"><table>
+      <thead><tr><th scope="col">filter</th><th scope="col">nodes</th><th scope="col">reason</th><th scope="col">such as</th></tr></thead>
+      ${rejections.map(
+        (each) => html`<tr>
+          <th scope="row"><${RejectedBy} by=${each.rule ? `${each.policy}/${each.rule}` : each.plugin} line=${each.rule ? each.line : null} /></th>
+          <td>${formatNumber(each.nodes)}</td>
+          <td>${each.reasons.join("; ")}</td>
+          <td>${each.examples.join(", ")}</td>
+        </tr>`,
+      )}
+    </table></div>`;
+}
+
+function Scores({ record }) {
+  const names = Object.keys(record.scores[record.best[0]]).filter((name) => name !== "total");
+  const rows = names.map((name) => ({ name, of: record.best.map((node) => record.scores[node][name]) }));
+  rows.sort((one, other) => spread(other.of) - spread(one.of));
+  return html`<h2>Points of the best nodes</h2>
+    <div class="scrolls" tabindex="0" role="region" aria-label="Points by rule"><table class="comparison">
+      <thead><tr><th scope="col">rule</th>${record.best.map((node) => html`<th scope="col"><a href=${makeNodeAddress(node)}>${node}</a></th>`)}</tr></thead>
+      ${rows.map(
+        (row) => html`<tr><th scope="row"><${RejectedBy} by=${row.name} line=${row.name.includes("/") ? 0 : null} /></th>
+          ${row.of.map((points) => html`<td>${formatNumber(points)}</td>`)}</tr>`,
+      )}
+      <tr><th scope="row"><b>total</b></th>${record.best.map((node) => html`<td><b>${formatNumber(record.scores[node].total)}</b></td>`)}</tr>
+    </table></div>`;
+}
+
+function spread(numbers) {
+  return Math.max(...numbers) - Math.min(...numbers);
+}

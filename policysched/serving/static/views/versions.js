@@ -1,0 +1,83 @@
+// The versions of the policies of a running scheduler: in use, refused, and earlier ones.
+
+import { html } from "../html.js";
+import { useState } from "../vendor/preact.js";
+import { ask } from "../api.js";
+import { diffLines, keepChanges } from "../diff.js";
+import { Waiting, useAnswer } from "../loading.js";
+
+const OUTCOMES = {
+  loaded: "came into use",
+  refused: "was refused",
+  frozen: "was held back",
+  kept: "stayed in use",
+};
+
+export function VersionsView({ generation }) {
+  const { answer, error } = useAnswer(() => ask("versions"), [generation]);
+  if (!answer) return html`<h1>Versions</h1><${Waiting} error=${error} what="reading the versions" />`;
+  const current = answer.versions.find((each) => each.inUse)?.texts ?? [];
+  return html`
+    <h1>Versions</h1>
+    <p>source: ${answer.origin}${answer.isFrozen && html`, <b>frozen</b>: other versions are held back`}</p>
+    ${answer.refused && html`<${Refused} refused=${answer.refused} />`}
+    ${answer.warnings.map((warning) => html`<p class="warning">${warning}</p>`)}
+    <h2>In use and before</h2>
+    ${answer.versions.length === 0 && html`<p>There are no policies: pods are placed as by kube-scheduler.</p>`}
+    ${answer.versions.map((version) => html`<${Version} key=${version.hash} version=${version} current=${current} />`)}
+    ${answer.problem && html`<p class="warning">the history in ${answer.history} cannot be read: ${answer.problem}</p>`}
+    ${answer.events.length > 0 && html`<${Events} events=${answer.events} />`}
+  `;
+}
+
+function Refused({ refused }) {
+  return html`<section class="refused">
+    <h2>${refused.hash ? `Version ${refused.hash}` : "The current content of the source"} is refused</h2>
+    <p class="quiet">since ${formatMoment(refused.at)}; the version in use stays</p>
+    <pre tabindex="0">${refused.errors}</pre>
+  </section>`;
+}
+
+function Version({ version, current }) {
+  const [isOpen, setIsOpen] = useState(false);
+  return html`<section class="version">
+    <p>
+      <button aria-expanded=${isOpen} onClick=${() => setIsOpen(!isOpen)}>${version.hash}</button>${" "}
+      ${version.inUse && html`<b class="fits">in use</b>`} since ${formatMoment(version.loadedAt)}
+      <span class="quiet"> from ${version.origin}</span>
+    </p>
+    ${isOpen && !version.inUse && html`<${Changes} from=${version.texts} to=${current} />`}
+    ${isOpen && version.texts.map((each) => html`<h3>${each.name}</h3><pre tabindex="0">${each.text}</pre>`)}
+  </section>`;
+}
+
+/** Shows what has changed since an earlier version, file by file. */
+function Changes({ from, to }) {
+  const names = [...new Set([...from, ...to].map((each) => each.name))].sort();
+  const read = (texts, name) => texts.find((each) => each.name === name)?.text ?? "";
+  const changed = names.filter((name) => read(from, name) !== read(to, name));
+  return html`<h3>changes since then</h3>
+    ${changed.length === 0 && html`<p>none in the texts: the params differ</p>`}
+    ${changed.map(
+      (name) => html`<p>${name}</p>
+        <pre class="diff" tabindex="0">
+          ${keepChanges(diffLines(read(from, name), read(to, name))).map((line) => html`<span class=${{ "-": "removed", "+": "added" }[line.mark]}>${line.mark} ${line.text}${"\n"}</span>`)}
+        </pre>`,
+    )}`;
+}
+
+function Events({ events }) {
+  return html`<h2>Since this process started</h2>
+    <ul class="events">
+      ${events.map(
+        (event) => html`<li>
+          ${formatMoment(event.at)}: ${event.hash || "the content of the source"} ${OUTCOMES[event.outcome] ?? event.outcome}
+          ${event.errors && html`<pre tabindex="0">${event.errors}</pre>`}
+        </li>`,
+      )}
+    </ul>`;
+}
+
+function formatMoment(time) {
+  return time === "" ? "an unknown time" : new Date(time).toLocaleString("en-GB");
+}

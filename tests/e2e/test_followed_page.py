@@ -1,0 +1,173 @@
+"""`policysched ui --decisions` in front of `policysched run`, both as processes of their own."""
+
+from __future__ import annotations
+
+import concurrent.futures
+import json
+import pathlib
+import subprocess
+import sys
+import urllib.error
+import urllib.parse
+import urllib.request
+from collections.abc import Callable, Iterator
+from typing import Any, Self
+
+import pytest
+import trustme
+import yaml
+
+from tests import report_schemas
+from tests.e2e.scenes import policy_edits, reload_scene
+from tests.realcluster import control_plane as control_planes
+from tests.realcluster import manifests, process
+
+pytestmark = pytest.mark.e2e
+
+READER = "nobody"
+PEOPLE = pathlib.Path(__file__).resolve().parents[2] / "deploy" / "base" / "people.yaml"
+
+
+class FollowingPage:
+    """`policysched ui --decisions`, asked as its page asks."""
+
+    def __init__(self, url: str, folder: pathlib.Path, *more: str) -> None:
+        """Follow the scheduler at `url` with the token and authority in `folder`."""
+        address = f"127.0.0.1:{process.free_port()}"
+        program = [sys.executable, "-m", "policysched", "ui", "--address", address]
+        self.url, self.folder = url, folder
+        flags = ["--decisions", url, "--token-file", str(folder / "token")]
+        flags += ["--ca-file", str(folder / "ca.crt"), *more]
+        self._process = subprocess.Popen([*program, *flags], stdout=subprocess.PIPE, text=True)
+
+    def __enter__(self) -> Self:
+        assert self._process.stdout is not None
+        assert self._process.stdout.readline().startswith("the page shows the scheduler at https:")
+        self._base, _, self._key = self._process.stdout.readline().strip().partition("#key=")
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        with self._process:
+            self._process.terminate()
+            assert self._process.wait(30) == 0
+
+    def ask(self, name: str, /, **parameters: object) -> Any:
+        """Return the answer to a question; a problem is an answer with `error`."""
+        query = urllib.parse.urlencode(parameters)
+        asked = urllib.request.Request(  # noqa: S310 - a URL of our own process
+            f"{self._base}api/{name}?{query}", headers={"Authorization": f"Bearer {self._key}"}
+        )
+        try:
+            with urllib.request.urlopen(asked, timeout=60) as answer:  # noqa: S310 - as above
+                return json.load(answer)
+        except urllib.error.HTTPError as error:
+            return json.load(error)
+
+
+@pytest.fixture
+def scene(
+    control_plane: control_planes.ControlPlane, namespace: str, tmp_path: pathlib.Path
+) -> Iterator[tuple[reload_scene.Scene, FollowingPage]]:
+    """A scheduler that goes by GOOD, and the page of a reader who may do nothing else."""
+    roles = yaml.safe_load_all(PEOPLE.read_text(encoding="utf-8"))
+    role = next(each for each in roles if each["metadata"]["name"] == "policysched-debug-reader")
+    control_plane.grant(READER, role["rules"])
+    (tmp_path / "token").write_text(control_plane.tokens[READER])
+    authority = trustme.CA()
+    authority.cert_pem.write_to_path(tmp_path / "ca.crt")
+    certificate = authority.issue_cert("127.0.0.1")
+    certificate.cert_chain_pems[0].write_to_path(tmp_path / "tls.crt")
+    certificate.private_key_pem.write_to_path(tmp_path / "tls.key")
+    port = process.free_port()
+    flags = [
+        f"--secure-address=127.0.0.1:{port}",
+        f"--cert-file={tmp_path / 'tls.crt'}",
+        f"--key-file={tmp_path / 'tls.key'}",
+    ]
+    with (
+        reload_scene.running(control_plane, namespace, tmp_path, flags) as made,
+        FollowingPage(f"https://127.0.0.1:{port}", tmp_path) as page,
+    ):
+        yield made, page
+
+
+def test_the_page_follows_pods_versions_and_a_restart(
+    scene: tuple[reload_scene.Scene, FollowingPage], namespace: str
+) -> None:
+    """Rows arrive in the request that waits for them; the page survives the scheduler."""
+    made, page = scene
+    status = page.ask("status")
+    report_schemas.check_report(status["scheduler"], "page-status")
+    assert (status["scheduler"]["isLeading"], status["nodes"]) == (True, policy_edits.GRID**2)
+    assert status["hash"] == reload_scene.GOOD.hash
+    _follow_pods(made, page, namespace)
+    _follow_versions(made, page)
+    _survive_a_restart(made, page, namespace)
+    kubeconfig = str(made.scheduler.kubeconfig)
+    with FollowingPage(page.url, page.folder, "--live", "--kubeconfig", kubeconfig) as both:
+        assert both.ask("status")["hasListing"] is True
+        assert both.ask("explain", pod=f"{namespace}/huge")["feasible"] == 0
+        assert f"{namespace}/second" in str(both.ask("decisions")["rows"])
+
+
+def _follow_pods(made: reload_scene.Scene, page: FollowingPage, namespace: str) -> None:
+    """Let a pod be placed and another one wait."""
+    rows = _ask_while(page, lambda: made.place("first"), after=page.ask("decisions")["next"])
+    assert [row[1] for row in rows] == [f"{namespace}/first"]
+    assert (rows[0][4:6], rows[0][8]) == (["scheduled", "node-0-0"], reload_scene.GOOD.hash)
+    (record,) = page.ask("records", pod=f"{namespace}/first")["records"]
+    assert record["node"] == "node-0-0"
+    assert f"{namespace}/first" in page.ask("node", name="node-0-0")["pods"]
+    assert "node-3-3" in page.ask("cluster")["names"]
+    huge = manifests.pod("huge", scheduler_name="policysched", requests={"cpu": "2000"})
+    made.client.create_pods(namespace, [huge])
+    made.scheduler.wait_until(lambda: _list_waiting(page) == {f"{namespace}/huge": "unschedulable"})
+
+
+def _follow_versions(made: reload_scene.Scene, page: FollowingPage) -> None:
+    """Let a version be refused, another one be loaded, and the first one come back."""
+    wait_until = made.scheduler.wait_until
+    made.config_map.edit(reload_scene.BAD)
+    wait_until(lambda: page.ask("status")["scheduler"]["refused"] is not None)
+    refused = page.ask("versions")["refused"]
+    assert (refused["hash"], "`mandatory`" in refused["errors"]) == (reload_scene.BAD.hash, True)
+    made.config_map.edit(reload_scene.OTHER)
+    made.wait_until_told("ok", reload_scene.OTHER)
+    wait_until(lambda: len(_list_versions(page)) == 2)
+    made.roll_back()
+    wait_until(lambda: page.ask("status")["hash"] == reload_scene.GOOD.hash)
+    assert _list_versions(page)[0] == (reload_scene.GOOD.hash, True)
+    rules = page.ask("policies")["profiles"][0]["rules"]
+    assert sorted(rule["policy"] for rule in rules) == ["row-0", "slot-0"]
+
+
+def _survive_a_restart(made: reload_scene.Scene, page: FollowingPage, namespace: str) -> None:
+    """Kill the scheduler; its next run has other decisions, and the versions of the history."""
+    wait_until = made.scheduler.wait_until
+    before = page.ask("decisions")
+    made.scheduler.process.kill()
+    assert "does not answer; the page asks again" in page.ask("status")["error"]
+    made.scheduler.process.start()
+    wait_until(lambda: "error" not in page.ask("status"))
+    after = page.ask("decisions", after=before["next"])
+    assert after["startedAt"] > before["startedAt"]
+    rows = _ask_while(page, lambda: made.place("second"), after=after["next"])
+    assert f"{namespace}/second" in [row[1] for row in rows]
+    wait_until(lambda: (reload_scene.OTHER.hash, False) in _list_versions(page))
+
+
+def _ask_while(page: FollowingPage, act: Callable[[], object], after: int) -> list[Any]:
+    """Return the rows of a request that has waited since before `act`."""
+    with concurrent.futures.ThreadPoolExecutor(1) as thread:
+        waiting = thread.submit(page.ask, "decisions", after=after, wait=20)
+        act()
+        rows: list[Any] = waiting.result()["rows"]
+        return rows
+
+
+def _list_waiting(page: FollowingPage) -> dict[str, str]:
+    return {each["pod"]: each["queue"] for each in page.ask("queue")["pods"]}
+
+
+def _list_versions(page: FollowingPage) -> list[tuple[str, bool]]:
+    return [(each["hash"], each["inUse"]) for each in page.ask("versions")["versions"]]

@@ -1,0 +1,256 @@
+"""The page in a real browser while it follows a scheduler: rows, queues, versions, trouble."""
+
+from __future__ import annotations
+
+import pathlib
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+
+import pytest
+
+from policysched.lang import source
+from policysched.reload import state as states
+from policysched.reload import versions
+from tests import builders
+from tests.page import running_scheduler
+from tests.page.browser.conftest import OpenPage
+from tests.scheduler import fakes
+
+pytestmark = pytest.mark.slow
+
+Serve = Callable[..., AbstractContextManager[str]]
+
+HOSTILE = "<img src=x onerror=alert(1)>\u202eevil"
+VISIBLE = "<img src=x onerror=alert(1)>‹U+202E›evil"
+REFUSAL = versions.VersionRefusal("bad0", "oh", f"error[PS001]: {HOSTILE}\n  --> a:1", ValueError())
+VIEWS = {
+    "#/cluster": "group by",
+    "#/cluster?form=table&node=n1": "default/b",
+    "#/nodes/n1": "3 of 3 pods",
+    "#/pods/default/a": "fits on 1 of 1 node",
+    "#/pods/default/late": "Filters, in their order",
+    "#/cluster?pod=default%2Flate": "rejected by Room",
+    "#/pending": "unschedulable 1",
+    "#/pending?queue=gated": "gated",
+    "#/decisions": "default/late",
+    "#/decisions?result=unschedulable": "Too many pods",
+    "#/policies": "web.policy",
+    "#/rules/web/fast": "has rejected no node yet",
+    "#/versions": "900d",
+}
+
+
+@pytest.fixture
+def scheduler() -> Iterator[running_scheduler.RunningScheduler]:
+    """A scheduler with a full node and a pod that waits."""
+    with running_scheduler.RunningScheduler() as made:
+        _fill(made)
+        yield made
+
+
+def _fill(scheduler: running_scheduler.RunningScheduler) -> None:
+    async def add_node(world: fakes.World) -> None:
+        world.add_node("n1", pods=3)
+
+    scheduler.do(add_node)
+    scheduler.schedule("a", "b", "c", "late")
+
+
+@pytest.fixture
+def follow(
+    serve: Serve, tmp_path: pathlib.Path
+) -> Callable[[running_scheduler.RunningScheduler], AbstractContextManager[str]]:
+    """Run `policysched ui --decisions` for a scheduler, with its token."""
+    path = tmp_path / "token"
+    path.write_text(running_scheduler.TOKEN)
+    return lambda scheduler: serve("--decisions", scheduler.url, "--token-file", str(path))
+
+
+Follow = Callable[[running_scheduler.RunningScheduler], AbstractContextManager[str]]
+
+
+@pytest.mark.parametrize("scheme, width", [("light", 1280), ("dark", 390)])
+def test_every_live_view_works(
+    scheduler: running_scheduler.RunningScheduler,
+    follow: Follow,
+    open_page: OpenPage,
+    scheme: str,
+    width: int,
+) -> None:
+    """Without a listing of the cluster, without a complaint of the browser, in both sizes."""
+    with follow(scheduler) as url, open_page(url, width, color_scheme=scheme) as opened:
+        page = opened.page
+        for address, text in VIEWS.items():
+            page = opened.open_view(address)
+            page.wait_for_selector(f"main:has-text('{text}')")
+            assert page.evaluate("document.documentElement.scrollWidth") <= width, address
+        assert "leader" in page.inner_text("header")
+        assert "900d in use" in page.inner_text("header")
+
+
+def test_an_unknown_pod_says_so(
+    scheduler: running_scheduler.RunningScheduler, follow: Follow, open_page: OpenPage
+) -> None:
+    """It has no record, and does not wait."""
+    with follow(scheduler) as url, open_page(url, has_failures=True) as opened:
+        page = opened.open_view("#/pods/default/unknown")
+        page.wait_for_selector("main:has-text('has no record of an attempt')")
+        page.wait_for_selector("main:has-text('no such pod waits for a node')")
+
+
+def test_decisions_arrive_while_the_page_is_open(
+    scheduler: running_scheduler.RunningScheduler, follow: Follow, open_page: OpenPage
+) -> None:
+    """Newest first; what was missed is counted; nothing moves while the reader has scrolled."""
+    with follow(scheduler) as url, open_page(url) as opened:
+        page = opened.open_view("#/decisions")
+        scheduler.schedule("new")
+        page.wait_for_selector("tbody tr:first-child:has-text('default/new')")
+        scheduler.schedule(*(f"p{number}" for number in range(300)))
+        page.wait_for_selector("tr.gap:has-text('more were made in between')")
+        assert page.locator("tbody tr:not(.gap)").count() == 200
+        page.evaluate("document.querySelector('.decisions-scroll').scrollTop = 400")
+        first = page.inner_text("tbody tr:first-child")
+        scheduler.schedule("while-reading")
+        page.wait_for_selector("button:has-text('1 new decision')")
+        assert page.inner_text("tbody tr:first-child") == first
+        page.click("button:has-text('1 new decision')")
+        page.wait_for_selector("tbody tr:first-child:has-text('while-reading')")
+
+
+def test_decisions_are_filtered_by_address(
+    scheduler: running_scheduler.RunningScheduler, follow: Follow, open_page: OpenPage
+) -> None:
+    """A filtered view can be shared, and Back leaves the view, not a letter."""
+    with follow(scheduler) as url, open_page(url) as opened:
+        page = opened.open_view("#/decisions?result=scheduled")
+        assert "default/late" not in page.inner_text("tbody")
+        page.select_option("select[name=result]", "unschedulable")
+        page.wait_for_selector("tbody:has-text('default/late')")
+        page.fill("input[name=text]", "nothing-like-this")
+        page.wait_for_selector("p:has-text('none of the')")
+        page.fill("input[name=text]", "LATE")
+        page.wait_for_selector("tbody:has-text('default/late')")
+        assert page.url.endswith("#/decisions?result=unschedulable&text=LATE")
+
+
+def test_queues_follow_the_scheduler(
+    scheduler: running_scheduler.RunningScheduler, follow: Follow, open_page: OpenPage
+) -> None:
+    """A pod that waits shows its queue, and leaves the view when it is gone."""
+    with follow(scheduler) as url, open_page(url) as opened:
+        page = opened.open_view("#/pending")
+        assert "Too many pods" in page.inner_text("tbody")
+        scheduler.schedule(builders.make_pod("gated").gates("wait"))
+        page.wait_for_selector("tr:has-text('default/gated'):has-text('Gates')")
+        page.click("nav a:has-text('gated 1')")
+        page.wait_for_selector("tbody tr:only-child:has-text('default/gated')")
+
+        async def delete(world: fakes.World) -> None:
+            world.delete("gated")
+
+        scheduler.do(delete)
+        page.wait_for_selector("nav a:has-text('gated 0')")
+
+
+def test_a_refused_version_shows_its_errors_and_a_rollback_ends_it(
+    scheduler: running_scheduler.RunningScheduler, follow: Follow, open_page: OpenPage
+) -> None:
+    """In the banner of every view, and with all errors in the view of the versions."""
+    with follow(scheduler) as url, open_page(url) as opened:
+        page = opened.open_view("#/cluster")
+        scheduler.change(lambda joined: joined.policies.record_refusal(REFUSAL, builders.EPOCH))
+        page.wait_for_selector(
+            f".banner:has-text('version bad0 is refused: error[PS001]: {VISIBLE}')"
+        )
+        page.click(".banner a:has-text('details')")
+        page.wait_for_selector("section.refused pre:has-text('--> a:1')")
+        texts = (source.SourceText("web.policy", f"# {HOSTILE}"),)
+        loaded = states.VersionInUse("beef", texts, builders.EPOCH)
+        scheduler.change(lambda joined: joined.policies.record_loaded_version(loaded))
+        page.wait_for_selector(".banner:has-text('bad0')", state="detached")
+        page.wait_for_selector("section.version:has-text('beef'):has-text('in use')")
+        page.click("section.version button:has-text('beef')")
+        page.wait_for_selector(f"pre:has-text('# {VISIBLE}')")
+        page.click("section.version button:has-text('900d')")
+        shown = page.inner_text("pre.diff")
+        assert "- policy web {" in shown
+        assert f"+ # {VISIBLE}" in shown
+        assert "beef in use" in page.inner_text("header")
+        assert page.query_selector("img") is None
+
+
+def test_a_restart_of_the_scheduler_is_said_and_survived(
+    scheduler: running_scheduler.RunningScheduler, follow: Follow, open_page: OpenPage
+) -> None:
+    """One line while nobody answers; then the decisions of the new process."""
+    with follow(scheduler) as url, open_page(url, has_failures=True) as opened:
+        page = opened.open_view("#/decisions")
+        page.wait_for_selector("tbody:has-text('default/late')")
+        scheduler.stop()
+        page.wait_for_selector(".banner:has-text('does not answer; the page asks again')")
+        scheduler.start()
+        page.wait_for_selector(".banner", state="detached")
+        _fill(scheduler)
+        scheduler.schedule("after-restart")
+        page.wait_for_selector("tbody tr:first-child:has-text('after-restart')")
+        page.wait_for_selector("[role=alert]", state="detached")
+        assert page.locator("tbody tr:has-text('default/late')").count() == 1
+
+
+def test_a_token_that_expires_is_said_and_a_new_one_is_used(
+    scheduler: running_scheduler.RunningScheduler,
+    follow: Follow,
+    open_page: OpenPage,
+    tmp_path: pathlib.Path,
+) -> None:
+    """Nothing has to be started again."""
+    with follow(scheduler) as url, open_page(url, has_failures=True) as opened:
+        page = opened.open_view("#/pending")
+        scheduler.guard.token = "renewed-token"
+        page.wait_for_selector(".banner:has-text('does not accept the token')")
+        page = opened.open_view("#/versions")
+        page.wait_for_selector("main [role=alert]:has-text('does not accept the token')")
+        (tmp_path / "token").write_text("renewed-token")
+        page.wait_for_selector(".banner", state="detached")
+        page.wait_for_selector("main:has-text('900d')")  # though nothing has changed meanwhile
+
+
+def test_a_standby_names_the_leader(follow: Follow, open_page: OpenPage) -> None:
+    """With the command that forwards to it, if its name is one of Kubernetes."""
+    for holder, told in (
+        ("policysched-2_1234", "kubectl -n sched port-forward pod/policysched-2 10259"),
+        ("x; rm -rf_1", "There is no leader"),
+    ):
+        standby = running_scheduler.RunningScheduler(is_leading=False, holder=holder)
+        with standby, follow(standby) as url, open_page(url) as opened:
+            page = opened.open_view("#/decisions")
+            assert told in page.inner_text(".banner")
+            assert "standby" in page.inner_text("header")
+
+
+def test_an_older_scheduler_is_said_to_be_older(follow: Follow, open_page: OpenPage) -> None:
+    """In one line for the whole, and one in each view that it cannot fill."""
+    old = running_scheduler.RunningScheduler(missing=("/debug/status", "/debug/queue"))
+    with old, follow(old) as url, open_page(url, has_failures=True) as opened:
+        page = opened.page
+        page.wait_for_selector(".banner:has-text('older than the page: it has no /debug/status')")
+        page = opened.open_view("#/pending")
+        assert "it has no /debug/queue" in page.inner_text("main")
+
+
+def test_hostile_names_are_text(follow: Follow, open_page: OpenPage) -> None:
+    """Also in rows, queues and records, which a listing does not show."""
+    with running_scheduler.RunningScheduler() as scheduler:
+
+        async def arrive(world: fakes.World) -> None:
+            world.add_node(HOSTILE, pods=1)
+
+        scheduler.do(arrive)
+        scheduler.schedule(f"one{HOSTILE}", f"two{HOSTILE}")
+        with follow(scheduler) as url, open_page(url) as opened:
+            for address in ("#/decisions", "#/pending", "#/cluster?form=table"):
+                page = opened.open_view(address)
+                page.wait_for_selector(f"main:has-text('{VISIBLE}')")
+                assert HOSTILE not in page.content(), address
+                assert page.query_selector("img") is None

@@ -1,0 +1,100 @@
+"""The page /debug/versions."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from policysched import clock as clocks
+from policysched.kube import errors
+from policysched.lang import source
+from policysched.reload import history, version_log, versions
+from policysched.reload import state as states
+from tests import builders, report_schemas
+from tests.kube.asynchronous import asynchronous
+
+REFUSAL = versions.VersionRefusal("bad0", "a:1: oh", "error[PS001]: oh", ValueError())
+
+
+def _version(name: str, *, minutes: int = 0) -> states.VersionInUse:
+    at = builders.EPOCH + datetime.timedelta(minutes=minutes)
+    return states.VersionInUse(name, (source.SourceText("a.policy", f"text {name}"),), at)
+
+
+async def _ask(log: version_log.VersionLog) -> Any:
+    found = msgspec.to_builtins(await log.make_page())
+    report_schemas.check_report(found, "page-versions")
+    report_schemas.check_report(found["versions"], "versions")
+    return found
+
+
+@asynchronous
+async def test_versions_and_refusals_are_remembered() -> None:
+    """The version in use is the first, and each outcome has its time."""
+    clock = clocks.ManualClock(builders.EPOCH)
+    state = states.PolicyState("here", _version("900d"))
+    log = version_log.VersionLog(state, clock)
+    clock.advance(60.0)
+    state.record_refusal(REFUSAL, clock.now())
+    assert (await _ask(log))["refused"]["errors"] == "error[PS001]: oh"
+    clock.advance(60.0)
+    state.record_loaded_version(_version("beef", minutes=2))
+    found = await _ask(log)
+    assert found["refused"] is None
+    assert [(each["hash"], each["inUse"]) for each in found["versions"]] == [
+        ("beef", True),
+        ("900d", False),
+    ]
+    assert [(each["outcome"], each["hash"]) for each in found["events"]] == [
+        ("loaded", "beef"),
+        ("refused", "bad0"),
+    ]
+    assert found["events"][1]["at"] == "2026-01-05T12:01:00+00:00"
+
+
+@asynchronous
+async def test_a_refusal_before_the_first_version_is_known() -> None:
+    """A process that started with the last good version says why."""
+    state = states.PolicyState("here", _version("900d"))
+    state.record_refusal(REFUSAL, builders.EPOCH)
+    found = await _ask(version_log.VersionLog(state, clocks.ManualClock(builders.EPOCH)))
+    assert found["events"][0]["errors"] == "error[PS001]: oh"
+
+
+@asynchronous
+async def test_the_history_has_the_versions_of_earlier_processes() -> None:
+    """It is read at most every ten seconds; if it cannot be read, the page says why."""
+    texts = (source.SourceText("a.policy", "old"),)
+    key = history.VersionKey(builders.EPOCH - datetime.timedelta(days=1), "01d")
+    kept = {str(key): history.encode_version("01d", "there", texts), "damaged": b"x"}
+    reads: list[int] = []
+
+    async def read() -> Mapping[str, bytes]:
+        reads.append(1)
+        if len(reads) > 1:
+            raise errors.KubeError("forbidden")
+        return kept
+
+    clock = clocks.ManualClock(builders.EPOCH)
+    state = states.PolicyState("here", _version("900d"))
+    log = version_log.VersionLog(state, clock, "ns/kept", read)
+    for _ in range(2):
+        found = await _ask(log)
+        assert [each["hash"] for each in found["versions"]] == ["900d", "01d"]
+        assert (found["versions"][1]["origin"], found["history"]) == ("there", "ns/kept")
+    assert len(reads) == 1
+    clock.advance(10.0)
+    found = await _ask(log)
+    assert found["problem"] == "forbidden"
+    assert len(found["versions"]) == 2
+
+
+@asynchronous
+async def test_without_policies_there_is_no_version() -> None:
+    """kube-scheduler's defaults have no text."""
+    state = states.PolicyState("none", states.VersionInUse("", (), builders.EPOCH))
+    found = await _ask(version_log.VersionLog(state, clocks.ManualClock(builders.EPOCH)))
+    assert found["versions"] == []
