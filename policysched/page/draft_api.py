@@ -16,10 +16,14 @@ _MAX_WAIT_SECONDS = 20
 _Question = TypeVar("_Question")
 
 
-class PlanQuestion(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The edited policies to compare with those in use, keyed by name."""
+class PlanQuestion(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):
+    """The edited policies to compare with those in use, both keyed by name.
+
+    The page says which policies are in use, because a scheduler that it follows has its own.
+    """
 
     texts: dict[str, str]
+    in_use: dict[str, str]
 
 
 class DraftApi:
@@ -76,7 +80,7 @@ class DraftApi:
     async def _take_plan_question(self, body: bytes) -> http_server.HttpPage:
         async def make() -> answers.Document:
             question = _read_question(body, PlanQuestion)
-            job = self._jobs.start(self._source.get_view(), question.texts)
+            job = self._jobs.start(self._source.get_view(), question.in_use, question.texts)
             return {"job": job.number}
 
         return await answers.answer(make)

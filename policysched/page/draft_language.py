@@ -1,11 +1,10 @@
-"""Answers about policies while they are edited: findings, completion, hover, fixes, differences.
+"""Answers about policies while they are edited: findings, completion, hover, formatting, fixes.
 
 Offsets are counted in UTF-16 code units, as scripts of a browser count them.
 """
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Literal, TypeAlias
 
@@ -35,7 +34,7 @@ class LanguageQuestion(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         at: an offset in this text; `complete` and `hover` need it.
     """
 
-    kind: Literal["findings", "complete", "hover", "format", "fixes", "diff"]
+    kind: Literal["findings", "complete", "hover", "format", "fixes"]
     texts: dict[str, str]
     name: str
     at: int = 0
@@ -48,7 +47,6 @@ class DraftLanguage:
         """Answer without facts about a cluster until the first question brings its view."""
         self._clock = clock
         self._generation = 0
-        self._in_use: Mapping[str, str] = {}
         self._maker: program_maker.ProgramMaker
         self._program: programs.PolicyProgram
         self._answers: Mapping[str, Callable[[LanguageQuestion], Answer]] = {
@@ -57,7 +55,6 @@ class DraftLanguage:
             "hover": self._hover,
             "format": self._format,
             "fixes": self._fix_all,
-            "diff": self._compare_with_use,
         }
 
     def answer(self, question: LanguageQuestion, view: page_source.ClusterView) -> Answer:
@@ -79,7 +76,6 @@ class DraftLanguage:
         if not is_same_cluster:
             self._maker = program_maker.ProgramMaker(self._clock, _make_cluster_data(view.inputs))
             self._generation = view.generation
-            self._in_use = {each.name: each.text for each in view.policies}
         if not is_same_cluster or self._program.texts != texts:
             self._program = self._maker.make_program(texts, settings.LintSettings())
 
@@ -152,22 +148,6 @@ class DraftLanguage:
         found = actions.make_fix_all_actions(self._program, question.name)
         edits = (edit for each in found for edit in each.edits)
         return {"edits": self._describe_edits(edits)}
-
-    def _compare_with_use(self, question: LanguageQuestion) -> Answer:
-        """Return how all texts differ from the policies in use, as `diff -u` writes it."""
-        return {
-            "text": "\n".join(
-                line
-                for name in sorted(self._in_use.keys() | question.texts)
-                for line in difflib.unified_diff(
-                    self._in_use.get(name, "").splitlines(),
-                    question.texts.get(name, "").splitlines(),
-                    f"{name} (in use)",
-                    f"{name} (edited)",
-                    lineterm="",
-                )
-            )
-        }
 
     # --- offsets ----------------------------------------------------------------------------------
 

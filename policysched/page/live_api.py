@@ -23,7 +23,7 @@ from policysched.observability import (
     explain_page,
     queue_page,
 )
-from policysched.page import answers, pending_page, scheduler_client
+from policysched.page import answers, pending_page, policies_page, scheduler_client
 from policysched.serving import http_server, query_numbers
 
 _FORM = 1
@@ -152,6 +152,7 @@ class LiveApi:
         in_use = next((each for each in versions.versions if each.in_use), None)
         return {
             "hash": rules.hash,
+            "keywords": policies_page.list_keywords(),
             "since": rules.since,
             "files": [] if in_use is None else in_use.texts,
             "findings": [],

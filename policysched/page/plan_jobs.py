@@ -53,10 +53,12 @@ class PlanJob:
         """End the work at its next step."""
         self._is_cancelled.set()
 
-    def run(self, view: page_source.ClusterView, texts: Mapping[str, str]) -> None:
+    def run(
+        self, view: page_source.ClusterView, in_use: Mapping[str, str], texts: Mapping[str, str]
+    ) -> None:
         """Make the plan, or record why there is none."""
         try:
-            self.report = make_plan(view, texts, self._begin_part)
+            self.report = make_plan(view.inputs, in_use, texts, self._begin_part)
         except PlanCancelledError as error:
             self.error = str(error)
         except errors.InputError as error:
@@ -99,11 +101,13 @@ class PlanJobs:
         self._job = PlanJob(0, clock)
         self._running: concurrent.futures.Future[None] = concurrent.futures.Future()
 
-    def start(self, view: page_source.ClusterView, texts: Mapping[str, str]) -> PlanJob:
-        """Cancel the current job, and start one that compares `texts` with the policies in use."""
+    def start(
+        self, view: page_source.ClusterView, in_use: Mapping[str, str], texts: Mapping[str, str]
+    ) -> PlanJob:
+        """Cancel the current job, and start one that compares `texts` with those in use."""
         self._job.cancel()
         self._job = PlanJob(self._job.number + 1, self._clock)
-        self._running = self._thread.submit(self._job.run, view, texts)
+        self._running = self._thread.submit(self._job.run, view, in_use, texts)
         return self._job
 
     async def wait(self, number: int, wait_seconds: float) -> PlanJob:
@@ -140,7 +144,8 @@ class PlanJobs:
 
 
 def make_plan(
-    view: page_source.ClusterView,
+    inputs: page_source.ClusterInputs,
+    in_use: Mapping[str, str],
     texts: Mapping[str, str],
     begin: Callable[[str, int], Callable[[int], None]],
 ) -> Report:
@@ -149,8 +154,6 @@ def make_plan(
     Raises:
         InputError: the edited policies have errors.
     """
-    inputs = view.inputs
-    in_use = {each.name: each.text for each in view.policies}
     old, new = sides.make_plan_sides(
         _make_side_texts(IN_USE, in_use),
         _make_side_texts(EDITED, texts),

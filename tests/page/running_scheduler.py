@@ -24,6 +24,7 @@ from tests.realcluster import process
 from tests.scheduler import fakes
 
 TOKEN = "the-token-of-the-test"
+ORIGIN = "configmap sched/policies"
 POLICY = """\
 policy web {
   for pods
@@ -47,7 +48,7 @@ def make_process(world: fakes.World, *, is_leading: bool = True, holder: str = "
         connection=SimpleNamespace(own_namespace="sched"),
         elector=SimpleNamespace(is_leading=is_leading, holder=holder),
         scheduler=world.scheduler,
-        policies=states.PolicyState("here", states.VersionInUse("900d", texts, builders.EPOCH)),
+        policies=states.PolicyState(ORIGIN, states.VersionInUse("900d", texts, builders.EPOCH)),
         profiles=SimpleNamespace(
             policy_set=SimpleNamespace(node_metrics=[]),
             current=SimpleNamespace(by_name=_make_profiles()),

@@ -123,25 +123,6 @@ async def test_texts_import_each_other(client: servers.PageClient) -> None:
     assert {each["file"] for each in found} >= {"b.policy"}
 
 
-def test_the_difference_is_that_to_the_policies_in_use(tmp_path: pathlib.Path) -> None:
-    """New and removed files are in it as well."""
-    in_use = POLICY.replace("Inn", "In")
-    source = servers.make_source([clusters.node("a")], tmp_path, in_use)
-    name = str(tmp_path / "test.policy")
-
-    @asynchronous
-    async def check() -> None:
-        client = servers.PageClient(source)
-        assert (await ask(client, "diff", in_use, name=name))["text"] == ""
-        changed = await ask(client, "diff", in_use.replace("ssd", "hdd"), name=name)
-        assert "\n-  nodeAffinity required disk In (ssd) as fast\n+" in changed["text"]
-        moved = (await ask(client, "diff", in_use, name="new.policy"))["text"]
-        assert moved.startswith(f"--- {name} (in use)") or "--- new.policy (in use)" in moved
-        assert moved.count("@@ ") == 2
-
-    check()
-
-
 @pytest.mark.parametrize(
     "question, status, text",
     [

@@ -48,7 +48,9 @@ def make_items() -> list[dict[str, Any]]:
 
 async def wait_for_plan(client: servers.PageClient, text: str) -> dict[str, Any]:
     """Start a plan and return its outcome."""
-    job = (await client.post("plan", {"texts": {"test.policy": text}}))["job"]
+    in_use = {each["name"]: each["text"] for each in (await client.ask("policies"))["files"]}
+    question = {"texts": {"test.policy": text}, "inUse": in_use}
+    job = (await client.post("plan", question))["job"]
     outcome: dict[str, Any] = await client.ask("plan", job=str(job), wait="20")
     return outcome
 
@@ -90,7 +92,7 @@ async def test_a_new_plan_cancels_the_last_one(tmp_path: pathlib.Path) -> None:
     """The last plan is made; earlier ones say why they are not."""
     client = servers.PageClient(servers.make_source(make_items(), tmp_path, OLD))
     for _ in range(5):
-        await client.post("plan", {"texts": {"test.policy": OLD}})
+        await client.post("plan", {"texts": {"test.policy": OLD}, "inUse": {"a.policy": OLD}})
     assert (await client.ask("plan", job="1", wait="0"))["error"] == "another plan was started"
     assert (await client.ask_page("plan", job="6", wait="0")).status == 404
     found = await client.ask("plan", job="5", wait="20")
@@ -106,7 +108,7 @@ def test_a_plan_ends_at_its_next_step(reason: str) -> None:
         job.cancel()
     else:
         clock.advance(61.0)
-    job.run(servers.make_source(make_items()).get_view(), {})
+    job.run(servers.make_source(make_items()).get_view(), {}, {})
     assert reason in job.error
     assert job.describe()["plan"] is None
 
@@ -114,7 +116,7 @@ def test_a_plan_ends_at_its_next_step(reason: str) -> None:
 def test_a_wrong_body_gets_one_error() -> None:
     """The page shows the text of the error."""
     client = servers.PageClient(servers.make_source(make_items()))
-    page = asyncio.run(client.post_page("plan", {"texts": [1]}))
+    page = asyncio.run(client.post_page("plan", {"texts": [1], "inUse": {}}))
     assert (page.status, b"Expected `object`" in page.body) == (400, True)
 
 
@@ -139,8 +141,12 @@ def test_the_plan_is_that_of_the_command(
         items.append(clusters.pod(f"p{i}", on=f"n{on}" if on < len(disks) else None))
     texts = [make_policy(*sorted(rules)) for rules in (old, new)]
     source = servers.make_source(items, folder, texts[0])
+    view = source.get_view()
     found = plan_jobs.make_plan(
-        source.get_view(), {"test.policy": texts[1]}, lambda _part, _total: lambda _steps: None
+        view.inputs,
+        {each.name: each.text for each in view.policies},
+        {"test.policy": texts[1]},
+        lambda _part, _total: lambda _steps: None,
     )
     assert _drop_names(found) == _drop_names(_run_plan_command(folder, items, *texts))
 

@@ -63,9 +63,9 @@ export function askLanguage(question) {
   return post("language", question);
 }
 
-/** Starts a plan of edited policies, and returns { job }. */
-export function startPlan(texts) {
-  return post("plan", { texts });
+/** Starts a plan from the policies in use to edited ones, and returns { job }. */
+export function startPlan(inUse, texts) {
+  return post("plan", { inUse, texts });
 }
 
 /** Returns a plan when it is finished, or its progress after some seconds. */

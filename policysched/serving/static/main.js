@@ -147,7 +147,7 @@ function View({ route, status, problem }) {
     case "rules":
       return html`<${PoliciesView} kind=${name} what=${rest.join("/")} generation=${live} />`;
     case "edit":
-      return html`<${EditView} options=${route.options} generation=${generation} />`;
+      return html`<${EditView} options=${route.options} origin=${status.scheduler?.origin} generation=${status.hash} />`;
     default:
       return html`<p class="error" role="alert">There is no view “${name}”. <a href="#/cluster">Cluster</a></p>`;
   }

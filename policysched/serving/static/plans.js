@@ -15,8 +15,8 @@ export function getLastPlan() {
  * Makes a plan for edited texts, and returns its answer. `tell` gets each progress. An answer with
  * an error has no plan.
  */
-export async function makePlan(texts, tell) {
-  const { job } = await startPlan(texts);
+export async function makePlan(inUse, texts, tell) {
+  const { job } = await startPlan(inUse, texts);
   for (;;) {
     const answer = await askPlan(job, WAIT_SECONDS);
     if (answer.plan) lastPlan = answer;

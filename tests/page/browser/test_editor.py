@@ -86,7 +86,7 @@ def test_typing_loses_nothing(ui: Callable[..., AbstractContextManager[Any]]) ->
         page.keyboard.press("Enter")
         page.wait_for_selector("nav.files:has-text('(edited)')")
         page.click("button:has-text('diff')")
-        page.wait_for_selector("pre:has-text('+# abcdefghij')")
+        page.wait_for_selector("pre:has-text('+ # abcdefghij')")
         assert get_text(page).startswith("# " + "abcdefghij" * 10 + "\npolicy p {")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import pathlib
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
@@ -12,7 +13,7 @@ from policysched.lang import source
 from policysched.reload import state as states
 from policysched.reload import versions
 from tests import builders
-from tests.page import running_scheduler
+from tests.page import patches, running_scheduler
 from tests.page.browser.conftest import OpenPage
 from tests.scheduler import fakes
 
@@ -254,3 +255,22 @@ def test_hostile_names_are_text(follow: Follow, open_page: OpenPage) -> None:
                 page.wait_for_selector(f"main:has-text('{VISIBLE}')")
                 assert HOSTILE not in page.content(), address
                 assert page.query_selector("img") is None
+
+
+def test_edits_become_a_patch_for_kubectl(
+    scheduler: running_scheduler.RunningScheduler, follow: Follow, open_page: OpenPage
+) -> None:
+    """It tests the old text, so that it is refused if somebody else has changed this meanwhile."""
+    with follow(scheduler) as url, open_page(url, has_failures=True) as opened:
+        page = opened.open_view("#/edit")
+        page.wait_for_selector("[role=alert]:has-text('--live')")  # findings need the engine
+        page.click(".cm-content")
+        page.keyboard.press("Control+Home")
+        page.keyboard.type("# edited")
+        page.click("button:text-is('kubectl')")
+        assert page.inner_text(".difference pre") == patches.COMMAND
+        with page.expect_download() as download:
+            page.click("button:has-text('save policysched-patch.json')")
+        saved = json.loads(pathlib.Path(download.value.path()).read_text())
+        new = f"# edited{running_scheduler.POLICY}"
+        assert saved == patches.make_patch("web.policy", running_scheduler.POLICY, new)

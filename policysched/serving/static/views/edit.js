@@ -6,23 +6,26 @@ import { ask, askLanguage } from "../api.js";
 import { applyEdits, loadEdits, makeDrafts, saveEdits } from "../drafts.js";
 import { Editor } from "../editor.js";
 import { Waiting, useAnswer } from "../loading.js";
+import { PATCH_FILE, makePatch, makePatchCommand } from "../kubectl.js";
 import { formatCount } from "../numbers.js";
 import { makePlan } from "../plans.js";
 import { go, makeAddress } from "../routes.js";
+import { Changes } from "./changes.js";
 import { PlanReport } from "./plan.js";
 
 const PAUSE_MILLISECONDS = 250;
 const GRAVITY = ["error", "warning", "info"];
 const FIRST_POLICY = "policy my-policy {\n  for pods\n\n}\n";
 
-export function EditView({ options, generation }) {
+/** @param origin the source of the policies of a running scheduler */
+export function EditView({ options, origin, generation }) {
   const { answer: policies, error } = useAnswer(() => ask("policies"), [generation]);
   if (!policies) return html`<${Waiting} error=${error} what="reading the policies" />`;
   return html`<h1>Edit policies</h1>
-    <${Drafts} policies=${policies} file=${options.get("file") ?? ""} />`;
+    <${Drafts} policies=${policies} origin=${origin} file=${options.get("file") ?? ""} />`;
 }
 
-function Drafts({ policies, file }) {
+function Drafts({ policies, origin, file }) {
   const drafts = useDrafts(policies);
   const [goal, setGoal] = useState(null);
   const [plan, setPlan] = useState(null);
@@ -35,7 +38,7 @@ function Drafts({ policies, file }) {
     const planned = drafts.readTexts();
     const show = (answer) => setPlan({ texts: planned, ...answer });
     show({ part: "reading the policies" });
-    makePlan(planned, show).then(show, (error) => show({ error: error.message }));
+    makePlan(drafts.inUse, planned, show).then(show, (error) => show({ error: error.message }));
   };
   const open = (finding) => {
     go(makeAddress(["edit"], { file: finding.file }));
@@ -59,7 +62,7 @@ function Drafts({ policies, file }) {
               onEdits=${(edits) => change((before) => applyEdits(before, edits))}
               onPlan=${startPlan}
             />`}
-        <${Buttons} name=${name} drafts=${drafts} startPlan=${startPlan} />
+        <${Buttons} name=${name} drafts=${drafts} origin=${origin} startPlan=${startPlan} />
         <${Findings} findings=${findings} open=${open} change=${change} />
       </div>
       <${PlanReport} plan=${plan} isOld=${plan !== null && plan.texts !== texts} />
@@ -147,7 +150,7 @@ function Files({ names, name, texts, inUse, change }) {
   </nav>`;
 }
 
-function Buttons({ name, drafts, startPlan }) {
+function Buttons({ name, drafts, origin, startPlan }) {
   const { texts, change } = drafts;
   const format = (kind) =>
     askLanguage({ kind, texts, name }).then(
@@ -163,20 +166,31 @@ function Buttons({ name, drafts, startPlan }) {
       <button onClick=${() => download(name, texts[name])}>download</button>
       <button onClick=${remove}>remove the file</button>`}
     <button disabled=${!drafts.isEdited} onClick=${drafts.reset}>reset</button>
-    ${name !== undefined && html`<${Difference} texts=${texts} name=${name} />`}
+    <${Difference} drafts=${drafts} />
+    <${Patch} drafts=${drafts} origin=${origin} />
   </div>`;
 }
 
-function Difference({ texts, name }) {
+function Difference({ drafts }) {
   const [isOpen, setIsOpen] = useState(false);
+  const list = (texts) => Object.entries(texts).map(([name, text]) => ({ name, text }));
   return html`<button aria-expanded=${isOpen} onClick=${() => setIsOpen(!isOpen)}>diff</button>
-    ${isOpen && html`<${DifferenceText} texts=${texts} name=${name} />`}`;
+    ${isOpen && html`<div class="difference"><${Changes} from=${list(drafts.inUse)} to=${list(drafts.texts)} none="the texts are those in use" /></div>`}`;
 }
 
-function DifferenceText({ texts, name }) {
-  const { answer, error } = useAnswer(() => askLanguage({ kind: "diff", texts, name }), [texts]);
-  if (!answer) return html`<${Waiting} error=${error} what="comparing" />`;
-  return html`<pre tabindex="0">${answer.text || "the texts are those in use"}</pre>`;
+/** The command for kubectl and its file; nothing if the policies come from no ConfigMap. */
+function Patch({ drafts, origin }) {
+  const [isOpen, setIsOpen] = useState(false);
+  const command = makePatchCommand(origin);
+  if (command === null) return null;
+  const patch = JSON.stringify(makePatch(drafts.inUse, drafts.texts), null, 2);
+  return html`<button aria-expanded=${isOpen} disabled=${!drafts.isEdited} onClick=${() => setIsOpen(!isOpen)}>kubectl</button>
+    ${isOpen && html`<div class="difference">
+      <p>Save the patch, and run the command beside it. It fails if somebody else has edited the same text.</p>
+      <button onClick=${() => download(PATCH_FILE, patch)}>save ${PATCH_FILE}</button>
+      <pre tabindex="0">${command}</pre>
+      <button onClick=${() => navigator.clipboard.writeText(command)}>copy</button>
+    </div>`}`;
 }
 
 function download(name, text) {

@@ -3,8 +3,8 @@
 import { html } from "../html.js";
 import { useState } from "../vendor/preact.js";
 import { ask } from "../api.js";
-import { diffLines, keepChanges } from "../diff.js";
 import { Waiting, useAnswer } from "../loading.js";
+import { Changes } from "./changes.js";
 
 const OUTCOMES = {
   loaded: "came into use",
@@ -46,24 +46,9 @@ function Version({ version, current }) {
       ${version.inUse && html`<b class="fits">in use</b>`} since ${formatMoment(version.loadedAt)}
       <span class="quiet"> from ${version.origin}</span>
     </p>
-    ${isOpen && !version.inUse && html`<${Changes} from=${version.texts} to=${current} />`}
+    ${isOpen && !version.inUse && html`<h3>changes since then</h3><${Changes} from=${version.texts} to=${current} none="none in the texts: the params differ" />`}
     ${isOpen && version.texts.map((each) => html`<h3>${each.name}</h3><pre tabindex="0">${each.text}</pre>`)}
   </section>`;
-}
-
-/** Shows what has changed since an earlier version, file by file. */
-function Changes({ from, to }) {
-  const names = [...new Set([...from, ...to].map((each) => each.name))].sort();
-  const read = (texts, name) => texts.find((each) => each.name === name)?.text ?? "";
-  const changed = names.filter((name) => read(from, name) !== read(to, name));
-  return html`<h3>changes since then</h3>
-    ${changed.length === 0 && html`<p>none in the texts: the params differ</p>`}
-    ${changed.map(
-      (name) => html`<p>${name}</p>
-        <pre class="diff" tabindex="0">
-          ${keepChanges(diffLines(read(from, name), read(to, name))).map((line) => html`<span class=${{ "-": "removed", "+": "added" }[line.mark]}>${line.mark} ${line.text}${"\n"}</span>`)}
-        </pre>`,
-    )}`;
 }
 
 function Events({ events }) {
