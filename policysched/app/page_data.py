@@ -12,9 +12,9 @@ import policysched
 from policysched.app import context
 from policysched.kube import config_maps
 from policysched.leadership import election
-from policysched.observability import (
+from policysched.observability import decision_page
+from policysched.observability.live_page import (
     debug_forms,
-    decision_page,
     decision_rows,
     explain_page,
     map_page,
@@ -26,6 +26,8 @@ from policysched.reload import state as states
 from policysched.reload import version_log
 from policysched.serving import http_server, query_numbers
 
+ANSWERS_ROOT = "/debug/page/"
+"""The answers for the page below /ui/, which need the rights of other debug pages."""
 _MAX_STATUS_ERROR_CHARACTERS = 1000
 
 
@@ -55,6 +57,17 @@ def add_page_data(joined: context.ProcessComponents) -> None:
     }
     for path, make in pages.items():
         joined.pages[path] = query_numbers.answer_query_errors(make)
+    if joined.config.serving.page:
+        _add_own_page(joined)
+
+
+def _add_own_page(joined: context.ProcessComponents) -> None:
+    """Add the answers for the page that this process serves itself."""
+    from policysched.observability.live_page import live_answers, scheduler_pages  # noqa: PLC0415 - imports words of the language, which a process without policies does not need
+
+    pages = scheduler_pages.OwnPages(joined.pages)
+    answers = live_answers.LiveAnswers(pages, "this scheduler", has_listing=False)
+    joined.pages |= answers.make_pages(ANSWERS_ROOT)
 
 
 def _reset_counts(counts: rule_counts.RuleCounts, event: states.ReloadEvent) -> None:
@@ -106,7 +119,7 @@ def _make_version_log(joined: context.ProcessComponents) -> version_log.VersionL
 def _make_rules_page(
     joined: context.ProcessComponents, counts: rule_counts.RuleCounts
 ) -> debug_forms.RulesDocument:
-    from policysched.observability import rules_page  # noqa: PLC0415 - imports the compiler
+    from policysched.observability.live_page import rules_page  # noqa: PLC0415 - imports the compiler
 
     current = joined.policies.current
     profiles = joined.profiles.current.by_name

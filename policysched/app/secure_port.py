@@ -10,10 +10,18 @@ from policysched.app import context, health_checks
 from policysched.config import addresses, config
 from policysched.kube import access_reviews, errors
 from policysched.kube.http import client
-from policysched.serving import access, certificates, debug_pages, health, http_server
+from policysched.serving import (
+    access,
+    certificates,
+    debug_pages,
+    health,
+    http_server,
+    static_files,
+)
 
 _log = logging.getLogger(__name__)
 
+_PAGE_ROOT = "/ui/"
 _REVIEW_CONNECTIONS = 4
 _AUTHORITY_SECONDS = 60.0
 """Interval at which the authorities of client certificates are read again."""
@@ -36,7 +44,9 @@ def add_http_servers(joined: context.ProcessComponents) -> None:
 def _collect_pages(joined: context.ProcessComponents) -> dict[str, http_server.MakePage]:
     """Return the pages of all components; omit debug pages if authorization is off."""
     if joined.config.serving.authorization.enabled:
-        return joined.pages | debug_pages.make_debug_pages(joined.config, joined.pages)
+        found = joined.pages | debug_pages.make_debug_pages(joined.config, joined.pages)
+        is_shown = joined.config.serving.page
+        return found | static_files.load_static_pages(_PAGE_ROOT) if is_shown else found
     return {
         path: make for path, make in joined.pages.items() if not path.startswith(debug_pages.ROOT)
     }
@@ -52,6 +62,12 @@ def _make_public_page_server(
     return http_server.HttpServer(
         addresses.parse_listen_address(joined.config.serving.metrics_address), pages
     )
+
+
+def _list_open_paths(serving: config.ServingConfig) -> list[str]:
+    """Return the paths that need no rights; the files of the page hold no data."""
+    files = [f"{_PAGE_ROOT}*"] if serving.page else []
+    return [*serving.authorization.always_allow_paths, *files]
 
 
 class _SecurePort:
@@ -75,7 +91,7 @@ class _SecurePort:
                 self._reviewer,
                 joined.clock,
                 is_anonymous=not serving.authentication.enabled,
-                always_allowed=serving.authorization.always_allow_paths,
+                always_allowed=_list_open_paths(serving),
                 token_seconds=serving.authentication.cache_seconds,
                 answer_seconds=serving.authorization.cache_seconds,
             )

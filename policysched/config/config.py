@@ -103,12 +103,14 @@ class ServingConfig(msgspec.Struct, frozen=True, rename="camel"):
         cert_file: PEM file of certificates; "" creates a self-signed certificate at startup.
         key_file: PEM file of the private key of `cert_file`.
         metrics_address: `HOST:PORT` for metrics without TLS; "" to disable it.
+        page: whether the secure port has the page for browsers, below /ui/.
     """
 
     secure_address: str = ""
     cert_file: str = ""
     key_file: str = ""
     metrics_address: str = ""
+    page: bool = False
     authentication: AuthenticationConfig = AuthenticationConfig()
     authorization: AuthorizationConfig = AuthorizationConfig()
 

@@ -145,6 +145,9 @@ def _find_serving_faults(given: config.Config) -> _Problems:
     if serving.secure_address and serving.secure_address == serving.metrics_address:
         problem = "`serving.metricsAddress` must differ from `serving.secureAddress`"
         yield ("serving", "metricsAddress"), problem
+    if serving.page and not (serving.secure_address and serving.authorization.enabled):
+        needed = "serving.authorization" if serving.secure_address else "serving.secureAddress"
+        yield ("serving", "page"), f"`serving.page` needs `{needed}`"
 
 
 def _find_tracing_faults(given: config.Config) -> _Problems:

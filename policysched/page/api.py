@@ -15,7 +15,7 @@ import orjson
 
 import policysched
 from policysched import clock as clocks
-from policysched.observability import node_page
+from policysched.observability.live_page import node_page
 from policysched.page import (
     answers,
     cluster_page,

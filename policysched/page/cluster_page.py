@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from policysched.observability import cluster_columns
+from policysched.observability.live_page import cluster_columns
 from policysched.page import page_source
 
 

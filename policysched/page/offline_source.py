@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from policysched.observability import decision_rows
+from policysched.observability.live_page import decision_rows
 from policysched.offline import sessions
 from policysched.page import page_source
 

@@ -13,7 +13,7 @@ from typing import Protocol, TypeAlias
 
 from policysched.inputs import cluster_file, metrics_file
 from policysched.lang.checked import checked
-from policysched.observability import decision_rows
+from policysched.observability.live_page import decision_rows
 from policysched.offline import sessions
 
 ReadSamples: TypeAlias = Callable[[Iterable[checked.CheckedMetric]], metrics_file.Samples]

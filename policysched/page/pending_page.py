@@ -6,11 +6,11 @@ from collections import Counter
 from typing import Any
 
 from policysched import clock as clocks
+from policysched.observability.live_page import name_matches
 from policysched.page import page_source, policies_page
 
 _MOST_PODS = 1000
 _MOST_SECONDS = 3.0
-_MOST_MATCHES = 20
 
 
 def make_pending_page(view: page_source.ClusterView, clock: clocks.Clock) -> dict[str, Any]:
@@ -58,20 +58,7 @@ def make_search_page(view: page_source.ClusterView, text: str) -> dict[str, Any]
     nodes = [name for name in decider.cluster.cache.nodes.names if name]
     rules = sorted(set(policies_page.iterate_rule_names(decider)))
     return {
-        "pods": find_matches(pods, text),
-        "nodes": find_matches(nodes, text),
-        "rules": find_matches(rules, text),
+        "pods": name_matches.find_matches(pods, text),
+        "nodes": name_matches.find_matches(nodes, text),
+        "rules": name_matches.find_matches(rules, text),
     }
-
-
-def find_matches(names: list[str], text: str) -> list[str]:
-    """Return at most 20 names that contain the case-folded `text`."""
-    found = [name for name in names if text in name.casefold()]
-    found.sort(key=lambda name: (not _begins_with(name, text), len(name), name))
-    return found[:_MOST_MATCHES]
-
-
-def _begins_with(name: str, text: str) -> bool:
-    return any(
-        part.startswith(text) for part in (name.casefold(), name.casefold().rpartition("/")[2])
-    )

@@ -8,7 +8,7 @@ from typing import Any
 
 from policysched import clock as clocks
 from policysched.explaining import pod_explaining, trials
-from policysched.observability import pod_verdicts
+from policysched.observability.live_page import pod_verdicts
 from policysched.offline import pod_report, sessions
 
 

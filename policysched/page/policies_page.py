@@ -8,7 +8,7 @@ from typing import Any
 from policysched.compiler.rules import base
 from policysched.framework import profile
 from policysched.lang.words import syntax_words
-from policysched.observability import rules_page
+from policysched.observability.live_page import rules_page
 from policysched.offline import sessions
 from policysched.page import page_source
 
@@ -18,7 +18,7 @@ def make_policies_page(view: page_source.ClusterView) -> dict[str, Any]:
     policy_set = view.decider.policy_set
     return {
         "hash": policy_set.content_hash,
-        "keywords": list_keywords(),
+        "keywords": syntax_words.list_keywords(),
         "files": [{"name": each.name, "text": each.text} for each in view.policies],
         "findings": [
             {
@@ -40,11 +40,6 @@ def make_policies_page(view: page_source.ClusterView) -> dict[str, Any]:
             for name, prof in view.decider.profiles.by_name.items()
         ],
     }
-
-
-def list_keywords() -> list[str]:
-    """Return the reserved words of the language, for the colours of the editor."""
-    return sorted(word for words in syntax_words.KEYWORDS.values() for word in words)
 
 
 def iterate_rule_names(decider: sessions.PodDecider) -> Iterator[str]:

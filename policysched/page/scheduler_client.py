@@ -14,6 +14,7 @@ import msgspec
 
 from policysched import errors
 from policysched.observability import debug_client
+from policysched.observability.live_page import scheduler_pages
 
 _QUICK_THREADS = 4
 _WAITING_THREADS = 8
@@ -21,20 +22,6 @@ _WAITING_THREADS = 8
 _TIMEOUT_SECONDS = 10.0
 
 DocumentT = TypeVar("DocumentT")
-
-
-class SchedulerAnswerError(errors.RemoteError):
-    """The scheduler gave no usable answer; the text is one sentence for the user of the page.
-
-    Attributes:
-        is_page_missing: whether the scheduler has no such page, because it is older.
-        status: the HTTP status of the answer; 0 without a usable one.
-    """
-
-    def __init__(self, message: str, status: int = 0, *, is_page_missing: bool = False) -> None:
-        super().__init__(message)
-        self.status = status
-        self.is_page_missing = is_page_missing
 
 
 class SchedulerClient:
@@ -65,13 +52,13 @@ class SchedulerClient:
         """Return the page at `path`, which may take `wait_seconds`, in its form.
 
         Raises:
-            SchedulerAnswerError: there is no such page now; the text says why.
+            scheduler_pages.SchedulerAnswerError: there is no such page now; the text says why.
         """
         body = await self.read_body(path, query or {}, wait_seconds)
         try:
             return msgspec.json.decode(body, type=form)
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
-            raise SchedulerAnswerError(
+            raise scheduler_pages.SchedulerAnswerError(
                 f"this scheduler is older or newer than the page: its {path} has another form",
                 is_page_missing=True,
             ) from error
@@ -80,7 +67,7 @@ class SchedulerClient:
         """Return the page at `path` as it is.
 
         Raises:
-            SchedulerAnswerError: there is no such page now; the text says why.
+            scheduler_pages.SchedulerAnswerError: there is no such page now; the text says why.
         """
         question = (path, *(f"{key}={value}" for key, value in query.items()))
         task = self._asking.get(question)
@@ -105,11 +92,11 @@ class SchedulerClient:
             )
         except errors.RemoteError as error:
             message = f"the scheduler at {self.origin} does not answer; the page asks again"
-            raise SchedulerAnswerError(message) from error
+            raise scheduler_pages.SchedulerAnswerError(message) from error
         except errors.InputError as error:
-            raise SchedulerAnswerError(str(error)) from error
+            raise scheduler_pages.SchedulerAnswerError(str(error)) from error
         if answer.status != debug_client.OK:
-            raise SchedulerAnswerError(
+            raise scheduler_pages.SchedulerAnswerError(
                 self._describe_refusal(path, answer),
                 answer.status,
                 is_page_missing=answer.status == debug_client.NOT_FOUND,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from policysched import errors
-from policysched.observability import decision_rows
+from policysched.observability.live_page import decision_rows
 from policysched.page import page_source
 
 _ADVICE = "start `policysched ui` with --decisions URL --live, and --policies PATH"
@@ -14,7 +14,7 @@ _ADVICE = "start `policysched ui` with --decisions URL --live, and --policies PA
 class SchedulerSource:
     """Stands for a running scheduler; see `page_source.PageSource`.
 
-    `live_api.LiveApi` answers about the scheduler itself. Questions that need the engine, such as
+    `LiveAnswers` answers about the scheduler itself. Questions that need the engine, such as
     why a node rejects a pod, need a listing of the cluster.
     """
 

@@ -13,7 +13,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from policysched import clock as clocks
 from policysched.framework.answers import rejections
 from policysched.kube import errors
-from policysched.observability import debug_forms
+from policysched.observability.live_page import debug_forms
 from policysched.reload import history
 from policysched.reload import state as states
 

@@ -152,3 +152,28 @@ def test_an_address_that_is_taken_ends_the_process(field: str) -> None:
         ):
             asyncio.run(add())
     assert joined.background == []
+
+
+@pytest.mark.parametrize("is_shown", [False, True])
+def test_the_files_of_the_page_are_open_and_its_data_is_not(*, is_shown: bool) -> None:
+    """Without `serving.page`, there is none."""
+
+    @asynchronous
+    async def check() -> None:
+        async with fake_server.FakeServer() as server:
+            server.on("GET", access_reviews.AUTHORITY, fake_server.status(403))
+            refused = {"status": {"allowed": False}}
+            server.on("POST", access_reviews.ACCESS_REVIEWS, fake_server.json_body(refused))
+            address = _free_address()
+            settings = config.ServingConfig(secure_address=address, page=is_shown)
+            joined = _joined(settings, _connection(server))
+            secure_port.add_http_servers(joined)
+            (serving,) = (asyncio.create_task(each) for each in joined.background)
+            url = f"https://{address}"
+            files = ("/ui/", "/ui/main.js", "/ui/vendor/preact.js")
+            assert await _statuses(url, files) == [200 if is_shown else 404] * 3
+            assert not any(each.method == "POST" for each in server.requests)
+            assert await _statuses(url, ("/debug/policies",)) == [403]
+            serving.cancel()
+
+    check()

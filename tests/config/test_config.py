@@ -297,6 +297,17 @@ def test_everything_that_can_be_said() -> None:
             id="no-such-address",
         ),
         pytest.param(
+            HEAD + "serving: {page: true}",
+            "c.yaml:3: `serving.page` needs `serving.secureAddress`",
+            id="page-without-port",
+        ),
+        pytest.param(
+            HEAD
+            + "serving: {secureAddress: '0.0.0.0:1', page: true, authorization: {enabled: false}}",
+            "c.yaml:3: `serving.page` needs `serving.authorization`",
+            id="page-without-rights",
+        ),
+        pytest.param(
             HEAD + "serving: {secureAddress: '0.0.0.0:1', metricsAddress: '0.0.0.0:1'}",
             "c.yaml:3: `serving.metricsAddress` must differ from `serving.secureAddress`",
             id="one-port-for-two",

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from policysched.observability import debug_forms
+from policysched.observability.live_page import debug_forms
 from tests.deploy import installed, kubectl, objector, queries, rights, tour
 from tests.realcluster import process
 

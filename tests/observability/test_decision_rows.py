@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from policysched.observability import debug_forms, decision_rows
+from policysched.observability.live_page import debug_forms, decision_rows
 from policysched.serving import query_numbers
 from tests.kube.asynchronous import asynchronous
 from tests.observability import busy_world, page_answers

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from policysched.observability import explain_page
+from policysched.observability.live_page import explain_page
 from tests.kube.asynchronous import asynchronous
 from tests.observability import page_answers
 from tests.scheduler import fakes

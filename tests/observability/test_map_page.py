@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from policysched.observability import map_page
+from policysched.observability.live_page import map_page
 from tests import builders
 from tests.kube.asynchronous import asynchronous
 from tests.observability import page_answers

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from policysched.observability import queue_page
+from policysched.observability.live_page import queue_page
 from policysched.serving import query_numbers
 from tests import builders
 from tests.kube.asynchronous import asynchronous

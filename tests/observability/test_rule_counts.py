@@ -7,7 +7,7 @@ import pathlib
 import msgspec
 
 from policysched.framework import handles
-from policysched.observability import rule_counts, rules_page
+from policysched.observability.live_page import rule_counts, rules_page
 from policysched.profiles import policies
 from tests import report_schemas
 from tests.observability import busy_world

@@ -18,7 +18,7 @@ from policysched.framework import handles, profile
 from policysched.lang import source
 from policysched.profiles import policies
 from policysched.reload import state as states
-from policysched.serving import http_server
+from policysched.serving import http_server, static_files
 from tests import builders
 from tests.realcluster import process
 from tests.scheduler import fakes
@@ -42,7 +42,7 @@ def make_process(world: fakes.World, *, is_leading: bool = True, holder: str = "
     texts = (source.SourceText("web.policy", POLICY),)
     joined = SimpleNamespace(
         options=SimpleNamespace(dry_run=False),
-        config=config.Config(),
+        config=config.Config(serving=config.ServingConfig(page=True)),
         election=election_config.LeaderElectionConfig(leader_elect=bool(holder)),
         clock=world.clock,
         connection=SimpleNamespace(own_namespace="sched"),
@@ -82,6 +82,8 @@ class _TokenGuard:
 
     async def find_denial_page(self, asker: http_server.PageRequest) -> http_server.HttpPage | None:
         """Refuse requests without the token, and repeat what they sent."""
+        if asker.path.startswith("/ui/"):
+            return None
         self.asked += 1
         self.was_asked.set()
         if asker.authorization == f"Bearer {self.token}":
@@ -93,7 +95,7 @@ class RunningScheduler:
     """The scheduler; while it runs, only `do` may touch it.
 
     Attributes:
-        url: the address of its port.
+        url: the address of its port; its own page is below /ui/.
         guard: decides who gets in.
         missing: paths that it does not have, as an older scheduler.
         is_leading, holder: of its lease.
@@ -174,8 +176,9 @@ class RunningScheduler:
         self.joined = make_process(self.world, is_leading=self._is_leading, holder=self._holder)
         for path in self._missing:
             self.joined.pages.pop(path, None)
+        pages = self.joined.pages | static_files.load_static_pages("/ui/")
         server = http_server.HttpServer(
-            addresses.ListenAddress("127.0.0.1", self.port), self.joined.pages, guard=self.guard
+            addresses.ListenAddress("127.0.0.1", self.port), pages, guard=self.guard
         )
         serving = asyncio.create_task(server.run())
         started.set()

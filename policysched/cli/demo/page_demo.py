@@ -12,7 +12,7 @@ from policysched import clock as clocks
 from policysched.cli.demo import embedded_cluster, story
 from policysched.cluster.objects import objects
 from policysched.inputs import policy_sources
-from policysched.observability import decision_rows
+from policysched.observability.live_page import decision_rows
 from policysched.page import page_source
 
 _NEXT, _REST = "next", "rest"

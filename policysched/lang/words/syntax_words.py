@@ -187,3 +187,8 @@ ALLOWED_CLAUSES: dict[str, frozenset[str]] = {
     "spreadConstraint": frozenset({"as", "minGroups", "maxGroups"}),
 }
 """Statement, with its strength if this matters -> the clauses that it allows."""
+
+
+def list_keywords() -> list[str]:
+    """Return all reserved words, sorted."""
+    return sorted(word for words in KEYWORDS.values() for word in words)

@@ -1,6 +1,16 @@
 // Questions to the server: the paths of `policysched/page/api.py`.
 
 const KEY_NAME = "policysched key";
+/** Below /ui/, a scheduler itself serves the page; its users have tokens instead of a key. */
+export const isServedByScheduler = /\/ui\/$/.test(location.pathname);
+const ROOT = isServedByScheduler ? "../debug/page/" : "api/";
+
+let token = "";
+
+/** Takes the token of the user, which is kept only while the page is open. */
+export function setToken(typed) {
+  token = typed;
+}
 
 /** An answer with an error, or no answer. `status` is the HTTP status, 0 without an answer. */
 export class ApiError extends Error {
@@ -19,7 +29,7 @@ export function takeKeyFromAddress() {
 }
 
 async function request(path, settings) {
-  const key = localStorage.getItem(KEY_NAME) ?? "";
+  const key = isServedByScheduler ? token : (localStorage.getItem(KEY_NAME) ?? "");
   let response;
   try {
     response = await fetch(path, {
@@ -29,14 +39,14 @@ async function request(path, settings) {
     });
   } catch (error) {
     if (error.name === "AbortError") throw error;
-    throw new ApiError("policysched does not answer; is `policysched ui` still running?", 0);
+    throw new ApiError(`policysched does not answer; is policysched ${isServedByScheduler ? "run" : "ui"} still running?`, 0);
   }
   const text = await response.text();
   if (response.headers.get("Content-Type") !== "application/json") {
     throw new ApiError(text.trim(), response.status);
   }
   const answer = JSON.parse(text);
-  if (!response.ok) throw new ApiError(answer.error, response.status);
+  if (!response.ok) throw new ApiError(answer.error ?? answer.message, response.status);
   return answer;
 }
 
@@ -46,16 +56,16 @@ async function request(path, settings) {
  */
 export function ask(name, parameters = {}, signal = undefined) {
   const query = new URLSearchParams(parameters).toString();
-  return request(`api/${name}${query && `?${query}`}`, { signal });
+  return request(`${ROOT}${name}${query && `?${query}`}`, { signal });
 }
 
 function post(name, question) {
-  return request(`api/${name}`, { method: "POST", body: JSON.stringify(question) });
+  return request(`${ROOT}${name}`, { method: "POST", body: JSON.stringify(question) });
 }
 
 /** Lets something happen in the demo, and returns the new status. */
 export function takeStep(name) {
-  return request("api/step", { method: "POST", body: name });
+  return request(`${ROOT}step`, { method: "POST", body: name });
 }
 
 /** Returns the answer to a question about edited policies: { kind, texts, name, at }. */

@@ -3,7 +3,7 @@
 import { html } from "./html.js";
 import { showText } from "./visible.js";
 import { render, useEffect, useRef, useState } from "./vendor/preact.js";
-import { ask, takeKeyFromAddress, takeStep } from "./api.js";
+import { ask, isServedByScheduler, takeKeyFromAddress, takeStep } from "./api.js";
 import { go, makeAddress, readRoute } from "./routes.js";
 import { formatCount } from "./numbers.js";
 import { Search } from "./views/search.js";
@@ -17,6 +17,7 @@ import { EditView } from "./views/edit.js";
 import { ProcessBanners, describeProcess } from "./views/process.js";
 import { QueueView } from "./views/queue.js";
 import { Records, RecordsView } from "./views/records.js";
+import { TokenForm } from "./views/token.js";
 import { VersionsView } from "./views/versions.js";
 
 const VIEWS = [
@@ -28,6 +29,8 @@ const VIEWS = [
 ];
 const OF_SCHEDULER = [["versions", "Versions", "v"]];
 const POLL_MILLISECONDS = 3000;
+/** HTTP: Unauthorized, Forbidden. */
+const DENIED = [401, 403];
 const KEYS = [
   ["/", "find a pod, a node or a rule"],
   ...VIEWS.map(([, title, key]) => [`g ${key}`, title]),
@@ -68,15 +71,23 @@ function Page() {
     document.title = showText(`${route.path.join("/") || "cluster"} – policysched`);
   }, [route]);
 
+  const needsToken = isServedByScheduler && DENIED.includes(problem?.status);
   return html`
     <${Header} status=${status} view=${route.path[0] ?? "cluster"} onStep=${setStatus} onError=${setProblem} />
-    ${problem && html`<p class="error banner" role="alert">${problem.message}</p>`}
+    ${problem && !needsToken && html`<p class="error banner" role="alert">${problem.message}</p>`}
     ${status && !problem && html`<${ProcessBanners} status=${status} />`}
     <main id="view" tabindex="-1" data-address=${route.address}>
-      ${status && html`<${View} route=${route} status=${status} problem=${problem} />`}
+      ${needsToken && html`<${TokenForm} problem=${problem} onToken=${refresh} />`}
+      ${status && !needsToken && html`<${View} route=${route} status=${status} problem=${problem} />`}
     </main>
     ${areKeysShown && html`<${KeyList} onClose=${() => setAreKeysShown(false)} />`}
   `;
+}
+
+/** A scheduler's own page has no editor, which needs the engine beside the scheduling loop. */
+function listViews(status) {
+  const views = VIEWS.filter(([path]) => path !== "edit" || !isServedByScheduler);
+  return status?.kind === "scheduler" ? [...views, ...OF_SCHEDULER] : views;
 }
 
 function Header({ status, view, onStep, onError }) {
@@ -84,7 +95,7 @@ function Header({ status, view, onStep, onError }) {
     <header>
       <a class="name" href="#/cluster">policysched</a>
       <nav aria-label="Views">
-        ${[...VIEWS, ...(status?.kind === "scheduler" ? OF_SCHEDULER : [])].map(
+        ${listViews(status).map(
           ([path, title]) =>
             html`<a href=${makeAddress([path])} aria-current=${view === path ? "page" : undefined}>
               ${title}${path === "pending" && status && status.pending !== null ? ` (${status.pending.toLocaleString("en")})` : ""}
@@ -147,6 +158,7 @@ function View({ route, status, problem }) {
     case "rules":
       return html`<${PoliciesView} kind=${name} what=${rest.join("/")} generation=${live} />`;
     case "edit":
+      if (isServedByScheduler) return html`<p>The page of a scheduler has no editor: start policysched ui with --decisions URL --live.</p>`;
       return html`<${EditView} options=${route.options} origin=${status.scheduler?.origin} generation=${status.hash} />`;
     default:
       return html`<p class="error" role="alert">There is no view “${name}”. <a href="#/cluster">Cluster</a></p>`;

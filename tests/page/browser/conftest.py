@@ -8,6 +8,7 @@ import json
 import pathlib
 import subprocess
 import sys
+import urllib.parse
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -117,7 +118,8 @@ def open_page(browser: Any) -> OpenPage:
 
 
 def _list_foreign(url: str, base: str) -> list[str]:
-    return [] if url.startswith(base) else [f"request to {url}"]
+    origin, own = (urllib.parse.urlsplit(each)[:2] for each in (url, base))
+    return [] if origin == own else [f"request to {url}"]
 
 
 @pytest.fixture

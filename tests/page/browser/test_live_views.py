@@ -274,3 +274,27 @@ def test_edits_become_a_patch_for_kubectl(
         saved = json.loads(pathlib.Path(download.value.path()).read_text())
         new = f"# edited{running_scheduler.POLICY}"
         assert saved == patches.make_patch("web.policy", running_scheduler.POLICY, new)
+
+
+def test_the_page_of_the_scheduler_itself_asks_for_a_token(
+    scheduler: running_scheduler.RunningScheduler, open_page: OpenPage
+) -> None:
+    """It is kept only while the page is open, and its views are those of `ui --decisions`."""
+    with open_page(f"{scheduler.url}/ui/", has_failures=True) as opened:
+        page = opened.page
+        page.fill("input[name=token]", "wrong")
+        page.click("button:text-is('show')")
+        page.wait_for_selector(".token [role=alert]")
+        page.fill("input[name=token]", running_scheduler.TOKEN)
+        page.click("button:text-is('show')")
+        page.wait_for_selector("header:has-text('leader')")
+        for address, text in VIEWS.items():
+            page = opened.open_view(address)
+            page.wait_for_selector(f"main:has-text('{text}')")
+        assert "Edit" not in page.inner_text("nav")
+        assert page.evaluate("localStorage.length + sessionStorage.length") == 0
+        scheduler.schedule("new")
+        page = opened.open_view("#/decisions")
+        page.wait_for_selector("tbody tr:first-child:has-text('default/new')")
+        page.reload()
+        page.wait_for_selector("input[name=token]")

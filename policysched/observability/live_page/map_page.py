@@ -15,7 +15,7 @@ import msgspec
 from policysched import clock as clocks
 from policysched.cluster import snapshot
 from policysched.cluster.objects import objects
-from policysched.observability import cluster_columns
+from policysched.observability.live_page import cluster_columns
 from policysched.serving import http_server, query_numbers
 
 _AGE_SECONDS = 1.0

@@ -12,7 +12,8 @@ import pytest
 
 from policysched import errors
 from policysched.observability import debug_client
-from policysched.page import live_api, scheduler_client, scheduler_source
+from policysched.observability.live_page import live_answers
+from policysched.page import answers, scheduler_client, scheduler_source
 from policysched.reload import versions
 from policysched.serving import http_server
 from tests import builders, report_schemas
@@ -33,8 +34,8 @@ class LivePages:
         access = debug_client.DebugServerCredentials(str(token_file))
         client = debug_client.DebugClient(url, access)
         self.client = scheduler_client.SchedulerClient(client, str(token_file))
-        api = live_api.LiveApi(self.client, "the scheduler", has_listing=has_listing)
-        self.pages = api.make_pages()
+        api = live_answers.LiveAnswers(self.client, "the scheduler", has_listing=has_listing)
+        self.pages = api.make_pages(answers.ROOT)
 
     async def ask_page(self, name: str, /, **parameters: str) -> http_server.HttpPage:
         """Return the page about a question."""

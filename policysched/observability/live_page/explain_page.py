@@ -55,7 +55,7 @@ class ExplainPage:
         return next((queued.info for _, queued in queues if queued.info.key == key), None)
 
     def _explain(self, info: pod_shape.PodInfo) -> http_server.HttpPage:
-        from policysched.observability import pod_verdicts  # noqa: PLC0415 - imports the compiler
+        from policysched.observability.live_page import pod_verdicts  # noqa: PLC0415 - imports the compiler
 
         framework = self._scheduler.get_framework(info.pod.spec.scheduler_name)
         if framework is None:

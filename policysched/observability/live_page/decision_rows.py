@@ -16,7 +16,7 @@ import msgspec
 
 from policysched.framework.answers import rejections
 from policysched.framework.scoring import score_table
-from policysched.observability import debug_forms
+from policysched.observability.live_page import debug_forms
 from policysched.scheduler import decisions
 from policysched.serving import http_server, query_numbers
 

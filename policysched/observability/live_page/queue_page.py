@@ -10,7 +10,7 @@ import msgspec
 from policysched import clock as clocks
 from policysched.framework import queued_pod
 from policysched.framework.answers import rejections
-from policysched.observability import debug_forms
+from policysched.observability.live_page import debug_forms
 from policysched.queue import scheduling_queue
 from policysched.serving import http_server, query_numbers
 

@@ -14,7 +14,7 @@ from policysched.cluster import snapshot
 from policysched.compiler.rules import base
 from policysched.framework import explanation, runtime, status
 from policysched.framework.scoring import score_table
-from policysched.observability import cluster_columns
+from policysched.observability.live_page import cluster_columns
 
 FITS = -1
 _BEST_NODES = 32

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from policysched.compiler.rules import base
 from policysched.framework import profile
-from policysched.observability import debug_forms, rule_counts
+from policysched.observability.live_page import debug_forms, rule_counts
 
 
 def list_rules(prof: profile.Profile) -> list[base.PolicyRule]:

@@ -1,7 +1,7 @@
-"""The paths below `/api/` whose answers come from a running scheduler.
+"""The answers of the page that come from a running scheduler.
 
-They replace those of `api.PageApi`. Every answer is decoded and encoded again in the forms of
-`debug_forms`: nothing is forwarded as it came, and the browser chooses no path.
+Every answer is decoded and encoded again in the forms of `debug_forms`: nothing is forwarded as it
+came, and the browser chooses no path.
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ from typing import Any, TypeAlias
 import msgspec
 
 from policysched import errors
-from policysched.observability import (
-    debug_client,
+from policysched.lang.words import syntax_words
+from policysched.observability import debug_client, decision_page, decision_source
+from policysched.observability.live_page import (
     debug_forms,
-    decision_page,
     decision_rows,
-    decision_source,
     explain_page,
+    name_matches,
     queue_page,
+    scheduler_pages,
 )
-from policysched.page import answers, pending_page, policies_page, scheduler_client
 from policysched.serving import http_server, query_numbers
 
 _FORM = 1
@@ -37,21 +37,21 @@ _BAD_GATEWAY, _BAD_REQUEST, _NOT_FOUND = 502, 400, 404
 MakeAnswer: TypeAlias = Callable[[http_server.QueryParameters], Awaitable[Any]]
 
 
-class LiveApi:
+class LiveAnswers:
     """Answers about one scheduler."""
 
     def __init__(
-        self, scheduler: scheduler_client.SchedulerClient, title: str, *, has_listing: bool
+        self, scheduler: scheduler_pages.SchedulerPages, title: str, *, has_listing: bool
     ) -> None:
-        """Ask `scheduler`; with a listing, other paths answer about nodes and names."""
+        """Ask `scheduler`; with a listing, other answers are those about nodes and names."""
         self._scheduler = scheduler
         self._title = title
         self._has_listing = has_listing
         self._nodes: debug_forms.NodeColumnsForm | None = None
         self._nodes_generation = 0
 
-    def make_pages(self) -> dict[str, http_server.MakePage]:
-        """Return the pages, keyed by path."""
+    def make_pages(self, root: str) -> dict[str, http_server.MakePage]:
+        """Return the pages, keyed by their path below `root`."""
         made: dict[str, MakeAnswer] = {
             "status": self._make_status,
             "decisions": self._make_decisions,
@@ -67,7 +67,7 @@ class LiveApi:
                 "find": self._make_search,
                 "explain": self._make_explanation,
             }
-        return {f"{answers.ROOT}{name}": _make_page(make) for name, make in made.items()}
+        return {f"{root}{name}": _make_page(make) for name, make in made.items()}
 
     async def _make_status(self, query: http_server.QueryParameters) -> dict[str, Any]:
         query_numbers.refuse_unknown(query, ())
@@ -76,7 +76,7 @@ class LiveApi:
             found = await self._scheduler.read_document(
                 debug_forms.STATUS_PATH, debug_forms.StatusDocument
             )
-        except scheduler_client.SchedulerAnswerError as error:
+        except scheduler_pages.SchedulerAnswerError as error:
             if not error.is_page_missing:
                 raise
             return {**fixed, **_UNKNOWN_STATUS, "problem": str(error)}
@@ -152,7 +152,7 @@ class LiveApi:
         in_use = next((each for each in versions.versions if each.in_use), None)
         return {
             "hash": rules.hash,
-            "keywords": policies_page.list_keywords(),
+            "keywords": syntax_words.list_keywords(),
             "since": rules.since,
             "files": [] if in_use is None else in_use.texts,
             "findings": [],
@@ -166,7 +166,7 @@ class LiveApi:
         found = await self._read_map()
         nodes = self._nodes
         if nodes is None:
-            raise scheduler_client.SchedulerAnswerError("the scheduler sent no nodes")
+            raise scheduler_pages.SchedulerAnswerError("the scheduler sent no nodes")
         return {
             "generation": found.generation,
             "names": nodes.names,
@@ -201,7 +201,7 @@ class LiveApi:
         for _ in range(_EXPLAIN_TURNS):
             try:
                 return await self._read_explanation(asked)
-            except scheduler_client.SchedulerAnswerError as error:
+            except scheduler_pages.SchedulerAnswerError as error:
                 if error.status != debug_client.TOO_MANY:
                     raise
             await asyncio.sleep(explain_page.PAUSE_SECONDS)
@@ -220,15 +220,15 @@ class LiveApi:
             self._read_queue(), self._read_map(), self._read_rules()
         )
         folded = text.casefold()
-        pods = pending_page.find_matches([each.pod for each in waiting.pods], folded)
+        pods = name_matches.find_matches([each.pod for each in waiting.pods], folded)
         if _POD_KEY.fullmatch(text) and text not in pods:
             pods.append(text)
         names = {rule.name for profile in rules.profiles for rule in profile.rules}
         nodes = [] if self._nodes is None else self._nodes.names
         return {
             "pods": pods,
-            "nodes": pending_page.find_matches(nodes, folded),
-            "rules": pending_page.find_matches(sorted(names), folded),
+            "nodes": name_matches.find_matches(nodes, folded),
+            "rules": name_matches.find_matches(sorted(names), folded),
         }
 
 
@@ -254,7 +254,7 @@ def _make_page(make: MakeAnswer) -> http_server.MakePage:
             return _make_json_answer(await make(query))
         except query_numbers.ParameterError as error:
             return _make_json_answer({"error": str(error)}, _BAD_REQUEST)
-        except scheduler_client.SchedulerAnswerError as error:
+        except scheduler_pages.SchedulerAnswerError as error:
             is_gone = error.status == debug_client.GONE
             return _make_json_answer({"error": str(error)}, _NOT_FOUND if is_gone else _BAD_GATEWAY)
         except errors.InputError as error:

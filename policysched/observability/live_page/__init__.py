@@ -1,0 +1,1 @@
+"""The data with which a page follows a running scheduler: forms, pages below /debug/, answers."""
