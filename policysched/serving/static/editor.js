@@ -80,7 +80,7 @@ function listExtensions(codemirror, current, keywords) {
   return [
     codemirror.lineNumbers(),
     codemirror.history(),
-    codemirror.drawSelection(),
+    codemirror.drawSelection(isMotionReduced() ? { cursorBlinkRate: 0 } : {}),
     codemirror.bracketMatching(),
     codemirror.closeBrackets(),
     codemirror.highlightActiveLine(),
@@ -100,12 +100,16 @@ function listExtensions(codemirror, current, keywords) {
       ...codemirror.defaultKeymap,
     ]),
     EditorView.lineWrapping,
-    EditorView.contentAttributes.of({ "aria-label": "policy text", spellcheck: "false" }),
+    EditorView.contentAttributes.of({ "aria-label": "policy text", spellcheck: "false", tabindex: "0" }),
     EditorView.updateListener.of((update) => {
       if (update.docChanged) current.current.onChange(update.state.doc.toString());
     }),
     EditorView.theme(THEME),
   ];
+}
+
+function isMotionReduced() {
+  return window.matchMedia("(prefers-reduced-motion: reduce)").matches;
 }
 
 /** Colours are those of the page; marks of findings are lines, as pictures would be `data:` URLs. */

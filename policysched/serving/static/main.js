@@ -38,6 +38,7 @@ const KEYS = [
   ["t", "map or table of the cluster"],
   ["arrows, Home, End, Enter", "move on the map, and open the node"],
   ["Ctrl Space, Ctrl Enter", "in the editor: complete, plan"],
+  ["Tab, Shift Tab", "everywhere, and out of the editor: the next field, the one before"],
   ["Esc", "close, or go back"],
   ["?", "this list"],
 ];
@@ -167,7 +168,11 @@ function View({ route, status, problem }) {
 
 function KeyList({ onClose }) {
   const close = useRef(null);
-  useEffect(() => close.current.focus(), []);
+  useEffect(() => {
+    const before = document.activeElement;
+    close.current.focus();
+    return () => before.focus();
+  }, []);
   return html`<div class="keys" role="dialog" aria-label="Keys">
     <table>
       ${KEYS.map(([key, text]) => html`<tr><th scope="row"><kbd>${key}</kbd></th><td>${text}</td></tr>`)}

@@ -13,17 +13,17 @@ export function NodeView({ node, generation }) {
 export function NodePanel({ node, pod, generation, isAlone = false }) {
   const { answer, error } = useAnswer(() => ask("node", { name: node }), [node, generation]);
   if (!answer || answer.node !== node) return html`<${Waiting} error=${error} what="reading the node" />`;
-  const Title = isAlone ? "h1" : "h2";
+  const [Title, PartTitle] = isAlone ? ["h1", "h2"] : ["h2", "h3"];
   return html`
     <${Title}>${isAlone ? answer.node : html`<a href=${makeNodeAddress(node)}>${answer.node}</a>`}<//>
     ${isAlone && html`<p><a href=${makeAddress(["cluster"], { node })}>on the map</a></p>`}
     ${answer.isCordoned && html`<p class="warning">cordoned: no new pods</p>`}
     ${pod && html`<${Verdict} pod=${pod} node=${node} generation=${generation} />`}
     <${Amounts} answer=${answer} />
-    <${Pairs} title="taints" pairs=${answer.taints.map((taint) => [taint.key, `${taint.value}:${taint.effect}`])} />
-    <${Pairs} title="conditions" pairs=${answer.conditions.map((each) => [each.type, each.status])} />
-    <${Pairs} title="labels" pairs=${Object.entries(answer.labels)} />
-    <h3>${formatNumber(answer.podCount)} of ${formatNumber(answer.allowedPods)} pods</h3>
+    <${Pairs} Title=${PartTitle} title="taints" pairs=${answer.taints.map((taint) => [taint.key, `${taint.value}:${taint.effect}`])} />
+    <${Pairs} Title=${PartTitle} title="conditions" pairs=${answer.conditions.map((each) => [each.type, each.status])} />
+    <${Pairs} Title=${PartTitle} title="labels" pairs=${Object.entries(answer.labels)} />
+    <${PartTitle}>${formatNumber(answer.podCount)} of ${formatNumber(answer.allowedPods)} pods<//>
     <ul class="pods">
       ${answer.pods.map((key) => html`<li><a href=${makePodAddress(key)}>${key}</a></li>`)}
     </ul>
@@ -76,9 +76,9 @@ function Amounts({ answer }) {
   </table>`;
 }
 
-function Pairs({ title, pairs }) {
+function Pairs({ Title, title, pairs }) {
   if (pairs.length === 0) return null;
-  return html`<h3>${title}</h3>
+  return html`<${Title}>${title}<//>
     <table class="pairs">
       ${pairs.map(([key, value]) => html`<tr><th scope="row">${key}</th><td>${value}</td></tr>`)}
     </table>`;

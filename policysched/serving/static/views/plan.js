@@ -135,10 +135,10 @@ function CopyPlan({ job }) {
       <button aria-expanded=${form === "text"} onClick=${() => setForm(form === "text" ? "" : "text")}>as text</button>
       <button aria-expanded=${form === "markdown"} onClick=${() => setForm(form === "markdown" ? "" : "markdown")}>as Markdown</button>
     </div>
-    ${form && html`<${TextOfPlan} job=${job} form=${form} />`}`;
+    ${form && html`<${PlanCopy} job=${job} form=${form} />`}`;
 }
 
-function TextOfPlan({ job, form }) {
+function PlanCopy({ job, form }) {
   const { answer, error } = useAnswer(() => ask("plan-text", { job, form }), [job, form]);
   if (!answer) return html`<${Waiting} error=${error} what="writing the text" />`;
   return html`<pre tabindex="0">${answer.text}</pre>
