@@ -17,6 +17,13 @@ export function getStepColour(share) {
   return STEPS[Math.max(0, Math.min(STEPS.length - 1, Math.floor(share * STEPS.length)))];
 }
 
+/** Returns black or white, whichever is easier to read on a colour such as "#0072b2". */
+export function getTextColour(colour) {
+  const [red, green, blue] = [1, 3, 5].map((at) => (Number.parseInt(colour.slice(at, at + 2), 16) / 255) ** 2.2);
+  const luminance = 0.2126 * red + 0.7152 * green + 0.0722 * blue;
+  return luminance > 0.18 ? "#000000" : "#ffffff"; // where both have the same contrast
+}
+
 export const CATEGORY_COUNT = CATEGORIES.length;
 export const STEP_COUNT = STEPS.length;
 export { FITS, OTHER };

@@ -1,16 +1,19 @@
 // Draws the map. One canvas, because 25,000 elements would be too many for a browser.
 
+import { getTextColour } from "./colours.js";
 import { getTilePlace } from "./map_layout.js";
 import { showText } from "./visible.js";
 
 const WITH_NAME = 60;
-const WITH_LETTER = 24;
+const WITH_LETTER = 14;
 const WITH_HEIGHT = 12;
+const WITH_AMOUNT = [150, 80];
+const TINT = 0.3;
 
 /**
  * Draws tiles and names of groups.
  *
- * @param look of a node's index: { colour, share, letter, isDimmed, isCrossed }
+ * @param look of a node's index: { colour, share, letter, isTinted, isDimmed, isCrossed, describe }
  * @param chosen indices of nodes that get a frame
  */
 export function draw(canvas, map, cluster, look, chosen) {
@@ -40,7 +43,8 @@ function drawHeader(pen, group, style) {
 
 function drawTile(pen, [x, y], [w, h], look, name, style) {
   const inner = w > 4 ? 1 : 0.5;
-  pen.globalAlpha = look.isDimmed ? 0.12 : 1;
+  const alpha = look.isDimmed ? 0.12 : 1;
+  pen.globalAlpha = alpha;
   const [left, top, width, height] = [x, y, w - inner, h - inner];
   if (w < WITH_HEIGHT || look.share === null) {
     pen.fillStyle = look.colour;
@@ -48,13 +52,20 @@ function drawTile(pen, [x, y], [w, h], look, name, style) {
   } else {
     pen.fillStyle = style.borderTopColor;
     pen.fillRect(left, top, width, height);
+    if (look.isTinted) {
+      pen.globalAlpha = alpha * TINT;
+      pen.fillStyle = look.colour;
+      pen.fillRect(left, top, width, height);
+      pen.globalAlpha = alpha;
+    }
     const filled = Math.max(2, Math.min(1, look.share) * height);
     pen.fillStyle = look.colour;
     pen.fillRect(left, top + height - filled, width, filled);
   }
   if (look.isCrossed && w >= 5) drawCross(pen, left, top, width, height, style);
-  if (w >= WITH_NAME) drawName(pen, name, left, top, width, height, style);
-  else if (w >= WITH_LETTER && look.letter) drawName(pen, look.letter, left, top, width, height, style);
+  if (w >= WITH_NAME) drawName(pen, name, left, top + h / 2, width, style);
+  if (w >= WITH_AMOUNT[0] && h >= WITH_AMOUNT[1]) drawName(pen, look.describe(), left, top + h / 2 + 18, width, style);
+  if (w >= WITH_LETTER && look.letter) drawLetter(pen, look, left, top, height, style);
   pen.globalAlpha = 1;
 }
 
@@ -68,13 +79,21 @@ function drawCross(pen, x, y, w, h, style) {
 }
 
 /** Writes on a plate, so that the text is readable on every colour. */
-function drawName(pen, name, x, y, w, h, style) {
+function drawName(pen, name, x, y, w, style) {
   pen.font = `11px ${style.fontFamily}`;
   const text = cutText(pen, showText(name), w - 8);
   pen.fillStyle = style.borderBottomColor;
-  pen.fillRect(x + 2, y + h / 2 - 8, pen.measureText(text).width + 4, 16);
+  pen.fillRect(x + 2, y - 8, pen.measureText(text).width + 4, 16);
   pen.fillStyle = style.color;
-  pen.fillText(text, x + 4, y + h / 2);
+  pen.fillText(text, x + 4, y);
+}
+
+/** Writes the letter of the legend in the upper left corner, which the filled part may reach. */
+function drawLetter(pen, look, x, y, h, style) {
+  const isFilled = look.share === null || (1 - look.share) * h < 9;
+  pen.fillStyle = isFilled ? getTextColour(look.colour) : style.color;
+  pen.font = "bold 11px monospace";
+  pen.fillText(look.letter, x + 4, y + 8);
 }
 
 function cutText(pen, text, width) {

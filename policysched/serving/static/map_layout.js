@@ -1,15 +1,14 @@
 // Where the tile of each node lies on the map. Pure functions, so that tests can call them.
 
 const SIZES = [
-  [150, 54], [112, 44], [84, 36], [60, 30], [44, 28], [32, 24], [24, 20],
+  [240, 150], [200, 110], [170, 80], [150, 54], [112, 44], [84, 36], [60, 30], [44, 28], [32, 24], [24, 20],
   [18, 16], [14, 14], [12, 12], [10, 10], [8, 8], [7, 7], [6, 6], [5, 5], [4, 4],
 ];
 const HEADER = 22;
 const GAP = 14;
 const NARROWEST_GROUP = 240;
-/** Tiles of this width and more use up the width of their group, up to a limit. */
+/** Tiles of this width and more use up the width of their group. */
 const STRETCHED = 24;
-const WIDEST = 240;
 
 /**
  * Places groups of tiles in `width` pixels, with the largest tiles that need at most `height`;
@@ -31,7 +30,7 @@ function placeGroups(groups, width, tile) {
   const columns = Math.max(1, Math.min(groups.length, Math.floor(width / NARROWEST_GROUP)));
   const cell = Math.floor((width - GAP * (columns - 1)) / columns);
   const perRow = Math.max(1, Math.floor(cell / tile[0]));
-  if (tile[0] >= STRETCHED) tile = [Math.min(WIDEST, Math.floor(cell / perRow)), tile[1]];
+  if (tile[0] >= STRETCHED) tile = [Math.floor(cell / perRow), tile[1]];
   const placed = [];
   let y = 0;
   for (let first = 0; first < groups.length; first += columns) {

@@ -1,6 +1,7 @@
 // What the colour and the height of a tile mean, and the legend that says so.
 
 import { CATEGORY_COUNT, FITS, OTHER, STEP_COUNT, getCategoryColour, getStepColour } from "./colours.js";
+import { formatAmount, formatNumber, formatShare } from "./numbers.js";
 import { NODE_CHANGES, describeNodeChanges } from "./plans.js";
 
 const NOT_READY = 2;
@@ -19,7 +20,8 @@ export function getShare(cluster, fill, node) {
 }
 
 /**
- * Returns the legend of a map: entries { key, colour, text, count }, and `keyOf` a node.
+ * Returns the legend of a map: entries { key, colour, text, count }, `keyOf` a node, and whether
+ * the colour says the same as the height of a tile.
  *
  * @param decided the answer of `explain`, or null; its arrays have the order of `cluster.names`
  * @param mode "share", "verdict", "points" or "plan"
@@ -43,7 +45,7 @@ function makeShareLegend(cluster, fill) {
     entries.push({ key: `${step}`, colour: getStepColour(step / STEP_COUNT), text: `${from}–${to} %` });
   }
   entries.push({ key: "unknown", colour: OTHER, text: `no ${fill}` });
-  return countEntries(entries, keyOf, cluster.names.length);
+  return { ...countEntries(entries, keyOf, cluster.names.length), isOfFill: true };
 }
 
 function makeVerdictLegend(decided) {
@@ -121,9 +123,22 @@ export function makeLook(cluster, fill, legend, dimmedBut) {
       letter: entry.letter,
       share: getShare(cluster, fill, node),
       isDimmed: dimmedBut !== null && dimmedBut !== key,
+      isTinted: !legend.isOfFill,
       isCrossed: cluster.state[node] > 0,
+      describe: () => describeFill(cluster, fill, node),
     };
   };
+}
+
+/** Returns the amount or the value that a node's tile is filled to, in words. */
+export function describeFill(cluster, fill, node) {
+  const amounts = fill === "pods" ? cluster.pods : cluster.resources[fill];
+  if (amounts !== undefined) {
+    const [used, of] = [amounts.used[node], amounts.of[node]];
+    return `${fill} ${formatAmount(fill, used)} of ${formatAmount(fill, of)} (${formatShare(used, of)})`;
+  }
+  const value = getShare(cluster, fill, node);
+  return value === null ? `no ${fill}` : `${fill} ${formatNumber(value)}`;
 }
 
 /** Returns what keeps pods away from a node, in words; "" for an ordinary node. */

@@ -3,17 +3,21 @@
 import { html } from "../html.js";
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "../vendor/preact.js";
 import { ask } from "../api.js";
+import { getTextColour } from "../colours.js";
 import { Waiting, useAnswer } from "../loading.js";
 import { findNodeAt, groupNodes, layOut } from "../map_layout.js";
 import { draw } from "../map_canvas.js";
-import { describeState, getShare, listFills, makeLegend, makeLook } from "../map_looks.js";
-import { formatAmount, formatNumber, formatShare } from "../numbers.js";
+import { describeFill, describeState, listFills, makeLegend, makeLook } from "../map_looks.js";
+import { formatNumber } from "../numbers.js";
 import { getLastPlan } from "../plans.js";
 import { go, makeAddress, makeNodeAddress, makePodAddress } from "../routes.js";
 import { NodePanel } from "./node.js";
 
 const ZONE = "topology.kubernetes.io/zone";
 const MOST_ROWS = 500;
+const LEAST_HEIGHT = 260;
+/** Pixels for the line below the map. */
+const BELOW = 60;
 
 export function ClusterView({ options, generation }) {
   const pod = options.get("pod") ?? "";
@@ -96,19 +100,31 @@ function Picture({ cluster, settings, about, change, generation }) {
     <div class=${settings.node ? "beside" : ""}>
       <${Form} cluster=${cluster} settings=${settings} legend=${legend} only=${kept} about=${about} change=${change} />
       ${settings.node &&
-      html`<aside aria-label="Node">
-        <button class="close" aria-label="Close the node" onClick=${() => change({ node: "" })}>×</button>
+      html`<${Aside} node=${settings.node} close=${() => change({ node: "" })}>
         <${NodePanel} node=${settings.node} pod=${settings.pod} generation=${generation} />
-      </aside>`}
+      <//>`}
     </div>
   `;
+}
+
+/** What a press on a tile opens: beside the map, or below it on a narrow screen. */
+function Aside({ node, close, children }) {
+  const panel = useRef(null);
+  useEffect(() => {
+    const isBelow = panel.current.getBoundingClientRect().top > window.innerHeight - BELOW;
+    if (isBelow) panel.current.scrollIntoView();
+  }, [node]);
+  return html`<aside aria-label="Node" ref=${panel}>
+    <button class="close" aria-label="Close the node" onClick=${close}>×</button>
+    ${children}
+  </aside>`;
 }
 
 function Legend({ entries, only, choose }) {
   return html`<div class="legend" role="group" aria-label="Legend: press an entry to see only these nodes">
     ${entries.map(
       (entry) => html`<button aria-pressed=${entry.key === only} onClick=${() => choose(entry.key)}>
-        <span class="swatch" style=${{ background: entry.colour }}>${entry.letter ?? ""}</span>
+        <span class="swatch" style=${{ background: entry.colour, color: getTextColour(entry.colour) }}>${entry.letter ?? ""}</span>
         ${entry.text} <b>${formatNumber(entry.count)}</b>
       </button>`,
     )}
@@ -120,12 +136,12 @@ function Legend({ entries, only, choose }) {
 
 function NodeMap({ cluster, settings, legend, only, about, change }) {
   const canvas = useRef(null);
-  const [width, setWidth] = useState(0);
+  const [size, setSize] = useState(null);
   const [pointed, setPointed] = useState(-1);
   const groups = useMemo(() => groupNodes(cluster, settings.by), [cluster, settings.by]);
   const map = useMemo(
-    () => (width ? layOut(groups, width, Math.max(260, window.innerHeight - 280)) : null),
-    [groups, width],
+    () => (size ? layOut(groups, size.width, size.height) : null),
+    [groups, size],
   );
   const look = useMemo(
     () => makeLook(cluster, settings.fill, legend, only),
@@ -133,7 +149,10 @@ function NodeMap({ cluster, settings, legend, only, about, change }) {
   );
   const selected = cluster.names.indexOf(settings.node);
   useLayoutEffect(() => {
-    const measure = () => setWidth(canvas.current.parentElement.clientWidth);
+    const measure = () => {
+      const next = measureRoom(canvas.current);
+      setSize((before) => (before?.width === next.width && before.height === next.height ? before : next));
+    };
     const observer = new ResizeObserver(measure);
     observer.observe(canvas.current.parentElement);
     measure();
@@ -173,6 +192,13 @@ function NodeMap({ cluster, settings, legend, only, about, change }) {
   </div>`;
 }
 
+/** Returns the width of the map, and the height that fits on the screen. */
+function measureRoom(canvas) {
+  const top = canvas.getBoundingClientRect().top + window.scrollY;
+  const height = Math.max(LEAST_HEIGHT, Math.floor(window.innerHeight - top - BELOW));
+  return { width: canvas.parentElement.clientWidth, height };
+}
+
 /** Returns the node that a key leads to from a node; undefined for other keys. */
 function findNextNode(map, node, key) {
   const all = map.groups.flatMap((group) => group.members);
@@ -201,16 +227,6 @@ function describeNode(cluster, fill, about, node) {
   const parts = [cluster.names[node], describeState(cluster.state[node]), describeFill(cluster, fill, node)];
   if (about !== null) parts.push(describeVerdict(about, node));
   return parts.filter(Boolean).join(" · ");
-}
-
-function describeFill(cluster, fill, node) {
-  const amounts = fill === "pods" ? cluster.pods : cluster.resources[fill];
-  if (amounts !== undefined) {
-    const [used, of] = [amounts.used[node], amounts.of[node]];
-    return `${fill} ${formatAmount(fill, used)} of ${formatAmount(fill, of)} (${formatShare(used, of)})`;
-  }
-  const value = getShare(cluster, fill, node);
-  return value === null ? `no ${fill}` : `${fill} ${formatNumber(value)}`;
 }
 
 function describeVerdict(about, node) {

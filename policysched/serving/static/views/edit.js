@@ -5,6 +5,7 @@ import { useEffect, useMemo, useRef, useState } from "../vendor/preact.js";
 import { ask, askLanguage } from "../api.js";
 import { applyEdits, loadEdits, makeDrafts, saveEdits } from "../drafts.js";
 import { Editor } from "../editor.js";
+import { shortenNames } from "../file_names.js";
 import { Waiting, useAnswer } from "../loading.js";
 import { PATCH_FILE, makePatch, makePatchCommand } from "../kubectl.js";
 import { formatCount } from "../numbers.js";
@@ -32,6 +33,7 @@ function Drafts({ policies, origin, file }) {
   const { texts, change } = drafts;
   const names = Object.keys(texts);
   const name = names.includes(file) ? file : names[0];
+  const short = shortenNames(names);
   const findings = useFindings(texts, name);
 
   const startPlan = () => {
@@ -46,7 +48,7 @@ function Drafts({ policies, origin, file }) {
   };
   return html`
     ${drafts.isOutdated && html`<p class="warning" role="alert">The policies in use have changed since these edits began; a plan compares with those in use now.</p>`}
-    <${Files} names=${names} name=${name} texts=${texts} inUse=${drafts.inUse} change=${change} />
+    <${Files} names=${names} short=${short} name=${name} texts=${texts} inUse=${drafts.inUse} change=${change} />
     <div class="edit">
       <div>
         ${name === undefined
@@ -63,7 +65,7 @@ function Drafts({ policies, origin, file }) {
               onPlan=${startPlan}
             />`}
         <${Buttons} name=${name} drafts=${drafts} origin=${origin} startPlan=${startPlan} />
-        <${Findings} findings=${findings} open=${open} change=${change} />
+        <${Findings} findings=${findings} short=${short} open=${open} change=${change} />
       </div>
       <${PlanReport} plan=${plan} isOld=${plan !== null && plan.texts !== texts} />
     </div>
@@ -125,7 +127,7 @@ function useFindings(texts, name) {
   return found;
 }
 
-function Files({ names, name, texts, inUse, change }) {
+function Files({ names, short, name, texts, inUse, change }) {
   const [isNaming, setIsNaming] = useState(false);
   const add = (event) => {
     event.preventDefault();
@@ -138,8 +140,8 @@ function Files({ names, name, texts, inUse, change }) {
   };
   return html`<nav class="files" aria-label="Policy files">
     ${names.map(
-      (each) => html`<a href=${makeAddress(["edit"], { file: each })} aria-current=${each === name ? "true" : undefined}>
-        ${each}${texts[each] === inUse[each] ? "" : inUse[each] === undefined ? " (new)" : " (edited)"}
+      (each) => html`<a href=${makeAddress(["edit"], { file: each })} title=${each} aria-current=${each === name ? "true" : undefined}>
+        ${short[each]}${texts[each] === inUse[each] ? "" : inUse[each] === undefined ? " (new)" : " (edited)"}
       </a> `,
     )}
     ${isNaming
@@ -201,7 +203,7 @@ function download(name, text) {
   URL.revokeObjectURL(link.href);
 }
 
-function Findings({ findings, open, change }) {
+function Findings({ findings, short, open, change }) {
   if (findings.error) return html`<p class="error" role="alert">${findings.error}</p>`;
   if (findings.total === 0) return html`<p class="quiet">no findings</p>`;
   const more = findings.total - findings.list.length;
@@ -210,7 +212,7 @@ function Findings({ findings, open, change }) {
     <ul class="findings">
       ${sortByGravity(findings.list).map(
         (each) => html`<li class=${each.severity}>
-          <button onClick=${() => open(each)}>${each.file}:${each.line}:${each.column}</button>${" "}
+          <button onClick=${() => open(each)}>${short[each.file] ?? each.file}:${each.line}:${each.column}</button>${" "}
           <b>${each.severity} ${each.code}</b> ${each.message}${each.help ? ` (${each.help})` : ""}${" "}
           ${each.actions.filter((action) => action.isFix).map(
             ({ title, edits }) => html`<button onClick=${() => change((before) => applyEdits(before, edits))}>${title}</button> `,

@@ -101,8 +101,9 @@ function Reasons({ answer }) {
 export function Points({ answer }) {
   const shown = answer.ranking.slice(0, BARS);
   const rules = answer.rules.map((rule, index) => ({ ...rule, index, of: shown.map((node) => node.points[index]) }));
-  const different = rules.filter((rule) => new Set(rule.of).size > 1);
-  different.sort((one, other) => spread(other.of) - spread(one.of));
+  const isAlone = shown.length === 1; // then it differs from nothing, and its points are told apart
+  const different = rules.filter((rule) => (isAlone ? rule.of[0] !== 0 : new Set(rule.of).size > 1));
+  different.sort((one, other) => spread(other.of) - spread(one.of) || other.of[0] - one.of[0]);
   const most = Math.max(...shown.map((node) => node.total), 1);
   const parts = (number) => makeParts(rules, different, number);
   return html`<section>
@@ -168,8 +169,14 @@ function Comparison({ shown, rules, different }) {
     ${different.length > 0 &&
     rules.length > different.length &&
     html`<button aria-pressed=${areAllShown} onClick=${() => setAreAllShown(!areAllShown)}>
-      ${areAllShown ? "only rules that differ" : `${rules.length - different.length} more rules give these nodes the same`}
+      ${describeOthers(areAllShown, rules.length - different.length, shown.length === 1)}
     </button>`}`;
+}
+
+function describeOthers(areAllShown, count, isAlone) {
+  const others = formatCount(count, "more rule");
+  if (isAlone) return areAllShown ? "only rules with points" : `${others} without points`;
+  return areAllShown ? "only rules that differ" : `${others}, with the same points for these nodes`;
 }
 
 function formatDifference(number) {

@@ -3,6 +3,7 @@
 import { html } from "../html.js";
 import { useEffect, useRef } from "../vendor/preact.js";
 import { ask } from "../api.js";
+import { shortenNames } from "../file_names.js";
 import { Waiting, useAnswer } from "../loading.js";
 import { formatNumber } from "../numbers.js";
 import { makeAddress, makeRuleAddress } from "../routes.js";
@@ -18,12 +19,13 @@ export function PoliciesView({ kind, what, generation }) {
   const rule = kind === "rules" ? rules.find((each) => each.name === what) : undefined;
   const place = rule ? { file: rule.file, line: rule.line } : { file: kind === "policies" ? what : "", line: 0 };
   const file = answer.files.find((each) => each.name === place.file || place.file.endsWith(`/${each.name}`)) ?? answer.files[0];
+  const short = shortenNames(answer.files.map((each) => each.name));
   return html`
     <h1>Policies</h1>
     ${kind === "rules" && !rule && html`<p class="error" role="alert">No rule is called ${what} in the policies in use.</p>`}
     <nav class="files" aria-label="Policy files">
-      ${answer.files.map((each) => html`<a href=${makeAddress(["policies", each.name])} aria-current=${each === file ? "true" : undefined}>${each.name}</a>`)}
-      <a href=${makeAddress(["edit"], { file: file.name })}>edit ${file.name}</a>
+      ${answer.files.map((each) => html`<a href=${makeAddress(["policies", each.name])} title=${each.name} aria-current=${each === file ? "true" : undefined}>${short[each.name]}</a> `)}
+      <a href=${makeAddress(["edit"], { file: file.name })}>edit ${short[file.name]}</a>
     </nav>
     <div class="policies">
       <${PolicyText} file=${file} line=${place.line} findings=${answer.findings} />
