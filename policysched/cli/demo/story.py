@@ -143,8 +143,8 @@ def _format_demo_summary(stage: embedded_cluster.DemoCluster) -> list[str]:
         "explain the pods of your own cluster:",
         "  kubectl get nodes,pods -A -o json > cluster.json",
         f"  {program} explain --cluster cluster.json --all",
-        "see it on a page in the browser:",
-        f"  {program} ui --open",
         "schedule its pods:",
         f"  {program} run --kubeconfig ~/.kube/config",
+        "see each decision of this demo on a page in the browser:",
+        f"  {program} ui --open",
     ]

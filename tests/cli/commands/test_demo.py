@@ -119,6 +119,12 @@ def test_its_suggestions_name_the_program_as_it_was_called() -> None:
 
 
 @pytest.mark.slow
+def test_its_last_line_opens_the_page(printed: str) -> None:
+    """The shortest way from the story to the reasons behind it."""
+    assert printed.splitlines()[-1].endswith(" ui --open")
+
+
+@pytest.mark.slow
 def test_points_of_rules_add_up_to_the_total(printed: str) -> None:
     """Every table of points is a sum that a reader can check."""
     tables = re.findall(r"^    POINTS .*\n((?:    .* \d+\n)+)", printed, flags=re.MULTILINE)
