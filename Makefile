@@ -36,8 +36,8 @@ ALL_WORKERS = $(if $(filter auto,$(WORKERS)),$$(( $$(nproc) + 1 )),$(WORKERS))
 
 CHECKS := check-format check-lint check-types check-imports check-spelling
 
-.PHONY: help demo quick test proof check $(CHECKS) format image components browser codemirror conformance cel kernels \
-	fresh kubernetes-e2e fuzz fuzz-commands cluster cluster-down chaos soak bench plot same-python \
+.PHONY: help demo quick test proof check $(CHECKS) format image components browser codemirror pictures conformance cel \
+	kernels fresh kubernetes-e2e fuzz fuzz-commands cluster cluster-down chaos soak bench plot same-python \
 	update-locks clean
 
 help:
@@ -76,6 +76,7 @@ help:
 	@echo "make components    build the real components that tests need (a quarter of an hour, once)"
 	@echo "make browser       fetch a Chromium for the tests of the page, if there is none"
 	@echo "make codemirror    build the text editor of the page from editors/page/package-lock.json"
+	@echo "make pictures      draw the pictures of README.md and docs/page.md again"
 	@echo "make update-locks  pin the newest dependencies"
 	@echo "make clean         remove the virtual environment and the caches of the tools"
 
@@ -126,6 +127,9 @@ browser: $(READY)
 codemirror:
 	cd editors/page && npm ci --ignore-scripts --silent && npm run --silent build -- \
 		--log-level=warning --outfile=../../policysched/serving/static/vendor/codemirror.js
+
+pictures: browser
+	@$(BIN)/python -m tests.pictures
 
 cluster: $(READY)
 	@$(BIN)/python -m tests.realcluster.cluster up --nodes $(NODES)

@@ -24,7 +24,7 @@ def test_every_command_has_a_picture() -> None:
 
 @each_picture
 def test_a_picture_shows_what_its_command_prints(name: str) -> None:
-    """`python -m tests.pictures` draws the pictures again."""
+    """`make pictures` draws the pictures again."""
     printed = [line.rstrip() for line in terminal_pictures.run(name).plain.rstrip().splitlines()]
     assert terminal_pictures.read_lines(PICTURES[name].read_text(encoding="utf-8")) == printed
     assert printed[0] == f"$ {terminal_pictures.COMMANDS[name]}"

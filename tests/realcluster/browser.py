@@ -8,6 +8,7 @@ package is for x86-64. requirements/browser.txt has the libraries that drive and
 from __future__ import annotations
 
 import base64
+import contextlib
 import hashlib
 import importlib.util
 import os
@@ -17,6 +18,8 @@ import subprocess
 import sys
 import tarfile
 import tempfile
+from collections.abc import Iterator
+from typing import Any
 
 from tests.realcluster import components
 
@@ -71,6 +74,26 @@ def make_environment(program: pathlib.Path) -> dict[str, str]:
         if not _SYSTEM_FONTS.exists():  # the fonts of the package lack many characters
             found["FONTCONFIG_PATH"] = str(program.parent)
     return found
+
+
+@contextlib.contextmanager
+def launch_browser() -> Iterator[Any]:
+    """Yield a Chromium without a window; until its end, this thread can run no other event loop.
+
+    Raises:
+        BrowserError: see `require_browser`.
+    """
+    program = require_browser()
+    from playwright import sync_api  # noqa: PLC0415 - only `make browser` installs it
+
+    with sync_api.sync_playwright() as driver:
+        started = driver.chromium.launch(
+            executable_path=str(program),
+            args=["--no-sandbox"],  # the root of a container has no user namespace
+            env=make_environment(program),
+        )
+        yield started
+        started.close()
 
 
 def fetch_browser() -> pathlib.Path:

@@ -60,6 +60,7 @@ function Page() {
   useEffect(() => {
     const change = () => setRoute(readRoute());
     window.addEventListener("hashchange", change);
+    change(); // the address may have changed since the first drawing
     refresh();
     const timer = setInterval(refresh, POLL_MILLISECONDS);
     return () => {

@@ -6,16 +6,14 @@ import contextlib
 import dataclasses
 import json
 import pathlib
-import subprocess
-import sys
 import urllib.parse
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 
+from tests.page import page_process
 from tests.realcluster import browser as browsers
-from tests.realcluster import process
 
 _FAILURE = "Failed to load resource"
 
@@ -38,53 +36,27 @@ class WatchedPage:
 
     def open_view(self, address: str) -> Any:
         """Open a view, such as `#/cluster`, and wait until it waits for nothing."""
-        self.page.goto(self.base + address)
-        shown = f"main[data-address={json.dumps(address)}]"
-        self.page.wait_for_selector(f"{shown}:has(*):not(:has([role=status]))")
+        page_process.open_view(self.page, self.base, address)
         return self.page
 
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
     """A Chromium without a window; while it runs, this thread can run no other event loop."""
-    program = browsers.require_browser()
-    from playwright import sync_api  # noqa: PLC0415 - only `make browser` installs it
-
-    with sync_api.sync_playwright() as driver:
-        started = driver.chromium.launch(
-            executable_path=str(program),
-            args=["--no-sandbox"],  # the root of a container has no user namespace
-            env=browsers.make_environment(program),
-        )
+    with browsers.launch_browser() as started:
         yield started
-        started.close()
-
-
-@contextlib.contextmanager
-def _serve(*words: str) -> Iterator[str]:
-    """Run `policysched ui` and yield the URL that it prints."""
-    address = f"127.0.0.1:{process.free_port()}"
-    command = [sys.executable, "-m", "policysched", "ui", "--address", address, *words]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as served:
-        assert served.stdout is not None
-        served.stdout.readline()
-        try:
-            yield served.stdout.readline().strip()
-        finally:
-            served.terminate()
-            assert served.wait(30) == 0
 
 
 @pytest.fixture
 def serve() -> Callable[..., contextlib.AbstractContextManager[str]]:
     """Run `policysched ui` with options."""
-    return _serve
+    return page_process.serve_page
 
 
 @pytest.fixture(scope="module")
 def demo_url() -> Iterator[str]:
     """The URL of the demo, which the tests of a module share."""
-    with _serve() as url:
+    with page_process.serve_page() as url:
         yield url
 
 

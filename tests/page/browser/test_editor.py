@@ -14,6 +14,7 @@ import pytest
 
 from policysched.serving import static_files
 from tests.cli import clusters
+from tests.page import page_process
 from tests.page.browser.conftest import OpenPage
 
 pytestmark = pytest.mark.slow
@@ -61,22 +62,6 @@ def get_text(page: Any) -> str:
     return text.replace("\u200b", "")
 
 
-def replace_all(page: Any, text: str) -> None:
-    """Paste a text in the place of the old one."""
-    page.click(".cm-content")
-    page.keyboard.press("Control+a")
-    page.eval_on_selector(
-        ".cm-content",
-        """(content, text) => {
-          const clipboardData = new DataTransfer();
-          clipboardData.setData("text/plain", text);
-          const settings = { clipboardData, bubbles: true, cancelable: true };
-          content.dispatchEvent(new ClipboardEvent("paste", settings));
-        }""",
-        text,
-    )
-
-
 def test_typing_loses_nothing(ui: Callable[..., AbstractContextManager[Any]]) -> None:
     """Letters that come faster than the page is drawn stay as they were typed."""
     with ui() as page:
@@ -95,7 +80,7 @@ def test_a_finding_is_marked_and_its_fix_can_be_undone(
 ) -> None:
     """The mark, the list, the fix, and the way back."""
     with ui() as page:
-        replace_all(page, POLICY.replace("disk = ssd", "disk Inn (ssd)"))
+        page_process.replace_all(page, POLICY.replace("disk = ssd", "disk Inn (ssd)"))
         page.wait_for_selector(".cm-lintRange-error:has-text('Inn')")
         page.click(".findings .error button:has-text('Replace')")
         page.wait_for_selector(".cm-lintRange-error", state="detached")
@@ -111,14 +96,14 @@ def test_completion_and_hover_know_the_cluster(
 ) -> None:
     """Values of labels are proposed, and a requirement says how many nodes match."""
     with ui() as page:
-        replace_all(page, "policy p {\n  for pods\n  nodeAffinity required disk In (")
+        page_process.replace_all(page, "policy p {\n  for pods\n  nodeAffinity required disk In (")
         page.keyboard.type("h")
         page.wait_for_selector(".cm-tooltip-autocomplete li:has-text('hdd')")
         page.keyboard.press("Control+Space")
         page.wait_for_timeout(200)  # CodeMirror ignores Enter at once after the list appeared
         page.keyboard.press("Enter")
         page.wait_for_selector(".cm-line:has-text('In (hdd')")
-        replace_all(page, POLICY.replace("disk =", "disk !="))
+        page_process.replace_all(page, POLICY.replace("disk =", "disk !="))
         page.wait_for_selector(".cm-line:has-text('!=')")
         page.hover(".cm-line >> text=/disk != ssd/", position={"x": 215, "y": 8})
         page.wait_for_selector(".cm-tooltip-hover:has-text('of 2 nodes')")
@@ -127,7 +112,7 @@ def test_completion_and_hover_know_the_cluster(
 def test_formatting_is_that_of_fmt(ui: Callable[..., AbstractContextManager[Any]]) -> None:
     """A button makes the canonical text."""
     with ui() as page:
-        replace_all(page, POLICY.replace("  nodeAffinity", "      nodeAffinity"))
+        page_process.replace_all(page, POLICY.replace("  nodeAffinity", "      nodeAffinity"))
         page.wait_for_selector(".findings:has-text('PS802')")
         page.click("button:text-is('format')")
         page.wait_for_selector(".findings:has-text('PS802')", state="detached")
@@ -137,7 +122,9 @@ def test_formatting_is_that_of_fmt(ui: Callable[..., AbstractContextManager[Any]
 def test_a_plan_shows_the_pods_that_move(ui: Callable[..., AbstractContextManager[Any]]) -> None:
     """With their rule, as a text for a pull request, and on the map."""
     with ui() as page:
-        replace_all(page, POLICY.replace("preferred disk = ssd weight 5", "required disk = hdd"))
+        page_process.replace_all(
+            page, POLICY.replace("preferred disk = ssd weight 5", "required disk = hdd")
+        )
         page.keyboard.press("Control+Enter")
         page.wait_for_selector("h3:has-text('2 pods would move')")
         row = page.inner_text(".changes tbody tr:has-text('prod/two')")
@@ -155,7 +142,7 @@ def test_edits_survive_a_reload_until_they_are_reset(
 ) -> None:
     """A policy with errors has no plan but its errors; a new file has a name."""
     with ui() as page:
-        replace_all(page, POLICY.replace("weight", "wait"))
+        page_process.replace_all(page, POLICY.replace("weight", "wait"))
         page.wait_for_selector(".findings .error")
         page.reload()
         page.wait_for_selector(".cm-line:has-text('wait 5')")
@@ -200,7 +187,7 @@ def test_a_hostile_policy_is_text_and_wholly_visible(
         page.fill("input[name=file]", HOSTILE)
         page.click("button:has-text('add')")
         page.wait_for_selector(f"nav.files:has-text('{VISIBLE}')")
-        replace_all(page, text)
+        page_process.replace_all(page, text)
         page.wait_for_selector(".findings .error")
         page.click("button:has-text('plan')")
         page.wait_for_selector("pre.error")

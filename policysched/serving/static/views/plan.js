@@ -67,21 +67,19 @@ function describeOutcome(outcome, count) {
 
 function Edits({ edits }) {
   if (edits.length === 0) return html`<p>The edits change no rule.</p>`;
-  return html`<div class="scrolls" tabindex="0" role="region" aria-label="Edits">
-    <table>
-      <thead><tr><th scope="col">edit</th><th scope="col">before</th><th scope="col">after</th><th scope="col">causes</th></tr></thead>
-      <tbody>
-        ${edits.map(
-          (each) => html`<tr>
-            <th scope="row">${each.change} ${each.name}</th>
-            <td><code>${each.old}</code></td>
-            <td><code>${each.new}</code>${each.note ? ` (${each.note})` : ""}</td>
-            <td>${formatCount(Object.values(each.pods).reduce((sum, count) => sum + count, 0), "pod")}</td>
-          </tr>`,
-        )}
-      </tbody>
-    </table>
-  </div>`;
+  return html`<ul class="edits">
+    ${edits.map(
+      (each) => html`<li>
+        ${each.change} <b>${each.name}</b>: causes changes of ${formatCount(countPods(each), "pod")}${each.note ? ` (${each.note})` : ""}
+        ${each.old && html`<code>− ${each.old}</code>`}
+        ${each.new && html`<code>+ ${each.new}</code>`}
+      </li>`,
+    )}
+  </ul>`;
+}
+
+function countPods(edit) {
+  return Object.values(edit.pods).reduce((sum, count) => sum + count, 0);
 }
 
 function Rejections({ title, rows }) {
