@@ -176,9 +176,9 @@ class RunningScheduler:
         self.joined = make_process(self.world, is_leading=self._is_leading, holder=self._holder)
         for path in self._missing:
             self.joined.pages.pop(path, None)
-        pages = self.joined.pages | static_files.load_static_pages("/ui/")
+        self.joined.pages.update(static_files.load_static_pages("/ui/"))
         server = http_server.HttpServer(
-            addresses.ListenAddress("127.0.0.1", self.port), pages, guard=self.guard
+            addresses.ListenAddress("127.0.0.1", self.port), self.joined.pages, guard=self.guard
         )
         serving = asyncio.create_task(server.run())
         started.set()
