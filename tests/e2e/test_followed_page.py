@@ -3,65 +3,20 @@
 from __future__ import annotations
 
 import concurrent.futures
-import json
 import pathlib
-import subprocess
-import sys
-import urllib.error
-import urllib.parse
-import urllib.request
 from collections.abc import Callable, Iterator
-from typing import Any, Self
+from typing import Any
 
 import pytest
-import trustme
-import yaml
 
 from tests import report_schemas
-from tests.e2e.scenes import policy_edits, reload_scene
+from tests.e2e.scenes import followed_page, policy_edits, reload_scene
 from tests.realcluster import control_plane as control_planes
-from tests.realcluster import manifests, process
+from tests.realcluster import manifests
 
 pytestmark = pytest.mark.e2e
 
-READER = "nobody"
-PEOPLE = pathlib.Path(__file__).resolve().parents[2] / "deploy" / "base" / "people.yaml"
-
-
-class FollowingPage:
-    """`policysched ui --decisions`, asked as its page asks."""
-
-    def __init__(self, url: str, folder: pathlib.Path, *more: str) -> None:
-        """Follow the scheduler at `url` with the token and authority in `folder`."""
-        address = f"127.0.0.1:{process.free_port()}"
-        program = [sys.executable, "-m", "policysched", "ui", "--address", address]
-        self.url, self.folder = url, folder
-        flags = ["--decisions", url, "--token-file", str(folder / "token")]
-        flags += ["--ca-file", str(folder / "ca.crt"), *more]
-        self._process = subprocess.Popen([*program, *flags], stdout=subprocess.PIPE, text=True)
-
-    def __enter__(self) -> Self:
-        assert self._process.stdout is not None
-        assert self._process.stdout.readline().startswith("the page shows the scheduler at https:")
-        self._base, _, self._key = self._process.stdout.readline().strip().partition("#key=")
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        with self._process:
-            self._process.terminate()
-            assert self._process.wait(30) == 0
-
-    def ask(self, name: str, /, **parameters: object) -> Any:
-        """Return the answer to a question; a problem is an answer with `error`."""
-        query = urllib.parse.urlencode(parameters)
-        asked = urllib.request.Request(  # noqa: S310 - a URL of our own process
-            f"{self._base}api/{name}?{query}", headers={"Authorization": f"Bearer {self._key}"}
-        )
-        try:
-            with urllib.request.urlopen(asked, timeout=60) as answer:  # noqa: S310 - as above
-                return json.load(answer)
-        except urllib.error.HTTPError as error:
-            return json.load(error)
+FollowingPage = followed_page.FollowingPage
 
 
 @pytest.fixture
@@ -69,24 +24,10 @@ def scene(
     control_plane: control_planes.ControlPlane, namespace: str, tmp_path: pathlib.Path
 ) -> Iterator[tuple[reload_scene.Scene, FollowingPage]]:
     """A scheduler that goes by GOOD, and the page of a reader who may do nothing else."""
-    roles = yaml.safe_load_all(PEOPLE.read_text(encoding="utf-8"))
-    role = next(each for each in roles if each["metadata"]["name"] == "policysched-debug-reader")
-    control_plane.grant(READER, role["rules"])
-    (tmp_path / "token").write_text(control_plane.tokens[READER])
-    authority = trustme.CA()
-    authority.cert_pem.write_to_path(tmp_path / "ca.crt")
-    certificate = authority.issue_cert("127.0.0.1")
-    certificate.cert_chain_pems[0].write_to_path(tmp_path / "tls.crt")
-    certificate.private_key_pem.write_to_path(tmp_path / "tls.key")
-    port = process.free_port()
-    flags = [
-        f"--secure-address=127.0.0.1:{port}",
-        f"--cert-file={tmp_path / 'tls.crt'}",
-        f"--key-file={tmp_path / 'tls.key'}",
-    ]
+    url, flags = followed_page.prepare(control_plane, tmp_path)
     with (
         reload_scene.running(control_plane, namespace, tmp_path, flags) as made,
-        FollowingPage(f"https://127.0.0.1:{port}", tmp_path) as page,
+        FollowingPage(url, tmp_path) as page,
     ):
         yield made, page
 
