@@ -25,6 +25,7 @@ COMMANDS = {
         "attempts and waits while pods of a full cluster are deleted",
     ),
     "metrics": ("running.metrics", "queries to Prometheus, and the cost of metric scores"),
+    "page": ("page.measuring", "costs of the page in a browser"),
     "page-readers": ("page.readers", "CPU time of `run` with and without open pages"),
     "plan": ("commands.planning", "duration of `plan` on a dump"),
     "plot": ("records.plot", "plot of a results file, as SVG"),

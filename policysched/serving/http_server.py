@@ -58,6 +58,7 @@ class HttpPage:
         etag: identifies the content, in double quotes; a client that already has it gets status
             304 without a body. "" for a page that clients must not keep.
         is_compressed: whether a client that accepts gzip gets the body compressed.
+        gzip_body: the body compressed in advance, for a body that does not change.
     """
 
     body: bytes
@@ -66,6 +67,7 @@ class HttpPage:
     headers: Mapping[str, str] = dataclasses.field(default_factory=dict)
     etag: str = ""
     is_compressed: bool = False
+    gzip_body: bytes = b""
 
 
 def make_json_page(document: object) -> HttpPage:
@@ -330,7 +332,7 @@ def _make_response(page: HttpPage, request: web.BaseRequest) -> web.Response:
         headers["Vary"] = "Accept-Encoding"
         if len(body) > _MIN_COMPRESSED_BYTES and _accepts_gzip(request):
             headers["Content-Encoding"] = "gzip"
-            body = gzip.compress(body, compresslevel=1, mtime=0)
+            body = page.gzip_body or gzip.compress(body, compresslevel=1, mtime=0)
     return web.Response(body=body, headers=headers, status=page.status)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import hashlib
 import pathlib
 
@@ -47,5 +48,6 @@ def _make_file_page(file: pathlib.Path) -> http_server.MakePage:
         headers=security_headers.HEADERS,
         etag=f'"{compute_digest(body)}"',
         is_compressed=True,
+        gzip_body=gzip.compress(body, mtime=0),
     )
     return lambda _: page

@@ -12,6 +12,8 @@ const KINDS = { keyword: "keyword", operator: "keyword", label: "property", valu
 
 /** The state of each text that was open in this tab: its cursor, and what can be undone. */
 const states = new Map();
+/** CodeMirror keeps each theme and language forever, so all editors share one. */
+let shared = null;
 
 /**
  * The text `name` of `texts`. While the user types, the editor is ahead of `texts`, so it takes its
@@ -76,6 +78,7 @@ function closeEditor(view, name) {
 
 function listExtensions(codemirror, current, keywords) {
   const { EditorView, keymap } = codemirror;
+  shared ??= { theme: EditorView.theme(THEME), language: makePolicyLanguage(codemirror, keywords) };
   const plan = { key: "Mod-Enter", run: () => current.current.onPlan() ?? true };
   return [
     codemirror.lineNumbers(),
@@ -87,7 +90,7 @@ function listExtensions(codemirror, current, keywords) {
     codemirror.highlightSpecialChars({ specialChars: UNSEEN, render: (code) => makeText(showCharacter(code)) }),
     codemirror.indentUnit.of("  "),
     codemirror.lintGutter(),
-    makePolicyLanguage(codemirror, keywords),
+    shared.language,
     codemirror.syntaxHighlighting(codemirror.classHighlighter),
     codemirror.autocompletion({ override: [(context) => complete(context, current)] }),
     codemirror.hoverTooltip((view, at) => describePlace(view, at, current)),
@@ -104,7 +107,7 @@ function listExtensions(codemirror, current, keywords) {
     EditorView.updateListener.of((update) => {
       if (update.docChanged) current.current.onChange(update.state.doc.toString());
     }),
-    EditorView.theme(THEME),
+    shared.theme,
   ];
 }
 

@@ -11,27 +11,44 @@ const WITH_AMOUNT = [150, 80];
 const TINT = 0.3;
 
 /**
- * Draws tiles and names of groups.
+ * Draws tiles and names of groups. Frames have a canvas of their own, see `drawFrames`: while the
+ * pointer moves, thousands of tiles stay as they are.
  *
  * @param look of a node's index: { colour, share, letter, isTinted, isDimmed, isCrossed, describe }
- * @param chosen indices of nodes that get a frame
  */
-export function draw(canvas, map, cluster, look, chosen) {
-  const style = getComputedStyle(canvas); // borders without width carry the colours of tiles
-  const ratio = window.devicePixelRatio || 1;
-  const width = canvas.clientWidth;
-  canvas.width = Math.round(width * ratio);
-  canvas.height = Math.round(map.height * ratio);
-  const pen = canvas.getContext("2d");
-  pen.scale(ratio, ratio);
+export function draw(canvas, map, cluster, look) {
+  // Borders without width carry the colours of tiles; reading a style is slow, so each is read once.
+  const { color, borderTopColor, borderBottomColor, fontFamily } = getComputedStyle(canvas);
+  const style = { color, borderTopColor, borderBottomColor, fontFamily };
+  const pen = clear(canvas, map);
   pen.textBaseline = "middle";
   for (const group of map.groups) {
     drawHeader(pen, group, style);
     group.members.forEach((node, position) => {
       drawTile(pen, getTilePlace(group, position, map.tile), map.tile, look(node), cluster.names[node], style);
     });
-    for (const node of chosen) frameNode(pen, group, node, map.tile, style);
   }
+}
+
+/** Draws frames around nodes, given by their index. */
+export function drawFrames(canvas, map, chosen) {
+  const pen = clear(canvas, map);
+  pen.strokeStyle = getComputedStyle(canvas).color;
+  pen.lineWidth = 2;
+  for (const group of map.groups) {
+    for (const node of chosen) frameNode(pen, group, node, map.tile);
+  }
+}
+
+/** Returns the pen of an empty canvas that is as large as the map. */
+function clear(canvas, map) {
+  const ratio = window.devicePixelRatio || 1;
+  canvas.style.height = `${map.height}px`;
+  canvas.width = Math.round(canvas.clientWidth * ratio);
+  canvas.height = Math.round(map.height * ratio);
+  const pen = canvas.getContext("2d");
+  pen.scale(ratio, ratio);
+  return pen;
 }
 
 function drawHeader(pen, group, style) {
@@ -103,11 +120,9 @@ function cutText(pen, text, width) {
   return `${text.slice(0, end)}…`;
 }
 
-function frameNode(pen, group, node, tile, style) {
+function frameNode(pen, group, node, tile) {
   const position = group.members.indexOf(node);
   if (position < 0) return;
   const [x, y] = getTilePlace(group, position, tile);
-  pen.strokeStyle = style.color;
-  pen.lineWidth = 2;
   pen.strokeRect(x - 1, y - 1, tile[0] + 1, tile[1] + 1);
 }

@@ -104,12 +104,14 @@ function makePlanLegend(cluster, plan) {
 }
 
 function countEntries(entries, keyOf, nodeCount) {
+  const keys = Array.from({ length: nodeCount }, (_, node) => keyOf(node));
   const counts = new Map();
-  for (let node = 0; node < nodeCount; node += 1) {
-    counts.set(keyOf(node), (counts.get(keyOf(node)) ?? 0) + 1);
-  }
+  for (const key of keys) counts.set(key, (counts.get(key) ?? 0) + 1);
   const used = entries.filter((entry) => counts.has(entry.key));
-  return { entries: used.map((entry) => ({ ...entry, count: counts.get(entry.key) })), keyOf };
+  return {
+    entries: used.map((entry) => ({ ...entry, count: counts.get(entry.key) })),
+    keyOf: (node) => keys[node],
+  };
 }
 
 /** Returns the function that gives the look of a node's tile; see `map_canvas.draw`. */

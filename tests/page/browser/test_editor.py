@@ -75,6 +75,22 @@ def test_typing_loses_nothing(ui: Callable[..., AbstractContextManager[Any]]) ->
         assert get_text(page).startswith("# " + "abcdefghij" * 10 + "\npolicy p {")
 
 
+def test_an_editor_that_is_opened_again_leaves_nothing_behind(
+    ui: Callable[..., AbstractContextManager[Any]],
+) -> None:
+    """CodeMirror keeps style rules forever, so a second editor must not bring its own."""
+    count = """(host) => host.shadowRoot.adoptedStyleSheets
+      .reduce((sum, sheet) => sum + sheet.cssRules.length, 0)"""
+    with ui() as page:
+        page.wait_for_selector(".cm-content")
+        before = page.eval_on_selector(".editor", count)
+        page.click("nav >> text=Policies")
+        page.wait_for_selector("h1:text-is('Policies')")
+        page.click("nav >> text=Edit")
+        page.wait_for_selector(".cm-content")
+        assert page.eval_on_selector(".editor", count) == before > 0
+
+
 def test_a_finding_is_marked_and_its_fix_can_be_undone(
     ui: Callable[..., AbstractContextManager[Any]],
 ) -> None:

@@ -6,7 +6,7 @@ import { ask } from "../api.js";
 import { getTextColour } from "../colours.js";
 import { Waiting, useAnswer } from "../loading.js";
 import { findNodeAt, groupNodes, layOut } from "../map_layout.js";
-import { draw } from "../map_canvas.js";
+import { draw, drawFrames } from "../map_canvas.js";
 import { describeFill, describeState, listFills, makeLegend, makeLook } from "../map_looks.js";
 import { formatNumber } from "../numbers.js";
 import { getLastPlan } from "../plans.js";
@@ -136,6 +136,7 @@ function Legend({ entries, only, choose }) {
 
 function NodeMap({ cluster, settings, legend, only, about, change }) {
   const canvas = useRef(null);
+  const frames = useRef(null);
   const [size, setSize] = useState(null);
   const [pointed, setPointed] = useState(-1);
   const groups = useMemo(() => groupNodes(cluster, settings.by), [cluster, settings.by]);
@@ -160,9 +161,11 @@ function NodeMap({ cluster, settings, legend, only, about, change }) {
   }, []);
   useLayoutEffect(() => {
     if (map === null) return;
-    canvas.current.style.height = `${map.height}px`;
-    draw(canvas.current, map, cluster, look, [selected, pointed].filter((node) => node >= 0));
-  }, [map, cluster, look, selected, pointed]);
+    draw(canvas.current, map, cluster, look);
+  }, [map, cluster, look]);
+  useLayoutEffect(() => {
+    if (map !== null) drawFrames(frames.current, map, [selected, pointed].filter((node) => node >= 0));
+  }, [map, selected, pointed]);
 
   const findNode = (event) => {
     const box = canvas.current.getBoundingClientRect();
@@ -188,6 +191,7 @@ function NodeMap({ cluster, settings, legend, only, about, change }) {
       onClick=${(event) => findNode(event) >= 0 && change({ node: cluster.names[findNode(event)] })}
       onKeyDown=${press}
     ></canvas>
+    <canvas class="frames" ref=${frames} aria-hidden="true"></canvas>
     <p class="told" aria-live="polite">${told || "point at a tile, or press the arrow keys"}</p>
   </div>`;
 }
