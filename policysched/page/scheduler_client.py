@@ -8,9 +8,6 @@ from __future__ import annotations
 import asyncio
 import concurrent.futures
 from collections.abc import Mapping
-from typing import TypeVar
-
-import msgspec
 
 from policysched import errors
 from policysched.observability import debug_client
@@ -20,8 +17,6 @@ _QUICK_THREADS = 4
 _WAITING_THREADS = 8
 """Each open Decisions view occupies one while it waits for rows."""
 _TIMEOUT_SECONDS = 10.0
-
-DocumentT = TypeVar("DocumentT")
 
 
 class SchedulerClient:
@@ -42,29 +37,8 @@ class SchedulerClient:
         self._waiting = concurrent.futures.ThreadPoolExecutor(_WAITING_THREADS, "rows")
         self._asking: dict[tuple[str, ...], asyncio.Task[bytes]] = {}
 
-    async def read_document(
-        self,
-        path: str,
-        form: type[DocumentT],
-        query: Mapping[str, str] | None = None,
-        wait_seconds: int = 0,
-    ) -> DocumentT:
-        """Return the page at `path`, which may take `wait_seconds`, in its form.
-
-        Raises:
-            scheduler_pages.SchedulerAnswerError: there is no such page now; the text says why.
-        """
-        body = await self.read_body(path, query or {}, wait_seconds)
-        try:
-            return msgspec.json.decode(body, type=form)
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
-            raise scheduler_pages.SchedulerAnswerError(
-                f"this scheduler is older or newer than the page: its {path} has another form",
-                is_page_missing=True,
-            ) from error
-
     async def read_body(self, path: str, query: Mapping[str, str], wait_seconds: int = 0) -> bytes:
-        """Return the page at `path` as it is.
+        """Return the page at `path`, which may take `wait_seconds`, as it is.
 
         Raises:
             scheduler_pages.SchedulerAnswerError: there is no such page now; the text says why.

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Awaitable, Callable
-from typing import Any, TypeAlias
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, TypeAlias, TypeVar
 
 import msgspec
 
@@ -35,6 +35,7 @@ _POD_KEY = re.compile(r"[^/\s]+/[^/\s]+")
 _BAD_GATEWAY, _BAD_REQUEST, _NOT_FOUND = 502, 400, 404
 
 MakeAnswer: TypeAlias = Callable[[http_server.QueryParameters], Awaitable[Any]]
+_Document = TypeVar("_Document")
 
 
 class LiveAnswers:
@@ -69,13 +70,28 @@ class LiveAnswers:
             }
         return {f"{root}{name}": _make_page(make) for name, make in made.items()}
 
+    async def _read(
+        self,
+        path: str,
+        form: type[_Document],
+        query: Mapping[str, str] | None = None,
+        wait_seconds: int = 0,
+    ) -> _Document:
+        """Return the scheduler's page at `path` in its form."""
+        body = await self._scheduler.read_body(path, query or {}, wait_seconds)
+        try:
+            return msgspec.json.decode(body, type=form)
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            raise scheduler_pages.SchedulerAnswerError(
+                f"this scheduler is older or newer than the page: its {path} has another form",
+                is_page_missing=True,
+            ) from error
+
     async def _make_status(self, query: http_server.QueryParameters) -> dict[str, Any]:
         query_numbers.refuse_unknown(query, ())
         fixed = {"form": _FORM, "kind": "scheduler", "title": self._title, "steps": {}}
         try:
-            found = await self._scheduler.read_document(
-                debug_forms.STATUS_PATH, debug_forms.StatusDocument
-            )
+            found = await self._read(debug_forms.STATUS_PATH, debug_forms.StatusDocument)
         except scheduler_pages.SchedulerAnswerError as error:
             if not error.is_page_missing:
                 raise
@@ -103,9 +119,7 @@ class LiveAnswers:
             query, "wait", most=decision_rows.MOST_WAIT_SECONDS
         )
         asked = {"form": decision_rows.FORM, "after": str(after), "wait": str(wait_seconds)}
-        return await self._scheduler.read_document(
-            decision_page.PATH, debug_forms.RowsDocument, asked, wait_seconds
-        )
+        return await self._read(decision_page.PATH, debug_forms.RowsDocument, asked, wait_seconds)
 
     async def _make_records(self, query: http_server.QueryParameters) -> dict[str, Any]:
         """Return the kept records about one pod, newest first, and its place in the queue."""
@@ -123,7 +137,7 @@ class LiveAnswers:
         return await self._read_queue()
 
     async def _read_queue(self) -> debug_forms.QueueDocument:
-        return await self._scheduler.read_document(
+        return await self._read(
             debug_forms.QUEUE_PATH,
             debug_forms.QueueDocument,
             {"limit": str(queue_page.MOST_PODS)},
@@ -136,14 +150,10 @@ class LiveAnswers:
         return await self._read_versions()
 
     async def _read_versions(self) -> debug_forms.VersionsDocument:
-        return await self._scheduler.read_document(
-            debug_forms.VERSIONS_PATH, debug_forms.VersionsDocument
-        )
+        return await self._read(debug_forms.VERSIONS_PATH, debug_forms.VersionsDocument)
 
     async def _read_rules(self) -> debug_forms.RulesDocument:
-        return await self._scheduler.read_document(
-            debug_forms.RULES_PATH, debug_forms.RulesDocument
-        )
+        return await self._read(debug_forms.RULES_PATH, debug_forms.RulesDocument)
 
     async def _make_policies(self, query: http_server.QueryParameters) -> dict[str, Any]:
         """Return the texts in use, and the rules with what they have rejected."""
@@ -179,16 +189,14 @@ class LiveAnswers:
 
     async def _read_map(self) -> debug_forms.MapDocument:
         known = {} if self._nodes is None else {"since": str(self._nodes_generation)}
-        found = await self._scheduler.read_document(
-            debug_forms.CLUSTER_PATH, debug_forms.MapDocument, known
-        )
+        found = await self._read(debug_forms.CLUSTER_PATH, debug_forms.MapDocument, known)
         if found.nodes is not None:
             self._nodes, self._nodes_generation = found.nodes, found.generation
         return found
 
     async def _make_node(self, query: http_server.QueryParameters) -> debug_forms.NodeDocument:
         query_numbers.refuse_unknown(query, ("name",))
-        return await self._scheduler.read_document(
+        return await self._read(
             debug_forms.NODE_PATH, debug_forms.NodeDocument, {"name": _parse_text(query, "name")}
         )
 
@@ -208,9 +216,7 @@ class LiveAnswers:
         return await self._read_explanation(asked)
 
     async def _read_explanation(self, asked: dict[str, str]) -> debug_forms.ExplainDocument:
-        return await self._scheduler.read_document(
-            debug_forms.EXPLAIN_PATH, debug_forms.ExplainDocument, asked
-        )
+        return await self._read(debug_forms.EXPLAIN_PATH, debug_forms.ExplainDocument, asked)
 
     async def _make_search(self, query: http_server.QueryParameters) -> dict[str, Any]:
         """Return waiting pods, nodes and rules; other pods are found by their whole name."""

@@ -4,14 +4,10 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Mapping
-from typing import Protocol, TypeVar
-
-import msgspec
+from typing import Protocol
 
 from policysched import errors
 from policysched.serving import http_server
-
-DocumentT = TypeVar("DocumentT")
 
 
 class SchedulerAnswerError(errors.RemoteError):
@@ -31,22 +27,8 @@ class SchedulerAnswerError(errors.RemoteError):
 class SchedulerPages(Protocol):
     """Reads the pages of one scheduler: this process, or another one over the network."""
 
-    async def read_document(
-        self,
-        path: str,
-        form: type[DocumentT],
-        query: Mapping[str, str] | None = None,
-        wait_seconds: int = 0,
-    ) -> DocumentT:
-        """Return the page at `path`, which may take `wait_seconds`, in its form.
-
-        Raises:
-            SchedulerAnswerError: there is no such page now; the text says why.
-        """
-        ...
-
     async def read_body(self, path: str, query: Mapping[str, str], wait_seconds: int = 0) -> bytes:
-        """Return the page at `path` as it is.
+        """Return the page at `path`, which may take `wait_seconds`, as it is.
 
         Raises:
             SchedulerAnswerError: there is no such page now; the text says why.
@@ -60,16 +42,6 @@ class OwnPages:
     def __init__(self, pages: Mapping[str, http_server.MakePage]) -> None:
         """Read `pages`, keyed by path, which may be added later."""
         self._pages = pages
-
-    async def read_document(
-        self,
-        path: str,
-        form: type[DocumentT],
-        query: Mapping[str, str] | None = None,
-        wait_seconds: int = 0,
-    ) -> DocumentT:
-        """Return the page at `path` in its form."""
-        return msgspec.json.decode(await self.read_body(path, query or {}, wait_seconds), type=form)
 
     async def read_body(self, path: str, query: Mapping[str, str], _: int = 0) -> bytes:
         """Return the page at `path` as it is; the page itself knows how long it waits.
