@@ -53,22 +53,22 @@ class LiveAnswers:
 
     def make_pages(self, root: str) -> dict[str, http_server.MakePage]:
         """Return the pages, keyed by their path below `root`."""
-        made: dict[str, MakeAnswer] = {
-            "status": self._make_status,
-            "decisions": self._make_decisions,
-            "records": self._make_records,
-            "queue": self._make_queue,
-            "versions": self._make_versions,
-            "policies": self._make_policies,
+        pages = {
+            "status": _make_page(self._make_status),
+            "decisions": _make_page(self._make_decisions, "after", "wait"),
+            "records": _make_page(self._make_records, "pod"),
+            "queue": _make_page(lambda _: self._read_queue()),
+            "versions": _make_page(lambda _: self._read_versions()),
+            "policies": _make_page(self._make_policies),
         }
         if not self._has_listing:
-            made |= {
-                "cluster": self._make_cluster,
-                "node": self._make_node,
-                "find": self._make_search,
-                "explain": self._make_explanation,
+            pages |= {
+                "cluster": _make_page(self._make_cluster, "since"),
+                "node": _make_page(self._make_node, "name"),
+                "find": _make_page(self._make_search, "text"),
+                "explain": _make_page(self._make_explanation, "pod"),
             }
-        return {f"{root}{name}": _make_page(make) for name, make in made.items()}
+        return {f"{root}{name}": page for name, page in pages.items()}
 
     async def _read(
         self,
@@ -87,8 +87,7 @@ class LiveAnswers:
                 is_page_missing=True,
             ) from error
 
-    async def _make_status(self, query: http_server.QueryParameters) -> dict[str, Any]:
-        query_numbers.refuse_unknown(query, ())
+    async def _make_status(self, _: http_server.QueryParameters) -> dict[str, Any]:
         fixed = {"form": _FORM, "kind": "scheduler", "title": self._title, "steps": {}}
         try:
             found = await self._read(debug_forms.STATUS_PATH, debug_forms.StatusDocument)
@@ -113,7 +112,6 @@ class LiveAnswers:
         }
 
     async def _make_decisions(self, query: http_server.QueryParameters) -> debug_forms.RowsDocument:
-        query_numbers.refuse_unknown(query, ("after", "wait"))
         after = query_numbers.parse_count(query, "after")
         wait_seconds = query_numbers.parse_count(
             query, "wait", most=decision_rows.MOST_WAIT_SECONDS
@@ -123,7 +121,6 @@ class LiveAnswers:
 
     async def _make_records(self, query: http_server.QueryParameters) -> dict[str, Any]:
         """Return the kept records about one pod, newest first, and its place in the queue."""
-        query_numbers.refuse_unknown(query, ("pod",))
         pod = _parse_text(query, "pod")
         if not _POD_KEY.fullmatch(pod):
             raise query_numbers.ParameterError("the parameter `pod` must be NAMESPACE/NAME")
@@ -132,10 +129,6 @@ class LiveAnswers:
         records = decision_source.parse_decisions(body, decision_page.PATH)
         return {"pod": pod, "records": [each for each in records if each["pod"] == pod]}
 
-    async def _make_queue(self, query: http_server.QueryParameters) -> debug_forms.QueueDocument:
-        query_numbers.refuse_unknown(query, ())
-        return await self._read_queue()
-
     async def _read_queue(self) -> debug_forms.QueueDocument:
         return await self._read(
             debug_forms.QUEUE_PATH,
@@ -143,21 +136,14 @@ class LiveAnswers:
             {"limit": str(queue_page.MOST_PODS)},
         )
 
-    async def _make_versions(
-        self, query: http_server.QueryParameters
-    ) -> debug_forms.VersionsDocument:
-        query_numbers.refuse_unknown(query, ())
-        return await self._read_versions()
-
     async def _read_versions(self) -> debug_forms.VersionsDocument:
         return await self._read(debug_forms.VERSIONS_PATH, debug_forms.VersionsDocument)
 
     async def _read_rules(self) -> debug_forms.RulesDocument:
         return await self._read(debug_forms.RULES_PATH, debug_forms.RulesDocument)
 
-    async def _make_policies(self, query: http_server.QueryParameters) -> dict[str, Any]:
+    async def _make_policies(self, _: http_server.QueryParameters) -> dict[str, Any]:
         """Return the texts in use, and the rules with what they have rejected."""
-        query_numbers.refuse_unknown(query, ())
         versions, rules = await asyncio.gather(self._read_versions(), self._read_rules())
         in_use = next((each for each in versions.versions if each.in_use), None)
         return {
@@ -170,9 +156,8 @@ class LiveAnswers:
             "profiles": rules.profiles,
         }
 
-    async def _make_cluster(self, query: http_server.QueryParameters) -> dict[str, Any]:
+    async def _make_cluster(self, _: http_server.QueryParameters) -> dict[str, Any]:
         """Return all columns; those that the scheduler did not send again are kept here."""
-        query_numbers.refuse_unknown(query, ("since",))
         found = await self._read_map()
         nodes = self._nodes
         if nodes is None:
@@ -195,7 +180,6 @@ class LiveAnswers:
         return found
 
     async def _make_node(self, query: http_server.QueryParameters) -> debug_forms.NodeDocument:
-        query_numbers.refuse_unknown(query, ("name",))
         return await self._read(
             debug_forms.NODE_PATH, debug_forms.NodeDocument, {"name": _parse_text(query, "name")}
         )
@@ -204,7 +188,6 @@ class LiveAnswers:
         self, query: http_server.QueryParameters
     ) -> debug_forms.ExplainDocument:
         """Return the verdicts about a pod that waits; wait for a turn, because others ask too."""
-        query_numbers.refuse_unknown(query, ("pod",))
         asked = {"pod": _parse_text(query, "pod")}
         for _ in range(_EXPLAIN_TURNS):
             try:
@@ -220,7 +203,6 @@ class LiveAnswers:
 
     async def _make_search(self, query: http_server.QueryParameters) -> dict[str, Any]:
         """Return waiting pods, nodes and rules; other pods are found by their whole name."""
-        query_numbers.refuse_unknown(query, ("text",))
         text = _parse_text(query, "text")
         waiting, _, rules = await asyncio.gather(
             self._read_queue(), self._read_map(), self._read_rules()
@@ -254,9 +236,12 @@ _UNKNOWN_STATUS: dict[str, Any] = {
 """The status of a scheduler without /debug/status."""
 
 
-def _make_page(make: MakeAnswer) -> http_server.MakePage:
+def _make_page(make: MakeAnswer, *parameters: str) -> http_server.MakePage:
+    """Return the page of an answer that knows these `parameters`."""
+
     async def make_page(query: http_server.QueryParameters) -> http_server.HttpPage:
         try:
+            query_numbers.refuse_unknown(query, parameters)
             return _make_json_answer(await make(query))
         except query_numbers.ParameterError as error:
             return _make_json_answer({"error": str(error)}, _BAD_REQUEST)
