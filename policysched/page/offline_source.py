@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from policysched.lang import source
 from policysched.observability.live_page import decision_rows
 from policysched.offline import sessions
 from policysched.page import page_source
@@ -18,7 +19,7 @@ class OfflineSource:
         title: str,
         decider: sessions.PodDecider,
         inputs: page_source.ClusterInputs,
-        policies: Sequence[page_source.PolicyText],
+        policies: Sequence[source.SourceText],
     ) -> None:
         """Show the cluster of `decider` under `title`."""
         self.kind = kind

@@ -12,23 +12,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Protocol, TypeAlias
 
 from policysched.inputs import cluster_file, metrics_file
+from policysched.lang import source
 from policysched.lang.checked import checked
 from policysched.observability.live_page import decision_rows
 from policysched.offline import sessions
 
 ReadSamples: TypeAlias = Callable[[Iterable[checked.CheckedMetric]], metrics_file.Samples]
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class PolicyText:
-    """A policy file as it was read.
-
-    Attributes:
-        name: the path, or the ConfigMap and its key.
-    """
-
-    name: str
-    text: str
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -66,7 +55,7 @@ class ClusterView:
     generation: int
     decider: sessions.PodDecider
     inputs: ClusterInputs
-    policies: Sequence[PolicyText]
+    policies: Sequence[source.SourceText]
 
 
 class PageSource(Protocol):

@@ -29,23 +29,20 @@ def make_source(
     items: Sequence[Mapping[str, Any]], folder: pathlib.Path | None = None, policy: str = ""
 ) -> offline_source.OfflineSource:
     """Return a source of the objects, with one policy if there is a text for it."""
-    texts = []
     paths = []
     if folder is not None and policy:
         path = folder / "test.policy"
         path.write_text(policy, encoding="utf-8")
         paths = [str(path)]
-        texts = [
-            page_source.PolicyText(each.name, each.text)
-            for each in policy_sources.read_policy_texts(paths)
-        ]
     found = cluster_file.parse_cluster(
         json.dumps({"apiVersion": "v1", "kind": "List", "items": items}).encode(), "test"
     )
     factory = sessions.DeciderFactory(policies.load_policy_set(paths, {}), NOW)
     inputs = page_source.ClusterInputs("test", found, NOW, {}, None, lambda _: {})
     decider = factory.make_decider(found, "test")
-    return offline_source.OfflineSource("file", "test", decider, inputs, texts)
+    return offline_source.OfflineSource(
+        "file", "test", decider, inputs, policy_sources.read_policy_texts(paths)
+    )
 
 
 class PageClient:

@@ -187,7 +187,7 @@ def _make_source(args: argparse.Namespace, folder: pathlib.Path) -> page_source.
     from policysched import process  # noqa: PLC0415 - as above
     from policysched.inputs import policy_sources  # noqa: PLC0415 - as above
     from policysched.offline import sessions  # noqa: PLC0415 - as above
-    from policysched.page import offline_source, page_source  # noqa: PLC0415 - as above
+    from policysched.page import offline_source  # noqa: PLC0415 - as above
 
     with progress.show_reading_progress("reading the input", [args.cluster]):
         options = offline_options.read_offline_inputs(args)
@@ -202,14 +202,13 @@ def _make_source(args: argparse.Namespace, folder: pathlib.Path) -> page_source.
     offline_options.print_session_warnings(session)
     offline_options.print_missing_samples_note(session)
     fast_exit.keep_until_exit(decider)
-    texts = policy_sources.read_policy_texts(args.policies or ())
     is_live = args.cluster is None
     return offline_source.OfflineSource(
         "live" if is_live else "file",
         "the running cluster, as it was at the start" if is_live else args.cluster,
         decider,
         _make_cluster_inputs(session, options, where, found),
-        [page_source.PolicyText(each.name, each.text) for each in texts],
+        policy_sources.read_policy_texts(args.policies or ()),
     )
 
 

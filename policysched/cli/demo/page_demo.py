@@ -12,6 +12,7 @@ from policysched import clock as clocks
 from policysched.cli.demo import embedded_cluster, story
 from policysched.cluster.objects import objects
 from policysched.inputs import policy_sources
+from policysched.lang import source
 from policysched.observability.live_page import decision_rows
 from policysched.page import page_source
 
@@ -87,7 +88,7 @@ class DemoSource:
             self._generation,
             self._stage.make_decider(found),
             inputs,
-            [page_source.PolicyText(pathlib.PurePath(each.name).name, each.text) for each in texts],
+            [source.SourceText(each.key, each.text) for each in texts],
         )
 
 
