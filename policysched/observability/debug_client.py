@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     import requests
 
 _TIMEOUT_SECONDS = 10.0
+_CHUNK_BYTES = 1 << 16
+_MAX_ANSWER_BYTES = 1 << 26
+"""The map of 25,000 nodes has about a megabyte, and kept decisions have up to some ten."""
 OK, UNAUTHORIZED, FORBIDDEN, NOT_FOUND, GONE, TOO_MANY = 200, 401, 403, 404, 410, 429
 _MAX_MESSAGE_CHARACTERS = 200
 
@@ -97,21 +100,37 @@ class DebugClient:
         url = urllib.parse.urljoin(self.origin, path)
         token = read_token(self._access.token_file) if self._access.token_file else ""
         try:
-            answer = requests.get(
+            with requests.get(
                 url,
                 params=query,
                 auth=_BearerToken(token),
                 timeout=timeout_seconds,
                 verify=self._access.ca_file or not self._access.is_unverified,
                 allow_redirects=False,  # only this server may receive the token
-            )
+                stream=True,
+            ) as answer:
+                body = _read_body(answer, url)
         except requests.exceptions.SSLError as error:
             advice = "give --ca-file, or --insecure-skip-tls-verify for a self-signed certificate"
             raise errors.InputError(url, "the certificate is not trusted", help=advice) from error
         except (requests.RequestException, OSError) as error:
             raise errors.RemoteError(f"{url}: no answer: {type(error).__name__}") from error
-        message = "" if answer.status_code == OK else _extract_message(answer.text, token)
-        return DebugAnswer(url, answer.status_code, answer.content, message)
+        text = "" if answer.status_code == OK else body.decode(errors="replace")
+        return DebugAnswer(url, answer.status_code, body, _extract_message(text, token))
+
+
+def _read_body(answer: requests.Response, url: str) -> bytes:
+    """Return the body of an answer.
+
+    Raises:
+        RemoteError: it is longer than any page of a scheduler.
+    """
+    body = bytearray()
+    for chunk in answer.iter_content(_CHUNK_BYTES):
+        body += chunk
+        if len(body) > _MAX_ANSWER_BYTES:
+            raise errors.RemoteError(f"{url}: the answer has more than {_MAX_ANSWER_BYTES:,} bytes")
+    return bytes(body)
 
 
 class _BearerToken:

@@ -37,7 +37,7 @@ class LocalAccessGuard:
             return None
         if asker.fetch_site not in _OWN_SITES:
             return http_server.HttpPage(b"another site asks for data of this page\n", status=403)
-        if not hmac.compare_digest(asker.authorization.encode(), self._expected):
+        if not hmac.compare_digest(asker.authorization.encode(errors="replace"), self._expected):
             text = b"the key is missing or wrong; open the URL that the command printed\n"
             return http_server.HttpPage(text, status=401)
         return None

@@ -58,6 +58,7 @@ class PlanJob:
     ) -> None:
         """Make the plan, or record why there is none."""
         try:
+            self._check_whether_to_go_on()
             self.report = make_plan(view.inputs, in_use, texts, self._begin_part)
         except PlanCancelledError as error:
             self.error = str(error)

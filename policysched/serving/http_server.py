@@ -273,7 +273,7 @@ class HttpServer:
                 body += chunk
                 if len(body) > limit_bytes:
                     return _TOO_LARGE
-        except (OSError, web.RequestPayloadError) as error:
+        except (OSError, RuntimeError, web.RequestPayloadError) as error:  # aiohttp: closed
             raise ConnectionResetError from error
         return await take_post(bytes(body))
 

@@ -275,6 +275,28 @@ def test_another_form_of_a_page_is_said(token_file: pathlib.Path) -> None:
         ask()
 
 
+@pytest.mark.parametrize(
+    "body, text",
+    [
+        pytest.param(b'{"a":' * 100_000, "has another form", id="deep"),
+        pytest.param(b"1" * ((1 << 26) + 1), "does not answer", id="long"),
+    ],
+)
+def test_a_strange_page_of_a_scheduler_is_one_error(
+    token_file: pathlib.Path, body: bytes, text: str
+) -> None:
+    """Whatever it sends, the page says that it cannot use it."""
+    with running_scheduler.RunningScheduler() as strange:
+        page = http_server.HttpPage(body, http_server.JSON)
+        strange.change(lambda joined: joined.pages.update({"/debug/decisions": lambda _: page}))
+
+        @asynchronous
+        async def ask() -> None:
+            assert text in await LivePages(strange.url, token_file).ask_problem("decisions")
+
+        ask()
+
+
 def test_a_refused_version_is_in_the_status(
     scheduler: running_scheduler.RunningScheduler, token_file: pathlib.Path
 ) -> None:

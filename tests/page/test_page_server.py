@@ -130,6 +130,19 @@ def test_only_known_paths_and_methods_answer(method: str, path: str, status: int
 
 
 @asynchronous
+async def test_a_key_of_any_bytes_is_wrong() -> None:
+    """Headers need not be text."""
+    async with _serving() as (url, _):
+        host = url.removeprefix("http://")
+        address, _, port = host.partition(":")
+        stream, writing = await asyncio.open_connection(address, int(port))
+        request = f"GET /api/status HTTP/1.1\r\nHost: {host}\r\n".encode()
+        writing.write(request + b"Authorization: Bearer \xff\xfe\r\nConnection: close\r\n\r\n")
+        assert (await stream.readline()).startswith(b"HTTP/1.1 401")
+        writing.close()
+
+
+@asynchronous
 async def test_a_long_body_is_refused() -> None:
     """All edited policies have room in a mebibyte."""
     async with (

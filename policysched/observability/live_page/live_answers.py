@@ -81,7 +81,7 @@ class LiveAnswers:
         body = await self._scheduler.read_body(path, query or {}, wait_seconds)
         try:
             return msgspec.json.decode(body, type=form)
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             raise scheduler_pages.SchedulerAnswerError(
                 f"this scheduler is older or newer than the page: its {path} has another form",
                 is_page_missing=True,

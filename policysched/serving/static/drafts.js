@@ -4,14 +4,24 @@ const DRAFTS_NAME = "policysched drafts";
 
 /** Returns the saved edits { base, texts }: see `makeDrafts`; null if there are none. */
 export function loadEdits() {
-  const saved = sessionStorage.getItem(DRAFTS_NAME);
-  return saved === null ? null : JSON.parse(saved);
+  try {
+    const saved = JSON.parse(sessionStorage.getItem(DRAFTS_NAME));
+    const areTexts = Object.values(saved.texts).every((text) => typeof text === "string");
+    return areTexts && typeof saved.texts === "object" ? { base: saved.base, texts: saved.texts } : null;
+  } catch {
+    return null; // there are none, or another version of the page wrote them
+  }
 }
 
-/** Saves edits, or forgets them if `edits` is null. */
+/** Saves edits, or forgets them if `edits` is null. Edits too long for the browser are not saved. */
 export function saveEdits(edits) {
-  if (edits === null) sessionStorage.removeItem(DRAFTS_NAME);
-  else sessionStorage.setItem(DRAFTS_NAME, JSON.stringify(edits));
+  sessionStorage.removeItem(DRAFTS_NAME);
+  if (edits === null) return;
+  try {
+    sessionStorage.setItem(DRAFTS_NAME, JSON.stringify(edits));
+  } catch {
+    // The edits stay on the page, and a reload loses them.
+  }
 }
 
 /** Returns { base, texts }: the hash of the policies in use, and their texts by name. */

@@ -198,8 +198,9 @@ async function complete(context, current) {
     to: answer.end,
     options: answer.items.map(({ text, kind, detail, doc }) => ({
       label: text,
+      displayLabel: showText(text),
       type: KINDS[kind] ?? "text",
-      detail,
+      detail: showText(detail),
       info: doc ? () => makeMarkdown(doc) : undefined,
     })),
   };

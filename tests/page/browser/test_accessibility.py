@@ -112,6 +112,8 @@ def test_every_view_is_reached_by_keyboard_alone(demo_url: str, open_page: OpenP
     with open_page(demo_url) as opened:
         for address in VIEWS:
             page = opened.open_view(address)
+            if address.startswith("#/edit"):
+                page.wait_for_selector(".findings li")
             reached = press_tab_until_the_end(page)
             assert [each for each, outline in reached if outline == "none"] == [], address
             missed = set(page.evaluate(LIST_REACHABLE)) - {each for each, _ in reached}

@@ -222,3 +222,40 @@ def test_the_vendored_editor_is_what_its_packages_make(tmp_path: pathlib.Path) -
     command = ["npm", "run", "--silent", "build", "--", "--log-level=warning", f"--outfile={built}"]
     subprocess.run(command, cwd=folder, check=True)
     assert built.read_bytes() == (static_files.FOLDER / "vendor" / "codemirror.js").read_bytes()
+
+
+def test_a_fix_waits_for_findings_of_the_present_text(
+    ui: Callable[..., AbstractContextManager[Any]],
+) -> None:
+    """Pressed while a letter is on its way, it changes nothing; its place would be wrong."""
+    with ui() as page:
+        page_process.replace_all(page, POLICY.replace("disk = ssd", "disk Inn (ssd)"))
+        page.wait_for_selector(".findings .error button:has-text('Replace')")
+        # Both in one turn of the browser, before it asks for findings of the new text.
+        page.evaluate(
+            """() => {
+              const editor = document.querySelector(".editor");
+              const content = editor.shadowRoot.querySelector(".cm-content");
+              const clipboardData = new DataTransfer();
+              clipboardData.setData("text/plain", "# typed\\n");
+              const settings = { clipboardData, bubbles: true, cancelable: true };
+              content.dispatchEvent(new ClipboardEvent("paste", settings));
+              [...document.querySelectorAll(".findings button")]
+                .find((button) => button.textContent.startsWith("Replace"))
+                .click();
+            }"""
+        )
+        page.wait_for_selector(".cm-line:has-text('# typed')")
+        assert "disk Inn (ssd)" in page.inner_text(".cm-content")
+
+
+@pytest.mark.parametrize("saved", ["{not json", "null", "5", '{"texts": {"a": 5}}', '{"texts": 1}'])
+def test_saved_edits_of_another_form_are_dropped(
+    ui: Callable[..., AbstractContextManager[Any]], saved: str
+) -> None:
+    """The editor shows the policies in use."""
+    with ui() as page:
+        page.evaluate("(text) => sessionStorage.setItem('policysched drafts', text)", saved)
+        page.reload()
+        page.wait_for_selector(".cm-line:has-text('policy p')")
+        assert "(edited)" not in page.inner_text("nav.files")

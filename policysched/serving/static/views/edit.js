@@ -61,11 +61,11 @@ function Drafts({ policies, origin, file }) {
               findings=${findings.list.filter((each) => each.file === name)}
               goal=${goal}
               onChange=${(text) => drafts.keep((before) => ({ ...before, [name]: text }))}
-              onEdits=${(edits) => change((before) => applyEdits(before, edits))}
+              onEdits=${(edits) => drafts.applyTo(findings.texts, edits)}
               onPlan=${startPlan}
             />`}
         <${Buttons} name=${name} drafts=${drafts} origin=${origin} startPlan=${startPlan} />
-        <${Findings} findings=${findings} short=${short} open=${open} change=${change} />
+        <${Findings} findings=${findings} short=${short} open=${open} fix=${(edits) => drafts.applyTo(findings.texts, edits)} />
       </div>
       <${PlanReport} plan=${plan} isOld=${plan !== null && plan.texts !== texts} />
     </div>
@@ -88,6 +88,13 @@ function useDrafts(policies) {
     latest.current = { base: latest.current.base, texts: changed(latest.current.texts) };
     setEdits(latest.current);
   };
+  const change = (changed) => {
+    keep(changed);
+    setRevision((before) => before + 1);
+  };
+  // The user may have typed since the edits were computed; their places would then be wrong.
+  const applyTo = (texts, edits) =>
+    change((now) => (edits.every(({ file }) => now[file] === texts[file]) ? applyEdits(now, edits) : now));
   return {
     texts: latest.current.texts,
     readTexts: () => latest.current.texts,
@@ -96,10 +103,8 @@ function useDrafts(policies) {
     isOutdated: edits !== null && edits.base !== unedited.base,
     revision,
     keep,
-    change: (changed) => {
-      keep(changed);
-      setRevision((before) => before + 1);
-    },
+    change,
+    applyTo,
     reset: () => {
       setEdits(null);
       setRevision((before) => before + 1);
@@ -109,14 +114,14 @@ function useDrafts(policies) {
 
 /** Returns the findings of all texts, asked for again after a pause in typing. */
 function useFindings(texts, name) {
-  const [found, setFound] = useState({ list: [], total: 0, error: "" });
+  const [found, setFound] = useState({ texts, list: [], total: 0, error: "" });
   useEffect(() => {
     if (name === undefined) return undefined;
     let isCurrent = true;
     const timer = setTimeout(() => {
       askLanguage({ kind: "findings", texts, name }).then(
-        (answer) => isCurrent && setFound({ list: answer.findings, total: answer.total, error: "" }),
-        (error) => isCurrent && setFound({ list: [], total: 0, error: error.message }),
+        (answer) => isCurrent && setFound({ texts, list: answer.findings, total: answer.total, error: "" }),
+        (error) => isCurrent && setFound({ texts, list: [], total: 0, error: error.message }),
       );
     }, PAUSE_MILLISECONDS);
     return () => {
@@ -156,7 +161,7 @@ function Buttons({ name, drafts, origin, startPlan }) {
   const { texts, change } = drafts;
   const format = (kind) =>
     askLanguage({ kind, texts, name }).then(
-      (answer) => change((before) => applyEdits(before, answer.edits)),
+      (answer) => drafts.applyTo(texts, answer.edits),
       () => undefined, // the list of findings shows the error
     );
   const remove = () => change(({ [name]: _removed, ...others }) => others);
@@ -203,7 +208,7 @@ function download(name, text) {
   URL.revokeObjectURL(link.href);
 }
 
-function Findings({ findings, short, open, change }) {
+function Findings({ findings, short, open, fix }) {
   if (findings.error) return html`<p class="error" role="alert">${findings.error}</p>`;
   if (findings.total === 0) return html`<p class="quiet">no findings</p>`;
   const more = findings.total - findings.list.length;
@@ -215,7 +220,7 @@ function Findings({ findings, short, open, change }) {
           <button onClick=${() => open(each)}>${short[each.file] ?? each.file}:${each.line}:${each.column}</button>${" "}
           <b>${each.severity} ${each.code}</b> ${each.message}${each.help ? ` (${each.help})` : ""}${" "}
           ${each.actions.filter((action) => action.isFix).map(
-            ({ title, edits }) => html`<button onClick=${() => change((before) => applyEdits(before, edits))}>${title}</button> `,
+            ({ title, edits }) => html`<button onClick=${() => fix(edits)}>${title}</button> `,
           )}
         </li>`,
       )}
