@@ -75,9 +75,9 @@ class DraftLanguage:
         is_same_cluster = self._generation == view.generation
         if not is_same_cluster:
             self._maker = program_maker.ProgramMaker(self._clock, _make_cluster_data(view.inputs))
-            self._generation = view.generation
         if not is_same_cluster or self._program.texts != texts:
             self._program = self._maker.make_program(texts, settings.LintSettings())
+        self._generation = view.generation
 
     # --- answers ----------------------------------------------------------------------------------
 

@@ -164,6 +164,8 @@ class DelegatedAccessGuard:
         token = _parse_bearer_token(asker.authorization)
         if not token:
             return _ANONYMOUS
+        if not token.isascii():
+            return None  # RFC 6750 allows no other characters; headers can have any bytes
         key = hashlib.sha256(token.encode()).digest()  # tokens are not stored
         async with self._turns:
             found = self._users.find_answer(key)

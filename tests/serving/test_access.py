@@ -107,6 +107,7 @@ async def test_a_pattern_opens_all_paths_below() -> None:
         pytest.param("Bearer good", 200, id="granted"),
         pytest.param("bearer   good ", 200, id="as-clients-write-it"),
         pytest.param("Bearer bad", 401, id="nobody's"),
+        pytest.param("Bearer \udcff", 401, id="bytes"),
         pytest.param("", 403, id="none"),
         pytest.param("Bearer ", 403, id="empty"),
         pytest.param("Basic Z29vZA==", 403, id="another-scheme"),

@@ -182,7 +182,7 @@ function showFindings({ codemirror, view }, findings, current) {
     message: each.message,
     renderMessage: () => makeText(`${each.message}${each.help ? ` (${each.help})` : ""}`),
     actions: each.actions.map(({ title, edits }) => ({
-      name: title,
+      name: showText(title),
       apply: () => current.current.onEdits(edits),
     })),
   }));

@@ -12,14 +12,18 @@ export function makePatchCommand(origin) {
   return `kubectl patch configmap ${name} --namespace ${namespace} --type json --patch-file ${PATCH_FILE}`;
 }
 
-/** Returns the JSON Patch (RFC 6902) from the texts in use to the edited ones. */
-export function makePatch(inUse, texts) {
+/**
+ * Returns the JSON Patch (RFC 6902) from the texts in use to the edited ones.
+ *
+ * @param stored the texts in use with the line ends that they have in the ConfigMap
+ */
+export function makePatch(stored, inUse, texts) {
   const names = [...new Set([...Object.keys(inUse), ...Object.keys(texts)])].sort();
   return names
     .filter((name) => inUse[name] !== texts[name])
     .flatMap((name) => {
       const path = `/data/${name.split("/").at(-1).replaceAll("~", "~0")}`;
-      const [before, after] = [inUse[name], texts[name]];
+      const [before, after] = [stored[name], texts[name]];
       if (before === undefined) return [{ op: "add", path, value: after }];
       const test = { op: "test", path, value: before };
       return [test, after === undefined ? { op: "remove", path } : { op: "replace", path, value: after }];

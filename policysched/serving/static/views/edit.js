@@ -99,6 +99,7 @@ function useDrafts(policies) {
     texts: latest.current.texts,
     readTexts: () => latest.current.texts,
     inUse: unedited.texts,
+    stored: Object.fromEntries(policies.files.map(({ name, text }) => [name, text])),
     isEdited: edits !== null,
     isOutdated: edits !== null && edits.base !== unedited.base,
     revision,
@@ -190,7 +191,7 @@ function Patch({ drafts, origin }) {
   const [isOpen, setIsOpen] = useState(false);
   const command = makePatchCommand(origin);
   if (command === null) return null;
-  const patch = JSON.stringify(makePatch(drafts.inUse, drafts.texts), null, 2);
+  const patch = JSON.stringify(makePatch(drafts.stored, drafts.inUse, drafts.texts), null, 2);
   return html`<button aria-expanded=${isOpen} disabled=${!drafts.isEdited} onClick=${() => setIsOpen(!isOpen)}>kubectl</button>
     ${isOpen && html`<div class="difference">
       <p>Save the patch, and run the command beside it. It fails if somebody else has edited the same text.</p>
