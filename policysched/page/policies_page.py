@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from policysched.compiler.rules import base
-from policysched.framework import profile
 from policysched.lang.words import syntax_words
 from policysched.observability.live_page import rules_page
 from policysched.offline import sessions
@@ -35,7 +33,9 @@ def make_policies_page(view: page_source.ClusterView) -> dict[str, Any]:
         "profiles": [
             {
                 "name": name,
-                "rules": [_describe_rule(rule, prof) for rule in rules_page.list_rules(prof)],
+                "rules": [
+                    rules_page.describe_rule(rule, prof) for rule in rules_page.list_rules(prof)
+                ],
             }
             for name, prof in view.decider.profiles.by_name.items()
         ],
@@ -47,16 +47,3 @@ def iterate_rule_names(decider: sessions.PodDecider) -> Iterator[str]:
     for prof in decider.profiles.by_name.values():
         for rule in rules_page.list_rules(prof):
             yield rule.head.name
-
-
-def _describe_rule(rule: base.PolicyRule, prof: profile.Profile) -> dict[str, Any]:
-    head = rule.head
-    return {
-        "name": head.name,
-        "policy": head.policy,
-        "kind": head.kind,
-        "text": head.text,
-        "file": head.span.file,
-        "line": head.span.line,
-        "weight": prof.weights.get(head.name),
-    }

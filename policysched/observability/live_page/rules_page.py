@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from policysched.compiler.rules import base
 from policysched.framework import profile
@@ -26,25 +27,31 @@ def make_rules_page(
         since,
         [
             debug_forms.ProfileRules(
-                name, [_describe_rule(rule, prof, counts) for rule in list_rules(prof)]
+                name, [_count_rule(rule, prof, counts) for rule in list_rules(prof)]
             )
             for name, prof in profiles.items()
         ],
     )
 
 
-def _describe_rule(
+def describe_rule(rule: base.PolicyRule, prof: profile.Profile) -> dict[str, Any]:
+    """Return the fields of `debug_forms.RuleCount` other than the counters."""
+    head = rule.head
+    return {
+        "name": head.name,
+        "policy": head.policy,
+        "kind": head.kind,
+        "text": head.text,
+        "file": head.span.file,
+        "line": head.span.line,
+        "weight": prof.weights.get(head.name),
+    }
+
+
+def _count_rule(
     rule: base.PolicyRule, prof: profile.Profile, counts: rule_counts.RuleCounts
 ) -> debug_forms.RuleCount:
-    head, key = rule.head, (prof.scheduler_name, rule.head.name)
+    key = prof.scheduler_name, rule.head.name
     return debug_forms.RuleCount(
-        name=head.name,
-        policy=head.policy,
-        kind=head.kind,
-        text=head.text,
-        file=head.span.file,
-        line=head.span.line,
-        weight=prof.weights.get(head.name),
-        attempts=counts.attempts[key],
-        rejected=counts.nodes[key],
+        **describe_rule(rule, prof), attempts=counts.attempts[key], rejected=counts.nodes[key]
     )
