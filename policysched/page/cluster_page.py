@@ -14,11 +14,9 @@ def make_cluster_page(view: page_source.ClusterView, since: int) -> dict[str, An
         return {"generation": view.generation}
     snap = view.decider.cluster.cache.snapshot()
     rows = cluster_columns.list_rows(snap)
-    nodes = [snap.nodes.nodes[row] for row in rows.tolist()]
-    names = [snap.nodes.names[row] for row in rows.tolist()]
     metrics = {each.name: each.key for each in view.decider.policy_set.node_metrics}
     return {
         "generation": view.generation,
-        **cluster_columns.make_node_columns(names, [each for each in nodes if each is not None]),
+        **cluster_columns.make_node_columns(cluster_columns.list_nodes(snap, rows)),
         **cluster_columns.make_usage_columns(snap, rows, metrics),
     }

@@ -31,10 +31,16 @@ def list_rows(snap: snapshot.Snapshot) -> Rows:
     )
 
 
-def make_node_columns(names: Sequence[str], nodes: Sequence[objects.Node]) -> dict[str, Any]:
+def list_nodes(snap: snapshot.Snapshot, rows: Rows) -> list[objects.Node]:
+    """Return the nodes at `rows`."""
+    nodes = (snap.nodes.nodes[row] for row in rows.tolist())
+    return [node for node in nodes if node is not None]
+
+
+def make_node_columns(nodes: Sequence[objects.Node]) -> dict[str, Any]:
     """Return the columns that change only with the nodes: names, state and labels."""
     return {
-        "names": list(names),
+        "names": [node.metadata.name for node in nodes],
         "state": [_find_node_state(node) for node in nodes],
         "labels": _list_labels([node.metadata.labels for node in nodes]),
     }

@@ -49,7 +49,7 @@ class MapPage:
             ParameterError: a parameter is unknown or invalid.
         """
         query_numbers.refuse_unknown(query, ("since",))
-        since = query_numbers.parse_count(query, "since", default=0)
+        since = query_numbers.parse_count(query, "since")
         async with self._making:
             if self._clock.monotonic_seconds() - self._made_at_seconds >= _AGE_SECONDS:
                 await self._make_columns()
@@ -70,17 +70,15 @@ class MapPage:
         rows = cluster_columns.list_rows(snap) if is_changed else self._rows
         usage = cluster_columns.make_usage_columns(snap, rows, self._list_metrics())
         if is_changed:
-            names = [snap.nodes.names[row] for row in rows.tolist()]
-            nodes = [snap.nodes.nodes[row] for row in rows.tolist()]
-            self._nodes = await asyncio.to_thread(_encode_nodes, names, nodes)
+            nodes = cluster_columns.list_nodes(snap, rows)
+            self._nodes = await asyncio.to_thread(_encode_nodes, nodes)
             self._generation, self._rows = generation, rows
         self._usage = await asyncio.to_thread(_encode, usage)
         self._made_at_seconds = self._clock.monotonic_seconds()
 
 
-def _encode_nodes(names: Sequence[str], nodes: Sequence[objects.Node | None]) -> msgspec.Raw:
-    known = [node for node in nodes if node is not None]
-    return _encode(cluster_columns.make_node_columns(names, known))
+def _encode_nodes(nodes: Sequence[objects.Node]) -> msgspec.Raw:
+    return _encode(cluster_columns.make_node_columns(nodes))
 
 
 def _encode(document: dict[str, Any]) -> msgspec.Raw:
