@@ -36,7 +36,7 @@ class PlanJob:
         number: identifies the job.
         part, done, total: the current part of the work, and its finished and total steps.
         report: the full plan, once it is finished.
-        error: the reason for which there is no plan, or "".
+        error: why there is no plan; "" without an error.
     """
 
     def __init__(self, number: int, clock: clocks.Clock) -> None:
@@ -58,11 +58,9 @@ class PlanJob:
     ) -> None:
         """Make the plan, or record why there is none."""
         try:
-            self._check_whether_to_go_on()
+            self._raise_if_cancelled()
             self.report = make_plan(view.inputs, in_use, texts, self._begin_part)
-        except PlanCancelledError as error:
-            self.error = str(error)
-        except errors.InputError as error:
+        except (PlanCancelledError, errors.InputError) as error:
             self.error = str(error)
 
     def describe(self) -> Report:
@@ -76,14 +74,14 @@ class PlanJob:
 
     def _begin_part(self, part: str, total: int) -> Callable[[int], None]:
         self.part, self.done, self.total = part, 0, total
-        self._check_whether_to_go_on()
+        self._raise_if_cancelled()
         return self._advance
 
-    def _advance(self, steps: int = 1) -> None:
+    def _advance(self, steps: int) -> None:
         self.done += steps
-        self._check_whether_to_go_on()
+        self._raise_if_cancelled()
 
-    def _check_whether_to_go_on(self) -> None:
+    def _raise_if_cancelled(self) -> None:
         if self._is_cancelled.is_set():
             raise PlanCancelledError(_REPLACED)
         if self._clock.monotonic_seconds() > self._end_seconds:
