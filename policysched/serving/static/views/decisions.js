@@ -108,5 +108,5 @@ function Row({ row }) {
 function Cause({ row }) {
   if (row.message) return row.message;
   if (!row.by) return "";
-  return html`<${RejectedBy} by=${row.by} line=${row.by.includes("/") ? 0 : null} /> +${formatNumber(row.amount)} points`;
+  return html`<${RejectedBy} by=${row.by} /> +${formatNumber(row.amount)} points`;
 }

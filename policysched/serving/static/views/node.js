@@ -44,16 +44,21 @@ export function Rejections({ rejections }) {
   return html`<ul class="rejections">
     ${rejections.map(
       (each) => html`<li>
-        <${RejectedBy} by=${each.rule ? `${each.policy}/${each.rule}` : each.plugin} line=${each.line} />: ${each.reason}
+        <${RejectedBy} by=${getSourceName(each)} />: ${each.reason}
         ${(each.evidence || each.measured) && html`<span class="quiet"> (${each.evidence || each.measured})</span>`}
       </li>`,
     )}
   </ul>`;
 }
 
-/** Names a plugin or a rule; a rule is a link to its line. */
-export function RejectedBy({ by, line }) {
-  if (line === null) return html`<b>${by || "PreFilter"}</b>`;
+/** Returns the name of what rejects a node: `POLICY/RULE` of a rule, or the plugin. */
+export function getSourceName({ rule, policy, plugin }) {
+  return rule ? `${policy}/${rule}` : plugin;
+}
+
+/** Names a plugin or a rule (`POLICY/RULE`); a rule is a link to its line. */
+export function RejectedBy({ by }) {
+  if (!by.includes("/")) return html`<b>${by || "PreFilter"}</b>`;
   return html`<a href=${makeRuleAddress(by)}><b>${by}</b></a>`;
 }
 

@@ -18,7 +18,7 @@ export function PendingView({ generation }) {
     ${rejects.length > 0 &&
     html`<h2>What rejects them</h2>
       <ul class="rejects">
-        ${rejects.slice(0, 10).map(([name, count]) => html`<li><${RejectedBy} by=${name} line=${name.includes("/") ? 0 : null} />: rejects ${formatCount(count, "node")}${answer.total > 1 ? ", added up over these pods" : ""}</li>`)}
+        ${rejects.slice(0, 10).map(([name, count]) => html`<li><${RejectedBy} by=${name} />: rejects ${formatCount(count, "node")}${answer.total > 1 ? ", added up over these pods" : ""}</li>`)}
       </ul>`}
     <div class="scrolls" tabindex="0" role="region" aria-label="Pending pods">
       <table class="pending">

@@ -6,7 +6,7 @@ import { ask } from "../api.js";
 import { Waiting, useAnswer } from "../loading.js";
 import { formatCount, formatNumber } from "../numbers.js";
 import { makeAddress, makeNodeAddress, makePodAddress } from "../routes.js";
-import { RejectedBy } from "./node.js";
+import { RejectedBy, getSourceName } from "./node.js";
 
 const MOST_ROWS = 200;
 /** The outcomes of pods in the order of their gravity; see schemas/plan.schema.json. */
@@ -86,7 +86,7 @@ function Rejections({ title, rows }) {
   return html`<ul>
     ${rows.slice(0, 10).map(
       (each) => html`<li>
-        <${RejectedBy} by=${each.rule ? `${each.policy}/${each.rule}` : each.plugin} line=${each.line} />${" "}
+        <${RejectedBy} by=${getSourceName(each)} />${" "}
         ${title} ${formatCount(each.nodes.length, "node")}: ${each.reason}
       </li>`,
     )}

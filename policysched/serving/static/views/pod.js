@@ -69,7 +69,7 @@ export function Funnel({ answer }) {
         <tr><th scope="row" class="quiet">all nodes</th><td></td><td>${formatNumber(answer.nodeCount)}</td><${Bar} of=${answer.nodeCount} left=${answer.nodeCount} /></tr>
         ${answer.funnel.map(
           (step) => html`<tr>
-            <th scope="row"><${RejectedBy} by=${step.by} line=${step.line} /></th>
+            <th scope="row"><${RejectedBy} by=${step.by} /></th>
             <td>${formatNumber(step.rejects)}</td>
             <td>${formatNumber(step.left)}</td>
             <${Bar} of=${answer.nodeCount} left=${step.left} />
@@ -92,7 +92,7 @@ function Reasons({ answer }) {
   rows.sort((one, other) => other.count - one.count);
   if (rows.length === 0) return null;
   return html`<ul class="reasons">
-    ${rows.map((each) => html`<li>${formatNumber(each.count)} × <${RejectedBy} by=${each.by} line=${each.line} />: ${each.reason}</li>`)}
+    ${rows.map((each) => html`<li>${formatNumber(each.count)} × <${RejectedBy} by=${each.by} />: ${each.reason}</li>`)}
   </ul>`;
 }
 
@@ -158,7 +158,7 @@ function Comparison({ shown, rules, different }) {
       <tbody>
         ${rows.map(
           (rule) => html`<tr>
-            <th scope="row"><span class="swatch" style=${{ background: swatch(rule) }}></span> <${RejectedBy} by=${rule.name} line=${rule.name.includes("/") ? 0 : null} /></th>
+            <th scope="row"><span class="swatch" style=${{ background: swatch(rule) }}></span> <${RejectedBy} by=${rule.name} /></th>
             <td>${formatNumber(rule.weight)}</td>
             ${shown.map((_, number) => html`<td>${formatNumber(rule.of[number])}</td>`)}
             ${shown.length > 1 && html`<td>${formatDifference(rule.of[1] - rule.of[0])}</td>`}

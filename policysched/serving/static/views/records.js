@@ -6,7 +6,7 @@ import { ask } from "../api.js";
 import { Waiting, useAnswer } from "../loading.js";
 import { formatCount, formatNumber, formatTime } from "../numbers.js";
 import { makeAddress, makeNodeAddress } from "../routes.js";
-import { RejectedBy } from "./node.js";
+import { RejectedBy, getSourceName } from "./node.js";
 import { Funnel, Points } from "./pod.js";
 
 /** The view of a pod without a listing of the cluster. */
@@ -71,7 +71,7 @@ function RejectedNodes({ rejections }) {
       <thead><tr><th scope="col">filter</th><th scope="col">nodes</th><th scope="col">reason</th><th scope="col">such as</th></tr></thead>
       ${rejections.map(
         (each) => html`<tr>
-          <th scope="row"><${RejectedBy} by=${each.rule ? `${each.policy}/${each.rule}` : each.plugin} line=${each.rule ? each.line : null} /></th>
+          <th scope="row"><${RejectedBy} by=${getSourceName(each)} /></th>
           <td>${formatNumber(each.nodes)}</td>
           <td>${each.reasons.join("; ")}</td>
           <td>${each.examples.join(", ")}</td>
@@ -88,7 +88,7 @@ function Scores({ record }) {
     <div class="scrolls" tabindex="0" role="region" aria-label="Points by rule"><table class="comparison">
       <thead><tr><th scope="col">rule</th>${record.best.map((node) => html`<th scope="col"><a href=${makeNodeAddress(node)}>${node}</a></th>`)}</tr></thead>
       ${rows.map(
-        (row) => html`<tr><th scope="row"><${RejectedBy} by=${row.name} line=${row.name.includes("/") ? 0 : null} /></th>
+        (row) => html`<tr><th scope="row"><${RejectedBy} by=${row.name} /></th>
           ${row.of.map((points) => html`<td>${formatNumber(points)}</td>`)}</tr>`,
       )}
       <tr><th scope="row"><b>total</b></th>${record.best.map((node) => html`<td><b>${formatNumber(record.scores[node].total)}</b></td>`)}</tr>
