@@ -12,9 +12,13 @@ export function getCategoryColour(index) {
   return CATEGORIES[index] ?? OTHER;
 }
 
-/** Returns the colour of a share from 0 to 1. */
-export function getStepColour(share) {
-  return STEPS[Math.max(0, Math.min(STEPS.length - 1, Math.floor(share * STEPS.length)))];
+/** Returns the step, from 0 to STEP_COUNT - 1, of a share from 0 to 1. */
+export function findStep(share) {
+  return Math.max(0, Math.min(STEPS.length - 1, Math.floor(share * STEPS.length)));
+}
+
+export function getStepColour(step) {
+  return STEPS[step];
 }
 
 /** Returns black or white, whichever is easier to read on a colour such as "#0072b2". */

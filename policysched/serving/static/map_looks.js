@@ -1,6 +1,6 @@
 // What the colour and the height of a tile mean, and the legend that says so.
 
-import { CATEGORY_COUNT, FITS, OTHER, STEP_COUNT, getCategoryColour, getStepColour } from "./colours.js";
+import { CATEGORY_COUNT, FITS, OTHER, STEP_COUNT, findStep, getCategoryColour, getStepColour } from "./colours.js";
 import { formatAmount, formatNumber, formatShare } from "./numbers.js";
 import { NODE_CHANGES, describeNodeChanges } from "./plans.js";
 
@@ -36,13 +36,12 @@ export function makeLegend(cluster, fill, decided, mode, plan) {
 function makeShareLegend(cluster, fill) {
   const keyOf = (node) => {
     const share = getShare(cluster, fill, node);
-    if (share === null) return "unknown";
-    return `${Math.max(0, Math.min(STEP_COUNT - 1, Math.floor(share * STEP_COUNT)))}`;
+    return share === null ? "unknown" : `${findStep(share)}`;
   };
   const entries = [];
   for (let step = 0; step < STEP_COUNT; step += 1) {
     const [from, to] = [(100 * step) / STEP_COUNT, (100 * (step + 1)) / STEP_COUNT];
-    entries.push({ key: `${step}`, colour: getStepColour(step / STEP_COUNT), text: `${from}–${to} %` });
+    entries.push({ key: `${step}`, colour: getStepColour(step), text: `${from}–${to} %` });
   }
   entries.push({ key: "unknown", colour: OTHER, text: `no ${fill}` });
   return { ...countEntries(entries, keyOf, cluster.names.length), isOfFill: true };
@@ -78,13 +77,13 @@ function makePointsLegend(decided) {
     const total = decided.totals[node];
     if (total === null) return "rejected";
     if (most === least) return `${STEP_COUNT - 1}`;
-    return `${Math.min(STEP_COUNT - 1, Math.floor(((total - least) / (most - least)) * STEP_COUNT))}`;
+    return `${findStep((total - least) / (most - least))}`;
   };
   const entries = [{ key: "rejected", colour: OTHER, text: "rejected" }];
   for (let step = 0; step < STEP_COUNT; step += 1) {
     const from = Math.round(least + ((most - least) * step) / STEP_COUNT);
     const to = Math.round(least + ((most - least) * (step + 1)) / STEP_COUNT);
-    entries.push({ key: `${step}`, colour: getStepColour(step / STEP_COUNT), text: `${from}–${to} points` });
+    entries.push({ key: `${step}`, colour: getStepColour(step), text: `${from}–${to} points` });
   }
   return countEntries(entries, keyOf, decided.of.length);
 }
