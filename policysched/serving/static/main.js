@@ -5,7 +5,7 @@ import { showText } from "./visible.js";
 import { render, useEffect, useRef, useState } from "./vendor/preact.js";
 import { ask, isServedByScheduler, takeKeyFromAddress, takeStep } from "./api.js";
 import { go, makeAddress, readRoute } from "./routes.js";
-import { formatCount } from "./numbers.js";
+import { formatCount, formatNumber } from "./numbers.js";
 import { Search } from "./views/search.js";
 import { ClusterView } from "./views/cluster.js";
 import { PodView } from "./views/pod.js";
@@ -100,7 +100,7 @@ function Header({ status, view, onStep, onError }) {
         ${listViews(status).map(
           ([path, title]) =>
             html`<a href=${makeAddress([path])} aria-current=${view === path ? "page" : undefined}>
-              ${title}${path === "pending" && status && status.pending !== null ? ` (${status.pending.toLocaleString("en")})` : ""}
+              ${title}${path === "pending" && status && status.pending !== null ? ` (${formatNumber(status.pending)})` : ""}
             </a>`,
         )}
       </nav>

@@ -2,6 +2,7 @@
 
 import { getTextColour } from "./colours.js";
 import { getTilePlace } from "./map_layout.js";
+import { formatNumber } from "./numbers.js";
 import { showText } from "./visible.js";
 
 const WITH_NAME = 60;
@@ -54,7 +55,7 @@ function clear(canvas, map) {
 function drawHeader(pen, group, style) {
   pen.fillStyle = style.color;
   pen.font = `600 12px ${style.fontFamily}`;
-  const count = group.members.length.toLocaleString("en");
+  const count = formatNumber(group.members.length);
   pen.fillText(cutText(pen, `${showText(group.name)} (${count})`, group.width), group.x, group.y + 9);
 }
 

@@ -18,7 +18,7 @@ export function PoliciesView({ kind, what, generation }) {
   const rules = answer.profiles.flatMap((profile) => profile.rules);
   const rule = kind === "rules" ? rules.find((each) => each.name === what) : undefined;
   const place = rule ? { file: rule.file, line: rule.line } : { file: kind === "policies" ? what : "", line: 0 };
-  const file = answer.files.find((each) => each.name === place.file || place.file.endsWith(`/${each.name}`)) ?? answer.files[0];
+  const file = answer.files.find((each) => isOfFile(place, each)) ?? answer.files[0];
   const short = shortenNames(answer.files.map((each) => each.name));
   return html`
     <h1>Policies</h1>
