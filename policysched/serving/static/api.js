@@ -1,4 +1,4 @@
-// Questions to the server: the paths of `policysched/page/api.py`.
+// Requests to the server of `ui`, or to a scheduler that serves the page itself (`live_answers.py`).
 
 const KEY_NAME = "policysched key";
 /** Below /ui/, a scheduler itself serves the page; its users have tokens instead of a key. */
@@ -51,8 +51,8 @@ async function request(path, settings) {
 }
 
 /**
- * Returns the answer to a question, such as `ask("explain", { pod: "prod/web-0" })`. A `signal` ends
- * a question that nobody needs any more.
+ * Returns the answer to a question, such as `ask("explain", { pod: "prod/web-0" })`. A `signal`
+ * cancels the request.
  */
 export function ask(name, parameters = {}, signal = undefined) {
   const query = new URLSearchParams(parameters).toString();

@@ -1,4 +1,4 @@
-// Short names of files. A path that all files share says nothing, and fills a line.
+// Short names of files, without the path that all of them share.
 
 /** Returns the short name of each file by its name: without the folders that all of them are in. */
 export function shortenNames(names) {

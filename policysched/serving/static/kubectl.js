@@ -1,4 +1,4 @@
-// The way from edited policies to a cluster: a patch for kubectl, which refuses it if somebody else has
+// A patch that applies edited policies with kubectl. The API server refuses it if another user has
 // changed the same text meanwhile. The page itself cannot write.
 
 const CONFIG_MAP = /^configmap ([a-z0-9][a-z0-9.-]*)\/([a-z0-9][a-z0-9.-]*)$/;

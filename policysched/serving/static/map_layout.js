@@ -66,7 +66,7 @@ export function findNodeAt(map, x, y) {
   return -1;
 }
 
-/** Returns the groups of the nodes by a label, the largest first; without a label, one group. */
+/** Returns the groups of the nodes by a label, sorted by name; without a label, one group. */
 export function groupNodes(cluster, key) {
   const label = cluster.labels[key];
   if (label === undefined) {

@@ -12,16 +12,16 @@ export function getLastPlan() {
 }
 
 /**
- * Makes a plan for edited texts, and returns its answer. `tell` gets each progress. An answer with
- * an error has no plan.
+ * Makes a plan for edited texts, and returns its answer. `onProgress` gets each progress. An
+ * answer with an error has no plan.
  */
-export async function makePlan(inUse, texts, tell) {
+export async function makePlan(inUse, texts, onProgress) {
   const { job } = await startPlan(inUse, texts);
   for (;;) {
     const answer = await askPlan(job, WAIT_SECONDS);
     if (answer.plan) lastPlan = answer;
     if (answer.plan || answer.error) return answer;
-    tell(answer);
+    onProgress(answer);
   }
 }
 

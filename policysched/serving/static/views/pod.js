@@ -101,7 +101,7 @@ function Reasons({ answer }) {
 export function Points({ answer }) {
   const shown = answer.ranking.slice(0, BARS);
   const rules = answer.rules.map((rule, index) => ({ ...rule, index, of: shown.map((node) => node.points[index]) }));
-  const isAlone = shown.length === 1; // then it differs from nothing, and its points are told apart
+  const isAlone = shown.length === 1; // no other node to compare with, so show its rules with points
   const different = rules.filter((rule) => (isAlone ? rule.of[0] !== 0 : new Set(rule.of).size > 1));
   different.sort((one, other) => spread(other.of) - spread(one.of) || other.of[0] - one.of[0]);
   const most = Math.max(...shown.map((node) => node.total), 1);

@@ -54,7 +54,7 @@ function PolicyText({ file, line, findings }) {
   </div>`;
 }
 
-/** Says how often a filter has rejected nodes since the running scheduler loaded it. */
+/** Shows how often a filter has rejected nodes since the running scheduler loaded it. */
 function Effect({ rule }) {
   if (rule.attempts > 0) return `rejected ${formatNumber(rule.rejected)} nodes in ${formatNumber(rule.attempts)} attempts`;
   return rule.weight === null ? html`<span class="quiet">has rejected no node yet</span>` : "";

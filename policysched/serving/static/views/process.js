@@ -1,4 +1,4 @@
-// What the header says about the process of a running scheduler, and what needs attention.
+// The facts about a running scheduler in the header, and the warnings below it.
 
 import { html } from "../html.js";
 import { formatAge, formatCount } from "../numbers.js";
