@@ -1,4 +1,4 @@
-"""How the page's requests are read and answered: parameters, JSON, errors."""
+"""Read the page's requests and make its answers: parameters, JSON, errors."""
 
 from __future__ import annotations
 

@@ -2,8 +2,8 @@
 
 Files hold no data and are open. Data needs the key of the process, which is in the URL that the
 command prints. Two checks keep other web sites out. The Host must be the address that was opened,
-so that no foreign name can point here (DNS rebinding). A browser must not say that another site
-asks.
+so that no foreign name can point here (DNS rebinding). The
+header Sec-Fetch-Site must not name another site.
 """
 
 from __future__ import annotations

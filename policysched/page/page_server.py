@@ -1,4 +1,4 @@
-"""Serves the page for one user on a loopback address, until the process is told to end."""
+"""Serve the page to one user on a loopback address, until SIGTERM or SIGINT."""
 
 from __future__ import annotations
 

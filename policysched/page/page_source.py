@@ -73,7 +73,7 @@ class PageSource(Protocol):
 
     @property
     def steps(self) -> Mapping[str, str]:
-        """What the user can make happen: the label of a button, keyed by the name of the step.
+        """The steps that the user can take: the label of a button, keyed by the name of the step.
 
         Empty for a cluster that the page cannot change.
         """

@@ -1,6 +1,6 @@
 """Asks a running scheduler for the pages of a fixed list, without blocking the page's own server.
 
-What is missing is said: no token, no right, no such page in an older scheduler.
+Errors name what is missing: the token, a right, or a page that an older scheduler lacks.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class SchedulerClient:
     def _forget(self, question: tuple[str, ...], done: asyncio.Task[bytes]) -> None:
         del self._asking[question]
         if not done.cancelled():
-            done.exception()  # whoever asked may be gone, and then nobody else looks at it
+            done.exception()  # asyncio logs an exception that no client has read
 
     async def _request_body(self, path: str, query: Mapping[str, str], wait_seconds: int) -> bytes:
         threads = self._waiting if wait_seconds else self._quick
@@ -96,8 +96,8 @@ class SchedulerClient:
             case debug_client.GONE | debug_client.TOO_MANY:
                 return answer.message
             case _:
-                said = f"{answer.status} {answer.message}".rstrip()
-                return f"the scheduler answered {said} about {path}"
+                described = f"{answer.status} {answer.message}".rstrip()
+                return f"the scheduler answered {described} about {path}"
 
     def close(self) -> None:
         """Forget requests that have not begun; those in progress end with the process."""

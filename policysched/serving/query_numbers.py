@@ -1,4 +1,4 @@
-"""Strict reading of query parameters: what a page does not know is an error, not ignored."""
+"""Read query parameters strictly: an unknown parameter is an error."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The files of the page, which lie in `static` as they are served: there is no build step."""
+"""Serve the files in `static` as they are: the page has no build step."""
 
 from __future__ import annotations
 

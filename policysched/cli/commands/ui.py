@@ -37,7 +37,7 @@ and what would help. With --decisions, the page follows a running scheduler: its
 and versions of the policies. Without options, it shows the embedded cluster of `policysched demo`.
 """
 _EPILOG = """\
-The command prints one URL, which contains a key: only who has the URL sees the page. The page
+The command prints one URL, which contains a key: only users with the URL see the page. The page
 cannot write to a cluster. Ctrl-C ends the command.
 """
 

@@ -44,7 +44,7 @@ class LiveAnswers:
     def __init__(
         self, scheduler: scheduler_pages.SchedulerPages, title: str, *, has_listing: bool
     ) -> None:
-        """Ask `scheduler`; with a listing, other answers are those about nodes and names."""
+        """Ask `scheduler`; with a listing, its own answers about nodes, pods and names are used."""
         self._scheduler = scheduler
         self._title = title
         self._has_listing = has_listing

@@ -1,7 +1,7 @@
 """Count how often each rule rejects nodes, for /debug/rules.
 
-The counters are the only part of the page's data that costs time without a page. An attempt without
-rejections costs one call.
+The counters are the only part of the page's data that costs time in each attempt without a page. An
+attempt without rejections costs one call.
 """
 
 from __future__ import annotations
