@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 from policysched import clock as clocks
 from policysched import errors
 from policysched.page import draft_language, page_source
-from policysched.planning import plan_making, plan_report, sides, two_sided_cluster
+from policysched.planning import changes, plan_making, plan_report, sides, two_sided_cluster
 
 Report: TypeAlias = dict[str, Any]
 IN_USE, EDITED = "policies in use", "edited policies"
@@ -23,6 +23,15 @@ _REPLACED = "another plan was started"
 _MOST_SECONDS = 60.0
 _MOST_CHANGES = 2000
 """Changed pods in an answer; the summary and the edits count all of them."""
+
+
+_GRAVEST_FIRST = [kind.value for kind in changes.PodChangeKind]
+
+
+def _rank_change(change: Report) -> tuple[bool, int]:
+    """Return the place of a changed pod; the many that only fit on other nodes come last."""
+    outcome = change["outcome"]
+    return outcome == changes.PodChangeKind.NODES.value, _GRAVEST_FIRST.index(outcome)
 
 
 class PlanCancelledError(Exception):
@@ -67,8 +76,8 @@ class PlanJob:
         """Return the progress or the outcome for the page."""
         answer: Report = {"job": self.number, "error": self.error, "plan": None}
         if self.report is not None:
-            shown = self.report["changes"][:_MOST_CHANGES]
-            answer["plan"] = self.report | {"changes": shown}
+            gravest_first = sorted(self.report["changes"], key=_rank_change)
+            answer["plan"] = self.report | {"changes": gravest_first[:_MOST_CHANGES]}
             answer["changeCount"] = len(self.report["changes"])
         return answer | {"part": self.part, "done": self.done, "of": self.total}
 

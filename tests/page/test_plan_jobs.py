@@ -69,6 +69,16 @@ async def test_a_plan_names_the_pods_that_an_edit_moves(tmp_path: pathlib.Path) 
         assert text in written["text"]
 
 
+def test_the_limit_of_an_answer_hides_no_grave_change() -> None:
+    """Pods that only fit on other nodes can be thousands, and come last."""
+    job = plan_jobs.PlanJob(1, servers.CLOCK)
+    grave = [{"outcome": "reason"}, {"outcome": "moved"}, {"outcome": "unschedulable"}]
+    job.report = {"changes": [{"outcome": "nodes"}] * 3000 + grave}
+    answer = job.describe()
+    assert answer["plan"]["changes"][:3] == grave[::-1]
+    assert len(answer["plan"]["changes"]) < answer["changeCount"] == 3003
+
+
 @asynchronous
 async def test_policies_with_errors_have_no_plan(tmp_path: pathlib.Path) -> None:
     """The error is that of `check`."""

@@ -18,7 +18,7 @@ export function PendingView({ generation }) {
     ${rejects.length > 0 &&
     html`<h2>What rejects them</h2>
       <ul class="rejects">
-        ${rejects.slice(0, 10).map(([name, count]) => html`<li><${RejectedBy} by=${name} />: rejects ${formatCount(count, "node")}${answer.total > 1 ? ", added up over these pods" : ""}</li>`)}
+        ${rejects.slice(0, 10).map(([name, count]) => html`<li><${RejectedBy} by=${name} />: rejects ${formatCount(count, "node")}${answer.total > 1 ? ", added up over the pods that fit nowhere" : ""}</li>`)}
       </ul>`}
     <div class="scrolls" tabindex="0" role="region" aria-label="Pending pods">
       <table class="pending">
@@ -30,7 +30,7 @@ export function PendingView({ generation }) {
               <td>${row.profile ?? ""}</td>
               <td>${formatNumber(row.priority)}</td>
               <td>${row.feasible === undefined ? "" : formatNumber(row.feasible)}</td>
-              <td>${row.fits ? "it fits" : (row.message ?? "not decided: open the pod")}</td>
+              <td>${row.fits ? "it fits now, and is not yet scheduled in this listing" : (row.message ?? "not decided: open the pod")}</td>
             </tr>`,
           )}
         </tbody>

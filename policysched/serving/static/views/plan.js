@@ -17,7 +17,7 @@ const OUTCOMES = {
   schedulable: ["becomes schedulable", "become schedulable"],
   profileAdded: ["gets a profile", "get a profile"],
   victims: ["would evict other pods", "would evict other pods"],
-  nodes: ["fits on other nodes", "fit on other nodes"],
+  nodes: ["gets the same node, but fits on others", "get the same node, but fit on others"],
   reason: ["is Pending for another reason", "are Pending for another reason"],
 };
 
@@ -43,7 +43,7 @@ function Report({ answer, report }) {
     <${Edits} edits=${report.edits} />
     <${Rejections} title="newly rejects" rows=${report.rejects} />
     <${Rejections} title="no longer rejects" rows=${report.admits} />
-    <${Changes} changes=${report.changes} total=${answer.changeCount} />
+    <${Changes} changes=${report.changes} summary=${report.summary} />
     <${CopyPlan} job=${answer.job} />
   `;
 }
@@ -93,22 +93,24 @@ function Rejections({ title, rows }) {
   </ul>`;
 }
 
-function Changes({ changes, total }) {
-  return html`${Object.keys(OUTCOMES).map((outcome) => {
+function Changes({ changes, summary }) {
+  return Object.keys(OUTCOMES).map((outcome) => {
+    const count = summary.running[outcome] + summary.pending[outcome];
     const rows = changes.filter((each) => each.outcome === outcome);
-    return rows.length > 0 && html`<${OutcomeTable} outcome=${outcome} rows=${rows} />`;
-  })}
-  ${total > changes.length && html`<p class="quiet">${formatCount(total - changes.length, "more pod")}; the text counts them</p>`}`;
+    return count > 0 && html`<${OutcomeTable} outcome=${outcome} count=${count} rows=${rows} />`;
+  });
 }
 
-function OutcomeTable({ outcome, rows }) {
-  const heading = `${formatCount(rows.length, "pod")} ${describeOutcome(outcome, rows.length)}`;
+/** @param rows the pods that the answer names, which are the first of `count` */
+function OutcomeTable({ outcome, count, rows }) {
+  const heading = `${formatCount(count, "pod")} ${describeOutcome(outcome, count)}`;
+  const shown = rows.slice(0, MOST_ROWS);
   return html`<h3>${heading}</h3>
     <div class="scrolls" tabindex="0" role="region" aria-label=${heading}>
       <table class="changes">
         <thead><tr><th scope="col">pod</th><th scope="col">before → after</th><th scope="col">by</th></tr></thead>
         <tbody>
-          ${rows.slice(0, MOST_ROWS).map(
+          ${shown.map(
             (each) => html`<tr>
               <th scope="row"><a href=${makePodAddress(each.pod)}>${each.pod}</a></th>
               <td><${Fate} fate=${each.from} /> → <${Fate} fate=${each.to} /></td>
@@ -119,7 +121,7 @@ function OutcomeTable({ outcome, rows }) {
         </tbody>
       </table>
     </div>
-    ${rows.length > MOST_ROWS && html`<p class="quiet">${formatCount(rows.length - MOST_ROWS, "more pod")}</p>`}`;
+    ${count > shown.length && html`<p class="quiet">${formatCount(count - shown.length, "more pod")}</p>`}`;
 }
 
 function Fate({ fate }) {
