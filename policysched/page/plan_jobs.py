@@ -78,7 +78,6 @@ class PlanJob:
         if self.report is not None:
             gravest_first = sorted(self.report["changes"], key=_rank_change)
             answer["plan"] = self.report | {"changes": gravest_first[:_MOST_CHANGES]}
-            answer["changeCount"] = len(self.report["changes"])
         return answer | {"part": self.part, "done": self.done, "of": self.total}
 
     def _begin_part(self, part: str, total: int) -> Callable[[int], None]:

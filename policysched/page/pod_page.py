@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from policysched import clock as clocks
-from policysched.explaining import pod_explaining, trials
+from policysched.explaining import pod_explaining
 from policysched.observability.live_page import pod_verdicts
 from policysched.offline import pod_report, sessions
 
@@ -63,31 +63,21 @@ def make_pod_node_page(decider: sessions.PodDecider, key: str, node: str) -> dic
     }
 
 
-def make_study_page(
-    decider: sessions.PodDecider,
-    key: str,
-    clock: clocks.Clock,
-    limits: trials.TrialLimits | None = None,
-) -> dict[str, Any]:
+def make_study_page(decider: sessions.PodDecider, key: str, clock: clocks.Clock) -> dict[str, Any]:
     """Return the report of `explain pod`: flips and edits, without the verdicts of all nodes.
 
     Raises:
         InputError: the pod does not exist, or no profile serves it.
     """
-    report = make_pod_report(decider, key, clock, limits)
+    report = make_pod_report(decider, key, clock)
     return {name: value for name, value in report.items() if name not in ("nodes", "scores")}
 
 
-def make_pod_report(
-    decider: sessions.PodDecider,
-    key: str,
-    clock: clocks.Clock,
-    limits: trials.TrialLimits | None = None,
-) -> dict[str, Any]:
+def make_pod_report(decider: sessions.PodDecider, key: str, clock: clocks.Clock) -> dict[str, Any]:
     """Return the report of `explain pod` in the form of schemas/explain.schema.json.
 
     Raises:
         InputError: the pod does not exist, or no profile serves it.
     """
     with _keep_on_node(decider, key):
-        return pod_explaining.explain_pod(decider, key, clock, limits)
+        return pod_explaining.explain_pod(decider, key, clock)

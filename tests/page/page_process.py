@@ -4,20 +4,28 @@ from __future__ import annotations
 
 import contextlib
 import json
+import pathlib
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from tests.realcluster import process
 
 
 @contextlib.contextmanager
-def serve_page(*words: str) -> Iterator[str]:
+def serve_page(
+    *words: str,
+    program: Sequence[str] = (sys.executable, "-m", "policysched"),
+    folder: pathlib.Path | None = None,
+    environment: Mapping[str, str] | None = None,
+) -> Iterator[str]:
     """Run `policysched ui` with options, and yield the URL that it prints."""
     address = f"127.0.0.1:{process.free_port()}"
-    command = [sys.executable, "-m", "policysched", "ui", "--address", address, *words]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as served:
+    command = [*program, "ui", "--address", address, *words]
+    with subprocess.Popen(
+        command, cwd=folder, env=environment, stdout=subprocess.PIPE, text=True
+    ) as served:
         assert served.stdout is not None
         served.stdout.readline()
         try:

@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import pathlib
 import shutil
-import subprocess
 import sys
 import tarfile
 import urllib.request
-from collections.abc import Iterator
 
 import pytest
 
 import policysched
 from tests.deploy import shell_commands
 from tests.deploy.install import reader
-from tests.realcluster import process
+from tests.page import page_process
 from tests.repository import installations
 
 _PICTURES = installations.CHECKOUT / "docs" / "pictures"
@@ -72,30 +69,16 @@ def _try_page(installation: installations.Installation) -> None:
     """Fetch every file of the page, as the checkout has it, and data with the key."""
     files = [path for path in _STATIC.rglob("*") if path.suffix in (".css", ".js", ".svg")]
     assert _STATIC / "vendor" / "preact.js" in files
-    with _serve_page(installation) as url:
+    program = [str(installation.get_program("policysched"))]
+    with page_process.serve_page(
+        *_CLUSTER, program=program, folder=installation.folder, environment={}
+    ) as url:
         base, _, key = url.partition("#key=")
         assert _fetch(base) == (_STATIC / "index.html").read_bytes()
         for file in files:
             assert _fetch(f"{base}{file.relative_to(_STATIC)}") == file.read_bytes()
         status = json.loads(_fetch(f"{base}api/status", Authorization=f"Bearer {key}"))
     assert (status["kind"], status["nodes"]) == ("file", 6)
-
-
-@contextlib.contextmanager
-def _serve_page(installation: installations.Installation) -> Iterator[str]:
-    """Run `policysched ui` and yield the URL that it prints."""
-    command = [installation.get_program("policysched"), "ui", *_CLUSTER]
-    command += ["--address", f"127.0.0.1:{process.free_port()}"]
-    with subprocess.Popen(
-        command, cwd=installation.folder, env={}, stdout=subprocess.PIPE, text=True
-    ) as served:
-        assert served.stdout is not None
-        served.stdout.readline()
-        try:
-            yield served.stdout.readline().strip()
-        finally:
-            served.terminate()
-            assert served.wait(30) == 0
 
 
 def _fetch(url: str, **headers: str) -> bytes:

@@ -16,7 +16,7 @@ from policysched.framework import explanation, runtime, status
 from policysched.framework.scoring import score_table
 from policysched.observability.live_page import cluster_columns
 
-FITS = -1
+_FITS = -1
 _BEST_NODES = 32
 _MOST_NAMES = 20
 
@@ -55,7 +55,7 @@ def _describe_rejections(
     for verdict in found.verdicts:
         answer = verdict.first
         if answer.is_success:
-            by_name[verdict.name] = FITS
+            by_name[verdict.name] = _FITS
             continue
         if id(answer) not in answers:
             answers[id(answer)] = len(distinct)
@@ -63,7 +63,7 @@ def _describe_rejections(
         by_name[verdict.name] = answers[id(answer)]
     names = [snap.nodes.names[row] for row in cluster_columns.list_rows(snap).tolist()]
     counts = np.bincount(
-        np.array([number for number in by_name.values() if number != FITS], np.intp),
+        np.array([number for number in by_name.values() if number != _FITS], np.intp),
         minlength=len(distinct),
     ).tolist()
     why = [_describe_rejection(answer) for answer in distinct]
@@ -93,7 +93,7 @@ def _make_funnel(
 
     A node counts for the first filter that rejects it.
     """
-    order = {name: number for number, name in enumerate(list_filter_names(framework))}
+    order = {name: number for number, name in enumerate(_list_filter_names(framework))}
     by_name: dict[str, tuple[int, int | None]] = {}
     for rejection, count in zip(why, counts, strict=True):
         before, _ = by_name.get(rejection["by"], (0, None))
@@ -107,7 +107,7 @@ def _make_funnel(
     return funnel
 
 
-def list_filter_names(framework: runtime.Framework) -> list[str]:
+def _list_filter_names(framework: runtime.Framework) -> list[str]:
     """Return the plugins and rules (`POLICY/RULE`) of a profile in the order in which they act."""
     return [
         plugin.head.name if isinstance(plugin, base.PolicyRule) else plugin.name

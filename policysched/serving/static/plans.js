@@ -4,7 +4,7 @@ import { askPlan, startPlan } from "./api.js";
 
 const WAIT_SECONDS = 1;
 
-/** { plan, job, changeCount } of the last plan that was made in this tab, or null. */
+/** { plan, job } of the last plan that was made in this tab, or null. */
 let lastPlan = null;
 
 export function getLastPlan() {
