@@ -24,7 +24,7 @@ from policysched.observability.live_page import (
 )
 from policysched.reload import state as states
 from policysched.reload import version_log
-from policysched.serving import http_server, query_numbers
+from policysched.serving import http_server, query_parameters
 
 ANSWERS_ROOT = "/debug/page/"
 """The answers for the page below /ui/, which need the rights of other debug pages."""
@@ -56,7 +56,7 @@ def add_page_data(joined: context.ProcessComponents) -> None:
         debug_forms.NODE_PATH: functools.partial(_make_node_page, joined),
     }
     for path, make in pages.items():
-        joined.pages[path] = query_numbers.answer_query_errors(make)
+        joined.pages[path] = query_parameters.answer_query_errors(make)
     if joined.config.serving.page:
         _add_own_page(joined)
 
@@ -81,7 +81,7 @@ def _without_parameters(
     """Return a page of JSON that takes no parameters."""
 
     async def make_page(query: http_server.QueryParameters) -> http_server.HttpPage:
-        query_numbers.refuse_unknown(query, ())
+        query_parameters.refuse_unknown(query, ())
         made = make()
         document = made if isinstance(made, msgspec.Struct) else await made
         body = msgspec.json.encode(document)
@@ -130,7 +130,7 @@ def _make_rules_page(
 def _make_node_page(
     joined: context.ProcessComponents, query: http_server.QueryParameters
 ) -> http_server.HttpPage:
-    query_numbers.refuse_unknown(query, ("name",))
+    query_parameters.refuse_unknown(query, ("name",))
     metrics = joined.profiles.policy_set.node_metrics
     try:
         found = node_page.make_node_page(joined.scheduler.cache, metrics, query.get_one("name"))

@@ -11,27 +11,27 @@ import concurrent.futures
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
-import orjson
+import msgspec
 
 import policysched
 from policysched import clock as clocks
 from policysched.observability.live_page import node_page
 from policysched.page import (
-    answers,
     cluster_page,
+    local_access,
     page_source,
     pending_page,
     pod_page,
     policies_page,
     text_forms,
 )
-from policysched.serving import http_server, query_numbers
+from policysched.serving import http_server, json_answers, query_parameters
 
 _FORM = 1
 """Increases when an answer changes so that an older page cannot read it."""
-_NO_DECISIONS: answers.Document = {"startedAt": "", "next": 0, "missed": 0, "rows": []}
+_NO_DECISIONS: json_answers.Document = {"startedAt": "", "next": 0, "missed": 0, "rows": []}
 
-MakeAnswer: TypeAlias = Callable[[http_server.QueryParameters], answers.Document]
+MakeAnswer: TypeAlias = Callable[[http_server.QueryParameters], json_answers.Document]
 
 
 class PageApi:
@@ -62,13 +62,13 @@ class PageApi:
     def make_pages(self) -> dict[str, http_server.MakePage]:
         """Return the pages, keyed by path."""
         return {
-            f"{answers.ROOT}{name}": answers.bind_route(route)
+            f"{local_access.DATA_ROOT}{name}": json_answers.bind_route(route)
             for name, route in self._routes.items()
         }
 
     def make_posts(self) -> dict[str, http_server.TakePost]:
         """Return the only request that changes something, a step of the demo, keyed by path."""
-        return {f"{answers.ROOT}step": self._take_step}
+        return {f"{local_access.DATA_ROOT}step": self._take_step}
 
     def close(self) -> None:
         """End the thread; answers in progress are dropped."""
@@ -76,21 +76,21 @@ class PageApi:
 
     def _make_route(
         self, make: MakeAnswer, needs: tuple[str, ...] = (), takes: tuple[str, ...] = ()
-    ) -> answers.Route:
+    ) -> json_answers.Route:
         async def make_in_thread(
             given: http_server.QueryParameters,
-        ) -> answers.Document:
+        ) -> json_answers.Document:
             return await asyncio.get_running_loop().run_in_executor(self._thread, make, given)
 
-        return answers.Route(make_in_thread, needs, takes)
+        return json_answers.Route(make_in_thread, needs, takes)
 
     async def _take_step(self, body: bytes) -> http_server.HttpPage:
-        async def make() -> answers.Document:
+        async def make() -> json_answers.Document:
             name = body.decode(errors="replace")
             loop = asyncio.get_running_loop()
             return await loop.run_in_executor(self._thread, self._step_and_report, name)
 
-        return await answers.answer(make)
+        return await json_answers.answer(make)
 
     # --- answers ----------------------------------------------------------------------------------
 
@@ -118,7 +118,7 @@ class PageApi:
         }
 
     def _make_cluster(self, given: http_server.QueryParameters) -> dict[str, Any]:
-        since = query_numbers.parse_count(given, "since")
+        since = query_parameters.parse_count(given, "since")
         return cluster_page.make_cluster_page(self._source.get_view(), since)
 
     def _make_node(self, given: http_server.QueryParameters) -> dict[str, Any]:
@@ -129,9 +129,9 @@ class PageApi:
     def _make_pending(self, _: http_server.QueryParameters) -> dict[str, Any]:
         return pending_page.make_pending_page(self._source.get_view(), self._clock)
 
-    def _make_decisions(self, given: http_server.QueryParameters) -> answers.Document:
-        rows, after = self._source.decisions, query_numbers.parse_count(given, "after")
-        return _NO_DECISIONS if rows is None else orjson.Fragment(rows.encode_rows(after))
+    def _make_decisions(self, given: http_server.QueryParameters) -> json_answers.Document:
+        rows, after = self._source.decisions, query_parameters.parse_count(given, "after")
+        return _NO_DECISIONS if rows is None else msgspec.Raw(rows.encode_rows(after))
 
     def _make_pod(self, given: http_server.QueryParameters) -> dict[str, Any]:
         view = self._source.get_view()

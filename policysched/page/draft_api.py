@@ -9,8 +9,8 @@ from typing import TypeVar
 import msgspec
 
 from policysched import clock as clocks
-from policysched.page import answers, draft_language, page_source, plan_jobs, text_forms
-from policysched.serving import http_server, query_numbers
+from policysched.page import draft_language, local_access, page_source, plan_jobs, text_forms
+from policysched.serving import http_server, json_answers, query_parameters
 
 _MAX_WAIT_SECONDS = 20
 _Question = TypeVar("_Question")
@@ -44,18 +44,18 @@ class DraftApi:
 
     def make_pages(self) -> dict[str, http_server.MakePage]:
         """Return the pages, keyed by path."""
-        plan = answers.Route(self._wait_for_plan, needs=("job",), takes=("wait",))
-        text = answers.Route(self._make_plan_text, needs=("job", "form"))
+        plan = json_answers.Route(self._wait_for_plan, needs=("job",), takes=("wait",))
+        text = json_answers.Route(self._make_plan_text, needs=("job", "form"))
         return {
-            f"{answers.ROOT}plan": answers.bind_route(plan),
-            f"{answers.ROOT}plan-text": answers.bind_route(text),
+            f"{local_access.DATA_ROOT}plan": json_answers.bind_route(plan),
+            f"{local_access.DATA_ROOT}plan-text": json_answers.bind_route(text),
         }
 
     def make_posts(self) -> dict[str, http_server.TakePost]:
         """Return the questions that contain policies, keyed by path. They change nothing."""
         return {
-            f"{answers.ROOT}language": self._take_language_question,
-            f"{answers.ROOT}plan": self._take_plan_question,
+            f"{local_access.DATA_ROOT}language": self._take_language_question,
+            f"{local_access.DATA_ROOT}plan": self._take_plan_question,
         }
 
     def close(self) -> None:
@@ -66,32 +66,32 @@ class DraftApi:
     # --- language ---------------------------------------------------------------------------------
 
     async def _take_language_question(self, body: bytes) -> http_server.HttpPage:
-        async def make() -> answers.Document:
+        async def make() -> json_answers.Document:
             question = _read_question(body, draft_language.LanguageQuestion)
             loop = asyncio.get_running_loop()
             return await loop.run_in_executor(
                 self._thread, self._language.answer, question, self._source.get_view()
             )
 
-        return await answers.answer(make)
+        return await json_answers.answer(make)
 
     # --- plan -------------------------------------------------------------------------------------
 
     async def _take_plan_question(self, body: bytes) -> http_server.HttpPage:
-        async def make() -> answers.Document:
+        async def make() -> json_answers.Document:
             question = _read_question(body, PlanQuestion)
             job = self._jobs.start(self._source.get_view(), question.in_use, question.texts)
             return {"job": job.number}
 
-        return await answers.answer(make)
+        return await json_answers.answer(make)
 
-    async def _wait_for_plan(self, given: http_server.QueryParameters) -> answers.Document:
-        wait_seconds = query_numbers.parse_count(given, "wait", most=_MAX_WAIT_SECONDS)
-        job = await self._jobs.wait(query_numbers.parse_count(given, "job"), wait_seconds)
+    async def _wait_for_plan(self, given: http_server.QueryParameters) -> json_answers.Document:
+        wait_seconds = query_parameters.parse_count(given, "wait", most=_MAX_WAIT_SECONDS)
+        job = await self._jobs.wait(query_parameters.parse_count(given, "job"), wait_seconds)
         return job.describe()
 
-    async def _make_plan_text(self, given: http_server.QueryParameters) -> answers.Document:
-        report = self._jobs.get_report(query_numbers.parse_count(given, "job"))
+    async def _make_plan_text(self, given: http_server.QueryParameters) -> json_answers.Document:
+        report = self._jobs.get_report(query_parameters.parse_count(given, "job"))
         forms = {"text": self._texts.format_plan, "markdown": self._texts.format_plan_markdown}
         return {"text": forms[given.get_one("form")](report)}
 

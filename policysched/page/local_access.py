@@ -13,12 +13,14 @@ import hmac
 from policysched.config import addresses
 from policysched.serving import http_server
 
+DATA_ROOT = "/api/"
+"""Below this path is the data, which needs the key."""
 _OWN_SITES = ("", "none", "same-origin")
 """Values of Sec-Fetch-Site: programs other than browsers, the address bar, the page itself."""
 
 
 class LocalAccessGuard:
-    """Guards the paths below `/api/`; see `http_server.PageGuard`."""
+    """Guards the paths below DATA_ROOT; see `http_server.PageGuard`."""
 
     def __init__(self, key: str) -> None:
         """Ask for `key`; nothing is served before `set_address`."""
@@ -33,7 +35,7 @@ class LocalAccessGuard:
         """Return the error page for a denied request, or None if access is allowed."""
         if asker.host.lower() not in self._hosts:
             return http_server.HttpPage(b"this server has another name\n", status=421)
-        if not asker.path.startswith("/api/"):
+        if not asker.path.startswith(DATA_ROOT):
             return None
         if asker.fetch_site not in _OWN_SITES:
             return http_server.HttpPage(b"another site asks for data of this page\n", status=403)

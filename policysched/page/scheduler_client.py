@@ -17,6 +17,7 @@ _QUICK_THREADS = 4
 _WAITING_THREADS = 8
 """Each open Decisions view occupies one while it waits for rows."""
 _TIMEOUT_SECONDS = 10.0
+"""Limit of the pause before the next byte, and half the limit of an answer, beside its wait."""
 
 
 class SchedulerClient:
@@ -61,10 +62,11 @@ class SchedulerClient:
         loop = asyncio.get_running_loop()
         timeout_seconds = _TIMEOUT_SECONDS + wait_seconds
         try:
-            answer = await loop.run_in_executor(
-                threads, self._client.ask, path, query, timeout_seconds
-            )
-        except errors.RemoteError as error:
+            async with asyncio.timeout(_TIMEOUT_SECONDS + timeout_seconds):
+                answer = await loop.run_in_executor(
+                    threads, self._client.ask, path, query, timeout_seconds
+                )
+        except (errors.RemoteError, TimeoutError) as error:
             message = f"the scheduler at {self.origin} does not answer; the page asks again"
             raise scheduler_pages.SchedulerAnswerError(message) from error
         except errors.InputError as error:

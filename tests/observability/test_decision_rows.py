@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from policysched.observability.live_page import debug_forms, decision_rows
-from policysched.serving import query_numbers
+from policysched.serving import query_parameters
 from tests.kube.asynchronous import asynchronous
 from tests.observability import busy_world, page_answers
 from tests.scheduler import fakes
@@ -131,7 +131,7 @@ def test_a_parameter_without_meaning_is_refused(parameters: dict[str, str], prob
 
     @asynchronous
     async def ask() -> None:
-        make = query_numbers.answer_query_errors(_make_page(fakes.World()).make_page)
+        make = query_parameters.answer_query_errors(_make_page(fakes.World()).make_page)
         page = await page_answers.ask_page(make, **parameters)
         assert page.status == 400
         assert problem in page.body.decode()

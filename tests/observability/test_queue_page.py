@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from policysched.observability.live_page import queue_page
-from policysched.serving import query_numbers
+from policysched.serving import query_parameters
 from tests import builders
 from tests.kube.asynchronous import asynchronous
 from tests.observability import page_answers
@@ -73,7 +73,7 @@ async def test_the_limit_is_that_of_the_client_and_never_above_a_thousand() -> N
     assert len((await _ask(world))["pods"]) == 200
     found = await _ask(world, limit="3")
     assert (len(found["pods"]), found["total"]["active"]) == (3, 300)
-    make = query_numbers.answer_query_errors(
+    make = query_parameters.answer_query_errors(
         queue_page.QueuePage(world.queue, world.clock).make_page
     )
     assert (await page_answers.ask_page(make, limit="1001")).status == 400

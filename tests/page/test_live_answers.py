@@ -13,7 +13,7 @@ import pytest
 from policysched import errors
 from policysched.observability import debug_client
 from policysched.observability.live_page import live_answers
-from policysched.page import answers, scheduler_client, scheduler_source
+from policysched.page import local_access, scheduler_client, scheduler_source
 from policysched.reload import versions
 from policysched.serving import http_server
 from tests import builders, report_schemas
@@ -21,6 +21,7 @@ from tests.cli import clusters
 from tests.kube.asynchronous import asynchronous
 from tests.observability import page_answers
 from tests.page import running_scheduler, servers
+from tests.realcluster import process
 from tests.scheduler import fakes
 
 PATHS = ("status", "decisions", "queue", "versions", "policies", "cluster")
@@ -35,7 +36,7 @@ class LivePages:
         client = debug_client.DebugClient(url, access)
         self.client = scheduler_client.SchedulerClient(client, str(token_file))
         api = live_answers.LiveAnswers(self.client, "the scheduler", has_listing=has_listing)
-        self.pages = api.make_pages(answers.ROOT)
+        self.pages = api.make_pages(local_access.DATA_ROOT)
 
     async def ask_page(self, name: str, /, **parameters: str) -> http_server.HttpPage:
         """Return the page about a question."""
@@ -111,6 +112,23 @@ def test_all_answers_are_those_of_the_scheduler(
         assert await live.ask("find", text="n1") == {"pods": [], "nodes": ["n1"], "rules": []}
         found = await live.ask("find", text="prod/x")
         assert found["pods"] == ["prod/x"]
+
+    ask()
+
+
+def test_an_unknown_name_is_status_404_and_names_it(
+    scheduler: running_scheduler.RunningScheduler, token_file: pathlib.Path
+) -> None:
+    """So that the page does not take the scheduler for one that fails."""
+
+    @asynchronous
+    async def ask() -> None:
+        live = LivePages(scheduler.url, token_file)
+        node = await live.ask_page("node", name="n9")
+        assert (node.status, json.loads(node.body)["error"]) == (404, "`n9`: there is no such node")
+        pod = await live.ask_page("explain", pod="default/gone")
+        text = "`default/gone`: no such pod waits for a node"
+        assert (pod.status, json.loads(pod.body)["error"]) == (404, text)
 
     ask()
 
@@ -295,6 +313,36 @@ def test_a_strange_page_of_a_scheduler_is_one_error(
             assert text in await LivePages(strange.url, token_file).ask_problem("decisions")
 
         ask()
+
+
+def test_an_answer_that_never_ends_is_one_error(
+    token_file: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each byte arrives in time, the whole answer does not."""
+    monkeypatch.setattr(scheduler_client, "_TIMEOUT_SECONDS", 0.2)
+    is_over, is_closed = asyncio.Event(), asyncio.Event()
+
+    async def drip(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n")
+        while not is_over.is_set():
+            writer.write(b" ")
+            await asyncio.sleep(0.02)
+        writer.close()
+        await writer.wait_closed()
+        is_closed.set()
+
+    @asynchronous
+    async def ask() -> None:
+        port = process.free_port()
+        async with await asyncio.start_server(drip, "127.0.0.1", port):
+            live = LivePages(f"http://127.0.0.1:{port}", token_file)
+            problem = await live.ask_problem("queue")
+            assert "does not answer; the page asks again" in problem
+            is_over.set()
+            await is_closed.wait()
+
+    ask()
 
 
 def test_a_refused_version_is_in_the_status(

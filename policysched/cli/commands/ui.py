@@ -149,7 +149,7 @@ def _follow_scheduler(
     """
     from policysched.observability import debug_client  # noqa: PLC0415 - as for `run`
     from policysched.observability.live_page import live_answers  # noqa: PLC0415 - as above
-    from policysched.page import answers, scheduler_client, scheduler_source  # noqa: PLC0415 - as above
+    from policysched.page import local_access, scheduler_client, scheduler_source  # noqa: PLC0415 - as above
 
     offline_options.refuse_empty_options(args, "decisions", *decision_options.FILES)
     if not args.decisions.startswith(("http://", "https://")):
@@ -172,7 +172,7 @@ def _follow_scheduler(
     fast_exit.keep_until_exit(client)  # the end does not wait for requests that wait for rows
     source = scheduler_source.SchedulerSource(client.origin, listing)
     pages = live_answers.LiveAnswers(client, source.title, has_listing=has_listing)
-    return source, pages.make_pages(answers.ROOT)
+    return source, pages.make_pages(local_access.DATA_ROOT)
 
 
 def _make_source(args: argparse.Namespace, folder: pathlib.Path) -> page_source.PageSource:

@@ -18,7 +18,7 @@ from policysched.framework.answers import rejections
 from policysched.framework.scoring import score_table
 from policysched.observability.live_page import debug_forms
 from policysched.scheduler import decisions
-from policysched.serving import http_server, query_numbers
+from policysched.serving import http_server, query_parameters
 
 FORM = "rows"
 """Value of the parameter `form`."""
@@ -87,11 +87,13 @@ class RowsPage:
         Raises:
             ParameterError: a parameter is unknown or invalid.
         """
-        query_numbers.refuse_unknown(query, _PARAMETERS)
+        query_parameters.refuse_unknown(query, _PARAMETERS)
         if query.get_one("form") != FORM:
-            raise query_numbers.ParameterError(f"the parameter `form` must be `{FORM}` or absent")
-        after = query_numbers.parse_count(query, "after")
-        wait_seconds = query_numbers.parse_count(query, "wait", most=MOST_WAIT_SECONDS)
+            raise query_parameters.ParameterError(
+                f"the parameter `form` must be `{FORM}` or absent"
+            )
+        after = query_parameters.parse_count(query, "after")
+        wait_seconds = query_parameters.parse_count(query, "wait", most=MOST_WAIT_SECONDS)
         end_seconds = asyncio.get_running_loop().time() + wait_seconds
         while after == self._rows.count and not self._is_stopping():
             left_seconds = end_seconds - asyncio.get_running_loop().time()

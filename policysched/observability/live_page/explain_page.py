@@ -11,7 +11,7 @@ import msgspec
 from policysched import clock as clocks
 from policysched.cluster.pods import pod_shape
 from policysched.scheduler import scheduler as schedulers
-from policysched.serving import http_server, query_numbers
+from policysched.serving import http_server, query_parameters
 
 PAUSE_SECONDS = 2
 _GONE, _TOO_MANY = 410, 429
@@ -39,7 +39,7 @@ class ExplainPage:
         Raises:
             ParameterError: a parameter is unknown.
         """
-        query_numbers.refuse_unknown(query, ("pod",))
+        query_parameters.refuse_unknown(query, ("pod",))
         pod, now_seconds = query.get_one("pod"), self._clock.monotonic_seconds()
         if now_seconds - self._made_at_seconds < PAUSE_SECONDS:
             return self._made if pod == self._pod else _BUSY

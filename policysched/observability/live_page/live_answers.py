@@ -7,9 +7,10 @@ came, and the browser chooses no path.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import re
-from collections.abc import Awaitable, Callable, Mapping
-from typing import Any, TypeAlias, TypeVar
+from collections.abc import Iterator, Mapping
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -24,17 +25,14 @@ from policysched.observability.live_page import (
     queue_page,
     scheduler_pages,
 )
-from policysched.serving import http_server, query_numbers
+from policysched.serving import http_server, json_answers, query_parameters
 
 _FORM = 1
 _RECORDS = 20
 """Number of attempts that the view of a pod shows."""
-_MAX_TEXT_CHARACTERS = 512
 _EXPLAIN_TURNS = 3
 _POD_KEY = re.compile(r"[^/\s]+/[^/\s]+")
-_BAD_GATEWAY, _BAD_REQUEST, _NOT_FOUND = 502, 400, 404
 
-MakeAnswer: TypeAlias = Callable[[http_server.QueryParameters], Awaitable[Any]]
 _Document = TypeVar("_Document")
 
 
@@ -53,22 +51,23 @@ class LiveAnswers:
 
     def make_pages(self, root: str) -> dict[str, http_server.MakePage]:
         """Return the pages, keyed by their path below `root`."""
-        pages = {
-            "status": _make_page(self._make_status),
-            "decisions": _make_page(self._make_decisions, "after", "wait"),
-            "records": _make_page(self._make_records, "pod"),
-            "queue": _make_page(lambda _: self._read_queue()),
-            "versions": _make_page(lambda _: self._read_versions()),
-            "policies": _make_page(self._make_policies),
+        route = json_answers.Route
+        routes = {
+            "status": route(self._make_status),
+            "decisions": route(self._make_decisions, takes=("after", "wait")),
+            "records": route(self._make_records, needs=("pod",)),
+            "queue": route(lambda _: self._read_queue()),
+            "versions": route(lambda _: self._read_versions()),
+            "policies": route(self._make_policies),
         }
         if not self._has_listing:
-            pages |= {
-                "cluster": _make_page(self._make_cluster, "since"),
-                "node": _make_page(self._make_node, "name"),
-                "find": _make_page(self._make_search, "text"),
-                "explain": _make_page(self._make_explanation, "pod"),
+            routes |= {
+                "cluster": route(self._make_cluster, takes=("since",)),
+                "node": route(self._make_node, needs=("name",)),
+                "find": route(self._make_search, needs=("text",)),
+                "explain": route(self._make_explanation, needs=("pod",)),
             }
-        return {f"{root}{name}": page for name, page in pages.items()}
+        return {f"{root}{name}": json_answers.bind_route(each) for name, each in routes.items()}
 
     async def _read(
         self,
@@ -112,8 +111,8 @@ class LiveAnswers:
         }
 
     async def _make_decisions(self, query: http_server.QueryParameters) -> debug_forms.RowsDocument:
-        after = query_numbers.parse_count(query, "after")
-        wait_seconds = query_numbers.parse_count(
+        after = query_parameters.parse_count(query, "after")
+        wait_seconds = query_parameters.parse_count(
             query, "wait", most=decision_rows.MOST_WAIT_SECONDS
         )
         asked = {"form": decision_rows.FORM, "after": str(after), "wait": str(wait_seconds)}
@@ -121,9 +120,9 @@ class LiveAnswers:
 
     async def _make_records(self, query: http_server.QueryParameters) -> dict[str, Any]:
         """Return the kept records about one pod, newest first, and its place in the queue."""
-        pod = _parse_text(query, "pod")
+        pod = query.get_one("pod")
         if not _POD_KEY.fullmatch(pod):
-            raise query_numbers.ParameterError("the parameter `pod` must be NAMESPACE/NAME")
+            raise query_parameters.ParameterError("the parameter `pod` must be NAMESPACE/NAME")
         asked = {"pod": pod, "limit": str(_RECORDS)}
         body = await self._scheduler.read_body(decision_page.PATH, asked)
         records = decision_source.parse_decisions(body, decision_page.PATH)
@@ -180,30 +179,31 @@ class LiveAnswers:
         return found
 
     async def _make_node(self, query: http_server.QueryParameters) -> debug_forms.NodeDocument:
-        return await self._read(
-            debug_forms.NODE_PATH, debug_forms.NodeDocument, {"name": _parse_text(query, "name")}
-        )
+        asked = {"name": query.get_one("name")}
+        with _name_what_is_gone(asked["name"]):
+            return await self._read(debug_forms.NODE_PATH, debug_forms.NodeDocument, asked)
 
     async def _make_explanation(
         self, query: http_server.QueryParameters
     ) -> debug_forms.ExplainDocument:
         """Return the verdicts about a pod that waits; wait for a turn, because others ask too."""
-        asked = {"pod": _parse_text(query, "pod")}
-        for _ in range(_EXPLAIN_TURNS):
-            try:
-                return await self._read_explanation(asked)
-            except scheduler_pages.SchedulerAnswerError as error:
-                if error.status != debug_client.TOO_MANY:
-                    raise
-            await asyncio.sleep(explain_page.PAUSE_SECONDS)
-        return await self._read_explanation(asked)
+        asked = {"pod": query.get_one("pod")}
+        with _name_what_is_gone(asked["pod"]):
+            for _ in range(_EXPLAIN_TURNS):
+                try:
+                    return await self._read_explanation(asked)
+                except scheduler_pages.SchedulerAnswerError as error:
+                    if error.status != debug_client.TOO_MANY:
+                        raise
+                await asyncio.sleep(explain_page.PAUSE_SECONDS)
+            return await self._read_explanation(asked)
 
     async def _read_explanation(self, asked: dict[str, str]) -> debug_forms.ExplainDocument:
         return await self._read(debug_forms.EXPLAIN_PATH, debug_forms.ExplainDocument, asked)
 
     async def _make_search(self, query: http_server.QueryParameters) -> dict[str, Any]:
         """Return waiting pods, nodes and rules; other pods are found by their whole name."""
-        text = _parse_text(query, "text")
+        text = query.get_one("text")
         waiting, _, rules = await asyncio.gather(
             self._read_queue(), self._read_map(), self._read_rules()
         )
@@ -236,32 +236,12 @@ _UNKNOWN_STATUS: dict[str, Any] = {
 """The status of a scheduler without /debug/status."""
 
 
-def _make_page(make: MakeAnswer, *parameters: str) -> http_server.MakePage:
-    """Return the page of an answer that knows these `parameters`."""
-
-    async def make_page(query: http_server.QueryParameters) -> http_server.HttpPage:
-        try:
-            query_numbers.refuse_unknown(query, parameters)
-            return _make_json_answer(await make(query))
-        except query_numbers.ParameterError as error:
-            return _make_json_answer({"error": str(error)}, _BAD_REQUEST)
-        except scheduler_pages.SchedulerAnswerError as error:
-            is_gone = error.status == debug_client.GONE
-            return _make_json_answer({"error": str(error)}, _NOT_FOUND if is_gone else _BAD_GATEWAY)
-        except errors.InputError as error:
-            return _make_json_answer({"error": str(error)}, _NOT_FOUND)
-
-    return make_page
-
-
-def _make_json_answer(answer: object, status: int = debug_client.OK) -> http_server.HttpPage:
-    return http_server.HttpPage(
-        msgspec.json.encode(answer), http_server.JSON, status, is_compressed=True
-    )
-
-
-def _parse_text(query: http_server.QueryParameters, name: str) -> str:
-    text = query.get_one(name)
-    if not 0 < len(text) <= _MAX_TEXT_CHARACTERS:
-        raise query_numbers.ParameterError(f"the parameter `{name}` is missing or too long")
-    return text
+@contextlib.contextmanager
+def _name_what_is_gone(name: str) -> Iterator[None]:
+    """Turn the answer that an object is gone into an InputError about its `name`."""
+    try:
+        yield
+    except scheduler_pages.SchedulerAnswerError as error:
+        if error.status != debug_client.GONE:
+            raise
+        raise errors.InputError(f"`{name}`", str(error)) from error

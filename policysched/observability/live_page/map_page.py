@@ -16,7 +16,7 @@ from policysched import clock as clocks
 from policysched.cluster import snapshot
 from policysched.cluster.objects import objects
 from policysched.observability.live_page import cluster_columns
-from policysched.serving import http_server, query_numbers
+from policysched.serving import http_server, query_parameters
 
 _AGE_SECONDS = 1.0
 """Maximum age of the amounts."""
@@ -48,8 +48,8 @@ class MapPage:
         Raises:
             ParameterError: a parameter is unknown or invalid.
         """
-        query_numbers.refuse_unknown(query, ("since",))
-        since = query_numbers.parse_count(query, "since")
+        query_parameters.refuse_unknown(query, ("since",))
+        since = query_parameters.parse_count(query, "since")
         async with self._making:
             if self._clock.monotonic_seconds() - self._made_at_seconds >= _AGE_SECONDS:
                 await self._make_columns()

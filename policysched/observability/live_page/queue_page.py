@@ -12,7 +12,7 @@ from policysched.framework import queued_pod
 from policysched.framework.answers import rejections
 from policysched.observability.live_page import debug_forms
 from policysched.queue import scheduling_queue
-from policysched.serving import http_server, query_numbers
+from policysched.serving import http_server, query_parameters
 
 MOST_PODS = 1000
 _DEFAULT_LIMIT = 200
@@ -34,8 +34,8 @@ class QueuePage:
         Raises:
             ParameterError: a parameter is unknown or invalid.
         """
-        query_numbers.refuse_unknown(query, ("limit",))
-        limit = query_numbers.parse_count(query, "limit", _DEFAULT_LIMIT, MOST_PODS)
+        query_parameters.refuse_unknown(query, ("limit",))
+        limit = query_parameters.parse_count(query, "limit", _DEFAULT_LIMIT, MOST_PODS)
         now = self._clock.now()
         offset = now - datetime.timedelta(seconds=self._clock.monotonic_seconds())
         page = debug_forms.QueueDocument(

@@ -1,4 +1,4 @@
-"""Read the page's requests and make its answers: parameters, JSON, errors."""
+"""Answer requests in JSON: parameters are checked, and errors are JSON as well."""
 
 from __future__ import annotations
 
@@ -6,27 +6,28 @@ import dataclasses
 from collections.abc import Awaitable, Callable
 from typing import Any, TypeAlias
 
-import orjson
+import msgspec
 
 from policysched import errors
-from policysched.serving import http_server, query_numbers
+from policysched.serving import http_server, query_parameters
 
-ROOT = "/api/"
 _MAX_TEXT_CHARACTERS = 512
 """Limit of a parameter; names of Kubernetes have at most 253 characters."""
+_OK, _BAD_REQUEST, _NOT_FOUND, _BAD_GATEWAY = 200, 400, 404, 502
 
-Document: TypeAlias = dict[str, Any] | orjson.Fragment
+Document: TypeAlias = dict[str, Any] | msgspec.Struct | msgspec.Raw
+MakeDocument: TypeAlias = Callable[[http_server.QueryParameters], Awaitable[Document]]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Route:
     """How an answer is made: the function, and the names of its required and other parameters.
 
-    The function raises LookupError or InputError for a name that does not exist, and ValueError for
-    a value that it cannot use.
+    The function raises LookupError or InputError for a name that does not exist, ValueError for a
+    value that it cannot use, and RemoteError if another server that it asks gives no answer.
     """
 
-    make: Callable[[http_server.QueryParameters], Awaitable[Document]]
+    make: MakeDocument
     needs: tuple[str, ...] = ()
     takes: tuple[str, ...] = ()
 
@@ -50,17 +51,19 @@ async def answer(make: Callable[[], Awaitable[Document]]) -> http_server.HttpPag
         return make_json_answer(await make())
     except LookupError as error:
         name = str(error.args[0])[:_MAX_TEXT_CHARACTERS]
-        return _make_error_answer(f"`{name}` does not exist", 404)
+        return _make_error_answer(f"`{name}` does not exist", _NOT_FOUND)
     except errors.InputError as error:
-        return _make_error_answer(str(error), 404)
+        return _make_error_answer(str(error), _NOT_FOUND)
+    except errors.RemoteError as error:
+        return _make_error_answer(str(error), _BAD_GATEWAY)
     except ValueError as error:
-        return _make_error_answer(str(error), 400)
+        return _make_error_answer(str(error), _BAD_REQUEST)
 
 
-def make_json_answer(document: object, status: int = 200) -> http_server.HttpPage:
+def make_json_answer(document: Document, status: int = _OK) -> http_server.HttpPage:
     """Return a document as JSON."""
     return http_server.HttpPage(
-        orjson.dumps(document), http_server.JSON, status, is_compressed=True
+        msgspec.json.encode(document), http_server.JSON, status, is_compressed=True
     )
 
 
@@ -71,10 +74,10 @@ def _make_error_answer(message: str, status: int) -> http_server.HttpPage:
 def _check_parameters(query: http_server.QueryParameters, route: Route) -> None:
     """Raise ParameterError if a parameter is unknown, missing or too long."""
     known = (*route.needs, *route.takes)
-    query_numbers.refuse_unknown(query, known)
+    query_parameters.refuse_unknown(query, known)
     for name in known:
         text = query.get_one(name)
         if name in route.needs and not text:
-            raise query_numbers.ParameterError(f"the parameter `{name}` is missing")
+            raise query_parameters.ParameterError(f"the parameter `{name}` is missing")
         if len(text) > _MAX_TEXT_CHARACTERS:
-            raise query_numbers.ParameterError(f"the parameter `{name}` is too long")
+            raise query_parameters.ParameterError(f"the parameter `{name}` is too long")
