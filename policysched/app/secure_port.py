@@ -66,7 +66,7 @@ def _make_public_page_server(
 
 def _list_open_paths(serving: config.ServingConfig) -> list[str]:
     """Return the paths that need no rights; the files of the page hold no data."""
-    files = [f"{_PAGE_ROOT}*"] if serving.page else []
+    files = [_PAGE_ROOT.removesuffix("/"), f"{_PAGE_ROOT}*"] if serving.page else []
     return [*serving.authorization.always_allow_paths, *files]
 
 

@@ -21,6 +21,8 @@ _CONTENT_TYPES = {
 def load_static_pages(root: str = "/") -> dict[str, http_server.MakePage]:
     """Return the pages of all files, keyed by their path below `root`; `root` is index.html.
 
+    `root` without its last slash leads to `root`, on which the paths in index.html depend.
+
     Raises:
         MissingResourceError: the folder or index.html is missing.
     """
@@ -32,6 +34,9 @@ def load_static_pages(root: str = "/") -> dict[str, http_server.MakePage]:
     if index is None:
         message = f"the file `{FOLDER / 'index.html'}` of policysched is missing"
         raise errors.MissingResourceError(f"{message}; reinstall policysched")
+    if root != "/":
+        moved = http_server.HttpPage(b"", status=308, headers={"Location": root})
+        found[root.removesuffix("/")] = lambda _: moved
     return {root: index, **found}
 
 

@@ -170,8 +170,8 @@ def test_the_files_of_the_page_are_open_and_its_data_is_not(*, is_shown: bool) -
             secure_port.add_http_servers(joined)
             (serving,) = (asyncio.create_task(each) for each in joined.background)
             url = f"https://{address}"
-            files = ("/ui/", "/ui/main.js", "/ui/vendor/preact.js")
-            assert await _statuses(url, files) == [200 if is_shown else 404] * 3
+            files = ("/ui", "/ui/", "/ui/main.js", "/ui/vendor/preact.js")
+            assert await _statuses(url, files) == [200 if is_shown else 404] * 4
             assert not any(each.method == "POST" for each in server.requests)
             assert await _statuses(url, ("/debug/policies",)) == [403]
             serving.cancel()
