@@ -44,12 +44,16 @@ def explain_pod(
     Raises:
         InputError: the pod does not exist, or no profile serves it.
     """
-    key = pod if "/" in pod else f"default/{pod}"
-    placed = decider.cluster.placed.get(key)
-    info = pod_report.find_pod(decider.cluster, pod)
-    tried = trials.PodTrials(decider, info, clock, limits, node)
-    found = tried.framework.explain_pod(info, tried.take_snapshot())
+    with pod_report.make_pod_pending(decider.cluster, pod) as info:
+        tried = trials.PodTrials(decider, info, clock, limits, node)
+        return _make_report(tried, evidence_of)
+
+
+def _make_report(tried: trials.PodTrials, evidence_of: Collection[str] | None) -> dict[str, Any]:
+    decider, node = tried.decider, tried.only_node
+    found = tried.framework.explain_pod(tried.info, tried.take_snapshot())
     report = decider.make_report_from_explanation(tried.framework, found, evidence_of)
+    placed = decider.cluster.placed.get(found.pod.key)
     if placed is not None:
         report["placed"] = _describe_placement(placed.pod.spec.node_name, found)
     if node is not None and not _fits_node(found, node):

@@ -5,7 +5,8 @@ The report follows schemas/explain.schema.json.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+import contextlib
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import TypeAlias
 
 import msgspec
@@ -25,26 +26,38 @@ _MAX_NAMES_COMPARED = 2000
 """The maximum number of names to search for a similar one, which bounds the search time."""
 
 
-def find_pod(cluster: offline_cluster.OfflineCluster, key: str) -> pod_shape.PodInfo:
-    """Return the pod called `namespace/name` (or `name` in `default`) as a pending pod.
+@contextlib.contextmanager
+def make_pod_pending(
+    cluster: offline_cluster.OfflineCluster, key: str
+) -> Iterator[pod_shape.PodInfo]:
+    """Yield the pod called `namespace/name` (or `name` in `default`) as a pending pod.
 
-    A placed pod is removed from its node in the cache, so that it can be scheduled again.
+    A placed pod is not on its node meanwhile, so that it can be scheduled again.
 
     Raises:
         InputError: the pod does not exist, has ended or is being deleted.
     """
     name = key if "/" in key else f"default/{key}"
+    placed = cluster.placed.get(name)
+    if placed is None:
+        yield _find_pending_pod(cluster, name)
+        return
+    spec = msgspec.structs.replace(placed.pod.spec, node_name="")
+    cluster.cache.remove_pod(placed)
+    try:
+        yield pod_shape.PodInfo(msgspec.structs.replace(placed.pod, spec=spec), placed.shape)
+    finally:
+        cluster.cache.add_pod(placed)
+
+
+def _find_pending_pod(cluster: offline_cluster.OfflineCluster, name: str) -> pod_shape.PodInfo:
+    """Return the pending pod called `namespace/name`, or raise InputError."""
     for info in cluster.pending:
         if info.key == name:
             return info
-    placed = cluster.placed.get(name)
-    if placed is None:
-        if name in cluster.passed_over:
-            raise errors.InputError(f"`{name}`", f"the pod {cluster.passed_over[name]}")
-        raise _make_unknown_pod_error(cluster, name)
-    cluster.cache.remove_pod(placed)
-    spec = msgspec.structs.replace(placed.pod.spec, node_name="")
-    return pod_shape.PodInfo(msgspec.structs.replace(placed.pod, spec=spec), placed.shape)
+    if name in cluster.passed_over:
+        raise errors.InputError(f"`{name}`", f"the pod {cluster.passed_over[name]}")
+    raise _make_unknown_pod_error(cluster, name)
 
 
 def _make_unknown_pod_error(

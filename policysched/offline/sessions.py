@@ -190,13 +190,13 @@ class PodDecider:
                 yield self.make_pod_report(framework, info, evidence_of)
 
     def explain_pod(self, pod: str, evidence_of: Collection[str] | None = ()) -> dict[str, Any]:
-        """Return the report about one pod, which `pod_report.find_pod` finds.
+        """Return the report about one pod, which `pod_report.make_pod_pending` finds.
 
         Raises:
             InputError: the pod does not exist, or no profile serves it.
         """
-        info = pod_report.find_pod(self.cluster, pod)
-        return self.make_pod_report(self.choice.require_framework(info), info, evidence_of)
+        with pod_report.make_pod_pending(self.cluster, pod) as info:
+            return self.make_pod_report(self.choice.require_framework(info), info, evidence_of)
 
     def simulate_placements(self) -> Iterator[simulating.SimulatedPlacement]:
         """Yield the placement of each pending pod in queue order."""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Iterator
 from typing import Any
 
 from policysched import clock as clocks
@@ -12,26 +10,13 @@ from policysched.observability.live_page import pod_verdicts
 from policysched.offline import pod_report, sessions
 
 
-@contextlib.contextmanager
-def _keep_on_node(decider: sessions.PodDecider, key: str) -> Iterator[None]:
-    """Put a placed pod back on its node afterwards: an explanation takes it away."""
-    cache = decider.cluster.cache
-    placed = decider.cluster.placed.get(key if "/" in key else f"default/{key}")
-    try:
-        yield
-    finally:
-        if placed is not None and cache.get_pod(placed.uid) is None:
-            cache.add_pod(placed)
-
-
 def make_pod_page(decider: sessions.PodDecider, key: str) -> dict[str, Any]:
     """Return the decision about the pod `namespace/name`, which can be pending or placed.
 
     Raises:
         InputError: the pod does not exist, or no profile serves it.
     """
-    with _keep_on_node(decider, key):
-        info = pod_report.find_pod(decider.cluster, key)
+    with pod_report.make_pod_pending(decider.cluster, key) as info:
         framework = decider.choice.require_framework(info)
         snap = decider.cluster.cache.snapshot()
         found = framework.explain_pod(info, snap)
@@ -52,8 +37,7 @@ def make_pod_node_page(decider: sessions.PodDecider, key: str, node: str) -> dic
         InputError: the pod does not exist, or no profile serves it.
         LookupError: the node does not exist.
     """
-    with _keep_on_node(decider, key):
-        report = decider.explain_pod(key, (node,))
+    report = decider.explain_pod(key, (node,))
     return {
         "pod": report["pod"],
         "node": node,
@@ -79,5 +63,4 @@ def make_pod_report(decider: sessions.PodDecider, key: str, clock: clocks.Clock)
     Raises:
         InputError: the pod does not exist, or no profile serves it.
     """
-    with _keep_on_node(decider, key):
-        return pod_explaining.explain_pod(decider, key, clock)
+    return pod_explaining.explain_pod(decider, key, clock)
