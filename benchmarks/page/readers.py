@@ -3,19 +3,27 @@
 python -m benchmarks page-readers --rate 200 --readers 0,1,5
 
 A real API server and `policysched ui --decisions` are beside it. A reader asks what an open page
-asks: rows as soon as there are some, the status and the map every three seconds. Phases without and
-with readers take turns, because the speed of a machine changes.
+asks: rows as soon as there are some, the status and the map every three seconds. With --own-page,
+readers ask `run` itself, as pages below /ui/ do; otherwise all of them are tabs of one `ui`, which
+asks equal questions once. Phases without and with readers take turns, because the speed of a
+machine changes.
+
+The longest answer about the status is an upper bound for the longest turn of the loop of `run`.
 """
 
 from __future__ import annotations
 
 import concurrent.futures
 import contextlib
+import dataclasses
 import pathlib
 import statistics
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from typing import Any, Protocol, TypeAlias
+
+import requests
 
 from benchmarks import options, workload_files
 from benchmarks.comparison import arrivals
@@ -23,9 +31,16 @@ from benchmarks.process import orphans, process_usage
 from tests.e2e.scenes import followed_page, scheduler_process
 from tests.realcluster import control_plane as control_planes
 
+_Answer: TypeAlias = dict[str, Any]
 _POLL_SECONDS = 3.0
 _WAIT_SECONDS = 20
 _READY_SECONDS = 120.0
+_TIMING_PAUSE_SECONDS = 0.2
+_SETTINGS = """\
+apiVersion: policysched.io/v1alpha1
+kind: PolicySchedulerConfiguration
+serving: {page: true, secureAddress: "%s"}
+"""
 
 
 def main(argv: list[str]) -> int:
@@ -36,15 +51,19 @@ def main(argv: list[str]) -> int:
     parser.add_argument("--seconds", type=options.at_least(5), default=15, help="of a phase")
     parser.add_argument("--rounds", type=options.at_least(1), default=3)
     parser.add_argument("--readers", type=_parse_counts, default=[0, 1, 5], metavar="N,N,…")
+    parser.add_argument("--own-page", action="store_true", help="readers ask `run` itself")
     args = parser.parse_args(argv)
-    found: dict[int, list[tuple[float, float]]] = {count: [] for count in args.readers}
-    with orphans.folder_without_orphans() as folder, _serve(folder, args.nodes) as served:
+    found: dict[int, list[_Phase]] = {count: [] for count in args.readers}
+    with (
+        orphans.folder_without_orphans() as folder,
+        _serve(folder, args.nodes, is_own=args.own_page) as served,
+    ):
         served.run_phase(0, args.rate, args.seconds)  # the first pods fill caches
         for _ in range(args.rounds):
             for count in args.readers:
                 found[count].append(served.run_phase(count, args.rate, args.seconds))
     print(f"{args.nodes:,} nodes, {args.rate:g} pods/s due, phases of {args.seconds} s")
-    print("readers  sent/s  CPU of run: per pod, per second (median, lowest to highest)")
+    print("readers  sent/s  CPU of run: per pod, per second (median, lowest to highest), status ms")
     for count, phases in found.items():
         print(_format_row(count, phases))
     return 0
@@ -54,14 +73,56 @@ def _parse_counts(text: str) -> list[int]:
     return [options.at_least(0, 100)(each) for each in text.split(",")]
 
 
-def _format_row(count: int, phases: list[tuple[float, float]]) -> str:
-    rates = [rate for rate, _ in phases]
-    shares = sorted(cpu for _, cpu in phases)
-    per_pod = [1000 * cpu / rate for rate, cpu in phases]
-    return (
-        f"{count:7}  {statistics.median(rates):6.0f}  {statistics.median(per_pod):.3f} ms, "
-        f"{statistics.median(shares):.1%} ({shares[0]:.1%} to {shares[-1]:.1%})"
-    )
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Phase:
+    """What one phase took.
+
+    Attributes:
+        rate: pods sent per second.
+        cpu: CPU seconds of `run` per second.
+        answer_ms: the times of all answers about the status, without the readers' waits.
+    """
+
+    rate: float
+    cpu: float
+    answer_ms: Sequence[float]
+
+
+def _format_row(count: int, phases: list[_Phase]) -> str:
+    shares = sorted(each.cpu for each in phases)
+    per_pod = statistics.median(1000 * each.cpu / each.rate for each in phases)
+    answers = sorted(ms for each in phases for ms in each.answer_ms)
+    rate = statistics.median(each.rate for each in phases)
+    row = f"{count:7}  {rate:6.0f}  {per_pod:.3f} ms, {statistics.median(shares):.1%}"
+    row += f" ({shares[0]:.1%} to {shares[-1]:.1%})"
+    return f"{row}, {statistics.median(answers):.1f} (longest {answers[-1]:.1f})"
+
+
+class _OwnPage:
+    """The page below /ui/ of `run` itself, asked over one connection for each thread."""
+
+    def __init__(self, url: str, folder: pathlib.Path) -> None:
+        """Ask the secure port at `url` with the token and authority in `folder`."""
+        self._url = url
+        self._threads = threading.local()
+        self._headers = {"Authorization": f"Bearer {(folder / 'token').read_text()}"}
+        self._authority = str(folder / "ca.crt")
+
+    def ask(self, name: str, /, **parameters: object) -> _Answer:
+        """Return the answer to a question."""
+        session = self._threads.__dict__.setdefault("session", requests.Session())
+        url = f"{self._url}/debug/page/{name}"
+        answer = session.get(
+            url, params=parameters, headers=self._headers, verify=self._authority, timeout=60
+        )
+        answer.raise_for_status()
+        found: _Answer = answer.json()
+        return found
+
+
+class _Page(Protocol):
+    def ask(self, name: str, /, **parameters: object) -> _Answer:
+        """Return the answer to a question."""
 
 
 class _ServedScheduler:
@@ -75,7 +136,7 @@ class _ServedScheduler:
         self,
         plane: control_planes.ControlPlane,
         scheduler: scheduler_process.PolicyScheduler,
-        page: followed_page.FollowingPage,
+        page: _Page,
     ) -> None:
         self._plane = plane
         self._scheduler = scheduler
@@ -83,11 +144,12 @@ class _ServedScheduler:
         self._workload = workload_files.load("plain")
         self.sent = 0
 
-    def run_phase(self, readers: int, rate: float, seconds: int) -> tuple[float, float]:
-        """Send pods; return the sent pods and the CPU seconds of `run`, both per second."""
+    def run_phase(self, readers: int, rate: float, seconds: int) -> _Phase:
+        """Send pods, and measure."""
         ending = threading.Event()
         pods = self._make_pods(round(rate * seconds))
-        with concurrent.futures.ThreadPoolExecutor(max(1, 2 * readers)) as pool:
+        with concurrent.futures.ThreadPoolExecutor(1 + 2 * readers) as pool:
+            answer_ms = pool.submit(self._time_answers, ending)
             for _ in range(readers):
                 pool.submit(self._read_rows, ending)
                 pool.submit(self._read_state, ending)
@@ -97,7 +159,16 @@ class _ServedScheduler:
             lasted = time.monotonic() - began
             spent = self._measure_cpu_seconds() - used
             ending.set()
-        return len(arrived.sent) / lasted, spent / lasted
+        return _Phase(len(arrived.sent) / lasted, spent / lasted, answer_ms.result())
+
+    def _time_answers(self, ending: threading.Event) -> list[float]:
+        """Return the time of a small answer, many times a second, in milliseconds."""
+        found = []
+        while not ending.wait(_TIMING_PAUSE_SECONDS):
+            began = time.monotonic()
+            self._page.ask("status")
+            found.append(1000 * (time.monotonic() - began))
+        return found
 
     def _measure_cpu_seconds(self) -> float:
         return process_usage.cpu_seconds(self._scheduler.process.pid)
@@ -121,12 +192,15 @@ class _ServedScheduler:
 
 
 @contextlib.contextmanager
-def _serve(folder: pathlib.Path, nodes: int) -> Iterator[_ServedScheduler]:
+def _serve(folder: pathlib.Path, nodes: int, *, is_own: bool) -> Iterator[_ServedScheduler]:
     workload = workload_files.load("plain")
     with control_planes.ControlPlane(folder / "plane", users={followed_page.READER: []}) as plane:
         plane.client.create_namespace(workload_files.NAMESPACE)
         plane.client.create_nodes(workload.nodes(nodes))
         url, flags = followed_page.prepare(plane, folder)
+        settings = folder / "config.yaml"
+        settings.write_text(_SETTINGS % url.removeprefix("https://"))
+        flags.append(f"--config={settings}")
         with (
             scheduler_process.PolicyScheduler(plane, folder, flags=flags) as scheduler,
             followed_page.FollowingPage(url, folder) as page,
@@ -135,4 +209,5 @@ def _serve(folder: pathlib.Path, nodes: int) -> Iterator[_ServedScheduler]:
                 lambda: page.ask("status").get("nodes") == nodes,
                 time_limit_seconds=_READY_SECONDS,
             )
-            yield _ServedScheduler(plane, scheduler, page)
+            own = _OwnPage(url, folder)
+            yield _ServedScheduler(plane, scheduler, own if is_own else page)
