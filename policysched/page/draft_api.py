@@ -68,10 +68,9 @@ class DraftApi:
     async def _take_language_question(self, body: bytes) -> http_server.HttpPage:
         async def make() -> json_answers.Document:
             question = _read_question(body, draft_language.LanguageQuestion)
+            view = self._source.get_view() if self._source.has_cluster else None
             loop = asyncio.get_running_loop()
-            return await loop.run_in_executor(
-                self._thread, self._language.answer, question, self._source.get_view()
-            )
+            return await loop.run_in_executor(self._thread, self._language.answer, question, view)
 
         return await json_answers.answer(make)
 

@@ -22,6 +22,8 @@ from policysched.page import page_source
 
 Answer: TypeAlias = dict[str, Any]
 _MOST_FINDINGS = 200
+_NO_CLUSTER = -1
+"""Stands for the generation of a cluster that is not known."""
 _LARGEST_16_BIT_CHARACTER = "\uffff"
 
 
@@ -46,7 +48,7 @@ class DraftLanguage:
     def __init__(self, clock: clocks.Clock) -> None:
         """Answer without facts about a cluster until the first question brings its view."""
         self._clock = clock
-        self._generation = 0
+        self._generation: int | None = None
         self._maker: program_maker.ProgramMaker
         self._program: programs.PolicyProgram
         self._answers: Mapping[str, Callable[[LanguageQuestion], Answer]] = {
@@ -57,8 +59,8 @@ class DraftLanguage:
             "fixes": self._fix_all,
         }
 
-    def answer(self, question: LanguageQuestion, view: page_source.ClusterView) -> Answer:
-        """Return the answer to a question; facts are those of the cluster in `view`.
+    def answer(self, question: LanguageQuestion, view: page_source.ClusterView | None) -> Answer:
+        """Return the answer to a question; facts are those of the cluster in `view`, if any.
 
         Raises:
             LookupError: no text has the name in the question.
@@ -69,15 +71,16 @@ class DraftLanguage:
         return self._answers[question.kind](question)
 
     def _update_program(
-        self, texts: tuple[source.SourceText, ...], view: page_source.ClusterView
+        self, texts: tuple[source.SourceText, ...], view: page_source.ClusterView | None
     ) -> None:
         """Check the texts, unless they and the cluster are those of the last question."""
-        is_same_cluster = self._generation == view.generation
+        generation = _NO_CLUSTER if view is None else view.generation
+        is_same_cluster = self._generation == generation
         if not is_same_cluster:
-            self._maker = program_maker.ProgramMaker(self._clock, _make_cluster_data(view.inputs))
+            self._maker = program_maker.ProgramMaker(self._clock, _make_cluster_data(view))
         if not is_same_cluster or self._program.texts != texts:
             self._program = self._maker.make_program(texts, settings.LintSettings())
-        self._generation = view.generation
+        self._generation = generation
 
     # --- answers ----------------------------------------------------------------------------------
 
@@ -87,6 +90,7 @@ class DraftLanguage:
         return {
             "findings": [self._describe_finding(each) for each in found[:_MOST_FINDINGS]],
             "total": len(found),
+            "knowsCluster": self._generation != _NO_CLUSTER,
         }
 
     def _describe_finding(self, finding: diagnostics.Diagnostic) -> Answer:
@@ -190,8 +194,12 @@ def find_offset(text: str, units: int) -> int:
     return len(text)
 
 
-def _make_cluster_data(inputs: page_source.ClusterInputs) -> cluster_data.LoadedClusterData:
-    found = dump_file.ObjectDump(inputs.objects)
+def _make_cluster_data(
+    view: page_source.ClusterView | None,
+) -> cluster_data.LoadedClusterData:
+    if view is None:
+        return cluster_data.LoadedClusterData()
+    found = dump_file.ObjectDump(view.inputs.objects)
     return cluster_data.LoadedClusterData(
-        inputs.where, found, vocabulary.collect_cluster_vocabulary(found)
+        view.inputs.where, found, vocabulary.collect_cluster_vocabulary(found)
     )

@@ -23,6 +23,7 @@ class OfflineSource:
     ) -> None:
         """Show the cluster of `decider` under `title`."""
         self.kind = kind
+        self.has_cluster = True
         self.title = title
         self.decisions: decision_rows.DecisionRows | None = None
         self.steps: Mapping[str, str] = {}

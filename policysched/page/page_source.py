@@ -64,11 +64,13 @@ class PageSource(Protocol):
     Attributes:
         kind: `demo`, `file`, `live` (a listing), or `scheduler` (a running scheduler).
         title: names the cluster, such as the path of its file.
+        has_cluster: False for a running scheduler of whose cluster there is no listing.
         decisions: the decisions of a scheduler that the source runs; None if it runs none.
     """
 
     kind: str
     title: str
+    has_cluster: bool
     decisions: decision_rows.DecisionRows | None
 
     @property
@@ -83,7 +85,7 @@ class PageSource(Protocol):
         """Return the cluster as it is now; equal generations have the same content.
 
         Raises:
-            InputError: the source has no cluster.
+            InputError: not `has_cluster`.
         """
         ...
 

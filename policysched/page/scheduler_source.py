@@ -25,6 +25,7 @@ class SchedulerSource:
         """Use `listing`, if there is one, for questions that need the engine."""
         self.title = f"the scheduler at {origin}"
         self._listing = listing
+        self.has_cluster = listing is not None
         self.steps: Mapping[str, str] = {}
 
     def get_view(self) -> page_source.ClusterView:

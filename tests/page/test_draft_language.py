@@ -8,7 +8,7 @@ import hypothesis
 import pytest
 from hypothesis import strategies
 
-from policysched.page import draft_language
+from policysched.page import draft_language, scheduler_source
 from tests.cli import clusters
 from tests.kube.asynchronous import asynchronous
 from tests.page import servers
@@ -73,6 +73,18 @@ async def test_findings_know_the_cluster(client: servers.PageClient) -> None:
     text = POLICY.replace("Inn (ssd)", "In (nvme)")
     codes = [each["code"] for each in (await ask(client, "findings", text))["findings"]]
     assert any(code.startswith("PS5") for code in codes), codes
+
+
+@asynchronous
+async def test_without_a_cluster_findings_are_those_of_the_texts() -> None:
+    """As of a scheduler that is followed without a listing; the answer says so."""
+    following = scheduler_source.SchedulerSource("http://127.0.0.1:9", None)
+    client = servers.PageClient(following)
+    found = await ask(client, "findings", POLICY)
+    assert [each["code"] for each in found["findings"]] == ["PS001"]
+    assert found["knowsCluster"] is False
+    found = await ask(client, "findings", POLICY.replace("Inn (ssd)", "In (nvme)"))
+    assert not any(each["code"].startswith("PS5") for each in found["findings"])
 
 
 @asynchronous

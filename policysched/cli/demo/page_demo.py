@@ -27,6 +27,7 @@ class DemoSource:
     """
 
     kind = "demo"
+    has_cluster = True
     title = "the cluster of the demo"
 
     def __init__(self, folder: pathlib.Path) -> None:

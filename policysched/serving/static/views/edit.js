@@ -115,14 +115,14 @@ function useDrafts(policies) {
 
 /** Returns the findings of all texts, asked for again after a pause in typing. */
 function useFindings(texts, name) {
-  const [found, setFound] = useState({ texts, list: [], total: 0, error: "" });
+  const [found, setFound] = useState({ texts, list: [], total: 0, knowsCluster: true, error: "" });
   useEffect(() => {
     if (name === undefined) return undefined;
     let isCurrent = true;
     const timer = setTimeout(() => {
       askLanguage({ kind: "findings", texts, name }).then(
-        (answer) => isCurrent && setFound({ texts, list: answer.findings, total: answer.total, error: "" }),
-        (error) => isCurrent && setFound({ texts, list: [], total: 0, error: error.message }),
+        ({ findings, ...answer }) => isCurrent && setFound({ texts, list: findings, ...answer, error: "" }),
+        (error) => isCurrent && setFound((before) => ({ ...before, texts, list: [], total: 0, error: error.message })),
       );
     }, PAUSE_MILLISECONDS);
     return () => {
@@ -211,7 +211,10 @@ function download(name, text) {
 
 function Findings({ findings, short, open, fix }) {
   if (findings.error) return html`<p class="error" role="alert">${findings.error}</p>`;
-  if (findings.total === 0) return html`<p class="quiet">no findings</p>`;
+  const without = findings.knowsCluster
+    ? ""
+    : html`<p class="quiet">Findings about labels and pods of the cluster need a listing: start the page with --live.</p>`;
+  if (findings.total === 0) return html`<p class="quiet">no findings</p>${without}`;
   const more = findings.total - findings.list.length;
   return html`<section>
     <h2>${formatCount(findings.total, "finding")}</h2>
@@ -227,6 +230,7 @@ function Findings({ findings, short, open, fix }) {
       )}
     </ul>
     ${more > 0 && html`<p class="quiet">${formatCount(more, "more finding")}</p>`}
+    ${without}
   </section>`;
 }
 
