@@ -27,6 +27,7 @@ COMMANDS = {
     "metrics": ("running.metrics", "queries to Prometheus, and the cost of metric scores"),
     "page": ("page.measuring", "costs of the page in a browser"),
     "page-readers": ("page.readers", "CPU time of `run` with and without open pages"),
+    "page-stream": ("page.stream", "memory of a browser that follows `run`"),
     "plan": ("commands.planning", "duration of `plan` on a dump"),
     "plot": ("records.plot", "plot of a results file, as SVG"),
     "policies": (

@@ -85,7 +85,7 @@ def measure_browser(
         found |= _measure_start(browser, url, repeat, slower, prefix)
         found |= _measure_drawing(browser, url, slower, prefix)
     base = url.partition("#")[0]
-    with _open_page(browser, url, 1) as page:
+    with open_page(browser, url, 1) as page:
         page.wait_for_selector("canvas")
         found["shell"] = page.evaluate(_SUM_SCRIPTS, False) / 1000
         found |= _measure_editor(page, base)
@@ -95,7 +95,8 @@ def measure_browser(
 
 
 @contextmanager
-def _open_page(browser: sync_api.Browser, url: str, slower: int) -> Iterator[sync_api.Page]:
+def open_page(browser: sync_api.Browser, url: str, slower: int = 1) -> Iterator[sync_api.Page]:
+    """Open the page of `url` with a CPU that is slowed down, and close it afterwards."""
     context = browser.new_context(viewport={"width": 1280, "height": 800})
     page = context.new_page()
     page.add_init_script(_WATCH_MAP)
@@ -114,7 +115,7 @@ def _measure_start(
     """Yield medians of fresh pages."""
     starts = []
     for _ in range(repeat):
-        with _open_page(browser, url, slower) as page:
+        with open_page(browser, url, slower) as page:
             page.wait_for_selector("canvas[style*=height]")
             page.wait_for_timeout(500)  # the browser reports the first paint a little later
             starts.append(page.evaluate(_READ_START))
@@ -125,7 +126,7 @@ def _measure_start(
 def _measure_drawing(
     browser: sync_api.Browser, url: str, slower: int, prefix: str
 ) -> Iterator[tuple[str, float]]:
-    with _open_page(browser, url, slower) as page:
+    with open_page(browser, url, slower) as page:
         page.wait_for_selector("canvas[style*=height]")
         presses = page.evaluate(_PRESS_LEGEND, _PRESSES)
         moves = page.evaluate(_MOVE_POINTER, [_MOVES, 1200])
@@ -159,11 +160,11 @@ def _measure_heap(page: sync_api.Page, base: str, use_seconds: int) -> float:
     """Use the page for `use_seconds`, and return its memory relative to that before."""
     session = page.context.new_cdp_session(page)
     _use_views(page, base)
-    before = _read_heap_bytes(page, session)
+    before = read_heap_bytes(page, session)
     until = time.monotonic() + use_seconds
     while time.monotonic() < until:
         _use_views(page, base)
-    return _read_heap_bytes(page, session) / before
+    return read_heap_bytes(page, session) / before
 
 
 def _use_views(page: sync_api.Page, base: str) -> None:
@@ -178,7 +179,8 @@ def _use_views(page: sync_api.Page, base: str) -> None:
     page.keyboard.press("Backspace")
 
 
-def _read_heap_bytes(page: sync_api.Page, session: sync_api.CDPSession) -> float:
+def read_heap_bytes(page: sync_api.Page, session: sync_api.CDPSession) -> float:
+    """Return the memory of the scripts of a page after the collection of garbage."""
     page.evaluate("performance.clearResourceTimings()")  # the browser keeps up to 250 of them
     session.send("HeapProfiler.collectGarbage")
     used: float = session.send("Runtime.getHeapUsage")["usedSize"]

@@ -14,33 +14,24 @@ The longest answer about the status is an upper bound for the longest turn of th
 from __future__ import annotations
 
 import concurrent.futures
-import contextlib
 import dataclasses
 import pathlib
 import statistics
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any, Protocol, TypeAlias
 
 import requests
 
-from benchmarks import options, workload_files
-from benchmarks.comparison import arrivals
-from benchmarks.process import orphans, process_usage
-from tests.e2e.scenes import followed_page, scheduler_process
-from tests.realcluster import control_plane as control_planes
+from benchmarks import options
+from benchmarks.page import served_scheduler
+from benchmarks.process import orphans
 
 _Answer: TypeAlias = dict[str, Any]
 _POLL_SECONDS = 3.0
 _WAIT_SECONDS = 20
-_READY_SECONDS = 120.0
 _TIMING_PAUSE_SECONDS = 0.2
-_SETTINGS = """\
-apiVersion: policysched.io/v1alpha1
-kind: PolicySchedulerConfiguration
-serving: {page: true, secureAddress: "%s"}
-"""
 
 
 def main(argv: list[str]) -> int:
@@ -56,12 +47,13 @@ def main(argv: list[str]) -> int:
     found: dict[int, list[_Phase]] = {count: [] for count in args.readers}
     with (
         orphans.folder_without_orphans() as folder,
-        _serve(folder, args.nodes, is_own=args.own_page) as served,
+        served_scheduler.serve_scheduler(folder, args.nodes) as served,
     ):
-        served.run_phase(0, args.rate, args.seconds)  # the first pods fill caches
+        served.place_pods(args.rate, args.seconds)  # the first pods fill caches
+        page = _OwnPage(served.url, served.folder) if args.own_page else served.page
         for _ in range(args.rounds):
             for count in args.readers:
-                found[count].append(served.run_phase(count, args.rate, args.seconds))
+                found[count].append(_run_phase(served, page, count, args.rate, args.seconds))
     print(f"{args.nodes:,} nodes, {args.rate:g} pods/s due, phases of {args.seconds} s")
     print("readers  sent/s  CPU of run: per pod, per second (median, lowest to highest), status ms")
     for count, phases in found.items():
@@ -125,89 +117,41 @@ class _Page(Protocol):
         """Return the answer to a question."""
 
 
-class _ServedScheduler:
-    """A scheduler with its page.
-
-    Attributes:
-        sent: number of pods that were sent so far.
-    """
-
-    def __init__(
-        self,
-        plane: control_planes.ControlPlane,
-        scheduler: scheduler_process.PolicyScheduler,
-        page: _Page,
-    ) -> None:
-        self._plane = plane
-        self._scheduler = scheduler
-        self._page = page
-        self._workload = workload_files.load("plain")
-        self.sent = 0
-
-    def run_phase(self, readers: int, rate: float, seconds: int) -> _Phase:
-        """Send pods, and measure."""
-        ending = threading.Event()
-        pods = self._make_pods(round(rate * seconds))
-        with concurrent.futures.ThreadPoolExecutor(1 + 2 * readers) as pool:
-            answer_ms = pool.submit(self._time_answers, ending)
-            for _ in range(readers):
-                pool.submit(self._read_rows, ending)
-                pool.submit(self._read_state, ending)
-            used, began = self._measure_cpu_seconds(), time.monotonic()
-            arrived = arrivals.send(self._plane.client, pods, rate)
-            self._scheduler.wait_until(lambda: self._page.ask("status")["pending"] == 0)
-            lasted = time.monotonic() - began
-            spent = self._measure_cpu_seconds() - used
-            ending.set()
-        return _Phase(len(arrived.sent) / lasted, spent / lasted, answer_ms.result())
-
-    def _time_answers(self, ending: threading.Event) -> list[float]:
-        """Return the time of a small answer, many times a second, in milliseconds."""
-        found = []
-        while not ending.wait(_TIMING_PAUSE_SECONDS):
-            began = time.monotonic()
-            self._page.ask("status")
-            found.append(1000 * (time.monotonic() - began))
-        return found
-
-    def _measure_cpu_seconds(self) -> float:
-        return process_usage.cpu_seconds(self._scheduler.process.pid)
-
-    def _make_pods(self, count: int) -> list[workload_files.Object]:
-        pods = self._workload.pods(count, "policysched")
-        for pod in pods:
-            self.sent += 1
-            pod["metadata"]["name"] = f"pod-{self.sent}"
-        return pods
-
-    def _read_rows(self, ending: threading.Event) -> None:
-        after = 0
-        while not ending.is_set():
-            after = self._page.ask("decisions", after=after, wait=_WAIT_SECONDS)["next"]
-
-    def _read_state(self, ending: threading.Event) -> None:
-        while not ending.wait(_POLL_SECONDS):
-            self._page.ask("status")
-            self._page.ask("cluster")
+def _run_phase(
+    served: served_scheduler.ServedScheduler, page: _Page, readers: int, rate: float, seconds: int
+) -> _Phase:
+    """Send pods while `readers` read the page, and measure."""
+    ending = threading.Event()
+    with concurrent.futures.ThreadPoolExecutor(1 + 2 * readers) as pool:
+        answer_ms = pool.submit(_time_answers, page, ending)
+        for _ in range(readers):
+            pool.submit(_read_rows, page, ending)
+            pool.submit(_read_state, page, ending)
+        used, began = served.measure_cpu_seconds(), time.monotonic()
+        sent = served.place_pods(rate, seconds)
+        lasted = time.monotonic() - began
+        spent = served.measure_cpu_seconds() - used
+        ending.set()
+    return _Phase(sent / lasted, spent / lasted, answer_ms.result())
 
 
-@contextlib.contextmanager
-def _serve(folder: pathlib.Path, nodes: int, *, is_own: bool) -> Iterator[_ServedScheduler]:
-    workload = workload_files.load("plain")
-    with control_planes.ControlPlane(folder / "plane", users={followed_page.READER: []}) as plane:
-        plane.client.create_namespace(workload_files.NAMESPACE)
-        plane.client.create_nodes(workload.nodes(nodes))
-        url, flags = followed_page.prepare(plane, folder)
-        settings = folder / "config.yaml"
-        settings.write_text(_SETTINGS % url.removeprefix("https://"))
-        flags.append(f"--config={settings}")
-        with (
-            scheduler_process.PolicyScheduler(plane, folder, flags=flags) as scheduler,
-            followed_page.FollowingPage(url, folder) as page,
-        ):
-            scheduler.wait_until(
-                lambda: page.ask("status").get("nodes") == nodes,
-                time_limit_seconds=_READY_SECONDS,
-            )
-            own = _OwnPage(url, folder)
-            yield _ServedScheduler(plane, scheduler, own if is_own else page)
+def _time_answers(page: _Page, ending: threading.Event) -> list[float]:
+    """Return the time of a small answer, many times a second, in milliseconds."""
+    found = []
+    while not ending.wait(_TIMING_PAUSE_SECONDS):
+        began = time.monotonic()
+        page.ask("status")
+        found.append(1000 * (time.monotonic() - began))
+    return found
+
+
+def _read_rows(page: _Page, ending: threading.Event) -> None:
+    after = 0
+    while not ending.is_set():
+        after = page.ask("decisions", after=after, wait=_WAIT_SECONDS)["next"]
+
+
+def _read_state(page: _Page, ending: threading.Event) -> None:
+    while not ending.wait(_POLL_SECONDS):
+        page.ask("status")
+        page.ask("cluster")

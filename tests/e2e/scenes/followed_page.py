@@ -42,7 +42,13 @@ def prepare(plane: control_planes.ControlPlane, folder: pathlib.Path) -> tuple[s
 
 
 class FollowingPage:
-    """`policysched ui --decisions`, asked as its page asks."""
+    """`policysched ui --decisions`, asked as its page asks.
+
+    Attributes:
+        address: what it prints, for a browser.
+        url: the secure port that it follows.
+        folder: has the token and the authority.
+    """
 
     def __init__(self, url: str, folder: pathlib.Path, *more: str) -> None:
         """Follow the scheduler at `url` with the token and authority in `folder`."""
@@ -56,7 +62,8 @@ class FollowingPage:
     def __enter__(self) -> Self:
         assert self._process.stdout is not None
         assert self._process.stdout.readline().startswith("the page shows the scheduler at https:")
-        self._base, _, self._key = self._process.stdout.readline().strip().partition("#key=")
+        self.address = self._process.stdout.readline().strip()
+        self._base, _, self._key = self.address.partition("#key=")
         return self
 
     def __exit__(self, *_: object) -> None:
