@@ -55,7 +55,7 @@ def _make_report(tried: trials.PodTrials, evidence_of: Collection[str] | None) -
     report = decider.make_report_from_explanation(tried.framework, found, evidence_of)
     placed = decider.cluster.placed.get(found.pod.key)
     if placed is not None:
-        report["placed"] = _describe_placement(placed.pod.spec.node_name, found)
+        report["placed"] = describe_placement(placed.pod.spec.node_name, found)
     if node is not None and not _fits_node(found, node):
         return report | _describe_edits_and_preemption(tried, found)
     if found.scores is not None:
@@ -67,7 +67,7 @@ def _fits_node(found: explanation.Explanation, node: str) -> bool:
     return any(each.name == node and each.first.is_success for each in found.verdicts)
 
 
-def _describe_placement(node: str, found: explanation.Explanation) -> dict[str, Any]:
+def describe_placement(node: str, found: explanation.Explanation) -> dict[str, Any]:
     """Return the node of a placed pod and whether the scheduler would choose it again."""
     verdict = next((each for each in found.verdicts if each.name == node), None)
     return {

@@ -64,6 +64,10 @@ class ProfileChoice:
             self.left_out[info.pod.spec.scheduler_name] += 1
         return found
 
+    def serves(self, info: pod_shape.PodInfo) -> bool:
+        """Return whether a profile has the schedulerName of the pod, or one is forced."""
+        return self._forced is not None or info.pod.spec.scheduler_name in self._frameworks
+
     def would_be_queued(self, info: pod_shape.PodInfo) -> bool:
         """Return whether a scheduler would queue the pod: it has a profile and no gate.
 

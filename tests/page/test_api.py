@@ -68,12 +68,24 @@ async def test_the_funnel_says_what_each_filter_leaves(client: servers.PageClien
     """Filters are in the order in which they act, and rules have the line of their text."""
     found = await client.ask("explain", pod="prod/new")
     assert found["funnel"] == [
-        {"by": "NodeResourcesFit", "line": None, "rejects": 1, "left": 3},
-        {"by": "p/fast", "line": 3, "rejects": 1, "left": 2},
+        {"by": "NodeResourcesFit", "line": None, "rejects": 1, "rejectsInAll": 1, "left": 3},
+        {"by": "p/fast", "line": 3, "rejects": 1, "rejectsInAll": 1, "left": 2},
     ]
     assert found["best"] == ["a"]
     assert found["ranking"][0]["node"] == "a"
     assert [rule["weight"] for rule in found["rules"] if rule["name"] == "p/room"] == [5]
+
+
+@asynchronous
+async def test_the_funnel_counts_all_nodes_that_a_filter_rejects(
+    client: servers.PageClient,
+) -> None:
+    """Also those that another filter has rejected before, and if that leaves it none."""
+    found = await client.ask("explain", pod="prod/huge")
+    assert [(each["rejects"], each["rejectsInAll"], each["left"]) for each in found["funnel"]] == [
+        (4, 4, 0),
+        (0, 1, 0),
+    ]
 
 
 @asynchronous
@@ -106,7 +118,97 @@ async def test_pending_pods_have_reasons(client: servers.PageClient) -> None:
         ("prod/huge", False),
     ]
     assert found["pods"][1]["message"].startswith("0/4 nodes are available")
-    assert found["rejects"]["NodeResourcesFit"] == 4
+    assert (found["rejects"], found["rejectsInAll"], found["rejectedPods"]) == (
+        {"NodeResourcesFit": 4, "p/fast": 0},
+        {"NodeResourcesFit": 4, "p/fast": 1},
+        {"NodeResourcesFit": 1, "p/fast": 1},
+    )
+
+
+@asynchronous
+async def test_a_pod_without_a_profile_says_so_first(tmp_path: pathlib.Path) -> None:
+    """It is not decided as if the default profile served it; pods of kube-scheduler are."""
+    items = [clusters.node("a"), clusters.pod("typo", schedulerName="typo-profile")]
+    client = servers.PageClient(servers.make_source([*items, clusters.pod("plain")]))
+    found = await client.ask("pending")
+    by_pod = {row["pod"]: row for row in found["pods"]}
+    assert "no profile serves schedulerName `typo-profile`" in by_pod["prod/typo"]["message"]
+    assert "the profiles are `policysched`" in by_pod["prod/typo"]["message"]
+    assert "profile" not in by_pod["prod/typo"]
+    assert by_pod["prod/plain"]["profile"] == "policysched"
+    explained = await client.ask("explain", pod="prod/typo")
+    assert explained["missingProfile"] == by_pod["prod/typo"]["message"]
+    profiles = "policy p { for pods }\nprofile x { policies p }\nprofile y { policies p }\n"
+    others = servers.PageClient(servers.make_source(items, tmp_path, profiles))
+    page = await others.ask_page("explain", pod="prod/typo")
+    assert page.status == 404
+    assert "the profiles are `x`, `y`" in json.loads(page.body)["error"]
+
+
+@asynchronous
+async def test_a_placed_pod_says_where_it_would_go_now(tmp_path: pathlib.Path) -> None:
+    """With the rule that gives the winner its largest lead, or the filter that rejects its node."""
+    items = [
+        clusters.node("a", cpu="8", disk="ssd"),
+        clusters.node("b", cpu="2", disk="ssd"),
+        clusters.node("c", disk="hdd"),
+        clusters.pod("moves", on="b"),
+        clusters.pod("stays", on="a"),
+        clusters.pod("out", on="c"),
+    ]
+    client = servers.PageClient(servers.make_source(items, tmp_path, POLICY))
+    found = {
+        name: (await client.ask("explain", pod=f"prod/{name}"))["placement"]
+        for name in ("moves", "stays", "out")
+    }
+    assert {name: (each["fits"], each["best"]) for name, each in found.items()} == {
+        "moves": (True, False),
+        "stays": (True, True),
+        "out": (False, False),
+    }
+    assert (found["moves"]["by"], found["out"]["by"]) == ("p/room", "p/fast")
+    assert 0 < found["moves"]["lead"] <= found["moves"]["totalLead"]
+    assert (await client.ask("compare", pod="prod/out", node="c"))["isOnNode"] is True
+    assert (await client.ask("compare", pod="prod/out", node="a"))["isOnNode"] is False
+
+
+@asynchronous
+async def test_a_node_lists_the_largest_pods_first() -> None:
+    """With what each of them requests, without resources that none of them requests."""
+    items = [
+        clusters.node("a"),
+        clusters.pod("small", cpu="100m", on="a"),
+        clusters.pod("large", cpu="2", on="a"),
+    ]
+    found = await servers.PageClient(servers.make_source(items)).ask("node", name="a")
+    assert found["pods"] == ["prod/large", "prod/small"]
+    assert found["requests"] == {"cpu": [2000, 100]}
+
+
+@asynchronous
+async def test_a_rule_is_listed_once_in_each_profile_in_which_it_acts(
+    tmp_path: pathlib.Path,
+) -> None:
+    """Placed pods repel those of other profiles, so required anti-affinity acts there too."""
+    policy = """\
+policy database {
+  for pods where app = db
+  podAntiAffinity required self topologyKey kubernetes.io/hostname as apart
+  podAntiAffinity preferred self topologyKey zone weight 3 as wide
+}
+policy front { for pods where app = web score LeastAllocated(cpu: 1) weight 5 as room }
+profile db { policies database }
+profile web { policies front }
+"""
+    client = servers.PageClient(servers.make_source([clusters.node("a")], tmp_path, policy))
+    profiles = (await client.ask("policies"))["profiles"]
+    assert {
+        each["name"]: [(rule["name"], rule["isOfProfile"]) for rule in each["rules"]]
+        for each in profiles
+    } == {
+        "db": [("database/apart", True), ("database/wide", True)],
+        "web": [("database/apart", False), ("front/room", True)],
+    }
 
 
 @asynchronous

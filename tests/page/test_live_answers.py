@@ -108,7 +108,9 @@ def test_all_answers_are_those_of_the_scheduler(
         report_schemas.check_report(node, "page-node")
         explained = await live.ask("explain", pod="default/late")
         report_schemas.check_report(explained, "page-explain")
-        assert explained["funnel"] == [{"by": "Room", "line": None, "rejects": 1, "left": 0}]
+        assert explained["funnel"] == [
+            {"by": "Room", "line": None, "rejects": 1, "left": 0, "rejectsInAll": 1}
+        ]
         assert await live.ask("find", text="n1") == {"pods": [], "nodes": ["n1"], "rules": []}
         found = await live.ask("find", text="prod/x")
         assert found["pods"] == ["prod/x"]

@@ -232,6 +232,8 @@ class RuleCount(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
         name: `POLICY/RULE`.
         file, line: place of its text.
         weight: None for a rule that gives no points.
+        is_of_profile: whether the profile lists the policy; otherwise placed pods that the policy
+            selects repel the pods of this profile.
         attempts: number of attempts in which it rejected nodes.
         rejected: number of rejections of nodes, over all attempts.
     """
@@ -245,6 +247,7 @@ class RuleCount(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
     weight: int | None
     attempts: int
     rejected: int
+    is_of_profile: bool = True
 
 
 class ProfileRules(msgspec.Struct, frozen=True):
@@ -344,6 +347,7 @@ class NodeDocument(msgspec.Struct, frozen=True, rename="camel"):
     pods: list[str]
     pod_count: int
     allowed_pods: int
+    requests: dict[str, list[int]] = {}
 
 
 class RejectionReason(msgspec.Struct, frozen=True):
@@ -355,13 +359,18 @@ class RejectionReason(msgspec.Struct, frozen=True):
     reason: str
 
 
-class FunnelStep(msgspec.Struct, frozen=True):
-    """A filter, the nodes that it is the first to reject, and the nodes that are left."""
+class FunnelStep(msgspec.Struct, frozen=True, rename="camel"):
+    """A filter, the nodes that it is the first to reject, and the nodes that are left.
+
+    Attributes:
+        rejects_in_all: all nodes that it rejects; None of an older scheduler.
+    """
 
     by: str
     line: int | None
     rejects: int
     left: int
+    rejects_in_all: int | None = None
 
 
 class ScoreWeight(msgspec.Struct, frozen=True):

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from policysched import amounts
 from policysched.cluster import cache as caches
+from policysched.cluster.pods import pod_shape
 from policysched.lang.checked import checked
 
 _MOST_PODS = 500
@@ -25,7 +26,17 @@ def make_node_page(
         raise LookupError(name)
     columns = cache.nodes
     row = columns.row_of[name]
-    pods = sorted(each.key for each in cache.get_pods_on_row(row))
+    resources = {
+        resource: {
+            "used": int(columns.requested[row, index]),
+            "of": int(columns.allocatable[row, index]),
+        }
+        for index, resource in enumerate(columns.resources.values)
+        if resource and columns.allocatable[row, index]
+    }
+    room = {resource: each["of"] for resource, each in resources.items()}
+    pods = _sort_pods_by_share(cache.get_pods_on_row(row), room)
+    shown = pods[:_MOST_PODS]
     return {
         "node": name,
         "labels": dict(sorted(node.metadata.labels.items())),
@@ -37,20 +48,34 @@ def make_node_page(
         "conditions": [
             {"type": each.type, "status": each.status} for each in node.status.conditions
         ],
-        "resources": {
-            resource: {
-                "used": int(columns.requested[row, index]),
-                "of": int(columns.allocatable[row, index]),
-            }
-            for index, resource in enumerate(columns.resources.values)
-            if resource and columns.allocatable[row, index]
-        },
+        "resources": resources,
         "metrics": {
             metric.name: amounts.format_amount(samples[name].value, metric.unit)
             for metric in metrics
             if name in (samples := cache.metrics.get_newest_samples(metric.key))
         },
-        "pods": pods[:_MOST_PODS],
+        "pods": [each.key for each in shown],
+        "requests": _list_requests(shown, room),
         "podCount": len(pods),
         "allowedPods": int(columns.allowed_pods[row]),
     }
+
+
+def _sort_pods_by_share(
+    pods: Iterable[pod_shape.PodInfo], room: Mapping[str, int]
+) -> list[pod_shape.PodInfo]:
+    """Return pods with the largest share of a resource first; `room` has allocatable amounts."""
+
+    def find_largest_share(info: pod_shape.PodInfo) -> float:
+        requested = info.shape.requests.amounts
+        return max((requested.get(name, 0) / of for name, of in room.items()), default=0.0)
+
+    return sorted(pods, key=lambda each: (-find_largest_share(each), each.key))
+
+
+def _list_requests(
+    pods: Sequence[pod_shape.PodInfo], room: Mapping[str, int]
+) -> dict[str, list[int]]:
+    """Return the requests of each pod by resource, without resources that no pod requests."""
+    found = {name: [each.shape.requests.amounts.get(name, 0) for each in pods] for name in room}
+    return {name: amounts for name, amounts in found.items() if any(amounts)}

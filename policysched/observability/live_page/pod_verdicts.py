@@ -5,6 +5,7 @@ Answers about nodes are arrays in the order of `cluster_columns.list_rows`.
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 import numpy as np
@@ -62,15 +63,10 @@ def _describe_rejections(
             distinct.append(answer)
         by_name[verdict.name] = answers[id(answer)]
     names = [snap.nodes.names[row] for row in cluster_columns.list_rows(snap).tolist()]
-    counts = np.bincount(
-        np.array([number for number in by_name.values() if number != _FITS], np.intp),
-        minlength=len(distinct),
-    ).tolist()
-    why = [_describe_rejection(answer) for answer in distinct]
     return {
         "of": [by_name[name] for name in names],
-        "why": why,
-        "funnel": _make_funnel(framework, why, counts, snap.node_count),
+        "why": [_describe_rejection(answer) for answer in distinct],
+        "funnel": make_funnel(framework, found, snap.node_count),
     }
 
 
@@ -83,28 +79,51 @@ def _describe_rejection(answer: status.Status) -> dict[str, Any]:
     }
 
 
-def _make_funnel(
-    framework: runtime.Framework,
-    why: list[dict[str, Any]],
-    counts: list[int],
-    node_count: int,
+def make_funnel(
+    framework: runtime.Framework, found: explanation.Explanation, node_count: int
 ) -> list[dict[str, Any]]:
     """Return the filters that reject nodes, in the order in which they act, and what they leave.
 
-    A node counts for the first filter that rejects it.
+    `rejects` counts the nodes that a filter is the first to reject, `rejectsInAll` all nodes that
+    it rejects.
     """
+    first: Counter[str] = Counter()
+    in_all: Counter[str] = Counter()
+    lines: dict[str, int | None] = {}
+    for failures, node_count_of_failures in _count_failures(found.verdicts):
+        first[failures[0].source_name] += node_count_of_failures
+        by_name = {each.source_name: each.rule for each in failures}
+        for name, rule in by_name.items():
+            in_all[name] += node_count_of_failures
+            lines[name] = rule.line if rule else None
     order = {name: number for number, name in enumerate(_list_filter_names(framework))}
-    by_name: dict[str, tuple[int, int | None]] = {}
-    for rejection, count in zip(why, counts, strict=True):
-        before, _ = by_name.get(rejection["by"], (0, None))
-        by_name[rejection["by"]] = (before + count, rejection["line"])
     funnel = []
     left = node_count
-    for name in sorted(by_name, key=lambda each: order.get(each, -1)):
-        count, line = by_name[name]
-        left -= count
-        funnel.append({"by": name, "line": line, "rejects": count, "left": left})
+    for name in sorted(in_all, key=lambda each: order.get(each, -1)):
+        left -= first[name]
+        funnel.append(
+            {
+                "by": name,
+                "line": lines[name],
+                "rejects": first[name],
+                "rejectsInAll": in_all[name],
+                "left": left,
+            }
+        )
     return funnel
+
+
+def _count_failures(
+    verdicts: list[explanation.NodeVerdict],
+) -> list[tuple[tuple[status.Status, ...], int]]:
+    """Return the distinct failures of nodes, the deciding one first, with the number of nodes."""
+    keys = [(id(each.first), *map(id, each.all_failures)) for each in verdicts]
+    verdict_of = dict(zip(keys, verdicts, strict=True))
+    return [
+        ((verdict_of[key].first, *verdict_of[key].all_failures), count)
+        for key, count in Counter(keys).items()
+        if not verdict_of[key].first.is_success
+    ]
 
 
 def _list_filter_names(framework: runtime.Framework) -> list[str]:

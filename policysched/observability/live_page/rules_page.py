@@ -5,14 +5,24 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import msgspec
+
 from policysched.compiler.rules import base
 from policysched.framework import profile
 from policysched.observability.live_page import debug_forms, rule_counts
 
 
 def list_rules(prof: profile.Profile) -> list[base.PolicyRule]:
-    """Return the policy rules of a profile in the order in which they act."""
-    return [plugin for plugin in prof.plugins if isinstance(plugin, base.PolicyRule)]
+    """Return the policy rules of a profile in the order in which they act, each once.
+
+    A required `podAntiAffinity` is several plugins: one of them lets placed pods repel the pods of
+    every profile, also of those that do not list the policy.
+    """
+    rules: dict[str, base.PolicyRule] = {}
+    for plugin in prof.plugins:
+        if isinstance(plugin, base.PolicyRule):
+            rules.setdefault(plugin.head.name, plugin)
+    return list(rules.values())
 
 
 def make_rules_page(
@@ -45,6 +55,7 @@ def describe_rule(rule: base.PolicyRule, prof: profile.Profile) -> dict[str, Any
         "file": head.span.file,
         "line": head.span.line,
         "weight": prof.weights.get(head.name),
+        "isOfProfile": head.policy in prof.policies,
     }
 
 
@@ -52,6 +63,5 @@ def _count_rule(
     rule: base.PolicyRule, prof: profile.Profile, counts: rule_counts.RuleCounts
 ) -> debug_forms.RuleCount:
     key = prof.scheduler_name, rule.head.name
-    return debug_forms.RuleCount(
-        **describe_rule(rule, prof), attempts=counts.attempts[key], rejected=counts.nodes[key]
-    )
+    counted = {"attempts": counts.attempts[key], "rejected": counts.nodes[key]}
+    return msgspec.convert({**describe_rule(rule, prof), **counted}, debug_forms.RuleCount)
