@@ -9,7 +9,7 @@ import asyncio
 import concurrent.futures
 import contextlib
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from policysched import clock as clocks
@@ -22,7 +22,7 @@ IN_USE, EDITED = "policies in use", "edited policies"
 _REPLACED = "another plan was started"
 _MOST_SECONDS = 60.0
 _MOST_CHANGES = 2000
-"""Changed pods in an answer; the summary and the edits count all of them."""
+"""Changed pods in an answer; the summary, the edits and the nodes count all of them."""
 
 
 _GRAVEST_FIRST = [kind.value for kind in changes.PodChangeKind]
@@ -32,6 +32,18 @@ def _rank_change(change: Report) -> tuple[bool, int]:
     """Return the place of a changed pod; the many that only fit on other nodes come last."""
     outcome = change["outcome"]
     return outcome == changes.PodChangeKind.NODES.value, _GRAVEST_FIRST.index(outcome)
+
+
+def count_node_changes(found: Sequence[Report]) -> dict[str, dict[str, int]]:
+    """Return how many pods each node gains and loses, keyed by node; other nodes are left out."""
+    counts: dict[str, dict[str, int]] = {}
+    for change in found:
+        before, after = change["from"]["node"], change["to"]["node"]
+        if before != after:
+            for node, what in ((before, "lost"), (after, "gained")):
+                if node is not None:
+                    counts.setdefault(node, {"gained": 0, "lost": 0})[what] += 1
+    return counts
 
 
 class PlanCancelledError(Exception):
@@ -74,10 +86,11 @@ class PlanJob:
 
     def describe(self) -> Report:
         """Return the progress or the outcome for the page."""
-        answer: Report = {"job": self.number, "error": self.error, "plan": None}
+        answer: Report = {"job": self.number, "error": self.error, "plan": None, "nodes": {}}
         if self.report is not None:
             gravest_first = sorted(self.report["changes"], key=_rank_change)
             answer["plan"] = self.report | {"changes": gravest_first[:_MOST_CHANGES]}
+            answer["nodes"] = count_node_changes(gravest_first)
         return answer | {"part": self.part, "done": self.done, "of": self.total}
 
     def _begin_part(self, part: str, total: int) -> Callable[[int], None]:

@@ -65,6 +65,7 @@ async def test_a_plan_names_the_pods_that_an_edit_moves(tmp_path: pathlib.Path) 
     assert (moved["pod"], moved["cause"]["edits"]) == ("prod/two", ["p/ssd-only"])
     counts = found["plan"]["summary"]["running"]
     assert (found["error"], counts["moved"], counts["pods"]) == ("", 1, 2)
+    assert found["nodes"] == {"b": {"gained": 0, "lost": 1}, "c": {"gained": 1, "lost": 0}}
     for form, text in (("text", "1 pod would move"), ("markdown", "## policysched plan")):
         written = await client.ask("plan-text", job=str(found["job"]), form=form)
         assert text in written["text"]
@@ -73,11 +74,27 @@ async def test_a_plan_names_the_pods_that_an_edit_moves(tmp_path: pathlib.Path) 
 def test_the_limit_of_an_answer_hides_no_grave_change() -> None:
     """Pods that only fit on other nodes can be thousands, and come last."""
     job = plan_jobs.PlanJob(1, servers.CLOCK)
-    grave = [{"outcome": "reason"}, {"outcome": "moved"}, {"outcome": "unschedulable"}]
-    job.report = {"changes": [{"outcome": "nodes"}] * 3000 + grave}
+    grave = [make_change(outcome, "a", "b") for outcome in ("reason", "moved", "unschedulable")]
+    job.report = {"changes": [make_change("nodes", "a", "a")] * 3000 + grave}
     answer = job.describe()
     assert answer["plan"]["changes"][:3] == grave[::-1]
     assert len(answer["plan"]["changes"]) == 2000
+
+
+def test_all_changes_are_counted_on_their_nodes() -> None:
+    """The map shows them, also those that the answer leaves out."""
+    job = plan_jobs.PlanJob(1, servers.CLOCK)
+    moved = [make_change("moved", "a", "b")] * 3000
+    job.report = {"changes": [*moved, make_change("schedulable", None, "a")]}
+    assert job.describe()["nodes"] == {
+        "a": {"gained": 1, "lost": 3000},
+        "b": {"gained": 3000, "lost": 0},
+    }
+
+
+def make_change(outcome: str, before: str | None, after: str | None) -> dict[str, Any]:
+    """Return what a plan says about a pod."""
+    return {"outcome": outcome, "from": {"node": before}, "to": {"node": after}}
 
 
 @asynchronous

@@ -20,6 +20,13 @@ export class ApiError extends Error {
   }
 }
 
+/** The server cannot be reached. */
+export class NoAnswerError extends ApiError {
+  constructor() {
+    super(`policysched does not answer; is policysched ${isServedByScheduler ? "run" : "ui"} still running?`, 0);
+  }
+}
+
 /** Takes the key out of the address bar, where it would get into the history. */
 export function takeKeyFromAddress() {
   const found = /^#key=([\w-]+)$/.exec(location.hash);
@@ -39,7 +46,7 @@ async function request(path, settings) {
     });
   } catch (error) {
     if (error.name === "AbortError") throw error;
-    throw new ApiError(`policysched does not answer; is policysched ${isServedByScheduler ? "run" : "ui"} still running?`, 0);
+    throw new NoAnswerError();
   }
   const text = await response.text();
   if (response.headers.get("Content-Type") !== "application/json") {

@@ -4,8 +4,9 @@
 const CATEGORIES = ["#0072b2", "#d55e00", "#cc79a7", "#e69f00", "#56b4e9", "#7f5fa8", "#a6761d"];
 const OTHER = "#8a8f98";
 const FITS = "#009e73";
-/** From few to many. */
-const STEPS = ["#cfe4f5", "#9cc9ea", "#5ba6d6", "#2179b5", "#0b4a7d"];
+/** From few to many: many is what differs most from the page. */
+const STEPS = ["#9cc4e6", "#66a3d6", "#3580bd", "#125d97", "#083a66"];
+const DARK_STEPS = ["#14517f", "#1d70a9", "#3f93cd", "#80b9e3", "#c0def5"];
 
 /** Returns the colours of up to seven things; everything after them shares one grey. */
 export function getCategoryColour(index) {
@@ -17,8 +18,8 @@ export function findStep(share) {
   return Math.max(0, Math.min(STEPS.length - 1, Math.floor(share * STEPS.length)));
 }
 
-export function getStepColour(step) {
-  return STEPS[step];
+export function getStepColour(step, isDark) {
+  return (isDark ? DARK_STEPS : STEPS)[step];
 }
 
 /** Returns black or white, whichever is easier to read on a colour such as "#0072b2". */

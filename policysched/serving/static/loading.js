@@ -1,6 +1,7 @@
 // How views wait for answers, and what they show meanwhile.
 
 import { useEffect, useState } from "./vendor/preact.js";
+import { NoAnswerError } from "./api.js";
 import { html } from "./html.js";
 
 const RETRY_MILLISECONDS = 3000;
@@ -32,6 +33,28 @@ export function useAnswer(makeQuestion, inputs) {
     };
   }, [asked]);
   return { ...state, isWaiting: state.of !== asked };
+}
+
+/**
+ * Returns a component whose script is loaded when it is shown for the first time, so that the first
+ * view does not wait for the scripts of all others.
+ *
+ * @param load imports the module and returns the promise of the component
+ */
+export function makeLazy(load) {
+  let loaded = null;
+  const loadOnce = async () => {
+    try {
+      loaded ??= await load();
+    } catch {
+      throw new NoAnswerError();
+    }
+    return true;
+  };
+  return function Lazy(properties) {
+    const { error } = useAnswer(loadOnce, []);
+    return loaded ? html`<${loaded} ...${properties} />` : html`<${Waiting} error=${error} what="loading the view" />`;
+  };
 }
 
 /** Shows an error, or that an answer is awaited. */

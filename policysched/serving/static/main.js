@@ -114,7 +114,7 @@ function Header({ status, view, onStep, onError }) {
 function describeStatus(status) {
   if (status.kind === "scheduler") return status.scheduler ? describeProcess(status) : status.title;
   const policies = status.policies.length
-    ? `${formatCount(status.policies.length, "policy file")}, ${status.hash}`
+    ? `${formatCount(status.policies.length, "policy file")}, version ${status.hash}`
     : "no policies: kube-scheduler's defaults";
   return `${status.title}: ${formatCount(status.nodes, "node")}, ${formatCount(status.placed, "placed pod")} · ${policies}`;
 }

@@ -2,33 +2,35 @@
 
 import { getTextColour } from "./colours.js";
 import { getTilePlace } from "./map_layout.js";
-import { formatNumber } from "./numbers.js";
 import { showText } from "./visible.js";
 
 const WITH_NAME = 60;
-const WITH_LETTER = 14;
 const WITH_HEIGHT = 12;
 const WITH_AMOUNT = [150, 80];
+const LARGEST_LETTER = 11;
 const TINT = 0.3;
+const DIMMED = 0.12;
 
 /**
- * Draws tiles and names of groups. Frames have a canvas of their own, see `drawFrames`: while the
- * pointer moves, thousands of tiles stay as they are.
+ * Draws the tiles. Frames have a canvas of their own, see `drawFrames`: while the pointer moves,
+ * thousands of tiles stay as they are.
  *
- * @param look of a node's index: { colour, share, letter, isTinted, isDimmed, isCrossed, describe }
+ * @param look what `makeLook` returns
  */
 export function draw(canvas, map, cluster, look) {
   // Borders without width carry the colours of tiles; reading a style is slow, so each is read once.
   const { color, borderTopColor, borderBottomColor, fontFamily } = getComputedStyle(canvas);
-  const style = { color, borderTopColor, borderBottomColor, fontFamily };
+  const style = { text: color, empty: borderTopColor, plate: borderBottomColor, fontFamily };
   const pen = clear(canvas, map);
   pen.textBaseline = "middle";
   for (const group of map.groups) {
-    drawHeader(pen, group, style);
     group.members.forEach((node, position) => {
-      drawTile(pen, getTilePlace(group, position, map.tile), map.tile, look(node), cluster.names[node], style);
+      const place = getTilePlace(group, position, map.tile);
+      drawTile(pen, place, map.tile, describeTile(look, node), style);
+      if (map.tile[0] >= WITH_NAME) drawNames(pen, place, map.tile, cluster.names[node], () => look.describe(node), style);
     });
   }
+  pen.globalAlpha = 1;
 }
 
 /** Draws frames around nodes, given by their index. */
@@ -45,50 +47,57 @@ export function drawFrames(canvas, map, chosen) {
 function clear(canvas, map) {
   const ratio = window.devicePixelRatio || 1;
   canvas.style.height = `${map.height}px`;
-  canvas.width = Math.round(canvas.clientWidth * ratio);
-  canvas.height = Math.round(map.height * ratio);
+  const [width, height] = [Math.round(canvas.clientWidth * ratio), Math.round(map.height * ratio)];
   const pen = canvas.getContext("2d");
-  pen.scale(ratio, ratio);
+  if (canvas.width !== width || canvas.height !== height) {
+    canvas.width = width; // makes a new picture, which is slow
+    canvas.height = height;
+  }
+  pen.setTransform(ratio, 0, 0, ratio, 0, 0);
+  pen.clearRect(0, 0, canvas.clientWidth, map.height);
   return pen;
 }
 
-function drawHeader(pen, group, style) {
-  pen.fillStyle = style.color;
-  pen.font = `600 12px ${style.fontFamily}`;
-  const count = formatNumber(group.members.length);
-  pen.fillText(cutText(pen, `${showText(group.name)} (${count})`, group.width), group.x, group.y + 9);
+function describeTile(look, node) {
+  const { colour, letter, isDimmed } = look.entryOf(node);
+  return {
+    colour,
+    letter,
+    alpha: isDimmed ? DIMMED : 1,
+    share: look.shareOf(node),
+    isTinted: look.isTinted,
+    isCrossed: look.isCrossed(node),
+  };
 }
 
-function drawTile(pen, [x, y], [w, h], look, name, style) {
-  const inner = w > 4 ? 1 : 0.5;
-  const alpha = look.isDimmed ? 0.12 : 1;
-  pen.globalAlpha = alpha;
-  const [left, top, width, height] = [x, y, w - inner, h - inner];
-  if (w < WITH_HEIGHT || look.share === null) {
-    pen.fillStyle = look.colour;
-    pen.fillRect(left, top, width, height);
+function drawTile(pen, [x, y], [w, h], tile, style) {
+  const [width, height] = [w - 1, h - 1];
+  pen.globalAlpha = tile.alpha;
+  if (w < WITH_HEIGHT || tile.share === null) {
+    pen.fillStyle = tile.colour;
+    pen.fillRect(x, y, width, height);
   } else {
-    pen.fillStyle = style.borderTopColor;
-    pen.fillRect(left, top, width, height);
-    if (look.isTinted) {
-      pen.globalAlpha = alpha * TINT;
-      pen.fillStyle = look.colour;
-      pen.fillRect(left, top, width, height);
-      pen.globalAlpha = alpha;
-    }
-    const filled = Math.max(2, Math.min(1, look.share) * height);
-    pen.fillStyle = look.colour;
-    pen.fillRect(left, top + height - filled, width, filled);
+    drawBar(pen, x, y, width, height, tile, style);
   }
-  if (look.isCrossed && w >= 5) drawCross(pen, left, top, width, height, style);
-  if (w >= WITH_NAME) drawName(pen, name, left, top + h / 2, width, style);
-  if (w >= WITH_AMOUNT[0] && h >= WITH_AMOUNT[1]) drawName(pen, look.describe(), left, top + h / 2 + 18, width, style);
-  if (w >= WITH_LETTER && look.letter) drawLetter(pen, look, left, top, height, style);
-  pen.globalAlpha = 1;
+  if (tile.isCrossed) drawCross(pen, x, y, width, height, style);
+  if (tile.letter) drawLetter(pen, tile, x, y, width, height, style);
+}
+
+function drawBar(pen, x, y, w, h, tile, style) {
+  pen.fillStyle = style.empty;
+  pen.fillRect(x, y, w, h);
+  pen.fillStyle = tile.colour;
+  if (tile.isTinted) {
+    pen.globalAlpha = tile.alpha * TINT;
+    pen.fillRect(x, y, w, h);
+    pen.globalAlpha = tile.alpha;
+  }
+  const filled = Math.max(2, Math.min(1, tile.share) * h);
+  pen.fillRect(x, y + h - filled, w, filled);
 }
 
 function drawCross(pen, x, y, w, h, style) {
-  pen.strokeStyle = style.color;
+  pen.strokeStyle = style.text;
   pen.lineWidth = 1;
   pen.beginPath();
   pen.moveTo(x, y + h);
@@ -96,22 +105,29 @@ function drawCross(pen, x, y, w, h, style) {
   pen.stroke();
 }
 
+function drawNames(pen, [x, y], [w, h], name, describe, style) {
+  drawName(pen, name, x, y + h / 2, w - 1, style);
+  if (w >= WITH_AMOUNT[0] && h >= WITH_AMOUNT[1]) drawName(pen, describe(), x, y + h / 2 + 18, w - 1, style);
+}
+
 /** Writes on a plate, so that the text is readable on every colour. */
 function drawName(pen, name, x, y, w, style) {
   pen.font = `11px ${style.fontFamily}`;
   const text = cutText(pen, showText(name), w - 8);
-  pen.fillStyle = style.borderBottomColor;
+  pen.fillStyle = style.plate;
   pen.fillRect(x + 2, y - 8, pen.measureText(text).width + 4, 16);
-  pen.fillStyle = style.color;
+  pen.fillStyle = style.text;
   pen.fillText(text, x + 4, y);
 }
 
-/** Writes the letter of the legend in the upper left corner, which the filled part may reach. */
-function drawLetter(pen, look, x, y, h, style) {
-  const isFilled = look.share === null || (1 - look.share) * h < 9;
-  pen.fillStyle = isFilled ? getTextColour(look.colour) : style.color;
-  pen.font = "bold 11px monospace";
-  pen.fillText(look.letter, x + 4, y + 8);
+/** Writes the letter of the legend in the upper left corner, which the bar may reach. */
+function drawLetter(pen, tile, x, y, w, h, style) {
+  const isOnColour = w < WITH_HEIGHT - 1 || tile.share === null || (1 - tile.share) * h < 9;
+  const size = Math.min(LARGEST_LETTER, w);
+  const indent = Math.min(4, (w - size * 0.6) / 2);
+  pen.fillStyle = isOnColour ? getTextColour(tile.colour) : style.text;
+  pen.font = `bold ${size}px monospace`;
+  pen.fillText(tile.letter, x + indent, y + Math.min(8, h / 2));
 }
 
 function cutText(pen, text, width) {

@@ -1,27 +1,29 @@
 // Where the tile of each node lies on the map. Pure functions, so that tests can call them.
 
 const SIZES = [
-  [240, 150], [200, 110], [170, 80], [150, 54], [112, 44], [84, 36], [60, 30], [44, 28], [32, 24], [24, 20],
-  [18, 16], [14, 14], [12, 12], [10, 10], [8, 8], [7, 7], [6, 6], [5, 5], [4, 4],
+  [240, 150], [200, 110], [170, 80], [150, 54], [112, 44], [84, 36], [60, 30], [44, 28], [32, 24], [24, 24],
+  [18, 16], [14, 14], [12, 12], [11, 11], [10, 10],
 ];
-const HEADER = 22;
+/** A map is at most this high, unless its tiles are the smallest: browsers limit the size of a canvas. */
+const HIGHEST = 8000;
+const HEADER = 26;
 const GAP = 14;
 const NARROWEST_GROUP = 240;
 /** Tiles of this width and more use up the width of their group. */
 const STRETCHED = 24;
 
 /**
- * Places groups of tiles in `width` pixels, with the largest tiles that need at most `height`;
- * with the smallest tiles, the map may become higher.
+ * Places groups of tiles in `width` pixels, with the largest tiles that need at most `height`.
+ * Rather than narrower than `least`, tiles make the map higher.
  *
  * @param groups [{ name, members: [index of a node, …] }, …]
  * @returns { tile: [w, h], height, groups: [{ name, x, y, width, perRow, members }, …] }
  */
-export function layOut(groups, width, height) {
+export function layOut(groups, width, height, least) {
   let placed = null;
   for (const tile of SIZES) {
     placed = placeGroups(groups, width, tile);
-    if (placed.height <= height) break;
+    if (placed.height <= (tile[0] > least ? height : HIGHEST)) break;
   }
   return placed;
 }

@@ -2,52 +2,68 @@
 
 import { CATEGORY_COUNT, FITS, OTHER, STEP_COUNT, findStep, getCategoryColour, getStepColour } from "./colours.js";
 import { formatAmount, formatNumber, formatShare } from "./numbers.js";
-import { NODE_CHANGES, describeNodeChanges } from "./plans.js";
+import { NODE_CHANGES, findNodeChange } from "./plans.js";
 
 const NOT_READY = 2;
 
-/** Returns [{ used, of }] arrays by the name of what a tile can show: resources, pods, metrics. */
+/** Returns the names of what a tile can show: pods, resources, metrics. */
 export function listFills(cluster) {
   return ["pods", ...Object.keys(cluster.resources), ...Object.keys(cluster.metrics)];
 }
 
-/** Returns the share (0 to 1) that a node's tile is filled to; null if it is unknown. */
-export function getShare(cluster, fill, node) {
-  if (cluster.metrics[fill]) return cluster.metrics[fill][node];
-  const amounts = fill === "pods" ? cluster.pods : cluster.resources[fill];
-  if (amounts === undefined) return null;
-  return amounts.of[node] > 0 ? amounts.used[node] / amounts.of[node] : null;
+/** Returns the requested and allocatable amounts { used, of } of all nodes; undefined for a metric. */
+export function getAmounts(cluster, fill) {
+  return fill === "pods" ? cluster.pods : cluster.resources[fill];
+}
+
+/** Returns a function from a node to the height of its bar, 0 to 1; null if it is unknown. */
+export function makeShareOf(cluster, fill) {
+  const metric = cluster.metrics[fill];
+  if (metric) return (node) => metric[node];
+  const amounts = getAmounts(cluster, fill);
+  if (amounts === undefined) return () => null;
+  const { used, of } = amounts;
+  return (node) => (of[node] > 0 ? used[node] / of[node] : null);
 }
 
 /**
- * Returns the legend of a map: entries { key, colour, text, count }, `keyOf` a node, and whether
- * the colour says the same as the height of a tile.
+ * Returns the legend of a map: a title, entries { key, colour, text, letter, count }, `keyOf` a
+ * node, and whether the colour says the same as the height of the bar.
  *
- * @param decided the answer of `explain`, or null; its arrays have the order of `cluster.names`
+ * @param nodes the nodes that are shown and counted
  * @param mode "share", "verdict", "points" or "plan"
- * @param plan the last plan, or null
+ * @param decided the answer of `explain`, or null; its arrays have the order of `cluster.names`
+ * @param changes what the last plan changes on each node, by name, or null
  */
-export function makeLegend(cluster, fill, decided, mode, plan) {
-  if (mode === "plan" && plan !== null) return makePlanLegend(cluster, plan);
-  if (decided === null || mode === "share" || mode === "plan") return makeShareLegend(cluster, fill);
-  return mode === "points" ? makePointsLegend(decided) : makeVerdictLegend(decided);
+export function makeLegend({ cluster, nodes, fill, mode, decided, changes, isDark }) {
+  const count = (entries, keyOf) => countEntries(entries, keyOf, nodes);
+  if (mode === "plan" && changes !== null) return { title: "by the last plan", ...count(...listPlanEntries(cluster, changes)) };
+  if (decided !== null && mode === "verdict") return { title: `for ${decided.pod}`, ...count(...listVerdictEntries(decided)) };
+  if (decided !== null && mode === "points") return { title: `by points of ${decided.pod}`, ...count(...listPointsEntries(decided, isDark)) };
+  return { title: `by ${describeFillName(cluster, fill)}`, ...count(...listShareEntries(cluster, fill, isDark)), isOfFill: true };
 }
 
-function makeShareLegend(cluster, fill) {
+/** Returns what the height of a bar is: `cpu requested`, or the name of a metric. */
+export function describeFillName(cluster, fill) {
+  return cluster.metrics[fill] ? `${fill} (metric)` : `${fill} requested`;
+}
+
+function listShareEntries(cluster, fill, isDark) {
+  const shareOf = makeShareOf(cluster, fill);
   const keyOf = (node) => {
-    const share = getShare(cluster, fill, node);
+    const share = shareOf(node);
     return share === null ? "unknown" : `${findStep(share)}`;
   };
   const entries = [];
   for (let step = 0; step < STEP_COUNT; step += 1) {
     const [from, to] = [(100 * step) / STEP_COUNT, (100 * (step + 1)) / STEP_COUNT];
-    entries.push({ key: `${step}`, colour: getStepColour(step), text: `${from}–${to} %` });
+    entries.push({ key: `${step}`, colour: getStepColour(step, isDark), text: `${from}–${to} %` });
   }
   entries.push({ key: "unknown", colour: OTHER, text: `no ${fill}` });
-  return { ...countEntries(entries, keyOf, cluster.names.length), isOfFill: true };
+  return [entries, keyOf];
 }
 
-function makeVerdictLegend(decided) {
+function listVerdictEntries(decided) {
   const names = [...new Set(decided.why.map((each) => each.by))];
   const counts = new Map(names.map((name) => [name, 0]));
   for (const number of decided.of) {
@@ -67,10 +83,10 @@ function makeVerdictLegend(decided) {
     })),
     { key: "others", colour: OTHER, text: "rejected by others" },
   ];
-  return countEntries(entries, keyOf, decided.of.length);
+  return [entries, keyOf];
 }
 
-function makePointsLegend(decided) {
+function listPointsEntries(decided, isDark) {
   const known = decided.totals.filter((total) => total !== null);
   const [least, most] = [Math.min(...known), Math.max(...known)];
   const keyOf = (node) => {
@@ -83,14 +99,13 @@ function makePointsLegend(decided) {
   for (let step = 0; step < STEP_COUNT; step += 1) {
     const from = Math.round(least + ((most - least) * step) / STEP_COUNT);
     const to = Math.round(least + ((most - least) * (step + 1)) / STEP_COUNT);
-    entries.push({ key: `${step}`, colour: getStepColour(step), text: `${from}–${to} points` });
+    entries.push({ key: `${step}`, colour: getStepColour(step, isDark), text: `${from}–${to} points` });
   }
-  return countEntries(entries, keyOf, decided.of.length);
+  return [entries, keyOf];
 }
 
-function makePlanLegend(cluster, plan) {
-  const changeOf = describeNodeChanges(plan);
-  const keyOf = (node) => `${changeOf(cluster.names[node])}`;
+function listPlanEntries(cluster, changes) {
+  const keyOf = (node) => `${findNodeChange(changes[cluster.names[node]])}`;
   const colours = [getCategoryColour(2), FITS, getCategoryColour(1), OTHER];
   const letters = ["±", "+", "−", ""];
   const entries = NODE_CHANGES.map((text, index) => ({
@@ -99,46 +114,44 @@ function makePlanLegend(cluster, plan) {
     text,
     letter: letters[index],
   }));
-  return countEntries(entries, keyOf, cluster.names.length);
+  return [entries, keyOf];
 }
 
-function countEntries(entries, keyOf, nodeCount) {
-  const keys = Array.from({ length: nodeCount }, (_, node) => keyOf(node));
+function countEntries(entries, keyOf, nodes) {
+  const keys = new Map(nodes.map((node) => [node, keyOf(node)]));
   const counts = new Map();
-  for (const key of keys) counts.set(key, (counts.get(key) ?? 0) + 1);
+  for (const key of keys.values()) counts.set(key, (counts.get(key) ?? 0) + 1);
   const used = entries.filter((entry) => counts.has(entry.key));
   return {
     entries: used.map((entry) => ({ ...entry, count: counts.get(entry.key) })),
-    keyOf: (node) => keys[node],
+    keyOf: (node) => keys.get(node),
   };
 }
 
-/** Returns the function that gives the look of a node's tile; see `map_canvas.draw`. */
+/** Returns functions of a node that say how its tile looks; see `map_canvas.draw`. */
 export function makeLook(cluster, fill, legend, dimmedBut) {
-  const byKey = new Map(legend.entries.map((entry) => [entry.key, entry]));
-  return (node) => {
-    const key = legend.keyOf(node);
-    const entry = byKey.get(key);
-    return {
-      colour: entry.colour,
-      letter: entry.letter,
-      share: getShare(cluster, fill, node),
-      isDimmed: dimmedBut !== null && dimmedBut !== key,
-      isTinted: !legend.isOfFill,
-      isCrossed: cluster.state[node] > 0,
-      describe: () => describeFill(cluster, fill, node),
-    };
+  const entries = legend.entries.map((entry) => [
+    entry.key,
+    { ...entry, isDimmed: dimmedBut !== null && dimmedBut !== entry.key },
+  ]);
+  const byKey = new Map(entries);
+  return {
+    entryOf: (node) => byKey.get(legend.keyOf(node)),
+    shareOf: makeShareOf(cluster, fill),
+    isTinted: !legend.isOfFill,
+    isCrossed: (node) => cluster.state[node] > 0,
+    describe: (node) => describeFill(cluster, fill, node),
   };
 }
 
-/** Returns the amount or the value that a node's tile is filled to, in words. */
+/** Returns the amount or the value that the bar of a node shows, in words. */
 export function describeFill(cluster, fill, node) {
-  const amounts = fill === "pods" ? cluster.pods : cluster.resources[fill];
+  const amounts = getAmounts(cluster, fill);
   if (amounts !== undefined) {
     const [used, of] = [amounts.used[node], amounts.of[node]];
-    return `${fill} ${formatAmount(fill, used)} of ${formatAmount(fill, of)} (${formatShare(used, of)})`;
+    return `${fill} ${formatAmount(fill, used)} of ${formatAmount(fill, of)} (${formatShare(used, of)}), ${formatAmount(fill, of - used)} free`;
   }
-  const value = getShare(cluster, fill, node);
+  const value = makeShareOf(cluster, fill)(node);
   return value === null ? `no ${fill}` : `${fill} ${formatNumber(value)}`;
 }
 
@@ -146,4 +159,11 @@ export function describeFill(cluster, fill, node) {
 export function describeState(state) {
   if (state === NOT_READY) return "not ready";
   return state > 0 ? "cordoned" : "";
+}
+
+/** Returns the verdict of a node about the pod of an answer of `explain`. */
+export function describeVerdict(decided, node) {
+  const why = decided.why[decided.of[node]];
+  if (why) return `rejected by ${why.by || "PreFilter"}: ${why.reason}`;
+  return decided.totals[node] === null ? "fits" : `fits, ${formatNumber(decided.totals[node])} points`;
 }

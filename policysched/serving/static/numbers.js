@@ -1,5 +1,6 @@
 // Amounts as people write them.
 
+const NUMBERS = new Intl.NumberFormat("en", { maximumFractionDigits: 2 });
 const BINARY = ["", "Ki", "Mi", "Gi", "Ti", "Pi"];
 
 /** Returns an amount of a resource: `1.5` CPUs of 1500, `4Gi` of bytes, else the number. */
@@ -15,7 +16,7 @@ export function formatAmount(resource, amount) {
 }
 
 export function formatNumber(number) {
-  return number.toLocaleString("en", { maximumFractionDigits: 2 });
+  return NUMBERS.format(number);
 }
 
 export function formatShare(used, of) {

@@ -1,10 +1,11 @@
 // The last plan, which the editor makes and the map can show.
 
 import { askPlan, startPlan } from "./api.js";
+import { formatCount } from "./numbers.js";
 
 const WAIT_SECONDS = 1;
 
-/** { plan, job } of the last plan that was made in this tab, or null. */
+/** The answer with the last plan that was made in this tab, or null; `nodes` has the pods that each gains and loses. */
 let lastPlan = null;
 
 export function getLastPlan() {
@@ -25,20 +26,18 @@ export async function makePlan(inUse, texts, onProgress) {
   }
 }
 
-const NODE_CHANGES = ["gains and loses pods", "gains pods", "loses pods", "no change"];
+export const NODE_CHANGES = ["gains and loses pods", "gains pods", "loses pods", "no change"];
 
-/** Returns a function from the name of a node to its index in `NODE_CHANGES`. */
-export function describeNodeChanges(plan) {
-  const [gains, loses] = [new Set(), new Set()];
-  for (const { from, to } of plan.changes) {
-    if (from.node === to.node) continue;
-    if (to.node !== null) gains.add(to.node);
-    if (from.node !== null) loses.add(from.node);
-  }
-  return (node) => {
-    if (gains.has(node)) return loses.has(node) ? 0 : 1;
-    return loses.has(node) ? 2 : 3;
-  };
+/** Returns the index in `NODE_CHANGES` of { gained, lost }, which is undefined for no change. */
+export function findNodeChange(change) {
+  if (change === undefined) return 3;
+  if (change.gained > 0) return change.lost > 0 ? 0 : 1;
+  return 2;
 }
 
-export { NODE_CHANGES };
+/** Returns numbers of pods { gained, lost } in words; "" for none. */
+export function describeNodeChange({ gained, lost }) {
+  return [gained > 0 && `gains ${formatCount(gained, "pod")}`, lost > 0 && `loses ${formatCount(lost, "pod")}`]
+    .filter(Boolean)
+    .join(", ");
+}

@@ -80,7 +80,7 @@ def test_letters_of_the_legend_are_on_tiles_with_names(demo_url: str, open_page:
         count = page.eval_on_selector(
             "canvas",
             """(canvas) => {
-              const { data } = canvas.getContext("2d").getImageData(2, 24, 12, 12);
+              const { data } = canvas.getContext("2d").getImageData(2, 28, 12, 12);
               return new Set(new Uint32Array(data.buffer)).size;
             }""",
         )

@@ -173,7 +173,7 @@ def test_five_thousand_nodes_are_one_picture(
         page = opened.open_view("#/cluster?by=zone&pod=prod%2Fnew")
         assert re.search(r"fits\s+2,500", page.inner_text(".legend"))
         assert re.search(r"rejected by NodeAffinity\s+2,500", page.inner_text(".legend"))
-        page.click("canvas", position={"x": 4, "y": 26})
+        page.click("canvas", position={"x": 4, "y": 30})
         page.wait_for_selector("aside h2:has-text('node-0000')")
         page.wait_for_selector("aside:has-text('is rejected by')")
         page.click(".legend button:has-text('fits')")

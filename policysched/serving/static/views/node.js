@@ -70,12 +70,13 @@ function Amounts({ answer }) {
         <td>${formatAmount(name, used)} of ${formatAmount(name, of)}</td>
         <td class="bar"><span style=${{ width: `${Math.min(100, (100 * used) / of)}%` }}></span></td>
         <td>${formatShare(used, of)}</td>
+        <td>${formatAmount(name, of - used)} free</td>
       </tr>`,
     )}
     ${Object.entries(answer.metrics).map(
       ([name, text]) => html`<tr>
         <th scope="row">${name}</th>
-        <td colspan="3">${text}, measured</td>
+        <td colspan="4">${text}, measured</td>
       </tr>`,
     )}
   </table>`;

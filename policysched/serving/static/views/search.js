@@ -65,7 +65,7 @@ export function Search() {
     />
     ${found !== null &&
     html`<ul id="matches" role="listbox" aria-label="Matches">
-      ${found.length === 0 && html`<li class="quiet" role="option">nothing is called so</li>`}
+      ${found.length === 0 && html`<li class="quiet" role="option">no pod, node or rule with this name</li>`}
       ${found.map(
         (match, index) => html`<li
           id=${`match-${index}`}

@@ -1,0 +1,143 @@
+"""The cluster as groups, tables and tiles that a reader can press and tell apart."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from typing import Any
+
+import pytest
+
+from tests.cli import clusters
+from tests.page.browser.conftest import OpenPage
+from tests.page.browser.test_views import Serve, WriteCluster
+
+pytestmark = pytest.mark.slow
+
+
+def test_a_group_is_shown_alone(
+    write_cluster: WriteCluster, serve: Serve, open_page: OpenPage
+) -> None:
+    """Its head says how many nodes it has and how many take the pod; the address has it."""
+    path = write_cluster([*make_zones(30), clusters.pod("new", nodeSelector={"disk": "ssd"})])
+    with serve("--cluster", path) as url, open_page(url) as opened:
+        page = opened.open_view("#/cluster?by=zone&pod=prod%2Fnew")
+        page.click(".head:has-text('z1'):has-text('10 nodes · 5 fit')")
+        page.wait_for_selector(".legend button:has-text('fits 5')")
+        page.reload()
+        page.wait_for_selector(".legend button:has-text('fits 5')")
+        page.click("button:has-text('all groups')")
+        page.wait_for_selector(".legend button:has-text('fits 15')")
+        page.click("button:has-text('clear pod')")
+        page.wait_for_selector(".legend:has-text('nodes by cpu requested')")
+        opened.open_view("#/cluster?by=zone&group=no")
+        page.wait_for_selector("[role=alert]:has-text('There is no group no')")
+
+
+def test_tables_are_sorted_by_a_press_on_a_head(
+    write_cluster: WriteCluster, serve: Serve, open_page: OpenPage
+) -> None:
+    """Numbers largest first; the address has the order, and what is free has a column."""
+    items = [clusters.node(f"n{number}", cpu=str(number)) for number in (2, 10, 1)]
+    with serve("--cluster", write_cluster(items)) as url, open_page(url) as opened:
+        page = opened.open_view("#/cluster?form=table")
+        page.click("th:has-text('free') button")
+        page.wait_for_selector("th[aria-sort=descending]:has-text('free')")
+        assert read_first_column(page) == ["n10", "n2", "n1"]
+        page.reload()
+        page.wait_for_selector("th[aria-sort=descending]:has-text('free')")
+        page.click("th:has-text('free') button")
+        page.wait_for_selector("th[aria-sort=ascending]:has-text('free')")
+        assert read_first_column(page) == ["n1", "n2", "n10"]
+        page.click("th:has-text('node') button")
+        page.wait_for_selector("th[aria-sort=ascending]:has-text('node')")
+        assert read_first_column(page) == ["n1", "n2", "n10"]
+
+
+def read_first_column(page: Any) -> list[str]:
+    """Return the heads of all rows."""
+    return [each.inner_text() for each in page.query_selector_all("tbody th")]
+
+
+def test_many_nodes_begin_as_groups_on_a_narrow_screen(
+    write_cluster: WriteCluster, serve: Serve, open_page: OpenPage
+) -> None:
+    """Each group leads to a map with tiles that a finger can press."""
+    path = write_cluster([*make_zones(900), clusters.pod("new", nodeSelector={"disk": "ssd"})])
+    with serve("--cluster", path) as url, open_page(url, 390) as opened:
+        page = opened.open_view("#/cluster?by=zone&pod=prod%2Fnew")
+        assert re.search(r"z1\s+300\s+150\s+150\s+0 %", page.inner_text("tbody"))
+        assert (
+            page.eval_on_selector(".scrolls", "(each) => each.scrollWidth - each.clientWidth") == 0
+        )
+        page.click("tbody a:has-text('z1')")
+        page.click("canvas", position={"x": 22, "y": 26 + 22})
+        page.wait_for_selector("aside h2:has-text('node-0001')")
+        page.click("canvas", position={"x": 26, "y": 26 + 26})
+        page.wait_for_selector("aside h2:not(:has-text('node-0001'))")
+
+
+def test_tiles_of_a_large_cluster_are_not_smaller_than_letters(
+    demo_url: str, open_page: OpenPage
+) -> None:
+    """Rather, the map becomes higher; a phone shows fewer and larger tiles."""
+    count = """async ([width, least]) => {
+      const { layOut } = await import("./map_layout.js");
+      const members = Array.from({ length: 25000 }, (_, node) => node);
+      const { tile, height } = layOut([{ name: "all", members }], width, 500, least);
+      return [...tile, height];
+    }"""
+    with open_page(demo_url) as opened:
+        width, height, map_height = opened.page.evaluate(count, [1240, 10])
+        assert (width, height) == (10, 10)
+        assert map_height < 2500
+        width, _, map_height = opened.page.evaluate(count, [366, 24])
+        assert width < 24  # browsers limit the height of a picture
+        assert map_height <= 8000
+
+
+@pytest.mark.parametrize("is_dark", [False, True])
+def test_steps_of_colour_differ_from_the_page_and_from_each_other(
+    demo_url: str, open_page: OpenPage, is_dark: bool
+) -> None:
+    """The fuller a node, the more it differs from the page, also in the dark."""
+    read = """async (isDark) => {
+      const { STEP_COUNT, getStepColour } = await import("./colours.js");
+      const style = getComputedStyle(document.body);
+      const steps = Array.from({ length: STEP_COUNT }, (_, step) => getStepColour(step, isDark));
+      return [style.backgroundColor, ...steps];
+    }"""
+    with open_page(demo_url, color_scheme="dark" if is_dark else "light") as opened:
+        back, *steps = map(compute_luminance, opened.page.evaluate(read, is_dark))
+    contrasts = [compute_contrast(back, step) for step in steps]
+    assert contrasts == sorted(contrasts)
+    assert contrasts[0] > 1.8
+    assert all(compute_contrast(*pair) > 1.4 for pair in itertools.pairwise(steps))
+
+
+def compute_luminance(colour: str) -> float:
+    """Return WCAG's relative luminance of `#0072b2` or `rgb(0, 114, 178)`."""
+    if colour.startswith("#"):
+        numbers = [int(colour[at : at + 2], 16) for at in (1, 3, 5)]
+    else:
+        numbers = [int(each) for each in re.findall(r"\d+", colour)]
+    parts = [each / 255 for each in numbers]
+    red, green, blue = (
+        each / 12.92 if each <= 0.04045 else ((each + 0.055) / 1.055) ** 2.4 for each in parts
+    )
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+def compute_contrast(one: float, other: float) -> float:
+    """Return WCAG's contrast ratio of two luminances."""
+    return (max(one, other) + 0.05) / (min(one, other) + 0.05)
+
+
+def make_zones(count: int) -> list[dict[str, Any]]:
+    """Return nodes in three zones, each second one with a fast disk."""
+    return [
+        clusters.node(
+            f"node-{number:04}", zone=f"z{number % 3}", disk="ssd" if number % 2 else "hdd"
+        )
+        for number in range(count)
+    ]
