@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from policysched import clock as clocks
+from policysched.cluster import snapshot
 from policysched.cluster.pods import pod_shape
 from policysched.explaining import pod_explaining
-from policysched.framework import explanation
+from policysched.framework import explanation, runtime
 from policysched.framework.scoring import score_table
 from policysched.observability.live_page import pod_verdicts
-from policysched.offline import pod_report, sessions
+from policysched.offline import metric_evidence, pod_report, sessions
 from policysched.page import pod_profiles
+from policysched.profiles import named_profile
 
 
 def make_pod_page(decider: sessions.PodDecider, key: str) -> dict[str, Any]:
@@ -31,10 +32,10 @@ def make_pod_page(decider: sessions.PodDecider, key: str) -> dict[str, Any]:
             "placedOn": node,
             "placement": None
             if node is None
-            else _describe_placement(node, found, snap.nodes.names),
+            else _describe_placement(framework, found, snap, node),
             "schedulerName": info.pod.spec.scheduler_name,
             "missingProfile": _describe_missing_profile(decider, info),
-            "hasMetrics": bool(decider.policy_set.node_metrics),
+            "hasMetrics": _reads_metrics(decider, framework),
             **pod_verdicts.describe_explanation(framework, found, snap),
         }
 
@@ -44,28 +45,53 @@ def _describe_missing_profile(decider: sessions.PodDecider, info: pod_shape.PodI
     return "" if is_served else pod_profiles.describe_missing_profile(decider, info)
 
 
+def _reads_metrics(decider: sessions.PodDecider, framework: runtime.Framework) -> bool:
+    name = framework.profile.scheduler_name
+    return bool(named_profile.list_profile_node_metrics(decider.policy_set, name))
+
+
 def _describe_placement(
-    node: str, found: explanation.Explanation, names: Sequence[str]
+    framework: runtime.Framework,
+    found: explanation.Explanation,
+    snap: snapshot.Snapshot,
+    node: str,
 ) -> dict[str, Any]:
     """Return what a decision of now says about the node of a placed pod.
 
-    `by` and `reason` are of the filter that rejects the node. If another node would win, `by` is
-    the rule with the largest lead of the winner, `lead` this lead, and `totalLead` the lead of
-    the totals, in points.
+    `by`, `reason` and `measured` are of the filter that rejects the node. If another node would
+    win, `by` is the rule with the largest lead of the winner, `lead` this lead, `totalLead` the
+    lead of the totals, in points, and `ranked` the points of the node as in `ranking`.
     """
     placement = pod_explaining.describe_placement(node, found)
     if not placement["fits"]:
-        first = next((each.first for each in found.verdicts if each.name == node), None)
-        reason = {"by": first.source_name, "reason": "; ".join(first.reasons)} if first else {}
-        return placement | reason
+        return placement | _describe_rejection(framework, found, snap, node)
     if placement["best"] or found.scores is None:
         return placement
-    return placement | _describe_lead(found.scores, names, found.best[0], node)
+    return placement | _describe_lead(found.scores, snap, found.best[0], node)
+
+
+def _describe_rejection(
+    framework: runtime.Framework,
+    found: explanation.Explanation,
+    snap: snapshot.Snapshot,
+    node: str,
+) -> dict[str, Any]:
+    """Return which filter rejects a node first; {} if the cluster does not have the node."""
+    answer = next((each.first for each in found.verdicts if each.name == node), None)
+    if answer is None:
+        return {}
+    measured = metric_evidence.PodMetricEvidence(framework.profile.plugins, found.pod.shape, snap)
+    return {
+        "by": answer.source_name,
+        "reason": "; ".join(answer.reasons),
+        "measured": measured.describe_rule_reading(answer.rule, snap.nodes.row_of[node]) or "",
+    }
 
 
 def _describe_lead(
-    scores: score_table.ScoreTable, names: Sequence[str], winner: str, loser: str
+    scores: score_table.ScoreTable, snap: snapshot.Snapshot, winner: str, loser: str
 ) -> dict[str, Any]:
+    names = snap.nodes.names
     index_of = {names[row]: index for index, row in enumerate(scores.rows.tolist())}
     first, second = index_of[winner], index_of[loser]
     leads = {name: int(of[first] - of[second]) for name, of in scores.by_plugin.items()}
@@ -74,6 +100,7 @@ def _describe_lead(
         "by": by,
         "lead": score_table.points(leads[by]),
         "totalLead": score_table.points(int(scores.totals[first] - scores.totals[second])),
+        "ranked": pod_verdicts.describe_node_points(scores, second, snap),
     }
 
 

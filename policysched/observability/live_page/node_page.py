@@ -64,7 +64,7 @@ def make_node_page(
 def _sort_pods_by_share(
     pods: Iterable[pod_shape.PodInfo], room: Mapping[str, int]
 ) -> list[pod_shape.PodInfo]:
-    """Return pods with the largest share of a resource first; `room` has allocatable amounts."""
+    """Return the pods with the largest share of a resource first; `room` is the allocatable."""
 
     def find_largest_share(info: pod_shape.PodInfo) -> float:
         requested = info.shape.requests.amounts

@@ -154,7 +154,7 @@ def _describe_points(
     return {
         "totals": totals,
         "rules": [{"name": name, "weight": weights[name]} for name in table.by_plugin],
-        "ranking": [_describe_node_points(table, i, snap) for i in _list_best(table, snap)],
+        "ranking": [describe_node_points(table, i, snap) for i in _list_best(table, snap)],
     }
 
 
@@ -166,9 +166,10 @@ def _list_best(table: score_table.ScoreTable, snap: snapshot.Snapshot) -> list[i
     return best
 
 
-def _describe_node_points(
+def describe_node_points(
     table: score_table.ScoreTable, i: int, snap: snapshot.Snapshot
 ) -> dict[str, Any]:
+    """Return the points of the node at index `i` of the table, in the form of `RankedNode`."""
     return {
         "node": snap.nodes.names[int(table.rows[i])],
         "total": score_table.points(int(table.totals[i])),

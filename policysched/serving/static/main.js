@@ -86,9 +86,11 @@ function Page() {
   `;
 }
 
-/** A scheduler's own page has no editor, which needs the engine beside the scheduling loop. */
+/** A scheduler's own page has no editor, which needs the engine beside the scheduling loop; a file has no decisions. */
 function listViews(status) {
-  const views = VIEWS.filter(([path]) => path !== "edit" || !isServedByScheduler);
+  const hasDecisions = status?.kind === "scheduler" || status?.kind === "demo";
+  const hidden = [...(isServedByScheduler ? ["edit"] : []), ...(hasDecisions ? [] : ["decisions"])];
+  const views = VIEWS.filter(([path]) => !hidden.includes(path));
   return status?.kind === "scheduler" ? [...views, ...OF_SCHEDULER] : views;
 }
 
@@ -114,7 +116,7 @@ function Header({ status, view, onStep, onError }) {
 function describeStatus(status) {
   if (status.kind === "scheduler") return status.scheduler ? describeProcess(status) : status.title;
   const policies = status.policies.length
-    ? `${formatCount(status.policies.length, "policy file")}, version ${status.hash}`
+    ? `${formatCount(status.policies.length, "policy file")}, policies version ${status.hash}`
     : "no policies: kube-scheduler's defaults";
   return `${status.title}: ${formatCount(status.nodes, "node")}, ${formatCount(status.placed, "placed pod")} · ${policies}`;
 }

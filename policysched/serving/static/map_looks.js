@@ -149,7 +149,7 @@ export function describeFill(cluster, fill, node) {
   const amounts = getAmounts(cluster, fill);
   if (amounts !== undefined) {
     const [used, of] = [amounts.used[node], amounts.of[node]];
-    return `${fill} ${formatAmount(fill, used)} of ${formatAmount(fill, of)} (${formatShare(used, of)}), ${formatAmount(fill, of - used)} free`;
+    return `${fill} ${formatAmount(fill, used, of)} of ${formatAmount(fill, of)} (${formatShare(used, of)}), ${formatAmount(fill, of - used, of)} free`;
   }
   const value = makeShareOf(cluster, fill)(node);
   return value === null ? `no ${fill}` : `${fill} ${formatNumber(value)}`;

@@ -3,16 +3,28 @@
 const NUMBERS = new Intl.NumberFormat("en", { maximumFractionDigits: 2 });
 const BINARY = ["", "Ki", "Mi", "Gi", "Ti", "Pi"];
 
-/** Returns an amount of a resource: `1.5` CPUs of 1500, `4Gi` of bytes, else the number. */
-export function formatAmount(resource, amount) {
-  if (resource === "cpu") return formatNumber(amount / 1000);
-  if (!/memory|storage|hugepages/.test(resource)) return formatNumber(amount);
+/**
+ * Returns an amount of a resource: `1.5` CPUs of 1500, `4Gi` of bytes, else the number. Amounts that
+ * are read together get the unit of the largest one, `like`.
+ */
+export function formatAmount(resource, amount, like = amount) {
+  if (amount === 0) return "0";
+  const [size, unit] = findUnit(resource, like);
+  return `${formatScaled(amount / size)}${unit}`;
+}
+
+/** Returns the size and the name of the unit in which an amount of a resource is easy to read. */
+export function findUnit(resource, amount) {
+  if (resource === "cpu") return [1000, ""];
+  if (!/memory|storage|hugepages/.test(resource)) return [1, ""];
   let step = 0;
-  while (Math.abs(amount) >= 1024 && step < BINARY.length - 1) {
-    amount /= 1024;
-    step += 1;
-  }
-  return `${formatNumber(amount)}${BINARY[step]}`;
+  while (Math.abs(amount) >= 1024 ** (step + 1) && step < BINARY.length - 1) step += 1;
+  return [1024 ** step, BINARY[step]];
+}
+
+/** Returns a number that is not 0 as `< 0.01` rather than as 0. */
+export function formatScaled(number) {
+  return number > 0 && number < 0.005 ? "< 0.01" : formatNumber(number);
 }
 
 export function formatNumber(number) {

@@ -95,7 +95,7 @@ def test_what_opens_has_no_fault(demo_url: str, open_page: OpenPage) -> None:
         page.keyboard.press("Escape")
         page = opened.open_view("#/edit?file=load-aware.policy")
         page.click("button:has-text('plan')")
-        page.wait_for_selector("text=none changes")
+        page.wait_for_selector("text=no pod changes")
         page.click(".cm-content")
         page.keyboard.press("Control+Home")
         page.keyboard.press("Control+Space")

@@ -188,7 +188,7 @@ def test_the_first_policy_is_written_in_the_page(
         page.click("button:has-text('add')")
         page.wait_for_selector(".cm-line:has-text('policy my-policy')")
         page.click("button:has-text('plan')")
-        page.wait_for_selector("text=1 running pod, 0 pending pods: none changes")
+        page.wait_for_selector("text=1 running pod, 0 pending pods: no pod changes")
 
 
 def test_a_hostile_policy_is_text_and_wholly_visible(

@@ -261,9 +261,9 @@ def test_edits_become_a_patch_for_kubectl(
     scheduler: running_scheduler.RunningScheduler, follow: Follow, open_page: OpenPage
 ) -> None:
     """It tests the old text, so that it is refused if somebody else has changed this meanwhile."""
-    with follow(scheduler) as url, open_page(url, has_failures=True) as opened:
+    with follow(scheduler) as url, open_page(url) as opened:
         page = opened.open_view("#/edit")
-        page.wait_for_selector("[role=alert]:has-text('--live')")  # findings need the engine
+        page.wait_for_selector(".quiet:has-text('--live')")  # some findings need a listing
         page.click(".cm-content")
         page.keyboard.press("Control+Home")
         page.keyboard.type("# edited")

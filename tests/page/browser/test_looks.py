@@ -111,7 +111,7 @@ def test_names_of_nodes_are_whole_on_a_narrow_screen(
     write_cluster: WriteCluster, serve: Serve, open_page: OpenPage
 ) -> None:
     """Above their bars, since nothing fits beside them."""
-    path = write_cluster([clusters.node(LONG), clusters.node("a"), clusters.pod("new")])
+    path = write_cluster([clusters.node(LONG), clusters.node("a", cpu="2"), clusters.pod("new")])
     with serve("--cluster", path) as url, open_page(url, 390) as opened:
         page = opened.open_view("#/pods/prod/new")
         link = page.query_selector(f".points a:has-text('{LONG}')")

@@ -25,7 +25,7 @@ VIEWS = {
     "#/cluster?pod=prod%2Fweb-1&colour=points": "points",
     "#/nodes/gpu-a": "nvidia.com/gpu",
     "#/pods/prod/web-5": "Filters, in their order",
-    "#/pods/prod/report": "Edits of which each lets it fit",
+    "#/pods/prod/report": "Any one of these changes lets it fit",
     "#/pods/prod/web-1?node=gpu-a": "is rejected by",
     "#/pending": "prod/report",
     "#/decisions": "prod/cache-1",
@@ -90,11 +90,20 @@ def test_an_unknown_name_says_so(
 
 
 def test_a_step_of_the_demo_shows_at_once(serve: Serve, open_page: OpenPage) -> None:
-    """The edit places the pending pod, and the list of decisions has it on top."""
+    """The edit places the pending pod, and all views say that it is placed."""
     with serve() as url, open_page(url) as opened:
         page = opened.open_view("#/decisions")
         page.click("button:has-text('edit load-aware.policy')")
         page.wait_for_selector("tbody tr:first-child:has-text('prod/report'):has-text('big-c')")
+        page = opened.open_view("#/pending")
+        assert "No pod waits for a node" in page.inner_text("main")
+        page = opened.open_view("#/pods/prod/report")
+        assert page.inner_text("h1 + p") == "on big-c"
+        assert "metrics include the load of the pod itself" in page.inner_text("main")
+        page = opened.open_view("#/cluster?pod=prod%2Freport&node=big-c")
+        assert "prod/report is on this node" in page.inner_text("aside")
+        assert "is on big-c; decided now:" in page.inner_text(".about")
+        page = opened.open_view("#/decisions")
         page.click("button:has-text('play the rest')")
         page.wait_for_selector("tbody tr:first-child:has-text('batch/job-4')")
         page.wait_for_selector(".steps button", state="detached")

@@ -10,7 +10,7 @@ import { describeFillName, listFills, makeLegend } from "../map_looks.js";
 import { DARK, NARROW, useMedia } from "../media.js";
 import { formatNumber } from "../numbers.js";
 import { getLastPlan } from "../plans.js";
-import { go, makeAddress, makePodAddress } from "../routes.js";
+import { go, makeAddress, makeNodeAddress, makePodAddress } from "../routes.js";
 import { NodeMap } from "./node_map.js";
 
 const GroupTable = makeLazy(() => import("./cluster_tables.js").then((module) => module.GroupTable));
@@ -80,6 +80,7 @@ function Settings({ cluster, settings, about, change }) {
     </span>`}
     ${settings.pod && html`<span class="about">
       pod <a href=${makePodAddress(settings.pod)}>${settings.pod}</a>${" "}
+      ${about?.placedOn && html`is on <a href=${makeNodeAddress(about.placedOn)}>${about.placedOn}</a>; decided now:${" "}`}
       <button type="button" onClick=${() => change({ pod: "", colour: "" })}>clear pod</button>
     </span>`}
   </form>`;

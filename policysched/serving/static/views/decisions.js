@@ -40,8 +40,8 @@ export function DecisionsView({ status, options, problem }) {
     ${error && html`<p class="error" role="alert">${error.message}</p>`}
     ${news > 0 && html`<p><button onClick=${goToTop}>${formatCount(news, "new decision")}: show</button></p>`}
     <div class="scrolls decisions-scroll" ref=${top} onScroll=${scroll} tabindex="0" role="region" aria-label="Decisions">
-      <table class="decisions">
-        <thead><tr><th scope="col">#</th><th scope="col">time</th><th scope="col">pod</th><th scope="col">node</th><th scope="col">fits on</th><th scope="col">why</th><th scope="col">profile</th><th scope="col">version</th></tr></thead>
+      <table class="decisions cards">
+        <thead><tr><th scope="col">#</th><th scope="col">time</th><th scope="col">pod</th><th scope="col">node</th><th scope="col">fits on</th><th scope="col">why</th><th scope="col">profile</th><th scope="col">policies version</th></tr></thead>
         <tbody>
           ${matches.slice(0, end).map((row) => (row.missed ? html`<${Gap} key=${row.number} missed=${row.missed} />` : html`<${Row} key=${row.number} row=${row} />`))}
         </tbody>
@@ -94,14 +94,14 @@ function Gap({ missed }) {
 
 function Row({ row }) {
   return html`<tr class=${row.result === "scheduled" ? "" : "failed"}>
-    <td>${formatNumber(row.number)}</td>
-    <td title=${row.time}>${formatTime(row.time)}</td>
+    <td data-title="#">${formatNumber(row.number)}</td>
+    <td data-title="time" title=${row.time}>${formatTime(row.time)}</td>
     <th scope="row"><a href=${makePodAddress(row.pod)}>${row.pod}</a></th>
-    <td>${row.node === "" ? "nowhere" : html`<a href=${makeNodeAddress(row.node)}>${row.node}</a>`}${row.result === "error" ? " (error)" : ""}</td>
-    <td>${formatNumber(row.feasible)} of ${formatNumber(row.nodes)}</td>
+    <td data-title="node">${row.node === "" ? "none" : html`<a href=${makeNodeAddress(row.node)}>${row.node}</a>`}${row.result === "error" ? " (error)" : ""}</td>
+    <td data-title="fits on">${formatNumber(row.feasible)} of ${formatNumber(row.nodes)}</td>
     <td><${Cause} row=${row} /></td>
-    <td>${row.profile}</td>
-    <td>${row.hash}</td>
+    <td data-title="profile">${row.profile}</td>
+    <td data-title="policies version">${row.hash}</td>
   </tr>`;
 }
 

@@ -3,7 +3,7 @@
 import { html } from "../html.js";
 import { ask } from "../api.js";
 import { Waiting, useAnswer } from "../loading.js";
-import { formatAmount, formatNumber, formatShare } from "../numbers.js";
+import { findUnit, formatAmount, formatNumber, formatScaled, formatShare } from "../numbers.js";
 import { makeAddress, makeNodeAddress, makePodAddress, makeRuleAddress } from "../routes.js";
 
 export function NodeView({ node, generation }) {
@@ -18,25 +18,57 @@ export function NodePanel({ node, pod, generation, isAlone = false }) {
     <${Title}>${isAlone ? answer.node : html`<a href=${makeNodeAddress(node)}>${answer.node}</a>`}<//>
     ${isAlone && html`<p><a href=${makeAddress(["cluster"], { node })}>on the map</a></p>`}
     ${answer.isCordoned && html`<p class="warning">cordoned: no new pods</p>`}
+    ${answer.conditions.filter(isBad).map((each) => html`<p class="warning">condition ${each.type}: ${each.status}</p>`)}
     ${pod && html`<${Verdict} pod=${pod} node=${node} generation=${generation} />`}
     <${Amounts} answer=${answer} />
     <${Pairs} Title=${PartTitle} title="taints" pairs=${answer.taints.map((taint) => [taint.key, `${taint.value}:${taint.effect}`])} />
     <${Pairs} Title=${PartTitle} title="conditions" pairs=${answer.conditions.map((each) => [each.type, each.status])} />
-    <${Pairs} Title=${PartTitle} title="labels" pairs=${Object.entries(answer.labels)} />
     <${PartTitle}>${formatNumber(answer.podCount)} of ${formatNumber(answer.allowedPods)} pods<//>
-    <ul class="pods">
-      ${answer.pods.map((key) => html`<li><a href=${makePodAddress(key)}>${key}</a></li>`)}
-    </ul>
+    ${answer.podCount > 0 && html`<${Pods} answer=${answer} />`}
     ${answer.podCount > answer.pods.length &&
     html`<p class="quiet">${formatNumber(answer.podCount - answer.pods.length)} more pods</p>`}
+    <${Pairs} Title=${PartTitle} title="labels" pairs=${Object.entries(answer.labels)} />
   `;
+}
+
+/** Returns whether a condition of a node is not as it should be: only Ready should be true. */
+function isBad({ type, status }) {
+  return type === "Ready" ? status !== "True" : status === "True";
+}
+
+/** Lists pods with their requests, those with the largest share of a resource first. */
+function Pods({ answer }) {
+  const columns = Object.entries(answer.requests).map(([name, amounts]) => {
+    const [size, unit] = findUnit(name, Math.max(...amounts));
+    return { name, unit, texts: amounts.map((amount) => (amount === 0 ? "–" : formatScaled(amount / size))) };
+  });
+  return html`<div class="scrolls" tabindex="0" role="region" aria-label="Pods and their requests"><table class="pods">
+    <thead><tr>
+      <th scope="col">pod, largest first</th>
+      ${columns.map(({ name, unit }) => html`<th scope="col">${name}${unit && `, ${unit}`}</th>`)}
+    </tr></thead>
+    <tbody>
+      ${answer.pods.map(
+        (key, index) => html`<tr>
+          <th scope="row"><a href=${makePodAddress(key)}>${key}</a></th>
+          ${columns.map(({ texts }) => html`<td>${texts[index]}</td>`)}
+        </tr>`,
+      )}
+    </tbody>
+  </table></div>`;
 }
 
 function Verdict({ pod, node, generation }) {
   const { answer, error } = useAnswer(() => ask("compare", { pod, node }), [pod, node, generation]);
   if (!answer || answer.node !== node) return html`<${Waiting} error=${error} what="asking the filters" />`;
-  if (answer.fits) return html`<p class="fits">${pod} fits${answer.points ? `: ${formatNumber(answer.points.total)} points` : ""}</p>`;
-  return html`<p class="rejected">${pod} is rejected by</p><${Rejections} rejections=${answer.rejections} />`;
+  const points = answer.points ? `: ${formatNumber(answer.points.total)} points` : "";
+  const now = answer.isOnNode ? "decided now, it" : pod;
+  return html`
+    ${answer.isOnNode && html`<p class="fits">${pod} is on this node</p>`}
+    ${answer.fits
+      ? html`<p class="fits">${now} ${answer.isOnNode ? "would fit" : "fits"}${points}</p>`
+      : html`<p class="rejected">${now} ${answer.isOnNode ? "would be" : "is"} rejected by</p><${Rejections} rejections=${answer.rejections} />`}
+  `;
 }
 
 /** Lists the rejections of one node, with the values that were seen. */
@@ -67,16 +99,16 @@ function Amounts({ answer }) {
     ${Object.entries(answer.resources).map(
       ([name, { used, of }]) => html`<tr>
         <th scope="row">${name}</th>
-        <td>${formatAmount(name, used)} of ${formatAmount(name, of)}</td>
+        <td>${formatAmount(name, used, of)} of ${formatAmount(name, of)}</td>
         <td class="bar"><span style=${{ width: `${Math.min(100, (100 * used) / of)}%` }}></span></td>
         <td>${formatShare(used, of)}</td>
-        <td>${formatAmount(name, of - used)} free</td>
+        <td>${formatAmount(name, of - used, of)} free</td>
       </tr>`,
     )}
     ${Object.entries(answer.metrics).map(
       ([name, text]) => html`<tr>
         <th scope="row">${name}</th>
-        <td colspan="4">${text}, measured</td>
+        <td class="measured" colspan="4">${text}, measured</td>
       </tr>`,
     )}
   </table>`;
@@ -86,6 +118,12 @@ function Pairs({ Title, title, pairs }) {
   if (pairs.length === 0) return null;
   return html`<${Title}>${title}<//>
     <table class="pairs">
-      ${pairs.map(([key, value]) => html`<tr><th scope="row">${key}</th><td>${value}</td></tr>`)}
+      ${pairs.map(([key, value]) => html`<tr><th scope="row">${breakAfterSlash(key)}</th><td>${value}</td></tr>`)}
     </table>`;
+}
+
+/** Lets the key of a label go on in the next line after its prefix, rather than within a word. */
+function breakAfterSlash(key) {
+  const at = key.indexOf("/") + 1;
+  return at === 0 ? key : html`${key.slice(0, at)}<wbr />${key.slice(at)}`;
 }

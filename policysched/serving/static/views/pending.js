@@ -7,35 +7,78 @@ import { formatCount, formatNumber } from "../numbers.js";
 import { makePodAddress } from "../routes.js";
 import { RejectedBy } from "./node.js";
 
+const MOST_FILTERS = 10;
+const MOST_NAMES = 3;
+
 export function PendingView({ generation }) {
   const { answer, error } = useAnswer(() => ask("pending"), [generation]);
   if (!answer) return html`<${Waiting} error=${error} what="deciding about the pending pods" />`;
   if (answer.total === 0) return html`<h1>Pending pods</h1><p>No pod waits for a node.</p>`;
-  const rejects = Object.entries(answer.rejects).sort((one, other) => other[1] - one[1]);
   return html`
     <h1>${formatCount(answer.total, "pending pod")}</h1>
     <p class="quiet">each is decided alone, as if it were the next</p>
-    ${rejects.length > 0 &&
-    html`<h2>What rejects them</h2>
-      <ul class="rejects">
-        ${rejects.slice(0, 10).map(([name, count]) => html`<li><${RejectedBy} by=${name} />: rejects ${formatCount(count, "node")}${answer.total > 1 ? ", added up over the pods that fit nowhere" : ""}</li>`)}
-      </ul>`}
+    <${Filters} answer=${answer} />
+    <${Pods} pods=${answer.pods} />
+    ${answer.total > answer.pods.length && html`<p class="quiet">${formatNumber(answer.total - answer.pods.length)} more pods</p>`}
+  `;
+}
+
+/** Shows which filters keep pods pending, those that concern the most pods first. */
+function Filters({ answer }) {
+  const names = Object.keys(answer.rejectsInAll);
+  if (names.length === 0) return null;
+  const columns = [answer.rejectedPods, answer.rejectsInAll, answer.rejects];
+  names.sort((one, other) => columns.map((of) => of[other] - of[one]).find((difference) => difference !== 0) ?? 0);
+  return html`<h2>What rejects them</h2>
+    <p class="quiet">rejects: nodes that the filter rejects, added up over these pods; first: nodes that no filter before it rejects</p>
+    <table class="rejects">
+      <thead><tr><th scope="col">filter</th><th scope="col">pods</th><th scope="col">rejects</th><th scope="col">first</th></tr></thead>
+      <tbody>
+        ${names.slice(0, MOST_FILTERS).map(
+          (name) => html`<tr>
+            <th scope="row"><${RejectedBy} by=${name} /></th>
+            ${columns.map((of) => html`<td>${formatNumber(of[name])}</td>`)}
+          </tr>`,
+        )}
+      </tbody>
+    </table>`;
+}
+
+function Pods({ pods }) {
+  const hasPriorities = pods.some((row) => row.priority !== 0);
+  return html`<h2>Pods</h2>
     <div class="scrolls" tabindex="0" role="region" aria-label="Pending pods">
-      <table class="pending">
-        <thead><tr><th scope="col">pod</th><th scope="col">profile</th><th scope="col">priority</th><th scope="col">nodes</th><th scope="col">why it waits</th></tr></thead>
+      <table class="pending cards">
+        <thead><tr><th scope="col">pod</th><th scope="col">profile</th>${hasPriorities && html`<th scope="col">priority</th>`}<th scope="col">fits on</th><th scope="col">why it waits</th></tr></thead>
         <tbody>
-          ${answer.pods.map(
-            (row) => html`<tr>
-              <th scope="row"><a href=${makePodAddress(row.pod)}>${row.pod}</a></th>
-              <td>${row.profile ?? ""}</td>
-              <td>${formatNumber(row.priority)}</td>
-              <td>${row.feasible === undefined ? "" : formatNumber(row.feasible)}</td>
+          ${groupPods(pods).map(
+            ([row, ...others]) => html`<tr key=${row.pod}>
+              <th scope="row"><${Names} names=${[row, ...others].map(({ pod }) => pod)} /></th>
+              <td data-title="profile">${row.profile ?? "none"}</td>
+              ${hasPriorities && html`<td data-title="priority">${formatNumber(row.priority)}</td>`}
+              <td data-title="fits on">${row.feasible === undefined ? "–" : formatCount(row.feasible, "node")}</td>
               <td>${row.fits ? "it fits now, and is not yet scheduled in this listing" : (row.message ?? "not decided: open the pod")}</td>
             </tr>`,
           )}
         </tbody>
       </table>
-    </div>
-    ${answer.total > answer.pods.length && html`<p class="quiet">${formatNumber(answer.total - answer.pods.length)} more pods</p>`}
-  `;
+    </div>`;
+}
+
+/** Returns groups of pods that wait for the same reason: those that fit nowhere first, and large ones. */
+function groupPods(pods) {
+  const groups = new Map();
+  for (const row of pods) {
+    const key = JSON.stringify([row.profile, row.priority, row.feasible, row.message, row.fits]);
+    groups.set(key, [...(groups.get(key) ?? []), row]);
+  }
+  return [...groups.values()].sort((one, other) => Boolean(one[0].fits) - Boolean(other[0].fits) || other.length - one.length);
+}
+
+function Names({ names }) {
+  const link = (name) => html`<li><a href=${makePodAddress(name)}>${name}</a></li>`;
+  if (names.length === 1) return html`<a href=${makePodAddress(names[0])}>${names[0]}</a>`;
+  return html`<b>${formatCount(names.length, "pod")}</b>
+    <ul>${names.slice(0, MOST_NAMES).map(link)}</ul>
+    ${names.length > MOST_NAMES && html`<details><summary>${formatNumber(names.length - MOST_NAMES)} more</summary><ul>${names.slice(MOST_NAMES).map(link)}</ul></details>`}`;
 }

@@ -53,7 +53,7 @@ function Summary({ summary }) {
   const counts = Object.keys(OUTCOMES)
     .map((outcome) => [outcome, running[outcome] + pending[outcome]])
     .filter(([, count]) => count > 0);
-  return html`<p>${formatCount(running.pods, "running pod")}, ${formatCount(pending.pods, "pending pod")}${counts.length === 0 ? ": none changes" : ""}</p>
+  return html`<p>${formatCount(running.pods, "running pod")}, ${formatCount(pending.pods, "pending pod")}${counts.length === 0 ? ": no pod changes" : ""}</p>
     <ul class="outcomes">
       ${counts.map(([outcome, count]) => html`<li><b>${formatNumber(count)}</b> ${describeOutcome(outcome, count)}</li>`)}
       ${summary.nodeLost > 0 && html`<li><b>${formatNumber(summary.nodeLost)}</b> would not fit on the node of today</li>`}

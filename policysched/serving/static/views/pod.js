@@ -10,6 +10,9 @@ import { go, makeAddress, makeNodeAddress, makePodAddress } from "../routes.js";
 import { RejectedBy, Rejections } from "./node.js";
 
 const BARS = 6;
+const MOST_NODES = 3;
+/** The schedulerName of pods that name none. */
+const KUBE_SCHEDULER = "default-scheduler";
 
 export function PodView({ pod, options, generation }) {
   const { answer, error, isWaiting } = useAnswer(() => ask("explain", { pod }), [pod, generation]);
@@ -22,27 +25,56 @@ export function PodView({ pod, options, generation }) {
     <${Copy} pod=${pod} generation=${generation} />
     <${Funnel} answer=${answer} />
     ${answer.ranking.length > 0 && html`<${Points} answer=${answer} />`}
-    <${OtherNode} pod=${pod} answer=${answer} node=${options.get("node") ?? ""} generation=${generation} />
     <${Advice} pod=${pod} answer=${answer} generation=${generation} />
+    <${OtherNode} pod=${pod} answer=${answer} node=${options.get("node") ?? ""} generation=${generation} />
   </article>`;
 }
 
 function Summary({ answer }) {
-  const counts = `${formatNumber(answer.feasible)} of ${formatCount(answer.nodeCount, "node")}`;
-  const [first] = answer.best;
-  const tie = answer.bestCount > 1 ? `, or one of ${answer.bestCount - 1} with as many points` : "";
+  const isOfKube = answer.schedulerName === KUBE_SCHEDULER; // no mistake, unlike other names
+  const asIf = `decided here as if profile ${answer.profile} served it`;
   return html`
-    ${answer.feasible > 0
-      ? html`<p class="fits">fits on ${counts} → <a href=${makeNodeAddress(first)}>${first}</a>${tie}</p>`
-      : html`<p class="rejected">fits on none of ${formatCount(answer.nodeCount, "node")}</p>`}
-    ${answer.placedOn && html`<p>it is on <a href=${makeNodeAddress(answer.placedOn)}>${answer.placedOn}</a>; this page decides as if it had no node</p>`}
-    ${answer.gate && html`<p class="warning">it waits at a gate: ${answer.gate}</p>`}
-    ${answer.message && html`<p class="message">${answer.message}</p>`}
+    ${answer.missingProfile && !isOfKube && html`<p class="rejected">${answer.missingProfile}</p><p class="quiet">${asIf}</p>`}
+    ${answer.gate && html`<p class="rejected">not scheduled yet: ${answer.gate}</p><p class="quiet">what follows is decided as if nothing held it back</p>`}
+    ${answer.placement ? html`<${Placement} answer=${answer} placement=${answer.placement} />` : html`<${Fit} answer=${answer} />`}
+    ${answer.missingProfile && isOfKube && html`<p class="quiet">its schedulerName is ${KUBE_SCHEDULER}, so kube-scheduler schedules it; ${asIf}</p>`}
     <p class="quiet">
-      profile ${answer.profile}${answer.policies.length ? `, policies ${answer.policies.join(", ")}` : ", no policies"}, priority ${formatNumber(answer.priority)} ·${" "}
+      profile ${answer.profile}${answer.policies.length ? `, policies ${answer.policies.join(", ")}` : ", no policies"}${answer.priority === 0 ? "" : `, priority ${formatNumber(answer.priority)}`} ·${" "}
       <a href=${makeAddress(["cluster"], { pod: answer.pod })}>on the map</a>
     </p>
   `;
+}
+
+/** Says where a pending pod would go. */
+function Fit({ answer }) {
+  const tie = answer.bestCount > 1 ? `, or one of ${formatNumber(answer.bestCount - 1)} with as many points` : "";
+  return html`
+    ${answer.feasible > 0
+      ? html`<p class="fits">fits on ${describeFeasible(answer)} → <${NodeLink} node=${answer.best[0]} />${tie}</p>`
+      : html`<p class="rejected">fits on none of ${formatCount(answer.nodeCount, "node")}</p>`}
+    ${answer.message && html`<p class="message">${answer.message}</p>`}
+  `;
+}
+
+/** Says where a placed pod is, and then where it would go now. */
+function Placement({ answer, placement }) {
+  const winner = answer.feasible > 0 && html`<${NodeLink} node=${answer.best[0]} />`;
+  const ties = answer.bestCount > 1 ? `, or go to one of ${formatCount(answer.bestCount - 1, "node")} with as many points` : "";
+  return html`
+    <p class="fits">on <${NodeLink} node=${placement.node} /></p>
+    ${placement.best && html`<p>decided now, it would stay${ties}; it fits on ${describeFeasible(answer)}</p>`}
+    ${placement.fits && !placement.best && html`<p>decided now, it would go to ${winner}, because <${RejectedBy} by=${placement.by} /> gives ${winner} ${formatNumber(placement.lead)} points more${placement.totalLead === placement.lead ? "" : ` (all rules together: ${formatNumber(placement.totalLead)})`}; it fits on ${describeFeasible(answer)}</p>`}
+    ${!placement.fits && html`<p class="warning">decided now, ${placement.node} would not take it${placement.reason ? html` (<${RejectedBy} by=${placement.by} />: ${placement.reason}${placement.measured && `, ${placement.measured}`})` : ": the cluster has no such node"}; ${winner ? html`it would go to ${winner}, and fits on ${describeFeasible(answer)}` : "no other node would take it"}</p>`}
+    <p class="quiet">a placed pod stays where it is: what follows is decided as if it had no node yet${answer.hasMetrics ? "; metrics include the load of the pod itself" : ""}</p>
+  `;
+}
+
+function describeFeasible(answer) {
+  return `${formatNumber(answer.feasible)} of ${formatCount(answer.nodeCount, "node")}`;
+}
+
+function NodeLink({ node }) {
+  return html`<a href=${makeNodeAddress(node)}>${node}</a>`;
 }
 
 function Copy({ pod, generation }) {
@@ -61,15 +93,20 @@ function Text({ pod, generation }) {
 }
 
 export function Funnel({ answer }) {
+  const isCounted = answer.funnel.every((step) => Number.isInteger(step.rejectsInAll)); // not by an older scheduler
   return html`<section>
     <h2>Filters, in their order</h2>
-    <table class="funnel">
-      <thead><tr><th scope="col">filter</th><th scope="col">rejects</th><th scope="col">left</th><td></td></tr></thead>
+    <p class="quiet">
+      ${answer.funnel.length === 0 ? "no filter rejects a node; " : isCounted ? "rejects: all nodes that the filter rejects; first: nodes that no filter above it rejects; " : "first: nodes that no filter above it rejects; "}left: nodes that pass it and all filters above
+    </p>
+    <table class=${isCounted ? "funnel counted" : "funnel"}>
+      <thead><tr><th scope="col">filter</th>${isCounted && html`<th scope="col">rejects</th>`}<th scope="col">first</th><th scope="col">left</th><td></td></tr></thead>
       <tbody>
-        <tr><th scope="row" class="quiet">all nodes</th><td></td><td>${formatNumber(answer.nodeCount)}</td><${Bar} of=${answer.nodeCount} left=${answer.nodeCount} /></tr>
+        <tr><th scope="row" class="quiet">all nodes</th>${isCounted && html`<td></td>`}<td></td><td>${formatNumber(answer.nodeCount)}</td><${Bar} of=${answer.nodeCount} left=${answer.nodeCount} /></tr>
         ${answer.funnel.map(
           (step) => html`<tr>
             <th scope="row"><${RejectedBy} by=${step.by} /></th>
+            ${isCounted && html`<td>${formatNumber(step.rejectsInAll)}</td>`}
             <td>${formatNumber(step.rejects)}</td>
             <td>${formatNumber(step.left)}</td>
             <${Bar} of=${answer.nodeCount} left=${step.left} />
@@ -85,42 +122,80 @@ function Bar({ of, left }) {
   return html`<td class="bar"><span style=${{ width: `${of ? (100 * left) / of : 0}%` }}></span></td>`;
 }
 
+/** Lists the first reason of each rejected node; equal texts are one line. */
 function Reasons({ answer }) {
-  const counts = answer.why.map(() => 0);
-  for (const number of answer.of) if (number >= 0) counts[number] += 1;
-  const rows = answer.why.map((why, number) => ({ ...why, count: counts[number] }));
-  rows.sort((one, other) => other.count - one.count);
-  if (rows.length === 0) return null;
-  return html`<ul class="reasons">
-    ${rows.map((each) => html`<li>${formatNumber(each.count)} × <${RejectedBy} by=${each.by} />: ${each.reason}</li>`)}
-  </ul>`;
+  const lines = new Map();
+  for (const number of answer.of) {
+    if (number < 0) continue;
+    const { by, reason } = answer.why[number];
+    const line = lines.get(`${by}: ${reason}`) ?? { by, reason, count: 0 };
+    line.count += 1;
+    lines.set(`${by}: ${reason}`, line);
+  }
+  if (lines.size === 0) return null;
+  const sorted = [...lines.values()].sort((one, other) => other.count - one.count);
+  return html`<h3>The first reason of each rejected node</h3>
+    <ul class="reasons">
+      ${sorted.map((each) => html`<li>${formatNumber(each.count)} × <${RejectedBy} by=${each.by} />: ${each.reason}</li>`)}
+    </ul>`;
 }
 
 // --- points ------------------------------------------------------------------------------------
 
 export function Points({ answer }) {
-  const shown = answer.ranking.slice(0, BARS);
+  const shown = listShown(answer);
   const rules = answer.rules.map((rule, index) => ({ ...rule, index, of: shown.map((node) => node.points[index]) }));
+  const areEqual = answer.bestCount > 1 && answer.bestCount === answer.feasible;
   const isAlone = shown.length === 1; // no other node to compare with, so show its rules with points
   const different = rules.filter((rule) => (isAlone ? rule.of[0] !== 0 : new Set(rule.of).size > 1));
   different.sort((one, other) => spread(other.of) - spread(one.of) || other.of[0] - one.of[0]);
-  const most = Math.max(...shown.map((node) => node.total), 1);
-  const parts = (number) => makeParts(rules, different, number);
+  if (areEqual && different.length === 0) return html`<${EqualPoints} answer=${answer} rules=${rules} />`;
   return html`<section>
     <h2>Points of the best nodes</h2>
-    <table class="points">
-      ${shown.map(
-        (node, number) => html`<tr>
-          <th scope="row"><a href=${makeNodeAddress(node.node)}>${node.node}</a></th>
-          <td class="stack" aria-hidden="true">
-            ${parts(number).map((part) => html`<span style=${{ width: `${(100 * part.points) / most}%`, background: part.colour }} title=${`${part.name} ${formatNumber(part.points)}`}></span>`)}
-          </td>
-          <td>${formatNumber(node.total)}</td>
-        </tr>`,
-      )}
-    </table>
-    <${Comparison} shown=${shown.slice(0, 2)} rules=${rules} different=${different} />
+    ${areEqual && html`<p>all ${formatCount(answer.feasible, "node")} have equal points (${formatNumber(shown[0].total)}) in all</p>`}
+    <${Bars} shown=${shown} rules=${rules} different=${different} />
+    <${Comparison} shown=${choosePair(shown, answer.placedOn)} rules=${rules} different=${different} />
   </section>`;
+}
+
+/** Returns the best nodes, and the node of a placed pod, at the end if it is not among them. */
+function listShown({ ranking, placement }) {
+  const own = placement?.ranked;
+  const best = ranking.slice(0, BARS);
+  const isMissing = own && !best.some(({ node }) => node === own.node);
+  return [...(isMissing ? [...best.slice(0, BARS - 1), own] : best)].map((node, index) => ({ ...node, index }));
+}
+
+/** Returns the winner, and the node of a placed pod or the best one with fewer points. */
+function choosePair(shown, placedOn) {
+  const [winner, ...others] = shown;
+  const other = others.find((node) => node.node === placedOn) ?? others.find((node) => node.total < winner.total) ?? others[0];
+  return other ? [winner, other] : [winner];
+}
+
+/** Says that no rule prefers a node, and what each rule gives to all of them. */
+function EqualPoints({ answer, rules }) {
+  const [first] = answer.ranking;
+  return html`<section>
+    <h2>Points</h2>
+    <p>all ${formatCount(answer.feasible, "node")} that it fits on have equal points (${formatNumber(first.total)}): <${Links} names=${answer.best} more=${answer.bestCount - answer.best.length} makeAddress=${makeNodeAddress} /></p>
+    <${Comparison} shown=${[{ node: "points", index: 0 }]} rules=${rules} different=${rules.filter((rule) => rule.of[0] !== 0)} />
+  </section>`;
+}
+
+function Bars({ shown, rules, different }) {
+  const most = Math.max(...shown.map((node) => node.total), 1);
+  return html`<table class="points">
+    ${shown.map(
+      (node, number) => html`<tr>
+        <th scope="row"><${NodeLink} node=${node.node} /></th>
+        <td class="stack" aria-hidden="true">
+          ${makeParts(rules, different, number).map((part) => html`<span style=${{ width: `${(100 * part.points) / most}%`, background: part.colour }} title=${`${part.name} ${formatNumber(part.points)}`}></span>`)}
+        </td>
+        <td>${formatNumber(node.total)}</td>
+      </tr>`,
+    )}
+  </table>`;
 }
 
 function spread(numbers) {
@@ -150,18 +225,18 @@ function Comparison({ shown, rules, different }) {
       <thead>
         <tr>
           <th scope="col">rule</th>
-          <th scope="col">weight</th>
           ${shown.map((node) => html`<th scope="col">${node.node}</th>`)}
           ${shown.length > 1 && html`<th scope="col">difference</th>`}
+          <th scope="col">weight</th>
         </tr>
       </thead>
       <tbody>
         ${rows.map(
           (rule) => html`<tr>
             <th scope="row"><span class="swatch" style=${{ background: swatch(rule) }}></span> <${RejectedBy} by=${rule.name} /></th>
+            ${shown.map((node) => html`<td>${formatNumber(rule.of[node.index])}</td>`)}
+            ${shown.length > 1 && html`<td>${formatDifference(rule.of[shown[1].index] - rule.of[shown[0].index])}</td>`}
             <td>${formatNumber(rule.weight)}</td>
-            ${shown.map((_, number) => html`<td>${formatNumber(rule.of[number])}</td>`)}
-            ${shown.length > 1 && html`<td>${formatDifference(rule.of[1] - rule.of[0])}</td>`}
           </tr>`,
         )}
       </tbody>
@@ -227,18 +302,30 @@ function Advice({ pod, answer, generation }) {
     return html`<section><h2>What would change it</h2><${Waiting} error=${error} what="trying edits" /></section>`;
   }
   const changes = answer.feasible > 0 ? study.flips : study.edits;
-  const text = (each) => (each.winners ? `${each.text} → ${listNames(each.winners)}` : `${each.text} → fits on ${formatCount(each.nodes.length + each.more, "node")}`);
   return html`<section>
-    <h2>${answer.feasible > 0 ? "What would make another node win" : "Edits of which each lets it fit"}</h2>
+    <h2>${answer.feasible > 0 ? "What would make another node win" : "Any one of these changes lets it fit"}</h2>
     ${changes && changes.length > 0
-      ? html`<ul class="advice">${changes.slice(0, 10).map((each) => html`<li>${text(each)}</li>`)}</ul>`
+      ? html`<ul class="advice">${changes.slice(0, 10).map((each) => html`<li>${each.text} → <${Effect} change=${each} /></li>`)}</ul>`
       : html`<p>${study.triedAll === false ? "none was found in time" : "no single change does"}</p>`}
-    ${study.nearest && html`<p>the fewest obstacles are on <a href=${makeNodeAddress(study.nearest.node)}>${study.nearest.node}</a>:</p>
-      <ul>${study.nearest.obstacles.map((each) => html`<li><b>${each.by}</b>: ${each.reason}</li>`)}</ul>`}
-    ${study.preemption && html`<p>preemption would make room on ${study.preemption.node}: ${listNames(study.preemption.victims)}</p>`}
+    ${study.nearest && html`<${Nearest} nearest=${study.nearest} />`}
+    ${study.preemption && html`<p>preemption would make room on <${NodeLink} node=${study.preemption.node} />, and evict <${Links} names=${study.preemption.victims} makeAddress=${makePodAddress} /></p>`}
   </section>`;
 }
 
-function listNames(names) {
-  return names.length > 3 ? `${names.slice(0, 3).join(", ")} and ${names.length - 3} more` : names.join(", ");
+/** Names the nodes that a change makes win, or lets the pod fit on. */
+function Effect({ change }) {
+  if (change.winners) return html`<${Links} names=${change.winners} makeAddress=${makeNodeAddress} />`;
+  return html`fits on ${formatCount(change.nodes.length + change.more, "node")}: <${Links} names=${change.nodes} more=${change.more} makeAddress=${makeNodeAddress} />`;
+}
+
+function Nearest({ nearest }) {
+  const alike = nearest.alike.length + nearest.more;
+  return html`<p>the fewest obstacles are on <${NodeLink} node=${nearest.node} />${alike > 0 ? ` and ${formatCount(alike, "other node")}` : ""}:</p>
+    <ul>${nearest.obstacles.map((each) => html`<li><${RejectedBy} by=${each.by} />: ${each.reason}${each.evidence && html` <span class="quiet">(${each.evidence})</span>`}</li>`)}</ul>`;
+}
+
+/** Shows the first names as links, and how many others there are; `more` are not among the names. */
+function Links({ names, more = 0, makeAddress }) {
+  const others = names.length + more - Math.min(names.length, MOST_NODES);
+  return html`${names.slice(0, MOST_NODES).map((name, index) => html`${index > 0 ? ", " : ""}<a href=${makeAddress(name)}>${name}</a>`)}${others > 0 ? ` and ${formatNumber(others)} more` : ""}`;
 }

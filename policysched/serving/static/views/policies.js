@@ -68,7 +68,10 @@ function Rules({ profiles, chosen }) {
         <table>
           ${profile.rules.map(
             (rule) => html`<tr class=${chosen && rule.name === chosen.name ? "chosen" : ""}>
-              <th scope="row"><a href=${makeRuleAddress(rule.name)}>${rule.name}</a></th>
+              <th scope="row">
+                <a href=${makeRuleAddress(rule.name)}>${rule.name}</a>
+                ${rule.isOfProfile === false && html`<p class="quiet">of a policy of other profiles: their placed pods keep pods of this profile away</p>`}
+              </th>
               <td>${rule.weight === null ? "" : `weight ${formatNumber(rule.weight)}`}</td>
               ${rule.attempts !== undefined && html`<td><${Effect} rule=${rule} /></td>`}
             </tr>`,

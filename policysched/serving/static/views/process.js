@@ -11,7 +11,7 @@ export function describeProcess(status) {
   const { process, isLeading, isDryRun, since } = status.scheduler;
   const role = isDryRun ? "dry run" : isLeading ? "leader" : "standby";
   const now = new Date().toISOString();
-  const version = status.hash ? `${status.hash} in use for ${formatAge(since, now)}` : "no policies: kube-scheduler's defaults";
+  const version = status.hash ? `policies version ${status.hash} in use for ${formatAge(since, now)}` : "no policies: kube-scheduler's defaults";
   return `${process} ● ${role} · ${formatCount(status.nodes, "node")}, ${formatCount(status.placed, "placed pod")} · ${version}`;
 }
 

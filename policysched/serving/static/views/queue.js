@@ -34,22 +34,23 @@ export function QueueView({ options, generation }) {
 }
 
 function Pods({ pods, now }) {
+  const hasPriorities = pods.some((pod) => pod.priority !== 0);
   return html`<div class="scrolls" tabindex="0" role="region" aria-label="Pending pods">
-    <table class="pending">
-      <thead><tr><th scope="col">pod</th><th scope="col">queue</th><th scope="col">since</th><th scope="col">attempts</th><th scope="col">priority</th><th scope="col">rejected by</th><th scope="col">why it waits</th></tr></thead>
-      <tbody>${pods.map((pod) => html`<${Pod} key=${pod.uid} pod=${pod} now=${now} />`)}</tbody>
+    <table class="pending cards">
+      <thead><tr><th scope="col">pod</th><th scope="col">queue</th><th scope="col">since</th><th scope="col">attempts</th>${hasPriorities && html`<th scope="col">priority</th>`}<th scope="col">rejected by</th><th scope="col">why it waits</th></tr></thead>
+      <tbody>${pods.map((pod) => html`<${Pod} key=${pod.uid} pod=${pod} now=${now} hasPriorities=${hasPriorities} />`)}</tbody>
     </table>
   </div>`;
 }
 
-function Pod({ pod, now }) {
+function Pod({ pod, now, hasPriorities }) {
   return html`<tr>
     <th scope="row"><a href=${makePodAddress(pod.pod)}>${pod.pod}</a></th>
-    <td>${pod.queue}${pod.backoffUntil && html`<span class="quiet"> for ${formatAge(now, pod.backoffUntil)} more</span>`}</td>
-    <td title=${pod.since}>${formatAge(pod.since, now)}</td>
-    <td>${formatNumber(pod.attempts)}</td>
-    <td>${formatNumber(pod.priority)}</td>
-    <td>${pod.plugins.join(", ")}</td>
+    <td data-title="queue">${pod.queue}${pod.backoffUntil && html`<span class="quiet"> for ${formatAge(now, pod.backoffUntil)} more</span>`}</td>
+    <td data-title="since" title=${pod.since}>${formatAge(pod.since, now)}</td>
+    <td data-title="attempts">${formatNumber(pod.attempts)}</td>
+    ${hasPriorities && html`<td data-title="priority">${formatNumber(pod.priority)}</td>`}
+    <td data-title="rejected by">${pod.plugins.join(", ") || "–"}</td>
     <td>
       ${pod.message || (pod.attempts === 0 ? "not tried yet" : "")}
       ${pod.nominatedNode && html`<span> (victims make room on <a href=${makeNodeAddress(pod.nominatedNode)}>${pod.nominatedNode}</a>)</span>`}

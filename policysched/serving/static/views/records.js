@@ -48,7 +48,7 @@ export function Records({ pod, status, onResult = () => {} }) {
 function Record({ record, isNewest }) {
   const title = `attempt ${record.attempt} at ${formatTime(record.time)}`;
   if (!isNewest) {
-    return html`<p class="quiet">${title}: ${record.node ?? "nowhere"}${record.message && `, ${record.message}`}</p>`;
+    return html`<p class="quiet">${title}: ${record.node ?? "none"}${record.message && `, ${record.message}`}</p>`;
   }
   return html`<section class="record">
     <p class=${record.result === "scheduled" ? "fits" : "rejected"}>
@@ -57,7 +57,7 @@ function Record({ record, isNewest }) {
         : html`fits on ${formatNumber(record.feasible)} of ${formatCount(record.nodes, "node")} → <a href=${makeNodeAddress(record.node)}>${record.node}</a>`}
     </p>
     ${record.message && html`<p class="message">${record.message}</p>`}
-    <p class="quiet">${title}, ${formatNumber(record.decidedSeconds * 1000)} ms, profile ${record.profile}${record.policies.length ? `, policies ${record.policies.join(", ")} (${record.policyHash})` : ""}</p>
+    <p class="quiet">${title}, ${formatNumber(record.decidedSeconds * 1000)} ms, profile ${record.profile}${record.policies.length ? `, policies ${record.policies.join(", ")} (version ${record.policyHash})` : ""}</p>
     ${record.victims.length > 0 && html`<p>evicts ${record.victims.join(", ")} to make room on ${record.nominatedNode}</p>`}
     ${record.rejections.length > 0 && html`<${RejectedNodes} rejections=${record.rejections} />`}
     ${record.best.length > 0 && Object.keys(record.scores).length > 0 && html`<${Scores} record=${record} />`}

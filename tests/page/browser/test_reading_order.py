@@ -1,0 +1,125 @@
+"""What a reader sees first in the views of pods, nodes and Pending, with one small cluster."""
+
+from __future__ import annotations
+
+import pathlib
+import re
+from collections.abc import Iterator
+
+import pytest
+
+from tests.cli import clusters
+from tests.page import page_process
+from tests.page.browser.conftest import OpenPage
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module")
+def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The URL of a page about two equal nodes, a node with pods, a cordoned one, and pods."""
+    cordoned = clusters.node("cordoned", cpu="8")
+    cordoned["spec"]["unschedulable"] = True
+    folder: pathlib.Path = tmp_path_factory.mktemp("reading")
+    path = clusters.write(
+        folder,
+        clusters.node("twin-1"),
+        clusters.node("twin-2"),
+        clusters.node("used", cpu="8"),
+        cordoned,
+        clusters.pod("small", cpu="100m", on="used"),
+        clusters.pod("large", cpu="6", on="used"),
+        clusters.pod("equal", cpu="3"),
+        clusters.pod("typo", schedulerName="typo-profile"),
+        *(clusters.pod(f"tight-{number}", cpu="5") for number in range(5)),
+    )
+    with page_process.serve_page("--cluster", path) as served:
+        yield served
+
+
+def test_a_pod_that_fits_nowhere_names_filters_and_nodes(url: str, open_page: OpenPage) -> None:
+    """All nodes of each filter, equal reasons in one line, and nodes of changes as links."""
+    with open_page(url) as opened:
+        page = opened.open_view("#/pods/prod/tight-0")
+        rows = [row.inner_text().split() for row in page.query_selector_all(".funnel tbody tr")]
+        assert rows[1:] == [
+            ["NodeUnschedulable", "1", "1", "3"],
+            ["NodeResourcesFit", "3", "3", "0"],
+        ]
+        assert "rejects: all nodes that the filter rejects" in page.inner_text("main")
+        assert "3 × NodeResourcesFit: Insufficient cpu" in page.inner_text(".reasons")
+        change = page.query_selector(".advice li:has-text('uncordon')")
+        assert change.inner_text() == "uncordon a node → fits on 1 node: cordoned"
+        assert change.query_selector("a").get_attribute("href") == "#/nodes/cordoned"
+
+
+def test_equal_points_are_one_line(url: str, open_page: OpenPage) -> None:
+    """With the rules that give them, and no comparison of a node with itself."""
+    with open_page(url) as opened:
+        page = opened.open_view("#/pods/prod/equal")
+        shown = page.inner_text("main")
+        assert re.search(r"all 2 nodes .* have equal points \(\d+\): twin-1, twin-2", shown)
+        assert "NodeResourcesFit" in page.inner_text(".comparison")
+        assert "difference" not in page.inner_text(".comparison thead")
+
+
+def test_a_placed_pod_leads_with_its_node(url: str, open_page: OpenPage) -> None:
+    """And then says where it would go now, with the points of both nodes."""
+    with open_page(url) as opened:
+        page = opened.open_view("#/pods/prod/small")
+        assert page.inner_text("h1 + p") == "on used"
+        assert "decided now, it would go to twin-1, because NodeResourcesFit gives twin-1" in (
+            page.inner_text("main")
+        )
+        head = page.inner_text(".comparison thead").split()
+        assert head == ["rule", "twin-1", "used", "difference", "weight"]
+        page = opened.open_view("#/pods/prod/large")
+        assert "decided now, it would stay; it fits on 1 of 4 nodes" in page.inner_text("main")
+
+
+def test_a_pod_without_a_profile_leads_with_it(url: str, open_page: OpenPage) -> None:
+    """Not with the nodes on which another profile would place it."""
+    with open_page(url) as opened:
+        page = opened.open_view("#/pods/prod/typo")
+        first = page.inner_text("h1 + p")
+        assert first.startswith("no profile serves schedulerName `typo-profile`")
+        page = opened.open_view("#/pods/prod/equal")
+        assert page.inner_text("h1 + p").startswith("fits on 2 of 4 nodes")
+        assert "kube-scheduler schedules it" in page.inner_text("main")
+
+
+def test_pods_that_wait_for_the_same_reason_are_one_row(url: str, open_page: OpenPage) -> None:
+    """Others can be opened; there is no column of zeros, and a file has no decisions to follow."""
+    with open_page(url) as opened:
+        page = opened.open_view("#/pending")
+        first = page.query_selector(".pending tbody tr")
+        assert first.inner_text().startswith("5 pods")
+        assert "prod/tight-4" not in first.inner_text()
+        page.click("summary:has-text('2 more')")
+        page.wait_for_selector(".pending a:has-text('prod/tight-4')")
+        assert "priority" not in page.inner_text(".pending thead")
+        row = page.query_selector(".rejects tbody tr").inner_text().split()
+        assert row == ["NodeResourcesFit", "5", "15", "15"]
+        assert page.query_selector("nav a:has-text('Decisions')") is None
+        assert page.query_selector("nav a:has-text('Policies')") is not None
+
+
+def test_pending_pods_are_cards_on_a_narrow_screen(url: str, open_page: OpenPage) -> None:
+    """The reason is below the facts and as wide as the screen."""
+    with open_page(url, 390) as opened:
+        page = opened.open_view("#/pending")
+        assert not page.query_selector(".pending thead").is_visible()
+        facts, reason = (
+            page.query_selector(f".pending tr:first-child td:nth-of-type({number})").bounding_box()
+            for number in (1, 3)
+        )
+        assert reason["y"] > facts["y"]
+        assert reason["width"] > 300
+
+
+def test_the_pods_of_a_node_have_their_requests(url: str, open_page: OpenPage) -> None:
+    """The largest first, in a unit of the column."""
+    with open_page(url) as opened:
+        page = opened.open_view("#/nodes/used")
+        rows = [row.inner_text().split() for row in page.query_selector_all(".pods tbody tr")]
+        assert rows == [["prod/large", "6"], ["prod/small", "0.1"]]
