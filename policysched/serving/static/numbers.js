@@ -35,6 +35,11 @@ export function formatShare(used, of) {
   return of > 0 ? `${Math.round((100 * used) / of)} %` : "–";
 }
 
+/** Returns what a number is more or less than another: `+5`, `−5` or `same`. */
+export function formatDifference(number) {
+  return number === 0 ? "same" : `${number > 0 ? "+" : "−"}${formatNumber(Math.abs(number))}`;
+}
+
 /** Returns `1 node`, `2 nodes`. */
 export function formatCount(number, noun) {
   return `${formatNumber(number)} ${noun}${number === 1 ? "" : "s"}`;

@@ -7,7 +7,8 @@ import { Waiting, useAnswer } from "../loading.js";
 import { formatCount, formatNumber, formatTime } from "../numbers.js";
 import { makeAddress, makeNodeAddress } from "../routes.js";
 import { RejectedBy, getSourceName } from "./node.js";
-import { Funnel, Points } from "./pod.js";
+import { Funnel } from "./pod.js";
+import { Points } from "./points.js";
 
 /** The view of a pod without a listing of the cluster. */
 export function RecordsView({ pod, status }) {
