@@ -5,11 +5,14 @@ The commands run without the rights of root over files, which would read them al
 
 from __future__ import annotations
 
+import json
 import os
 import pathlib
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable, Iterator
+from typing import TypeAlias
 
 import pytest
 
@@ -19,7 +22,23 @@ pytestmark = pytest.mark.slow  # each test starts processes
 
 POLICY = 'policy a {\n  description "a"\n  owner "b"\n  for pods where app = a\n}\n'
 SUITE = "policies: [{}]\ntests:\n- {{name: t, pod: p, expect: {{feasible: []}}}}\n"
-_DROP = ("setpriv", "--inh-caps=-all", "--bounding-set=-all")
+_DROP = ("setpriv", "--inh-caps=-all", "--bounding-set=-all") if os.geteuid() == 0 else ()
+_COMMANDS = """\
+import contextlib, io, json, os, sys
+from policysched.cli import main
+for line in sys.stdin:
+    folder, argv = json.loads(line)
+    os.chdir(folder)
+    with (
+        contextlib.redirect_stdout(io.StringIO()) as stdout,
+        contextlib.redirect_stderr(io.StringIO()) as stderr,
+    ):
+        exit_code = main.main(argv)
+    print(json.dumps([exit_code, stderr.getvalue(), stdout.getvalue()]), flush=True)
+"""
+"""One process runs all commands: only what it may read has to be that of a process."""
+
+Run: TypeAlias = Callable[..., tuple[int, str, str]]
 
 
 @pytest.fixture
@@ -40,10 +59,29 @@ def folder(tmp_path: pathlib.Path) -> pathlib.Path:
     return tmp_path
 
 
-def _run(folder: pathlib.Path, *argv: str) -> subprocess.CompletedProcess[str]:
-    drop = _DROP if os.geteuid() == 0 else ()
-    command = [*drop, sys.executable, "-m", "policysched", *argv]
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+@pytest.fixture(scope="module")
+def commands() -> Iterator[subprocess.Popen[str]]:
+    """A process that may not read everything."""
+    argv = [*_DROP, sys.executable, "-c", _COMMANDS]
+    with subprocess.Popen(
+        argv, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as process:
+        yield process
+
+
+@pytest.fixture
+def run(commands: subprocess.Popen[str], folder: pathlib.Path) -> Run:
+    """Runs a command in the folder and returns its exit code, stderr and stdout."""
+    assert commands.stdin is not None
+    assert commands.stdout is not None
+    requests, answers = commands.stdin, commands.stdout
+
+    def run_command(*argv: str) -> tuple[int, str, str]:
+        print(json.dumps([str(folder), argv]), file=requests, flush=True)
+        exit_code, stderr, stdout = json.loads(answers.readline())
+        return exit_code, stderr, stdout
+
+    return run_command
 
 
 def test_there_is_what_drops_the_rights_of_root() -> None:
@@ -91,18 +129,17 @@ def test_there_is_what_drops_the_rights_of_root() -> None:
         pytest.param("run --kubeconfig shut/config", "shut/config", id="run"),
     ],
 )
-def test_what_may_not_be_read_is_one_error(folder: pathlib.Path, argv: str, where: str) -> None:
+def test_what_may_not_be_read_is_one_error(run: Run, argv: str, where: str) -> None:
     """With the folder or file at fault, whatever the command."""
-    done = _run(folder, *argv.split())
     said = f"policysched: {where}: cannot be read: Permission denied\n"
-    assert (done.returncode, done.stderr, done.stdout) == (2, said, "")
+    assert run(*argv.split()) == (2, said, "")
 
 
-def test_a_suite_whose_policies_may_not_be_read_is_not_run(folder: pathlib.Path) -> None:
+def test_a_suite_whose_policies_may_not_be_read_is_not_run(run: Run) -> None:
     """The file is told of, others run."""
-    done = _run(folder, "test", "far_test.yaml")
-    assert (done.returncode, done.stderr) == (2, "")
-    assert "ERROR far_test.yaml\n  shut/a.policy: cannot be read: Permission" in done.stdout
+    exit_code, stderr, stdout = run("test", "far_test.yaml")
+    assert (exit_code, stderr) == (2, "")
+    assert "ERROR far_test.yaml\n  shut/a.policy: cannot be read: Permission" in stdout
 
 
 def test_settings_that_may_not_be_looked_for_are_an_error(folder: pathlib.Path) -> None:
@@ -112,9 +149,8 @@ def test_settings_that_may_not_be_looked_for_are_an_error(folder: pathlib.Path) 
     (inner / "a.policy").write_text(POLICY)
     code = "import os, sys; os.chdir('closed'); os.chmod('.', 0o600)\n"
     code += "from policysched.cli import main; sys.exit(main.main(['lint', '-']))"
-    drop = _DROP if os.geteuid() == 0 else ()
     done = subprocess.run(
-        [*drop, sys.executable, "-c", code],
+        [*_DROP, sys.executable, "-c", code],
         cwd=folder,
         input=POLICY,
         capture_output=True,
@@ -125,7 +161,7 @@ def test_settings_that_may_not_be_looked_for_are_an_error(folder: pathlib.Path) 
     assert (done.returncode, done.stderr) == (2, said)
 
 
-def test_hidden_folders_are_left_alone(folder: pathlib.Path) -> None:
+def test_hidden_folders_are_left_alone(run: Run) -> None:
     """They hold no tests, so they need not be readable."""
-    done = _run(folder, "test", "hidden")
-    assert (done.returncode, done.stderr) == (1, "")
+    exit_code, stderr, _ = run("test", "hidden")
+    assert (exit_code, stderr) == (1, "")
