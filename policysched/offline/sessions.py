@@ -104,8 +104,12 @@ class OfflineDeciderSource:
         metrics: the metrics file; None without one.
     """
 
-    def __init__(self, inputs: OfflineInputs) -> None:
-        """Read everything except the clusters.
+    def __init__(
+        self,
+        inputs: OfflineInputs,
+        clusters: object_lists.InputLists[cluster_file.ClusterObjects] | None = None,
+    ) -> None:
+        """Read everything except the clusters; `clusters` replaces those that `inputs` names.
 
         Raises:
             InputError: an input cannot be read or is invalid.
@@ -125,7 +129,7 @@ class OfflineDeciderSource:
             samples = self.metrics.samples
         self.factory = DeciderFactory(policy_set, inputs.now, samples, inputs.scheduler_name)
         with process.pause_garbage_collection():
-            self.clusters = _read_clusters(inputs.cluster)
+            self.clusters = clusters or _read_clusters(inputs.cluster)
         self.is_lines = self.clusters.is_lines
         self.warnings = policy_set.warnings
         read = named_profile.list_profile_node_metrics(policy_set, inputs.scheduler_name)

@@ -15,16 +15,7 @@ import msgspec
 
 import policysched
 from policysched import clock as clocks
-from policysched.observability.live_page import node_page
-from policysched.page import (
-    cluster_page,
-    local_access,
-    page_source,
-    pending_page,
-    pod_page,
-    policies_page,
-    text_forms,
-)
+from policysched.page import local_access, page_source, text_forms
 from policysched.serving import http_server, json_answers, query_parameters
 
 _FORM = 1
@@ -100,7 +91,6 @@ class PageApi:
     def _describe_status(self) -> dict[str, Any]:
         source = self._source
         view = source.get_view()
-        cluster = view.decider.cluster
         return {
             "form": _FORM,
             "version": policysched.__version__,
@@ -108,26 +98,25 @@ class PageApi:
             "title": source.title,
             "steps": dict(source.steps),
             "generation": view.generation,
-            "nodes": cluster.cache.nodes.alive_count,
-            "placed": len(cluster.placed),
-            "pending": len(cluster.pending),
-            "profiles": list(view.decider.profiles.by_name),
+            "shows": view.answers.shows,
+            **view.answers.make_status(),
             "policies": [each.name for each in view.policies],
-            "hash": view.decider.policy_set.content_hash,
             "decisions": 0 if source.decisions is None else source.decisions.count,
         }
 
     def _make_cluster(self, given: http_server.QueryParameters) -> dict[str, Any]:
         since = query_parameters.parse_count(given, "since")
-        return cluster_page.make_cluster_page(self._source.get_view(), since)
+        view = self._source.get_view()
+        if since == view.generation:
+            return {"generation": view.generation}
+        return {"generation": view.generation, **view.answers.make_map()}
 
     def _make_node(self, given: http_server.QueryParameters) -> dict[str, Any]:
-        decider = self._source.get_view().decider
-        metrics = decider.policy_set.node_metrics
-        return node_page.make_node_page(decider.cluster.cache, metrics, given.get_one("name"))
+        return self._source.get_view().answers.make_node(given.get_one("name"))
 
     def _make_pending(self, _: http_server.QueryParameters) -> dict[str, Any]:
-        return pending_page.make_pending_page(self._source.get_view(), self._clock)
+        view = self._source.get_view()
+        return {"generation": view.generation, **view.answers.make_pending(self._clock)}
 
     def _make_decisions(self, given: http_server.QueryParameters) -> json_answers.Document:
         rows, after = self._source.decisions, query_parameters.parse_count(given, "after")
@@ -135,31 +124,28 @@ class PageApi:
 
     def _make_pod(self, given: http_server.QueryParameters) -> dict[str, Any]:
         view = self._source.get_view()
-        return {
-            "generation": view.generation,
-            **pod_page.make_pod_page(view.decider, given.get_one("pod")),
-        }
+        explained = view.answers.make_explanation(given.get_one("pod"))
+        return {"generation": view.generation, **explained}
 
     def _make_pod_node(self, given: http_server.QueryParameters) -> dict[str, Any]:
-        decider = self._source.get_view().decider
-        if decider.cluster.cache.get_node(given.get_one("node")) is None:
-            raise LookupError(given.get_one("node"))
-        return pod_page.make_pod_node_page(decider, given.get_one("pod"), given.get_one("node"))
+        about = self._source.get_view().answers
+        return about.make_comparison(given.get_one("pod"), given.get_one("node"))
 
     def _make_study(self, given: http_server.QueryParameters) -> dict[str, Any]:
-        decider = self._source.get_view().decider
-        return pod_page.make_study_page(decider, given.get_one("pod"), self._clock)
+        return self._source.get_view().answers.make_study(given.get_one("pod"), self._clock)
 
     def _make_policies(self, _: http_server.QueryParameters) -> dict[str, Any]:
-        return policies_page.make_policies_page(self._source.get_view())
+        view = self._source.get_view()
+        files = [{"name": each.name, "text": each.text} for each in view.policies]
+        return {"files": files, **view.answers.make_policies()}
 
     def _make_search(self, given: http_server.QueryParameters) -> dict[str, Any]:
-        return pending_page.make_search_page(self._source.get_view(), given.get_one("text"))
+        return self._source.get_view().answers.find_names(given.get_one("text"))
 
     def _make_text(self, given: http_server.QueryParameters) -> dict[str, Any]:
-        decider = self._source.get_view().decider
-        report = pod_page.make_pod_report(decider, given.get_one("pod"), self._clock)
-        return {"text": self._texts.format_pod(report)}
+        about = self._source.get_view().answers
+        forms = {"pods": self._texts.format_pod, "bindings": self._texts.format_binding}
+        return {"text": forms[about.shows](about.make_report(given.get_one("pod"), self._clock))}
 
     def _step_and_report(self, name: str) -> dict[str, Any]:
         self._source.take_step(name)

@@ -199,7 +199,7 @@ def _make_cluster_data(
 ) -> cluster_data.LoadedClusterData:
     if view is None:
         return cluster_data.LoadedClusterData()
-    found = dump_file.ObjectDump(view.inputs.objects)
+    found = dump_file.ObjectDump(view.inputs.objects, view.inputs.plane)
     return cluster_data.LoadedClusterData(
         view.inputs.where, found, vocabulary.collect_cluster_vocabulary(found)
     )

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 
 from policysched.lang import source
 from policysched.observability.live_page import decision_rows
-from policysched.offline import sessions
 from policysched.page import page_source
 
 
@@ -17,17 +16,17 @@ class OfflineSource:
         self,
         kind: str,
         title: str,
-        decider: sessions.PodDecider,
+        answers: page_source.ViewAnswers,
         inputs: page_source.ClusterInputs,
         policies: Sequence[source.SourceText],
     ) -> None:
-        """Show the cluster of `decider` under `title`."""
+        """Show the cluster of `answers` under `title`."""
         self.kind = kind
         self.has_cluster = True
         self.title = title
         self.decisions: decision_rows.DecisionRows | None = None
         self.steps: Mapping[str, str] = {}
-        self._view = page_source.ClusterView(1, decider, inputs, policies)
+        self._view = page_source.ClusterView(1, answers, inputs, policies)
 
     def get_view(self) -> page_source.ClusterView:
         """Return the cluster."""

@@ -9,14 +9,15 @@ from __future__ import annotations
 import dataclasses
 import datetime
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Protocol, TypeAlias
+from typing import Any, Literal, Protocol, TypeAlias
 
-from policysched.inputs import cluster_file, metrics_file
+from policysched import clock as clocks
+from policysched.inputs import cluster_file, karmada_file, metrics_file
 from policysched.lang import source
 from policysched.lang.checked import checked
 from policysched.observability.live_page import decision_rows
-from policysched.offline import sessions
 
+Answer: TypeAlias = dict[str, Any]
 ReadSamples: TypeAlias = Callable[[Iterable[checked.CheckedMetric]], metrics_file.Samples]
 
 
@@ -31,6 +32,7 @@ class ClusterInputs:
         params: the values of params that the user gave.
         scheduler_name: the profile that serves all pods; None to use the profile of each pod.
         read_samples: returns the samples of metrics that edited policies may declare.
+        plane: the Karmada control plane, if the page shows one instead of nodes and pods.
     """
 
     where: str
@@ -39,6 +41,61 @@ class ClusterInputs:
     params: Mapping[str, str]
     scheduler_name: str | None
     read_samples: ReadSamples
+    plane: karmada_file.KarmadaControlPlane = dataclasses.field(
+        default_factory=karmada_file.KarmadaControlPlane
+    )
+
+
+class ViewAnswers(Protocol):
+    """Answers the questions of the page about one cluster. Only one thread may use it at a time.
+
+    The forms of the answers have the words of pods on nodes. For a Karmada control plane, a pod is
+    a binding and a node is a member cluster; `shows` says which.
+
+    A name that does not exist raises InputError, or LookupError for a node.
+    """
+
+    shows: Literal["pods", "bindings"]
+
+    def make_status(self) -> Answer:
+        """Return the counts of nodes and pods, the profiles and the hash of the policies."""
+        ...
+
+    def make_map(self) -> Answer:
+        """Return all nodes as columns."""
+        ...
+
+    def make_node(self, name: str) -> Answer:
+        """Return one node."""
+        ...
+
+    def make_pending(self, clock: clocks.Clock) -> Answer:
+        """Return the pods that wait, with the reason for each."""
+        ...
+
+    def make_explanation(self, pod: str) -> Answer:
+        """Return the decision about a pod."""
+        ...
+
+    def make_comparison(self, pod: str, node: str) -> Answer:
+        """Return every rejection of a pod by a node, and the points of the node."""
+        ...
+
+    def make_study(self, pod: str, clock: clocks.Clock) -> Answer:
+        """Return the changes that would let a pod fit, or make another node win."""
+        ...
+
+    def make_report(self, pod: str, clock: clocks.Clock) -> Answer:
+        """Return the report of `explain` about a pod."""
+        ...
+
+    def make_policies(self) -> Answer:
+        """Return the findings about the policies in use, and the rules of each profile."""
+        ...
+
+    def find_names(self, text: str) -> Answer:
+        """Return pods, nodes and rules whose name contains `text`."""
+        ...
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -47,13 +104,13 @@ class ClusterView:
 
     Attributes:
         generation: increases with every change, so that a client knows what it has seen.
-        decider: decides about the pods of the cluster. Only one thread may use it at a time.
-        inputs: the inputs of `decider`.
+        answers: answers about the decisions in the cluster.
+        inputs: the inputs of these decisions.
         policies: the policies in use, in the order in which they were read.
     """
 
     generation: int
-    decider: sessions.PodDecider
+    answers: ViewAnswers
     inputs: ClusterInputs
     policies: Sequence[source.SourceText]
 

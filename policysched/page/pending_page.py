@@ -1,4 +1,4 @@
-"""The list of pending pods with the reason for each, and the search for names."""
+"""The list of pending pods with the reason for each."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from policysched import clock as clocks
 from policysched.cluster import snapshot
 from policysched.cluster.pods import pod_shape
 from policysched.framework import runtime
-from policysched.observability.live_page import name_matches, pod_verdicts
-from policysched.page import page_source, pod_profiles, policies_page
+from policysched.observability.live_page import pod_verdicts
+from policysched.offline import sessions
+from policysched.page import pod_profiles
 
 _MOST_PODS = 1000
 _MOST_SECONDS = 3.0
 
 
-def make_pending_page(view: page_source.ClusterView, clock: clocks.Clock) -> dict[str, Any]:
+def make_pending_page(decider: sessions.PodDecider, clock: clocks.Clock) -> dict[str, Any]:
     """Return the pending pods, each decided alone, and the nodes that each filter rejects.
 
     At most 1,000 pods are decided, within three seconds; of the others only the name is known.
     """
-    decider = view.decider
     end_seconds = clock.monotonic_seconds() + _MOST_SECONDS
     counts = _RejectionCounts(decider.cluster.cache.snapshot())
     rows = []
@@ -34,7 +34,6 @@ def make_pending_page(view: page_source.ClusterView, clock: clocks.Clock) -> dic
             row |= _decide(framework, info, counts)
         rows.append(row)
     return {
-        "generation": view.generation,
         "total": len(decider.cluster.pending),
         "pods": rows,
         "rejects": dict(counts.first),
@@ -87,17 +86,3 @@ class _RejectionCounts:
             self.first[step["by"]] += step["rejects"]
             self.in_all[step["by"]] += step["rejectsInAll"]
             self.pods[step["by"]] += 1
-
-
-def make_search_page(view: page_source.ClusterView, text: str) -> dict[str, Any]:
-    """Return pods, nodes and rules whose name contains `text`: those that begin with it first."""
-    decider = view.decider
-    text = text.casefold()
-    pods = [*(info.key for info in decider.cluster.pending), *decider.cluster.placed]
-    nodes = [name for name in decider.cluster.cache.nodes.names if name]
-    rules = sorted(set(policies_page.iterate_rule_names(decider)))
-    return {
-        "pods": name_matches.find_matches(pods, text),
-        "nodes": name_matches.find_matches(nodes, text),
-        "rules": name_matches.find_matches(rules, text),
-    }

@@ -15,23 +15,50 @@ from typing import Any, TypeAlias
 from policysched import clock as clocks
 from policysched import errors
 from policysched.page import draft_language, page_source
-from policysched.planning import changes, plan_making, plan_report, sides, two_sided_cluster
+from policysched.planning import (
+    binding_changes,
+    bindings_report,
+    changes,
+    plan_making,
+    plan_report,
+    sides,
+    two_sided_cluster,
+)
 
 Report: TypeAlias = dict[str, Any]
 IN_USE, EDITED = "policies in use", "edited policies"
 _REPLACED = "another plan was started"
 _MOST_SECONDS = 60.0
 _MOST_CHANGES = 2000
-"""Changed pods in an answer; the summary, the edits and the nodes count all of them."""
-
+"""Changed pods or bindings in an answer; the summary, the edits and the nodes count all of them."""
 
 _GRAVEST_FIRST = [kind.value for kind in changes.PodChangeKind]
+_GRAVEST_BINDINGS_FIRST = [kind.value for kind in binding_changes.BindingChangeKind]
+
+
+def _limit_changes(report: Report, rank: Callable[[Report], Any]) -> Report:
+    """Return a report with its first changes in the order of `rank`."""
+    return report | {"changes": sorted(report["changes"], key=rank)[:_MOST_CHANGES]}
+
+
+def _rank_binding_change(change: Report) -> int:
+    return _GRAVEST_BINDINGS_FIRST.index(change["outcome"])
 
 
 def _rank_change(change: Report) -> tuple[bool, int]:
     """Return the place of a changed pod; the many that only fit on other nodes come last."""
     outcome = change["outcome"]
     return outcome == changes.PodChangeKind.NODES.value, _GRAVEST_FIRST.index(outcome)
+
+
+def count_cluster_changes(found: Sequence[Report]) -> dict[str, dict[str, int]]:
+    """Return how many bindings each member cluster gains and loses, as `count_node_changes`."""
+    counts: dict[str, dict[str, int]] = {}
+    for change in found:
+        for what in ("gained", "lost"):
+            for name in change[what]:
+                counts.setdefault(name, {"gained": 0, "lost": 0})[what] += 1
+    return counts
 
 
 def count_node_changes(found: Sequence[Report]) -> dict[str, dict[str, int]]:
@@ -88,9 +115,12 @@ class PlanJob:
         """Return the progress or the outcome for the page."""
         answer: Report = {"job": self.number, "error": self.error, "plan": None, "nodes": {}}
         if self.report is not None:
-            gravest_first = sorted(self.report["changes"], key=_rank_change)
-            answer["plan"] = self.report | {"changes": gravest_first[:_MOST_CHANGES]}
-            answer["nodes"] = count_node_changes(gravest_first)
+            answer["plan"] = _limit_changes(self.report, _rank_change)
+            answer["nodes"] = count_node_changes(self.report["changes"])
+            if "bindings" in self.report:
+                bindings = self.report["bindings"]
+                answer["plan"]["bindings"] = _limit_changes(bindings, _rank_binding_change)
+                answer["nodes"] = count_cluster_changes(bindings["changes"])
         return answer | {"part": self.part, "done": self.done, "of": self.total}
 
     def _begin_part(self, part: str, total: int) -> Callable[[int], None]:
@@ -186,7 +216,12 @@ def make_plan(
         old, new, inputs.now, inputs.read_samples(declared.values()), inputs.scheduler_name
     )
     plan = plan_making.make_policy_change_plan(basis, inputs.objects, inputs.where, begin)
-    return plan_report.as_json(plan, basis, inputs.where)
+    report = plan_report.as_json(plan, basis, inputs.where)
+    if inputs.plane.clusters or inputs.plane.bindings:
+        advance = begin("bindings", len(inputs.plane.bindings))
+        found = binding_changes.compare_bindings(basis, inputs.plane, advance)
+        report["bindings"] = bindings_report.as_json(found, basis)
+    return report
 
 
 def _make_side_texts(name: str, texts: Mapping[str, str]) -> sides.SideTexts:

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Mapping
 from typing import Any
 
 from policysched.lang.words import syntax_words
-from policysched.observability.live_page import rules_page
-from policysched.offline import sessions
-from policysched.page import page_source
+from policysched.profiles import policies
 
 
-def make_policies_page(view: page_source.ClusterView) -> dict[str, Any]:
-    """Return the policy texts, their findings, and the rules in use."""
-    policy_set = view.decider.policy_set
+def describe_policies(
+    policy_set: policies.PolicySet | None, rules: Mapping[str, list[dict[str, Any]]]
+) -> dict[str, Any]:
+    """Return the findings of the check, and the rules in use, keyed by profile."""
     return {
-        "hash": policy_set.content_hash,
+        "hash": policy_set.content_hash if policy_set else "",
         "keywords": syntax_words.list_keywords(),
-        "files": [{"name": each.name, "text": each.text} for each in view.policies],
         "findings": [
             {
                 "file": each.span.file,
@@ -28,22 +26,7 @@ def make_policies_page(view: page_source.ClusterView) -> dict[str, Any]:
                 "message": each.message,
                 "help": each.help,
             }
-            for each in policy_set.findings
+            for each in (policy_set.findings if policy_set else ())
         ],
-        "profiles": [
-            {
-                "name": name,
-                "rules": [
-                    rules_page.describe_rule(rule, prof) for rule in rules_page.list_rules(prof)
-                ],
-            }
-            for name, prof in view.decider.profiles.by_name.items()
-        ],
+        "profiles": [{"name": name, "rules": found} for name, found in rules.items()],
     }
-
-
-def iterate_rule_names(decider: sessions.PodDecider) -> Iterator[str]:
-    """Yield the name (`POLICY/RULE`) of each rule of each profile."""
-    for prof in decider.profiles.by_name.values():
-        for rule in rules_page.list_rules(prof):
-            yield rule.head.name

@@ -15,10 +15,12 @@ class TextForms:
 
     Attributes:
         format_pod: formats the report of `explain pod` as text.
+        format_binding: formats the report of `explain binding` as text.
         format_plan: formats the report of `plan` as text.
         format_plan_markdown: formats the report of `plan` for a pull request.
     """
 
     format_pod: FormatReport
+    format_binding: FormatReport
     format_plan: FormatReport
     format_plan_markdown: FormatReport

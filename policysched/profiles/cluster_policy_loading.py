@@ -48,14 +48,19 @@ class LoadedClusterPolicies:
         warnings: rendered findings that are not errors.
         unmeasured: names of metrics that have no sample for any cluster, sorted.
         metrics: the parsed metrics file, or None.
-        content_hash: hash of the policies and params; "" without policies.
+        policy_set: all policies; None if none are named.
     """
 
     policies: cluster_policies.ClusterPolicies | None
     warnings: tuple[str, ...]
     unmeasured: tuple[str, ...]
     metrics: metrics_file.MetricsFile | None = None
-    content_hash: str = ""
+    policy_set: policy_sets.PolicySet | None = None
+
+    @property
+    def content_hash(self) -> str:
+        """Hash of the policies and params; "" without policies."""
+        return self.policy_set.content_hash if self.policy_set else ""
 
 
 def load_cluster_policies(inputs: ClusterPolicyInputs) -> LoadedClusterPolicies:
@@ -83,9 +88,7 @@ def load_cluster_policies(inputs: ClusterPolicyInputs) -> LoadedClusterPolicies:
         if found is not None and metric.key in samples:
             found.refresh_samples(metric.key, samples[metric.key])
     unmeasured = sorted(metric.name for metric in read if not samples.get(metric.key))
-    return LoadedClusterPolicies(
-        found, policy_set.warnings, tuple(unmeasured), file, policy_set.content_hash
-    )
+    return LoadedClusterPolicies(found, policy_set.warnings, tuple(unmeasured), file, policy_set)
 
 
 def make_cluster_policies(

@@ -9,17 +9,28 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from policysched import clock as clocks
-from policysched.cli.reports import explain_pod_text, plan_markdown, plan_text
-from policysched.inputs import cluster_file, policy_sources
-from policysched.offline import sessions
-from policysched.page import api, draft_api, offline_source, page_source, text_forms
-from policysched.profiles import policies
+from policysched.cli.reports import explain_binding_text, explain_pod_text, plan_markdown, plan_text
+from policysched.inputs import cluster_file, dump_file, policy_sources
+from policysched.karmada.plugins import registry
+from policysched.karmada.steps import algorithm
+from policysched.offline import binding_sessions, sessions
+from policysched.page import (
+    api,
+    binding_answers,
+    draft_api,
+    offline_source,
+    page_source,
+    pod_answers,
+    text_forms,
+)
+from policysched.profiles import cluster_policy_loading, policies
 from policysched.serving import http_server
 
 NOW = datetime.datetime(2026, 3, 2, 9, 0, tzinfo=datetime.UTC)
 CLOCK = clocks.ManualClock(NOW)
 TEXTS = text_forms.TextForms(
     explain_pod_text.format_pod_explanation,
+    explain_binding_text.format_binding_report,
     plan_text.format_plan_text,
     plan_markdown.format_plan_markdown,
 )
@@ -41,8 +52,45 @@ def make_source(
     inputs = page_source.ClusterInputs("test", found, NOW, {}, None, lambda _: {})
     decider = factory.make_decider(found, "test")
     return offline_source.OfflineSource(
-        "file", "test", decider, inputs, policy_sources.read_policy_texts(paths)
+        "file",
+        "test",
+        pod_answers.PodAnswers(decider),
+        inputs,
+        policy_sources.read_policy_texts(paths),
     )
+
+
+def make_plane_source(
+    items: Sequence[Mapping[str, Any]], folder: pathlib.Path, policy: str = ""
+) -> offline_source.OfflineSource:
+    """Return a source of a Karmada control plane, with one policy if there is a text for it."""
+    paths = []
+    if policy:
+        (folder / "test.policy").write_text(policy, encoding="utf-8")
+        paths = [str(folder / "test.policy")]
+    cluster = folder / "plane.json"
+    cluster.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": items}))
+    plane = dump_file.read_dump(str(cluster)).plane
+    loaded = cluster_policy_loading.load_cluster_policies(
+        cluster_policy_loading.ClusterPolicyInputs(tuple(paths), NOW)
+    )
+    plugins = registry.create_selected_plugins(registry.make_built_in_factories(), ["*"])
+    made = algorithm.BindingAlgorithm(plugins, policies=loaded.policies)
+    decider = binding_sessions.BindingDecider(plane, made, loaded, NOW)
+    inputs = page_source.ClusterInputs(
+        "test", cluster_file.ClusterObjects(), NOW, {}, None, lambda _: {}, plane
+    )
+    shown = binding_answers.BindingAnswers(decider)
+    return offline_source.OfflineSource(
+        "file", "test", shown, inputs, policy_sources.read_policy_texts(paths)
+    )
+
+
+def get_decider(source: page_source.PageSource) -> sessions.PodDecider:
+    """Return the decider of a source that shows pods."""
+    shown = source.get_view().answers
+    assert isinstance(shown, pod_answers.PodAnswers)
+    return shown.decider
 
 
 class PageClient:

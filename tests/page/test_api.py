@@ -235,7 +235,7 @@ async def test_policies_are_shown_with_their_rules(client: servers.PageClient) -
 async def test_the_text_is_that_of_the_command(client: servers.PageClient) -> None:
     """`as text` shows what `policysched explain` prints."""
     source = servers.make_source(make_items())
-    report = source.get_view().decider.explain_pod("prod/new")
+    report = servers.get_decider(source).explain_pod("prod/new")
     assert report["pod"] in (await client.ask("text", pod="prod/new"))["text"]
 
 
@@ -299,7 +299,7 @@ def test_the_pod_view_says_what_explain_says(
         client = servers.PageClient(source)
         names = (await client.ask("cluster"))["names"]
         found = await client.ask("explain", pod="prod/new")
-        check_equal(names, found, source.get_view().decider)
+        check_equal(names, found, servers.get_decider(source))
 
     compare()
 

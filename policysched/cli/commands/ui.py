@@ -2,6 +2,7 @@
 
 policysched ui
 policysched ui --cluster FILE [--policies PATH …] [--metrics FILE] [--now TIME]
+policysched ui --cluster FILE, with Clusters and bindings of a Karmada control plane
 policysched ui --live [--policies PATH …]
 policysched ui --decisions URL --token-file FILE [--ca-file FILE] [--live …]
 """
@@ -16,15 +17,16 @@ from typing import TYPE_CHECKING, Any
 
 from policysched import errors
 from policysched.cli import fast_exit
-from policysched.cli.options import cluster_options, decision_options, offline_options
-from policysched.cli.render import output, progress
+from policysched.cli.options import (
+    cluster_options,
+    decision_options,
+    karmada_options,
+    offline_options,
+)
+from policysched.cli.render import output
+from policysched.cli.subcommands import ui_sources
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from policysched.inputs import cluster_file, metrics_file
-    from policysched.lang.checked import checked
-    from policysched.offline import sessions
     from policysched.page import page_source
     from policysched.serving import http_server
 
@@ -33,8 +35,9 @@ _OF_CLUSTER = ("policies", "params", "metrics", "now", "scheduler_name")
 _ACCESS = (*decision_options.FILES, "insecure_skip_tls_verify")
 _DESCRIPTION = """\
 Show on a page in the browser which node takes each pod and why not another, why a pod is Pending,
-and what would help. With --decisions, the page follows a running scheduler: its decisions, queues
-and versions of the policies. Without options, it shows the embedded cluster of `policysched demo`.
+and what would help. For a Karmada control plane, the page shows bindings and member clusters
+instead. With --decisions, it follows a running scheduler: its decisions, queues and versions of the
+policies. Without options, it shows the embedded cluster of `policysched demo`.
 """
 _EPILOG = """\
 The command prints one URL, which contains a key: only users with the URL see the page. The page
@@ -50,7 +53,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     cluster_options.add_cluster_options(
         group,
         "the output of `kubectl get nodes,pods -A -o json` (or yaml), optionally with "
-        "namespaces, services and workloads; `-` reads it from stdin",
+        "namespaces, services and workloads; or at a Karmada API server of `kubectl get "
+        "clusters,resourcebindings,clusterresourcebindings -A -o json`; `-` reads it from stdin",
     )
     offline_options.add_policy_options(group)
     group.add_argument(
@@ -60,6 +64,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     offline_options.add_now_option(group)
     group.add_argument("--scheduler-name", metavar="N", help="use this profile for all pods")
+    karmada_options.add_karmada_options(parser)
     running = parser.add_argument_group("running scheduler")
     running.add_argument(
         "--decisions",
@@ -91,7 +96,7 @@ def run(args: argparse.Namespace) -> int:
         server = page_server.PageServer(
             address,
             source,
-            text_forms.TextForms(_format_pod, _format_plan, _format_plan_markdown),
+            text_forms.TextForms(_format_pod, _format_binding, _format_plan, _format_plan_markdown),
             clocks.SystemClock(),
             others=others,
         )
@@ -111,6 +116,14 @@ def _format_pod(report: dict[str, Any]) -> str:
     from policysched.cli.reports import explain_pod_text  # noqa: PLC0415 - as above
 
     return styles.remove_style_marks(explain_pod_text.format_pod_explanation(report))
+
+
+def _format_binding(report: dict[str, Any]) -> str:
+    """Return the text of `explain binding` without styles."""
+    from policysched.cli.render import styles  # noqa: PLC0415 - not needed for `--help`
+    from policysched.cli.reports import explain_binding_text  # noqa: PLC0415 - as above
+
+    return styles.remove_style_marks(explain_binding_text.format_binding_report(report))
 
 
 def _format_plan(report: dict[str, Any]) -> str:
@@ -166,7 +179,10 @@ def _follow_scheduler(
     has_listing = cluster_options.choose_cluster_source(args) is not None
     if not has_listing:
         _refuse_options(args, _OF_CLUSTER, "needs a listing of the cluster; add --live")
+        ui_sources.refuse_karmada_options(args)
     listing = _make_source(args, folder) if has_listing else None
+    if listing is not None and listing.get_view().answers.shows != "pods":
+        raise errors.UsageError("--decisions follows a scheduler of pods; the listing has bindings")
     asked = debug_client.DebugClient(args.decisions, decision_options.make_credentials(args))
     client = scheduler_client.SchedulerClient(asked, args.token_file)
     fast_exit.keep_until_exit(client)  # the end does not wait for requests that wait for rows
@@ -177,62 +193,13 @@ def _follow_scheduler(
 
 def _make_source(args: argparse.Namespace, folder: pathlib.Path) -> page_source.PageSource:
     """Return the demo, or the cluster that the options name."""
-    if cluster_options.choose_cluster_source(args) is None:
-        _refuse_options(
-            args, _OF_CLUSTER, "needs a cluster; name it with --cluster FILE, or --live"
-        )
-        from policysched.cli.demo import page_demo  # noqa: PLC0415 - not needed for a cluster
+    if cluster_options.choose_cluster_source(args) is not None:
+        return ui_sources.make_cluster_source(args)
+    _refuse_options(args, _OF_CLUSTER, "needs a cluster; name it with --cluster FILE, or --live")
+    ui_sources.refuse_karmada_options(args)
+    from policysched.cli.demo import page_demo  # noqa: PLC0415 - not needed for a cluster
 
-        return page_demo.DemoSource(folder)
-    from policysched import process  # noqa: PLC0415 - as above
-    from policysched.inputs import policy_sources  # noqa: PLC0415 - as above
-    from policysched.offline import sessions  # noqa: PLC0415 - as above
-    from policysched.page import offline_source  # noqa: PLC0415 - as above
-
-    with progress.show_reading_progress("reading the input", [args.cluster]):
-        options = offline_options.read_offline_inputs(args)
-        session = sessions.OfflineDeciderSource(options)
-        if session.is_lines:
-            raise errors.UsageError(
-                "the page shows one cluster, and stdin has JSON lines of several"
-            )
-        with process.pause_garbage_collection():
-            ((where, found),) = session.clusters.places
-            decider = session.factory.make_decider(found, where)
-    offline_options.print_session_warnings(session)
-    offline_options.print_missing_samples_note(session)
-    fast_exit.keep_until_exit(decider)
-    is_live = args.cluster is None
-    return offline_source.OfflineSource(
-        "live" if is_live else "file",
-        "the running cluster, as it was at the start" if is_live else args.cluster,
-        decider,
-        _make_cluster_inputs(session, options, where, found),
-        policy_sources.read_policy_texts(args.policies or ()),
-    )
-
-
-def _make_cluster_inputs(
-    session: sessions.OfflineDeciderSource,
-    options: sessions.OfflineInputs,
-    where: str,
-    found: cluster_file.ClusterObjects,
-) -> page_source.ClusterInputs:
-    """Return the inputs; the metrics file is parsed again for metrics of edited policies."""
-    from policysched.inputs import metrics_file  # noqa: PLC0415 - not needed for the demo
-    from policysched.page import page_source  # noqa: PLC0415 - as above
-
-    def read_samples(declared: Iterable[checked.CheckedMetric]) -> metrics_file.Samples:
-        file = session.metrics
-        if file is None:
-            return {}
-        return metrics_file.parse_metrics_text(
-            file.text, file.path, tuple(declared), options.now
-        ).samples
-
-    return page_source.ClusterInputs(
-        where, found, options.now, options.params, options.scheduler_name, read_samples
-    )
+    return page_demo.DemoSource(folder)
 
 
 def _refuse_options(args: argparse.Namespace, names: Sequence[str], problem: str) -> None:

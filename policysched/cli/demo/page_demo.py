@@ -14,7 +14,7 @@ from policysched.cluster.objects import objects
 from policysched.inputs import policy_sources
 from policysched.lang import source
 from policysched.observability.live_page import decision_rows
-from policysched.page import page_source
+from policysched.page import page_source, pod_answers
 
 _NEXT, _REST = "next", "rest"
 
@@ -87,7 +87,7 @@ class DemoSource:
         )
         self._view = page_source.ClusterView(
             self._generation,
-            self._stage.make_decider(found),
+            pod_answers.PodAnswers(self._stage.make_decider(found)),
             inputs,
             [source.SourceText(each.key, each.text) for each in texts],
         )

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from policysched.framework import interface as node_interface
     from policysched.karmada import objects
     from policysched.karmada.state import snapshot
-    from policysched.lang.checked import checked
+    from policysched.lang.checked import checked, checked_cluster
 
 FilterRule: TypeAlias = "reject.Reject | node_affinity.RequiredNodeAffinity"
 
@@ -55,6 +55,7 @@ class ClusterPolicies:
 
     Attributes:
         name: the name of this plugin in reports.
+        profile_name: the schedulerName of the profile; None if the texts declare no profile.
         in_force: names of the policies, sorted.
         metrics: metrics to query; `refresh_samples` receives their samples.
         metric_readers: readers of the same metrics, for reports.
@@ -81,6 +82,7 @@ class ClusterPolicies:
         )
         compiled = compiler.compile_program(dataclasses.replace(program, profiles=(as_rows,)))
         (self._compiled,) = compiled.profiles
+        self.profile_name = profile.name
         self.metrics = profile.cluster_metrics
         self.window_seconds = {
             key: need.seconds for key, need in compiled.metric_needs.histories.items()
@@ -209,6 +211,17 @@ class ClusterPolicies:
     def rules(self) -> Sequence[node_interface.Plugin]:
         """The compiled rules; each implements the plugin interface."""
         return self._compiled.plugins
+
+    def take_snapshot_of_clusters(
+        self, clusters: snapshot.ControlPlaneSnapshot
+    ) -> node_snapshots.Snapshot:
+        """Return the columns in which rules see the clusters, with the samples of metrics."""
+        return self._rows.take_snapshot_of_clusters(clusters)
+
+    def iterate_groups(self) -> Iterator[tuple[str, checked_cluster.OrderedClusterGroup]]:
+        """Yield each group of clusters with the name of its policy."""
+        for (policy, _), (group, _) in self._groups.items():
+            yield policy, group
 
     def make_binding_view(
         self, binding: objects.Binding, clusters: snapshot.ControlPlaneSnapshot

@@ -42,7 +42,7 @@ def make_node_columns(nodes: Sequence[objects.Node]) -> dict[str, Any]:
     return {
         "names": [node.metadata.name for node in nodes],
         "state": [_find_node_state(node) for node in nodes],
-        "labels": _list_labels([node.metadata.labels for node in nodes]),
+        "labels": list_labels([node.metadata.labels for node in nodes]),
     }
 
 
@@ -80,8 +80,8 @@ def _list_resources(snap: snapshot.Snapshot, rows: Rows) -> dict[str, dict[str, 
     return found
 
 
-def _list_labels(labels: list[dict[str, str]]) -> dict[str, dict[str, list[Any]]]:
-    """Return the labels by which nodes can be grouped: those with at most 200 values."""
+def list_labels(labels: list[dict[str, str]]) -> dict[str, dict[str, list[Any]]]:
+    """Return the labels by which rows can be grouped: those with at most 200 values."""
     values: dict[str, dict[str, int]] = {}
     for each in labels:
         for key, value in each.items():

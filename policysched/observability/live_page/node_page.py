@@ -7,6 +7,9 @@ from typing import Any
 
 from policysched import amounts
 from policysched.cluster import cache as caches
+from policysched.cluster.columns import columns
+from policysched.cluster.metrics import metric_table
+from policysched.cluster.objects import objects
 from policysched.cluster.pods import pod_shape
 from policysched.lang.checked import checked
 
@@ -24,40 +27,54 @@ def make_node_page(
     node = cache.get_node(name)
     if node is None:
         raise LookupError(name)
-    columns = cache.nodes
-    row = columns.row_of[name]
-    resources = {
-        resource: {
-            "used": int(columns.requested[row, index]),
-            "of": int(columns.allocatable[row, index]),
-        }
-        for index, resource in enumerate(columns.resources.values)
-        if resource and columns.allocatable[row, index]
-    }
+    nodes = cache.nodes
+    row = nodes.row_of[name]
+    resources = describe_amounts(nodes, row)
     room = {resource: each["of"] for resource, each in resources.items()}
     pods = _sort_pods_by_share(cache.get_pods_on_row(row), room)
     shown = pods[:_MOST_PODS]
     return {
         "node": name,
         "labels": dict(sorted(node.metadata.labels.items())),
-        "taints": [
-            {"key": taint.key, "value": taint.value, "effect": taint.effect}
-            for taint in node.spec.taints
-        ],
+        "taints": describe_taints(node.spec.taints),
         "isCordoned": node.spec.unschedulable,
         "conditions": [
             {"type": each.type, "status": each.status} for each in node.status.conditions
         ],
         "resources": resources,
-        "metrics": {
-            metric.name: amounts.format_amount(samples[name].value, metric.unit)
-            for metric in metrics
-            if name in (samples := cache.metrics.get_newest_samples(metric.key))
-        },
+        "metrics": describe_metrics(cache.metrics, metrics, name),
         "pods": [each.key for each in shown],
         "requests": _list_requests(shown, room),
         "podCount": len(pods),
-        "allowedPods": int(columns.allowed_pods[row]),
+        "allowedPods": int(nodes.allowed_pods[row]),
+    }
+
+
+def describe_taints(taints: Iterable[objects.Taint]) -> list[dict[str, str]]:
+    """Return taints with their keys, values and effects."""
+    return [{"key": each.key, "value": each.value, "effect": each.effect} for each in taints]
+
+
+def describe_amounts(nodes: columns.NodeColumns, row: int) -> dict[str, dict[str, int]]:
+    """Return requested and allocatable amounts of each resource, in milli-CPU, bytes or a count."""
+    return {
+        resource: {
+            "used": int(nodes.requested[row, index]),
+            "of": int(nodes.allocatable[row, index]),
+        }
+        for index, resource in enumerate(nodes.resources.values)
+        if resource and nodes.allocatable[row, index]
+    }
+
+
+def describe_metrics(
+    table: metric_table.MetricTable, metrics: Iterable[checked.CheckedMetric], name: str
+) -> dict[str, str]:
+    """Return the newest samples of the node `name` with their units, keyed by metric."""
+    return {
+        metric.name: amounts.format_amount(samples[name].value, metric.unit)
+        for metric in metrics
+        if name in (samples := table.get_newest_samples(metric.key))
     }
 
 

@@ -44,7 +44,20 @@ def make_rules_page(
     )
 
 
-def describe_rule(rule: base.PolicyRule, prof: profile.Profile) -> dict[str, Any]:
+def describe_rules(prof: profile.Profile) -> list[dict[str, Any]]:
+    """Return the policy rules of a profile in the order in which they act."""
+    return [_describe_profile_rule(rule, prof) for rule in list_rules(prof)]
+
+
+def _describe_profile_rule(rule: base.PolicyRule, prof: profile.Profile) -> dict[str, Any]:
+    head = rule.head
+    is_of_profile = head.policy in prof.policies
+    return describe_rule(rule, prof.weights.get(head.name), is_of_profile=is_of_profile)
+
+
+def describe_rule(
+    rule: base.PolicyRule, weight: int | None, *, is_of_profile: bool = True
+) -> dict[str, Any]:
     """Return the fields of `debug_forms.RuleCount` other than the counters."""
     head = rule.head
     return {
@@ -54,8 +67,8 @@ def describe_rule(rule: base.PolicyRule, prof: profile.Profile) -> dict[str, Any
         "text": head.text,
         "file": head.span.file,
         "line": head.span.line,
-        "weight": prof.weights.get(head.name),
-        "isOfProfile": head.policy in prof.policies,
+        "weight": weight,
+        "isOfProfile": is_of_profile,
     }
 
 
@@ -64,4 +77,4 @@ def _count_rule(
 ) -> debug_forms.RuleCount:
     key = prof.scheduler_name, rule.head.name
     counted = {"attempts": counts.attempts[key], "rejected": counts.nodes[key]}
-    return msgspec.convert({**describe_rule(rule, prof), **counted}, debug_forms.RuleCount)
+    return msgspec.convert({**_describe_profile_rule(rule, prof), **counted}, debug_forms.RuleCount)

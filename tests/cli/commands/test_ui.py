@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import argparse
+import io
 import json
 import pathlib
 import signal
@@ -10,8 +12,13 @@ import urllib.request
 
 import pytest
 
+from policysched import errors
 from policysched.cli import main
+from policysched.cli.commands import ui
+from policysched.cli.subcommands import ui_sources
+from policysched.page import page_source
 from tests.cli import clusters
+from tests.page import planes
 from tests.realcluster import process
 
 
@@ -36,6 +43,7 @@ def make_address() -> str:
         pytest.param(["--metrics", "x"], 3, "--metrics needs a cluster", id="metrics"),
         pytest.param(["--address", "8780"], 3, "is not an address", id="address"),
         pytest.param(["--address", "0.0.0.0:0"], 3, "is not a loopback address", id="network"),
+        pytest.param(["--plugins", "x"], 3, "--plugins is for bindings", id="Karmada's option"),
         pytest.param(["--cluster", "none.json"], 2, "none.json", id="no file"),
         pytest.param(["--cluster", ""], 3, "--cluster is empty", id="empty"),
         pytest.param(["--cluster", "x", "--live"], 3, "give only one", id="two clusters"),
@@ -67,6 +75,43 @@ def test_a_port_that_is_taken_is_told(cluster: str, capsys: pytest.CaptureFixtur
         taken.listen()
         assert main.main(["ui", "--cluster", cluster, "--address", address]) == 2
     assert f"`{address}`: cannot listen on this address" in capsys.readouterr().err
+
+
+def make_source(*words: str) -> page_source.PageSource:
+    """Return what the command shows."""
+    parser = argparse.ArgumentParser()
+    ui.configure(parser)
+    return ui_sources.make_cluster_source(parser.parse_args(words))
+
+
+def test_a_control_plane_is_shown_as_bindings(tmp_path: pathlib.Path) -> None:
+    """Without nodes and pods, clusters and bindings are shown; options of karmada-scheduler act."""
+    file = clusters.write(tmp_path, *planes.make_items())
+    view = make_source("--cluster", file, "--plugins", "*,-ClusterAffinity").get_view()
+    assert view.answers.shows == "bindings"
+    assert len(view.inputs.plane.bindings) == 5
+    assert view.answers.make_explanation("shop/nowhere")["feasible"] == 3
+
+
+def test_nodes_win_over_clusters(
+    tmp_path: pathlib.Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A note says what is not shown."""
+    file = clusters.write(tmp_path, clusters.node("a"), *planes.make_items())
+    view = make_source("--cluster", file).get_view()
+    assert view.answers.shows == "pods"
+    assert not view.inputs.plane.bindings
+    assert "not the 5 bindings of a Karmada control plane" in capsys.readouterr().err
+    with pytest.raises(errors.UsageError, match="--feature-gates is for bindings"):
+        make_source("--cluster", file, "--feature-gates", "WorkloadAffinity=true")
+
+
+def test_stdin_with_json_lines_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The page shows one cluster."""
+    line = json.dumps(clusters.list_of(clusters.node("a"))).encode() + b"\n"
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(line)))
+    with pytest.raises(errors.UsageError, match="the page shows one cluster"):
+        make_source("--cluster", "-")
 
 
 @pytest.mark.slow

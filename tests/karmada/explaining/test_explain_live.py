@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 from typing import TYPE_CHECKING
 
 import pytest
 
 from policysched.cli import main
+from policysched.cli.commands import ui
+from policysched.cli.subcommands import ui_sources
 from tests import report_schemas
 from tests.karmada import twins
 from tests.realcluster import karmada
@@ -25,7 +28,7 @@ def test_it_reads_clusters_and_bindings(
     tmp_path: pathlib.Path,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """What the API server has is explained as if it stood in a file."""
+    """What the API server has is explained as if it stood in a file, also by `ui`."""
     client = karmada_plane.client
     karmada.create(client, twins.cluster("roomy", cpu="30"))
     karmada.create(client, twins.cluster("small", cpu="15"))
@@ -40,3 +43,8 @@ def test_it_reads_clusters_and_bindings(
     rooms = {each["cluster"]: each["room"] for each in attempt["ranking"]}
     assert rooms["roomy"] == 2 * rooms["small"] > 0
     assert sum(each["replicas"] for each in report["clusters"]) == 9
+    parser = argparse.ArgumentParser()
+    ui.configure(parser)
+    shown = ui_sources.make_cluster_source(parser.parse_args(["--kubeconfig", str(kubeconfig)]))
+    page = shown.get_view().answers.make_explanation("default/explained")
+    assert page["shares"] == report["clusters"]
