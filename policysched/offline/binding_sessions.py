@@ -52,11 +52,13 @@ class BindingDecider:
 
     @functools.cached_property
     def bindings_by_cluster(self) -> Mapping[str, list[tuple[str, int]]]:
-        """The present bindings of each cluster with their replicas, ordered by binding."""
+        """The present bindings of each cluster with their replicas, the largest first."""
         found: dict[str, list[tuple[str, int]]] = {}
-        for binding in sorted(self.plane.bindings, key=lambda each: each.key):
+        for binding in self.plane.bindings:
             for target in binding.spec.clusters:
                 found.setdefault(target.name, []).append((binding.key, target.replicas))
+        for bindings in found.values():
+            bindings.sort(key=lambda each: (-each[1], each[0]))
         return found
 
     def find_binding(self, key: str) -> objects.Binding:

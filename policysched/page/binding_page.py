@@ -75,6 +75,7 @@ def _describe_attempt(attempt: Report, decider: binding_sessions.BindingDecider)
     ranking = attempt["ranking"]
     totals = {each["cluster"]: each["total"] for each in ranking}
     most = max(totals.values(), default=0)
+    replicas = {each["name"]: each["replicas"] for each in attempt["clusters"]}
     best = [name for name, total in totals.items() if total == most]
     return {
         "affinity": attempt["affinity"],
@@ -91,6 +92,7 @@ def _describe_attempt(attempt: Report, decider: binding_sessions.BindingDecider)
         "selection": attempt["selection"],
         "division": attempt["division"],
         "shares": attempt["clusters"],
+        "replicasOf": [replicas.get(name) for name in attempt["verdicts"]],
         "error": attempt["error"],
     }
 

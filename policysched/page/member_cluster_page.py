@@ -39,6 +39,7 @@ def make_member_cluster_page(decider: binding_sessions.BindingDecider, name: str
     if not found:
         raise LookupError(name)
     (cluster,) = found
+    mode = cluster.spec.sync_mode
     bindings = decider.bindings_by_cluster.get(name, [])
     shown = bindings[:_MOST_BINDINGS]
     policies = decider.loaded.policies
@@ -56,8 +57,8 @@ def make_member_cluster_page(decider: binding_sessions.BindingDecider, name: str
         "pods": [key for key, _ in shown],
         "podCount": len(bindings),
         "allowedPods": int(columns.allowed_pods[columns.row_of[name]]),
-        "replicas": [replicas for _, replicas in shown],
-        "fields": _describe_fields(cluster) | {"syncMode": cluster.spec.sync_mode},
+        "requests": {"replicas": [replicas for _, replicas in shown]},
+        "fields": _describe_fields(cluster) | ({"syncMode": mode} if mode else {}),
     }
 
 

@@ -48,7 +48,7 @@ async def test_a_cluster_has_its_bindings_with_their_replicas(client: servers.Pa
     found = await client.ask("node", name="a")
     report_schemas.check_report(found, "page-node")
     assert found["fields"]["region"] == "eu"
-    assert dict(zip(found["pods"], found["replicas"], strict=True)) == {
+    assert dict(zip(found["pods"], found["requests"]["replicas"], strict=True)) == {
         "shop/loses": 4,
         "shop/stays": 1,
     }
@@ -238,6 +238,8 @@ def _check_attempt(names: list[str], made: dict[str, Any], told: dict[str, Any])
         of_cluster = ("room", "present", "tier")
         assert [shown[key] for key in of_cluster] == [each[key] for key in of_cluster]
     assert made["shares"] == told["clusters"]
+    replicas = {each["name"]: each["replicas"] for each in told["clusters"]}
+    assert made["replicasOf"] == [replicas.get(name) for name in names]
     same = ("affinity", "feasible", "selection", "division", "error")
     assert [made[key] for key in same] == [told[key] for key in same]
 

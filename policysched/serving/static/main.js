@@ -5,7 +5,9 @@ import { showText } from "./visible.js";
 import { render, useEffect, useRef, useState } from "./vendor/preact.js";
 import { ask, isServedByScheduler, takeKeyFromAddress, takeStep } from "./api.js";
 import { go, makeAddress, readRoute } from "./routes.js";
+import { chooseWords, words } from "./words.js";
 import { formatCount, formatNumber } from "./numbers.js";
+import { makeLazy } from "./loading.js";
 import { Search } from "./views/search.js";
 import { ClusterView } from "./views/cluster.js";
 import { PodView } from "./views/pod.js";
@@ -19,6 +21,9 @@ import { QueueView } from "./views/queue.js";
 import { Records, RecordsView } from "./views/records.js";
 import { TokenForm } from "./views/token.js";
 import { VersionsView } from "./views/versions.js";
+
+const BindingView = makeLazy(() => import("./views/binding.js").then((module) => module.BindingView));
+const OutcomesView = makeLazy(() => import("./views/outcomes.js").then((module) => module.OutcomesView));
 
 const VIEWS = [
   ["cluster", "Cluster", "c"],
@@ -52,6 +57,7 @@ function Page() {
   const refresh = () =>
     ask("status").then(
       (answer) => {
+        chooseWords(answer);
         setStatus({ ...answer, askedAt: Date.now() });
         setProblem(null);
       },
@@ -102,7 +108,7 @@ function Header({ status, view, onStep, onError }) {
         ${listViews(status).map(
           ([path, title]) =>
             html`<a href=${makeAddress([path])} aria-current=${view === path ? "page" : undefined}>
-              ${title}${path === "pending" && status && status.pending !== null ? ` (${formatNumber(status.pending)})` : ""}
+              ${path === "cluster" ? words.map : title}${path === "pending" && status && status.pending !== null ? ` (${formatNumber(status.pending)})` : ""}
             </a>`,
         )}
       </nav>
@@ -117,8 +123,8 @@ function describeStatus(status) {
   if (status.kind === "scheduler") return status.scheduler ? describeProcess(status) : status.title;
   const policies = status.policies.length
     ? `${formatCount(status.policies.length, "policy file")}, policies version ${status.hash}`
-    : "no policies: kube-scheduler's defaults";
-  return `${status.title}: ${formatCount(status.nodes, "node")}, ${formatCount(status.placed, "placed pod")} · ${policies}`;
+    : words.withoutPolicies;
+  return `${status.title}: ${formatCount(status.nodes, words.node)}, ${formatCount(status.placed, `placed ${words.pod}`)} · ${policies}`;
 }
 
 function Steps({ steps, onStep, onError }) {
@@ -148,10 +154,14 @@ function View({ route, status, problem }) {
       if (isFollowed && !status.hasListing) return html`<${RecordsView} pod=${rest.join("/")} status=${status} />`;
       return html`<${PodView} pod=${rest.join("/")} options=${route.options} generation=${generation} />
         ${isFollowed && html`<h2>Decided by the scheduler</h2><${Records} pod=${rest.join("/")} status=${status} />`}`;
+    case "bindings":
+      return html`<${BindingView} binding=${rest.join("/")} options=${route.options} generation=${generation} />`;
     case "nodes":
+    case "clusters":
       return html`<${NodeView} node=${rest.join("/")} generation=${generation} />`;
     case "pending":
       if (isFollowed) return html`<${QueueView} options=${route.options} generation=${status.askedAt} />`;
+      if (words.areBindings) return html`<${OutcomesView} generation=${generation} />`;
       return html`<${PendingView} generation=${generation} />`;
     case "decisions":
       return html`<${DecisionsView} status=${status} options=${route.options} problem=${problem} />`;

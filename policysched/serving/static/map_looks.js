@@ -2,7 +2,9 @@
 
 import { CATEGORY_COUNT, FITS, OTHER, STEP_COUNT, findStep, getCategoryColour, getStepColour } from "./colours.js";
 import { formatAmount, formatNumber, formatShare } from "./numbers.js";
-import { NODE_CHANGES, findNodeChange } from "./plans.js";
+import { findNodeChange, listNodeChanges } from "./plans.js";
+import { describeShare } from "./targets.js";
+import { words } from "./words.js";
 
 const NOT_READY = 2;
 
@@ -43,9 +45,9 @@ export function makeLegend({ cluster, nodes, fill, mode, decided, changes, isDar
   return { title: `by ${describeFillName(cluster, fill)}`, ...count(...listShareEntries(cluster, fill, isDark)), isOfFill: true };
 }
 
-/** Returns what the height of a bar is: `cpu requested`, or the name of a metric. */
+/** Returns what the height of a bar is: `cpu requested`, `cpu allocated` of a member cluster, or the name of a metric. */
 export function describeFillName(cluster, fill) {
-  return cluster.metrics[fill] ? `${fill} (metric)` : `${fill} requested`;
+  return cluster.metrics[fill] ? `${fill} (metric)` : `${fill} ${words.requested}`;
 }
 
 function listShareEntries(cluster, fill, isDark) {
@@ -72,9 +74,11 @@ function listVerdictEntries(decided) {
   names.sort((one, other) => counts.get(other) - counts.get(one));
   const shown = names.slice(0, CATEGORY_COUNT);
   const keys = decided.why.map(({ by }) => (shown.includes(by) ? by : "others"));
-  const keyOf = (node) => (decided.of[node] < 0 ? "fits" : keys[decided.of[node]]);
+  const passed = (node) => (decided.replicasOf?.[node] === null ? "passes" : "fits");
+  const keyOf = (node) => (decided.of[node] < 0 ? passed(node) : keys[decided.of[node]]);
   const entries = [
-    { key: "fits", colour: FITS, text: "fits" },
+    { key: "fits", colour: FITS, text: words.areBindings ? "gets the binding" : "fits" },
+    { key: "passes", colour: getStepColour(0), text: "passes all filters, gets nothing", letter: "–" },
     ...shown.map((name, index) => ({
       key: name,
       colour: getCategoryColour(index),
@@ -108,7 +112,7 @@ function listPlanEntries(cluster, changes) {
   const keyOf = (node) => `${findNodeChange(changes[cluster.names[node]])}`;
   const colours = [getCategoryColour(2), FITS, getCategoryColour(1), OTHER];
   const letters = ["±", "+", "−", ""];
-  const entries = NODE_CHANGES.map((text, index) => ({
+  const entries = listNodeChanges().map((text, index) => ({
     key: `${index}`,
     colour: colours[index],
     text,
@@ -165,5 +169,6 @@ export function describeState(state) {
 export function describeVerdict(decided, node) {
   const why = decided.why[decided.of[node]];
   if (why) return `rejected by ${why.by || "PreFilter"}: ${why.reason}`;
+  if (decided.replicasOf) return describeShare(decided.replicasOf[node]);
   return decided.totals[node] === null ? "fits" : `fits, ${formatNumber(decided.totals[node])} points`;
 }

@@ -2,6 +2,7 @@
 
 import { askPlan, startPlan } from "./api.js";
 import { formatCount } from "./numbers.js";
+import { words } from "./words.js";
 
 const WAIT_SECONDS = 1;
 
@@ -26,9 +27,12 @@ export async function makePlan(inUse, texts, onProgress) {
   }
 }
 
-export const NODE_CHANGES = ["gains and loses pods", "gains pods", "loses pods", "no change"];
+/** Returns how a plan can change a node, in words. */
+export function listNodeChanges() {
+  return [`gains and loses ${words.pod}s`, `gains ${words.pod}s`, `loses ${words.pod}s`, "no change"];
+}
 
-/** Returns the index in `NODE_CHANGES` of { gained, lost }, which is undefined for no change. */
+/** Returns the index in `listNodeChanges` of { gained, lost }, which is undefined for no change. */
 export function findNodeChange(change) {
   if (change === undefined) return 3;
   if (change.gained > 0) return change.lost > 0 ? 0 : 1;
@@ -37,7 +41,7 @@ export function findNodeChange(change) {
 
 /** Returns numbers of pods { gained, lost } in words; "" for none. */
 export function describeNodeChange({ gained, lost }) {
-  return [gained > 0 && `gains ${formatCount(gained, "pod")}`, lost > 0 && `loses ${formatCount(lost, "pod")}`]
+  return [gained > 0 && `gains ${formatCount(gained, words.pod)}`, lost > 0 && `loses ${formatCount(lost, words.pod)}`]
     .filter(Boolean)
     .join(", ");
 }

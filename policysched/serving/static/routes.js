@@ -1,5 +1,7 @@
 // Addresses of views lie in the fragment, which browsers do not send: names get into no log.
 
+import { words } from "./words.js";
+
 /** Returns { address: "#/pods/prod/web-0", path: ["pods", "prod", "web-0"], options } of the address bar. */
 export function readRoute() {
   const [path, query] = location.hash.replace(/^#\/?/, "").split("?");
@@ -26,13 +28,13 @@ export function makeAddress(path, options = {}) {
   return `#/${path.map(encodeURIComponent).join("/")}${query && `?${query}`}`;
 }
 
-/** Returns the address of a pod called `namespace/name`. */
+/** Returns the address of a pod called `namespace/name`, or of a binding. */
 export function makePodAddress(pod, options = {}) {
-  return makeAddress(["pods", ...pod.split("/")], options);
+  return makeAddress([words.podPath, ...pod.split("/")], options);
 }
 
 export function makeNodeAddress(node, options = {}) {
-  return makeAddress(["nodes", node], options);
+  return makeAddress([words.nodePath, node], options);
 }
 
 /** Returns the address of the text of a rule: `POLICY/RULE`. */

@@ -11,13 +11,13 @@ import { DARK, NARROW, useMedia } from "../media.js";
 import { formatNumber } from "../numbers.js";
 import { getLastPlan } from "../plans.js";
 import { go, makeAddress, makeNodeAddress, makePodAddress } from "../routes.js";
+import { words } from "../words.js";
 import { NodeMap } from "./node_map.js";
 
 const GroupTable = makeLazy(() => import("./cluster_tables.js").then((module) => module.GroupTable));
 const NodeTable = makeLazy(() => import("./cluster_tables.js").then((module) => module.NodeTable));
 const NodePanel = makeLazy(() => import("./node.js").then((module) => module.NodePanel));
 
-const ZONE = "topology.kubernetes.io/zone";
 const FORMS = { map: NodeMap, groups: GroupTable, table: NodeTable };
 /** A narrow screen has room for the tiles of so many nodes; with more, it begins with their groups. */
 const MOST_ON_NARROW = 300;
@@ -30,9 +30,9 @@ export function ClusterView({ options, generation }) {
     () => (pod === "" ? Promise.resolve(null) : ask("explain", { pod })),
     [pod, generation],
   );
-  const by = options.get("by") ?? (cluster?.labels[ZONE] ? ZONE : "-");
+  const by = options.get("by") ?? (cluster?.labels[words.zone] ? words.zone : "-");
   const groups = useMemo(() => (cluster ? groupNodes(cluster, by) : []), [cluster, by]);
-  if (!cluster) return html`<${Waiting} error=${error} what="reading the nodes" />`;
+  if (!cluster) return html`<${Waiting} error=${error} what=${`reading the ${words.node}s`} />`;
   const group = groups.find((each) => each.name === options.get("group"));
   const isCrowded = isNarrow && !group && groups.length > 1 && cluster.names.length > MOST_ON_NARROW;
   const settings = {
@@ -49,10 +49,10 @@ export function ClusterView({ options, generation }) {
   const addressOf = (changed) => makeAddress(["cluster"], { ...Object.fromEntries(options), ...changed });
   const change = (changed) => go(addressOf(changed));
   return html`
-    <h1 class="hidden">Cluster</h1>
+    <h1 class="hidden">${words.map}</h1>
     <${Settings} cluster=${cluster} settings=${settings} about=${about} change=${change} />
-    ${pod !== "" && decided.answer?.pod !== pod && html`<${Waiting} error=${decided.error} what="deciding about the pod" />`}
-    ${options.get("group") && !group && html`<p class="warning" role="alert">There is no group ${options.get("group")} by ${by}; these are all nodes.</p>`}
+    ${pod !== "" && decided.answer?.pod !== pod && html`<${Waiting} error=${decided.error} what=${`deciding about the ${words.pod}`} />`}
+    ${options.get("group") && !group && html`<p class="warning" role="alert">There is no group ${options.get("group")} by ${by}; these are all ${words.node}s.</p>`}
     <${Picture} cluster=${cluster} groups=${groups} settings=${settings} about=${about} change=${change} addressOf=${addressOf} generation=${generation} />
   `;
 }
@@ -60,7 +60,7 @@ export function ClusterView({ options, generation }) {
 function Settings({ cluster, settings, about, change }) {
   const fill = describeFillName(cluster, settings.fill);
   const colours = [
-    ...(about === null ? [] : [["verdict", "verdict for the pod"], ["points", "points of the pod"]]),
+    ...(about === null ? [] : [["verdict", `verdict for the ${words.pod}`], ["points", `points of the ${words.pod}`]]),
     ["share", fill],
     ...(getLastPlan() === null ? [] : [["plan", "change by the last plan"]]),
   ];
@@ -79,9 +79,9 @@ function Settings({ cluster, settings, about, change }) {
       group <b>${settings.group}</b> <button type="button" onClick=${() => change({ group: "" })}>all groups</button>
     </span>`}
     ${settings.pod && html`<span class="about">
-      pod <a href=${makePodAddress(settings.pod)}>${settings.pod}</a>${" "}
+      ${words.pod} <a href=${makePodAddress(settings.pod)}>${settings.pod}</a>${" "}
       ${about?.placedOn && html`is on <a href=${makeNodeAddress(about.placedOn)}>${about.placedOn}</a>; decided now:${" "}`}
-      <button type="button" onClick=${() => change({ pod: "", colour: "" })}>clear pod</button>
+      <button type="button" onClick=${() => change({ pod: "", colour: "" })}>clear ${words.pod}</button>
     </span>`}
   </form>`;
 }
@@ -137,16 +137,16 @@ function Aside({ node, close, children }) {
     const isBelow = panel.current.getBoundingClientRect().top > window.innerHeight / 2;
     if (isBelow) panel.current.scrollIntoView();
   }, [node]);
-  return html`<aside aria-label="Node" ref=${panel}>
-    <button class="close" aria-label="Close the node" onClick=${close}>×</button>
+  return html`<aside aria-label=${words.node} ref=${panel}>
+    <button class="close" aria-label=${`Close the ${words.node}`} onClick=${close}>×</button>
     ${children}
   </aside>`;
 }
 
 /** @param crossed the number of nodes that are cordoned or not ready */
 function Legend({ legend, crossed, only, choose }) {
-  return html`<div class="legend" role="group" aria-label="Legend: press an entry to see only these nodes">
-    <span>nodes ${legend.title}:</span>
+  return html`<div class="legend" role="group" aria-label=${`Legend: press an entry to see only these ${words.node}s`}>
+    <span>${words.node}s ${legend.title}:</span>
     ${legend.entries.map(
       (entry) => html`<button aria-pressed=${entry.key === only} onClick=${() => choose(entry.key)}>
         <span class="swatch" style=${{ background: entry.colour, color: getTextColour(entry.colour) }}>${entry.letter ?? ""}</span>

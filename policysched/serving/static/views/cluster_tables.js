@@ -5,6 +5,7 @@ import { describeState, describeVerdict, getAmounts, makeShareOf } from "../map_
 import { formatAmount, formatCount, formatNumber, formatShare } from "../numbers.js";
 import { describeNodeChange, getLastPlan } from "../plans.js";
 import { makeNodeAddress } from "../routes.js";
+import { words } from "../words.js";
 import { SortedTable } from "./sorted_table.js";
 
 const MOST_ROWS = 500;
@@ -13,7 +14,7 @@ const NO_CHANGE = { gained: 0, lost: 0 };
 export function NodeTable({ cluster, groups, settings, legend, only, about, change }) {
   const nodes = groups.flatMap(({ members }) => members).filter((node) => only === null || legend.keyOf(node) === only);
   const columns = [
-    { key: "node", title: "node", show: (node) => html`<a href=${makeNodeAddress(cluster.names[node])}>${cluster.names[node]}</a>`, rank: (node) => cluster.names[node] },
+    { key: "node", title: words.node, show: (node) => html`<a href=${makeNodeAddress(cluster.names[node])}>${cluster.names[node]}</a>`, rank: (node) => cluster.names[node] },
     ...listGroupColumns(cluster, settings.by),
     { key: "state", title: "state", show: (node) => describeState(cluster.state[node]), rank: (node) => -cluster.state[node] },
     ...listAmountColumns(cluster, settings.fill),
@@ -21,9 +22,9 @@ export function NodeTable({ cluster, groups, settings, legend, only, about, chan
     ...(about ? listVerdictColumns(about) : []),
   ];
   return html`
-    <${SortedTable} label="Nodes" className="nodes" columns=${columns} rows=${nodes} most=${MOST_ROWS} sort=${settings.sort} setSort=${(sort) => change({ form: "table", sort })} />
+    <${SortedTable} label=${`${words.node}s`} className="nodes" columns=${columns} rows=${nodes} most=${MOST_ROWS} sort=${settings.sort} setSort=${(sort) => change({ form: "table", sort })} />
     ${nodes.length > MOST_ROWS &&
-    html`<p class="quiet">${formatCount(nodes.length - MOST_ROWS, "more node")}: sort by another column, choose an entry of the legend, or find a node by name</p>`}
+    html`<p class="quiet">${formatCount(nodes.length - MOST_ROWS, `more ${words.node}`)}: sort by another column, choose an entry of the legend, or find a ${words.node} by name</p>`}
   `;
 }
 
@@ -45,7 +46,7 @@ function listAmountColumns(cluster, fill) {
   const { used, of } = amounts;
   const makeColumn = (key, title, rank) => ({ key, title, show: (node) => formatAmount(fill, rank(node)), rank, isNumber: true });
   return [
-    makeColumn("requested", `${fill} requested`, (node) => used[node]),
+    makeColumn("requested", `${fill} ${words.requested}`, (node) => used[node]),
     makeColumn("allocatable", "allocatable", (node) => of[node]),
     makeColumn("free", "free", (node) => of[node] - used[node]),
     { key: "share", title: "share", show: (node) => formatShare(used[node], of[node]), rank: shareOf, isNumber: true },
@@ -77,12 +78,12 @@ export function GroupTable({ cluster, groups, settings, about, change, addressOf
       show: ({ name }) => html`<a href=${addressOf({ group: settings.by === "-" ? "" : name, form: "map", sort: "" })}>${name}</a>`,
       rank: ({ name }) => name,
     },
-    count("nodes", "nodes", ({ members }) => members.length),
+    count("nodes", `${words.node}s`, ({ members }) => members.length),
     ...(about ? [count("fits", "fits", fits), count("rejected", "rejected", (group) => group.members.length - fits(group))] : []),
     ...listSumColumns(cluster, settings.fill),
     count("closed", "cordoned, not ready", ({ members }) => members.filter((node) => cluster.state[node] > 0).length),
   ];
-  return html`<${SortedTable} label="Groups of nodes" className="groups" columns=${columns} rows=${groups} sort=${settings.sort} setSort=${(sort) => change({ form: "groups", sort })} />`;
+  return html`<${SortedTable} label=${`Groups of ${words.node}s`} className="groups" columns=${columns} rows=${groups} sort=${settings.sort} setSort=${(sort) => change({ form: "groups", sort })} />`;
 }
 
 /** Returns the columns of sums of a resource, or that of the mean of a metric. */
@@ -97,7 +98,7 @@ function listSumColumns(cluster, fill) {
   const [used, of] = [(group) => sum(amounts.used, group), (group) => sum(amounts.of, group)];
   const free = (group) => of(group) - used(group);
   return [
-    { key: "share", title: `${fill} requested`, show: (group) => formatShare(used(group), of(group)), rank: (group) => used(group) / of(group) || 0, isNumber: true },
+    { key: "share", title: `${fill} ${words.requested}`, show: (group) => formatShare(used(group), of(group)), rank: (group) => used(group) / of(group) || 0, isNumber: true },
     { key: "free", title: "free", show: (group) => formatAmount(fill, free(group)), rank: free, isNumber: true },
   ];
 }

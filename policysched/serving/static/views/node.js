@@ -3,8 +3,10 @@
 import { html } from "../html.js";
 import { ask } from "../api.js";
 import { Waiting, useAnswer } from "../loading.js";
-import { findUnit, formatAmount, formatNumber, formatScaled, formatShare } from "../numbers.js";
+import { findUnit, formatAmount, formatCount, formatNumber, formatScaled, formatShare } from "../numbers.js";
 import { makeAddress, makeNodeAddress, makePodAddress, makeRuleAddress } from "../routes.js";
+import { describeComparison } from "../targets.js";
+import { words } from "../words.js";
 
 export function NodeView({ node, generation }) {
   return html`<article class="node"><${NodePanel} node=${node} pod="" generation=${generation} isAlone=${true} /></article>`;
@@ -12,21 +14,22 @@ export function NodeView({ node, generation }) {
 
 export function NodePanel({ node, pod, generation, isAlone = false }) {
   const { answer, error } = useAnswer(() => ask("node", { name: node }), [node, generation]);
-  if (!answer || answer.node !== node) return html`<${Waiting} error=${error} what="reading the node" />`;
+  if (!answer || answer.node !== node) return html`<${Waiting} error=${error} what=${`reading the ${words.node}`} />`;
   const [Title, PartTitle] = isAlone ? ["h1", "h2"] : ["h2", "h3"];
   return html`
     <${Title}>${isAlone ? answer.node : html`<a href=${makeNodeAddress(node)}>${answer.node}</a>`}<//>
     ${isAlone && html`<p><a href=${makeAddress(["cluster"], { node })}>on the map</a></p>`}
-    ${answer.isCordoned && html`<p class="warning">cordoned: no new pods</p>`}
+    ${answer.isCordoned && html`<p class="warning">cordoned: no new ${words.pod}s</p>`}
     ${answer.conditions.filter(isBad).map((each) => html`<p class="warning">condition ${each.type}: ${each.status}</p>`)}
     ${pod && html`<${Verdict} pod=${pod} node=${node} generation=${generation} />`}
     <${Amounts} answer=${answer} />
+    <${Pairs} Title=${PartTitle} title="fields" pairs=${Object.entries(answer.fields ?? {})} />
     <${Pairs} Title=${PartTitle} title="taints" pairs=${answer.taints.map((taint) => [taint.key, `${taint.value}:${taint.effect}`])} />
     <${Pairs} Title=${PartTitle} title="conditions" pairs=${answer.conditions.map((each) => [each.type, each.status])} />
-    <${PartTitle}>${formatNumber(answer.podCount)} of ${formatNumber(answer.allowedPods)} pods<//>
+    <${PartTitle}>${words.areBindings ? formatCount(answer.podCount, words.pod) : `${formatNumber(answer.podCount)} of ${formatNumber(answer.allowedPods)} pods`}<//>
     ${answer.podCount > 0 && html`<${Pods} answer=${answer} />`}
     ${answer.podCount > answer.pods.length &&
-    html`<p class="quiet">${formatNumber(answer.podCount - answer.pods.length)} more pods</p>`}
+    html`<p class="quiet">${formatCount(answer.podCount - answer.pods.length, `more ${words.pod}`)}</p>`}
     <${Pairs} Title=${PartTitle} title="labels" pairs=${Object.entries(answer.labels)} />
   `;
 }
@@ -42,9 +45,9 @@ function Pods({ answer }) {
     const [size, unit] = findUnit(name, Math.max(...amounts));
     return { name, unit, texts: amounts.map((amount) => (amount === 0 ? "–" : formatScaled(amount / size))) };
   });
-  return html`<div class="scrolls" tabindex="0" role="region" aria-label="Pods and their requests"><table class="pods">
+  return html`<div class="scrolls" tabindex="0" role="region" aria-label=${words.areBindings ? "Bindings and their replicas" : "Pods and their requests"}><table class="pods">
     <thead><tr>
-      <th scope="col">pod, largest first</th>
+      <th scope="col">${words.pod}, largest first</th>
       ${columns.map(({ name, unit }) => html`<th scope="col">${name}${unit && `, ${unit}`}</th>`)}
     </tr></thead>
     <tbody>
@@ -61,6 +64,7 @@ function Pods({ answer }) {
 function Verdict({ pod, node, generation }) {
   const { answer, error } = useAnswer(() => ask("compare", { pod, node }), [pod, node, generation]);
   if (!answer || answer.node !== node) return html`<${Waiting} error=${error} what="asking the filters" />`;
+  if (answer.fits && words.areBindings) return html`<p class="fits">${pod}: ${node} ${describeComparison(answer)}</p>`;
   const points = answer.points ? `: ${formatNumber(answer.points.total)} points` : "";
   const now = answer.isOnNode ? "decided now, it" : pod;
   return html`

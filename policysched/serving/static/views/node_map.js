@@ -8,6 +8,7 @@ import { describeFill, describeState, describeVerdict, makeLook } from "../map_l
 import { NARROW, useMedia } from "../media.js";
 import { formatCount, formatNumber } from "../numbers.js";
 import { describeNodeChange, getLastPlan } from "../plans.js";
+import { words } from "../words.js";
 
 const LEAST_HEIGHT = 260;
 /** Pixels for the line below the map. */
@@ -57,7 +58,7 @@ export function NodeMap({ cluster, groups, settings, legend, only, about, change
       ref=${canvas}
       tabindex="0"
       role="application"
-      aria-label=${`Map of ${formatCount(count, "node")}. Arrow keys move, Enter opens a node. ${told}`}
+      aria-label=${`Map of ${formatCount(count, words.node)}. Arrow keys move, Enter opens a ${words.node}. ${told}`}
       onMouseMove=${(event) => setPointed(findNode(event))}
       onMouseLeave=${() => setPointed(-1)}
       onClick=${(event) => findNode(event) >= 0 && change({ node: cluster.names[findNode(event)] })}
@@ -105,7 +106,7 @@ function Heads({ map, settings, cluster, about, addressOf }) {
 }
 
 function describeGroup(members, { colour }, cluster, about) {
-  const parts = [formatCount(members.length, "node")];
+  const parts = [formatCount(members.length, words.node)];
   if (about !== null && (colour === "verdict" || colour === "points")) {
     const fit = members.filter((node) => about.of[node] < 0).length;
     parts.push(`${formatNumber(fit)} ${fit === 1 ? "fits" : "fit"}`);

@@ -5,6 +5,7 @@ import { ask } from "../api.js";
 import { Waiting, useAnswer } from "../loading.js";
 import { formatCount, formatNumber } from "../numbers.js";
 import { makePodAddress } from "../routes.js";
+import { words } from "../words.js";
 import { RejectedBy } from "./node.js";
 
 const MOST_FILTERS = 10;
@@ -23,16 +24,16 @@ export function PendingView({ generation }) {
   `;
 }
 
-/** Shows which filters keep pods pending, those that concern the most pods first. */
-function Filters({ answer }) {
+/** Shows which filters keep pods pending, or bindings, those that concern the most of them first. */
+export function Filters({ answer }) {
   const names = Object.keys(answer.rejectsInAll);
   if (names.length === 0) return null;
   const columns = [answer.rejectedPods, answer.rejectsInAll, answer.rejects];
   names.sort((one, other) => columns.map((of) => of[other] - of[one]).find((difference) => difference !== 0) ?? 0);
   return html`<h2>What rejects them</h2>
-    <p class="quiet">rejects: nodes that the filter rejects, added up over these pods; first: nodes that no filter before it rejects</p>
+    <p class="quiet">rejects: ${words.node}s that the filter rejects, added up over these ${words.pod}s; first: ${words.node}s that no filter before it rejects</p>
     <table class="rejects">
-      <thead><tr><th scope="col">filter</th><th scope="col">pods</th><th scope="col">rejects</th><th scope="col">first</th></tr></thead>
+      <thead><tr><th scope="col">filter</th><th scope="col">${words.pod}s</th><th scope="col">rejects</th><th scope="col">first</th></tr></thead>
       <tbody>
         ${names.slice(0, MOST_FILTERS).map(
           (name) => html`<tr>

@@ -6,7 +6,9 @@ import { ask } from "../api.js";
 import { Waiting, useAnswer } from "../loading.js";
 import { formatCount, formatNumber } from "../numbers.js";
 import { makeAddress, makeNodeAddress, makePodAddress } from "../routes.js";
+import { words } from "../words.js";
 import { RejectedBy, getSourceName } from "./node.js";
+import { BindingChanges, BindingSummary } from "./plan_bindings.js";
 
 const MOST_ROWS = 200;
 /** The outcomes of pods in the order of their gravity; see schemas/plan.schema.json. */
@@ -24,7 +26,7 @@ const OUTCOMES = {
 export function PlanReport({ plan, isOld }) {
   return html`<section class="plan" aria-label="Plan" aria-live="polite">
     <h2>Plan: what these edits would change</h2>
-    ${plan === null && html`<p class="quiet">Plan decides about every pod with the policies in use and with the edited ones. Nothing is written to a cluster.</p>`}
+    ${plan === null && html`<p class="quiet">Plan decides about every ${words.pod} with the policies in use and with the edited ones. Nothing is written to a cluster.</p>`}
     ${plan !== null && isOld && html`<p class="warning">The policies were edited after this plan.</p>`}
     ${plan !== null && html`<${Outcome} plan=${plan} />`}
   </section>`;
@@ -37,13 +39,16 @@ function Outcome({ plan }) {
 }
 
 function Report({ answer, report }) {
+  const { bindings } = report;
   return html`
-    <${Summary} summary=${report.summary} />
+    ${bindings ? html`<${BindingSummary} summary=${bindings.summary} />` : html`<${Summary} summary=${report.summary} />`}
     <p><a href=${makeAddress(["cluster"], { colour: "plan" })}>show on the map</a></p>
-    <${Edits} edits=${report.edits} />
+    <${Edits} edits=${bindings ? bindings.edits : report.edits} />
     <${Rejections} title="newly rejects" rows=${report.rejects} />
     <${Rejections} title="no longer rejects" rows=${report.admits} />
-    <${Changes} changes=${report.changes} summary=${report.summary} />
+    ${bindings
+      ? html`<${BindingChanges} changes=${bindings.changes} summary=${bindings.summary} />`
+      : html`<${Changes} changes=${report.changes} summary=${report.summary} />`}
     <${CopyPlan} job=${answer.job} />
   `;
 }
@@ -70,7 +75,7 @@ function Edits({ edits }) {
   return html`<ul class="edits">
     ${edits.map(
       (each) => html`<li>
-        ${each.change} <b>${each.name}</b>: causes changes of ${formatCount(countPods(each), "pod")}${each.note ? ` (${each.note})` : ""}
+        ${each.change} <b>${each.name}</b>: causes changes of ${formatCount(countPods(each), words.pod)}${each.note ? ` (${each.note})` : ""}
         ${each.old && html`<code>− ${each.old}</code>`}
         ${each.new && html`<code>+ ${each.new}</code>`}
       </li>`,
@@ -79,7 +84,7 @@ function Edits({ edits }) {
 }
 
 function countPods(edit) {
-  return Object.values(edit.pods).reduce((sum, count) => sum + count, 0);
+  return Object.values(edit.pods ?? edit.bindings).reduce((sum, count) => sum + count, 0);
 }
 
 function Rejections({ title, rows }) {

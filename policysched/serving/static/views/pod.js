@@ -6,6 +6,8 @@ import { ask } from "../api.js";
 import { Waiting, useAnswer } from "../loading.js";
 import { formatCount, formatDifference, formatNumber } from "../numbers.js";
 import { go, makeAddress, makeNodeAddress, makePodAddress } from "../routes.js";
+import { describeComparison } from "../targets.js";
+import { words } from "../words.js";
 import { Links, NodeLink } from "./links.js";
 import { RejectedBy, Rejections } from "./node.js";
 import { Points } from "./points.js";
@@ -72,7 +74,7 @@ function describeFeasible(answer) {
   return `${formatNumber(answer.feasible)} of ${formatCount(answer.nodeCount, "node")}`;
 }
 
-function Copy({ pod, generation }) {
+export function Copy({ pod, generation }) {
   const [isOpen, setIsOpen] = useState(false);
   return html`<div class="copy">
     <button aria-expanded=${isOpen} onClick=${() => setIsOpen(!isOpen)}>as text</button>
@@ -92,12 +94,12 @@ export function Funnel({ answer }) {
   return html`<section>
     <h2>Filters, in their order</h2>
     <p class="quiet">
-      ${answer.funnel.length === 0 ? "no filter rejects a node; " : isCounted ? "rejects: all nodes that the filter rejects; first: nodes that no filter above it rejects; " : "first: nodes that no filter above it rejects; "}left: nodes that pass it and all filters above
+      ${answer.funnel.length === 0 ? `no filter rejects a ${words.node}; ` : `${isCounted ? `rejects: all ${words.node}s that the filter rejects; ` : ""}first: ${words.node}s that no filter above it rejects; `}left: ${words.node}s that pass it and all filters above
     </p>
     <table class=${isCounted ? "funnel counted" : "funnel"}>
       <thead><tr><th scope="col">filter</th>${isCounted && html`<th scope="col">rejects</th>`}<th scope="col">first</th><th scope="col">left</th><td></td></tr></thead>
       <tbody>
-        <tr><th scope="row" class="quiet">all nodes</th>${isCounted && html`<td></td>`}<td></td><td>${formatNumber(answer.nodeCount)}</td><${Bar} of=${answer.nodeCount} left=${answer.nodeCount} /></tr>
+        <tr><th scope="row" class="quiet">all ${words.node}s</th>${isCounted && html`<td></td>`}<td></td><td>${formatNumber(answer.nodeCount)}</td><${Bar} of=${answer.nodeCount} left=${answer.nodeCount} /></tr>
         ${answer.funnel.map(
           (step) => html`<tr>
             <th scope="row"><${RejectedBy} by=${step.by} /></th>
@@ -129,7 +131,7 @@ function Reasons({ answer }) {
   }
   if (lines.size === 0) return null;
   const sorted = [...lines.values()].sort((one, other) => other.count - one.count);
-  return html`<h3>The first reason of each rejected node</h3>
+  return html`<h3>The first reason of each rejected ${words.node}</h3>
     <ul class="reasons">
       ${sorted.map((each) => html`<li>${formatNumber(each.count)} × <${RejectedBy} by=${each.by} />: ${each.reason}</li>`)}
     </ul>`;
@@ -137,15 +139,15 @@ function Reasons({ answer }) {
 
 // --- another node, and advice ------------------------------------------------------------------
 
-function OtherNode({ pod, answer, node, generation }) {
+export function OtherNode({ pod, answer, node, generation }) {
   const choose = (event) => {
     event.preventDefault();
     go(makePodAddress(pod, { node: new FormData(event.target).get("node").trim() }));
   };
   return html`<section>
-    <h2>Why not another node</h2>
+    <h2>Why not another ${words.node}</h2>
     <form onSubmit=${choose}>
-      <label>node <input name="node" value=${node} autocomplete="off" spellcheck=${false} /></label>
+      <label>${words.node} <input name="node" value=${node} autocomplete="off" spellcheck=${false} /></label>
       <button>why not</button>
     </form>
     ${node && html`<${Compared} pod=${pod} answer=${answer} node=${node} generation=${generation} />`}
@@ -159,6 +161,7 @@ function Compared({ pod, answer, node, generation }) {
     return html`<p class="rejected"><a href=${makeNodeAddress(node)}>${node}</a> is rejected by</p>
       <${Rejections} rejections=${found.rejections} />`;
   }
+  if (words.areBindings) return html`<p class="fits"><${NodeLink} node=${node} /> ${describeComparison(found)}</p>`;
   const [winner] = answer.ranking;
   if (!found.points || !winner) return html`<p class="fits">${node} fits</p>`;
   const lost = answer.rules

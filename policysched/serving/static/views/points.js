@@ -5,6 +5,7 @@ import { useState } from "../vendor/preact.js";
 import { CATEGORY_COUNT, OTHER, getCategoryColour } from "../colours.js";
 import { formatCount, formatDifference, formatNumber } from "../numbers.js";
 import { makeNodeAddress } from "../routes.js";
+import { words } from "../words.js";
 import { Links, NodeLink } from "./links.js";
 import { RejectedBy } from "./node.js";
 
@@ -19,8 +20,8 @@ export function Points({ answer }) {
   different.sort((one, other) => spread(other.of) - spread(one.of) || other.of[0] - one.of[0]);
   if (areEqual && different.length === 0) return html`<${EqualPoints} answer=${answer} rules=${rules} />`;
   return html`<section>
-    <h2>Points of the best nodes</h2>
-    ${areEqual && html`<p>all ${formatCount(answer.feasible, "node")} have equal points (${formatNumber(shown[0].total)}) in all</p>`}
+    <h2>Points of the best ${words.node}s</h2>
+    ${areEqual && html`<p>all ${formatCount(answer.feasible, words.node)} have equal points (${formatNumber(shown[0].total)}) in all</p>`}
     <${Bars} shown=${shown} rules=${rules} different=${different} />
     <${Comparison} shown=${choosePair(shown, answer.placedOn)} rules=${rules} different=${different} />
   </section>`;
@@ -46,7 +47,7 @@ function EqualPoints({ answer, rules }) {
   const [first] = answer.ranking;
   return html`<section>
     <h2>Points</h2>
-    <p>all ${formatCount(answer.feasible, "node")} that it fits on have equal points (${formatNumber(first.total)}): <${Links} names=${answer.best} more=${answer.bestCount - answer.best.length} makeAddress=${makeNodeAddress} /></p>
+    <p>all ${formatCount(answer.feasible, words.node)} that ${words.areBindings ? "pass" : "it fits on"} have equal points (${formatNumber(first.total)}): <${Links} names=${answer.best} more=${answer.bestCount - answer.best.length} makeAddress=${makeNodeAddress} /></p>
     <${Comparison} shown=${[{ node: "points", index: 0 }]} rules=${rules} different=${rules.filter((rule) => rule.of[0] !== 0)} />
   </section>`;
 }
@@ -79,7 +80,7 @@ function makeParts(rules, different, number) {
   }));
   const rest = rules.filter((rule) => !different.slice(0, CATEGORY_COUNT).includes(rule));
   const points = rest.reduce((sum, rule) => sum + Math.max(0, rule.of[number]), 0);
-  return [...parts, { name: "equal on these nodes, and others", points, colour: OTHER }];
+  return [...parts, { name: `equal on these ${words.node}s, and others`, points, colour: OTHER }];
 }
 
 function Comparison({ shown, rules, different }) {
@@ -119,5 +120,5 @@ function Comparison({ shown, rules, different }) {
 function describeOthers(areAllShown, count, isAlone) {
   const others = formatCount(count, "more rule");
   if (isAlone) return areAllShown ? "only rules with points" : `${others} without points`;
-  return areAllShown ? "only rules that differ" : `${others}, with the same points for these nodes`;
+  return areAllShown ? "only rules that differ" : `${others}, with the same points for these ${words.node}s`;
 }

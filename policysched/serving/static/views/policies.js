@@ -7,13 +7,14 @@ import { shortenNames } from "../file_names.js";
 import { Waiting, useAnswer } from "../loading.js";
 import { formatNumber } from "../numbers.js";
 import { makeAddress, makeRuleAddress } from "../routes.js";
+import { words } from "../words.js";
 
 export function PoliciesView({ kind, what, generation }) {
   const { answer, error } = useAnswer(() => ask("policies"), [generation]);
   if (!answer) return html`<${Waiting} error=${error} what="reading the policies" />`;
   if (answer.files.length === 0) {
     return html`<h1>Policies</h1>
-      <p>There are no policies: pods are placed as by kube-scheduler. <a href="#/edit">Write one</a></p>`;
+      <p>There are ${words.withoutPolicies}. <a href="#/edit">Write one</a></p>`;
   }
   const rules = answer.profiles.flatMap((profile) => profile.rules);
   const rule = kind === "rules" ? rules.find((each) => each.name === what) : undefined;

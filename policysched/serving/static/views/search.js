@@ -4,12 +4,13 @@ import { html } from "../html.js";
 import { useEffect, useState } from "../vendor/preact.js";
 import { ask } from "../api.js";
 import { go, makeNodeAddress, makePodAddress, makeRuleAddress } from "../routes.js";
+import { words } from "../words.js";
 
 const PAUSE_MILLISECONDS = 150;
 const KINDS = [
-  ["pods", "pod", makePodAddress],
-  ["nodes", "node", makeNodeAddress],
-  ["rules", "rule", makeRuleAddress],
+  ["pods", () => words.pod, makePodAddress],
+  ["nodes", () => words.node, makeNodeAddress],
+  ["rules", () => "rule", makeRuleAddress],
 ];
 
 export function Search() {
@@ -51,8 +52,8 @@ export function Search() {
     <input
       id="find"
       type="search"
-      placeholder="find pod, node, rule  /"
-      aria-label="Find a pod, a node or a rule"
+      placeholder=${`find ${words.pod}, ${words.node}, rule  /`}
+      aria-label=${`Find a ${words.pod}, a ${words.node} or a rule`}
       role="combobox"
       aria-expanded=${found !== null}
       aria-controls="matches"
@@ -81,7 +82,7 @@ export function Search() {
 }
 
 function listMatches(answer) {
-  return KINDS.flatMap(([field, kind, makeAddress]) =>
-    answer[field].slice(0, 8).map((name) => ({ kind, name, address: makeAddress(name) })),
+  return KINDS.flatMap(([field, getKind, makeAddress]) =>
+    answer[field].slice(0, 8).map((name) => ({ kind: getKind(), name, address: makeAddress(name) })),
   );
 }

@@ -1,0 +1,174 @@
+// One binding of Karmada: its clusters now and after a decision, filters, points, and the two steps.
+
+import { html } from "../html.js";
+import { ask } from "../api.js";
+import { Waiting, useAnswer } from "../loading.js";
+import { formatCount, formatNumber } from "../numbers.js";
+import { makeAddress, makeNodeAddress, makePodAddress } from "../routes.js";
+import { compareTargets, formatTargets } from "../targets.js";
+import { Copy, Funnel, OtherNode } from "./pod.js";
+import { Points } from "./points.js";
+
+const MOST_NAMES = 20;
+/** Karmada's number for "nothing limits the replicas". */
+const NO_LIMIT = 2 ** 31 - 1;
+const NEXT_ACTIONS = {
+  fit: "a scheduler takes its clusters away, and waits for a change",
+  unschedulable: "a scheduler leaves its clusters as they are, and tries again",
+  other: "a scheduler leaves its clusters as they are, and tries again",
+};
+
+export function BindingView({ binding, options, generation }) {
+  const { answer, error, isWaiting } = useAnswer(() => ask("explain", { pod: binding }), [binding, generation]);
+  if (!answer || (isWaiting && answer.pod !== binding)) {
+    return html`<${Waiting} error=${error} what="deciding about the binding" />`;
+  }
+  const number = options.get("attempt");
+  const shown = { ...answer, ...answer.attempts[number] };
+  return html`<article class="pod">
+    <h1>${answer.pod}</h1>
+    <${Summary} answer=${answer} />
+    <${Copy} pod=${binding} generation=${generation} />
+    <${Targets} answer=${answer} />
+    ${answer.attempts.length > 1 && html`<${Attempts} answer=${answer} number=${number} />`}
+    <${Funnel} answer=${shown} />
+    ${shown.ranking.length > 0 && html`<${Points} answer=${shown} /><${Candidates} attempt=${shown} />`}
+    ${shown.selection && html`<${Steps} attempt=${shown} />`}
+    <${OtherNode} pod=${binding} answer=${answer} node=${options.get("node") ?? ""} generation=${generation} />
+  </article>`;
+}
+
+function Summary({ answer }) {
+  const via = answer.observedAffinity ? `, by the affinity ${answer.observedAffinity}` : "";
+  return html`
+    ${answer.message
+      ? html`<p class="rejected">gets no cluster</p><p class="message">${answer.message}</p>
+          <p>${NEXT_ACTIONS[answer.errorKind]}</p>`
+      : html`<p class="fits">goes to ${formatTargets(answer.shares)}${via}</p>`}
+    ${answer.gate && html`<p class="warning">it is not scheduled: ${answer.gate}</p>`}
+    <p class="quiet">
+      ${answer.replicas > 0 ? formatCount(answer.replicas, "replica") : "no replicas"}, scheduler ${answer.profile}${answer.policies.length ? `, policies ${answer.policies.join(", ")}` : ", no policies"}, priority ${formatNumber(answer.priority)} ·${" "}
+      <a href=${makeAddress(["cluster"], { pod: answer.pod })}>on the map</a>
+    </p>
+  `;
+}
+
+function Targets({ answer }) {
+  const rows = compareTargets(answer.present, answer.shares);
+  if (rows.length === 0) return html`<section><h2>Clusters</h2><p>It has no clusters.</p></section>`;
+  const isSame = rows.every(({ now, next }) => now === next);
+  return html`<section>
+    <h2>Clusters now, and after a decision</h2>
+    <table class="targets">
+      <thead><tr><th scope="col">cluster</th><th scope="col">now</th><th scope="col">decided</th><th scope="col">difference</th></tr></thead>
+      <tbody>
+        ${rows.map(
+          ({ name, now, next }) => html`<tr>
+            <th scope="row"><a href=${makeNodeAddress(name)}>${name}</a></th>
+            <td>${formatReplicas(now)}</td>
+            <td>${formatReplicas(next)}</td>
+            <td>${describeDifference(now, next)}</td>
+          </tr>`,
+        )}
+      </tbody>
+    </table>
+    ${answer.present.length > 0 && !isSame && html`<p class="quiet">Karmada decides again about a placed binding only after a change, such as another placement or other replicas.</p>`}
+  </section>`;
+}
+
+function formatReplicas(count) {
+  if (count === null) return "–";
+  return count === 0 ? "the resource" : formatNumber(count);
+}
+
+function describeDifference(now, next) {
+  if (now === next) return "same";
+  if (now === null) return next === 0 ? "gained" : `gained, +${formatNumber(next)}`;
+  if (next === null) return now === 0 ? "lost" : `lost, −${formatNumber(now)}`;
+  return `${next > now ? "+" : "−"}${formatNumber(Math.abs(next - now))}`;
+}
+
+/** The affinity terms that were tried, in their order; each has filters and points of its own. */
+function Attempts({ answer, number }) {
+  const decisive = answer.message ? 0 : answer.attempts.length - 1;
+  const chosen = number === null ? decisive : Number(number);
+  return html`<section>
+    <h2>Attempts, in their order</h2>
+    <div class="scrolls" tabindex="0" role="region" aria-label="Attempts">
+      <table>
+        <thead><tr><th scope="col">affinity</th><th scope="col">clusters that pass</th><th scope="col">result</th></tr></thead>
+        <tbody>
+          ${answer.attempts.map(
+            (each, index) => html`<tr class=${index === chosen ? "chosen" : ""}>
+              <th scope="row"><a href=${makePodAddress(answer.pod, { attempt: index })} aria-current=${index === chosen ? "true" : undefined}>${each.affinity || "without a name"}</a></th>
+              <td>${formatNumber(each.feasible)}</td>
+              <td>${each.error || formatTargets(each.shares)}</td>
+            </tr>`,
+          )}
+        </tbody>
+      </table>
+    </div>
+    <p class="quiet">Below are the filters, points and steps of the marked attempt.</p>
+  </section>`;
+}
+
+function Candidates({ attempt }) {
+  const hasTiers = attempt.ranking.some((each) => each.tier > 0);
+  const shares = new Map(attempt.shares.map((each) => [each.name, each.replicas]));
+  const chosen = new Set(attempt.selection?.clusters);
+  return html`<section>
+    <h2>Clusters that pass, best first</h2>
+    <div class="scrolls" tabindex="0" role="region" aria-label="Clusters that pass">
+      <table class="bindings">
+        <thead>
+          <tr>
+            <th scope="col">cluster</th><th scope="col">points</th><th scope="col">capacity for replicas</th><th scope="col">replicas now</th>
+            ${hasTiers && html`<th scope="col">overflow tier</th>`}
+            <th scope="col">result</th>
+          </tr>
+        </thead>
+        <tbody>
+          ${attempt.ranking.map(
+            (each) => html`<tr>
+              <th scope="row"><a href=${makeNodeAddress(each.node)}>${each.node}</a></th>
+              <td>${formatNumber(each.total)}</td>
+              <td>${each.room === NO_LIMIT ? "not asked" : formatNumber(each.room)}</td>
+              <td>${formatNumber(each.present)}</td>
+              ${hasTiers && html`<td>${formatNumber(each.tier)}</td>`}
+              <td>${describeResult(each.node, shares, chosen)}</td>
+            </tr>`,
+          )}
+        </tbody>
+      </table>
+    </div>
+    ${attempt.feasible > attempt.ranking.length && html`<p class="quiet">${formatCount(attempt.feasible - attempt.ranking.length, "more cluster")}</p>`}
+  </section>`;
+}
+
+function describeResult(name, shares, chosen) {
+  if (shares.has(name)) return shares.get(name) === 0 ? "gets the resource" : `gets ${formatCount(shares.get(name), "replica")}`;
+  return chosen.has(name) ? "chosen, gets no replica" : "not chosen";
+}
+
+function Steps({ attempt }) {
+  const { selection, division } = attempt;
+  return html`<section>
+    <h2>How clusters were chosen, and replicas divided</h2>
+    <ul class="advice">
+      <li><b>chosen</b>: ${listNames(selection.clusters)} (${selection.how})</li>
+      ${division && html`<li><b>replicas</b>: ${division.replicas > 0 ? `${formatNumber(division.replicas)}, ` : ""}${division.how}</li>`}
+      ${division && Object.keys(division.kept).length > 0 && html`<li><b>stay</b>: ${listNames(listNumbers(division.kept, 1))}</li>`}
+      ${division && Object.keys(division.weights).length > 0 && html`<li><b>weights</b>: ${listNames(listNumbers(division.weights, division.by === "score" ? 100 : 1))}</li>`}
+    </ul>
+  </section>`;
+}
+
+/** @param scale hundredths of points, in a division by score */
+function listNumbers(numbers, scale) {
+  return Object.entries(numbers).map(([name, number]) => `${name} ${formatNumber(number / scale)}`);
+}
+
+function listNames(names) {
+  const rest = names.length - MOST_NAMES;
+  return rest > 0 ? `${names.slice(0, MOST_NAMES).join(", ")} and ${formatNumber(rest)} more` : names.join(", ");
+}

@@ -1,0 +1,105 @@
+"""The page about a Karmada control plane in a real browser."""
+
+from __future__ import annotations
+
+import contextlib
+import pathlib
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from typing import Any
+
+import pytest
+
+from tests.page import page_process, planes
+from tests.page.browser import test_accessibility
+from tests.page.browser.conftest import OpenPage
+from tests.page.browser.test_views import HOSTILE, VISIBLE
+
+pytestmark = pytest.mark.slow
+
+Serve = Callable[..., AbstractContextManager[str]]
+WriteCluster = Callable[[list[dict[str, Any]]], str]
+
+VIEWS = {
+    "#/cluster": "region",
+    "#/cluster?form=table&pod=shop%2Fmoves": "gets 2 replicas",
+    "#/cluster?pod=shop%2Fmoves&node=a": "shop/moves: a gets 2 replicas",
+    "#/clusters/a": "binding, largest first",
+    "#/bindings/shop/moves": "How clusters were chosen, and replicas divided",
+    "#/bindings/shop/moves?node=d": "d is rejected by",
+    "#/bindings/shop/nowhere": "gets no cluster",
+    "#/bindings/shop/grouped": "Attempts, in their order",
+    "#/pending": "1 binding has clusters, and would get none",
+    "#/rules/shop/near": "clusterGroup near",
+    "#/edit?file=test.policy": "Plan: what these edits would change",
+}
+
+
+@pytest.fixture
+def ui(write_cluster: WriteCluster, serve: Serve, tmp_path: pathlib.Path) -> Iterator[str]:
+    """The URL of a control plane with a policy; the first group has no room for `grouped`."""
+    grouped = [planes.make_binding("grouped", 12), planes.make_binding("small", 8)]
+    path = write_cluster([*planes.make_items(), *grouped])
+    (tmp_path / "test.policy").write_text(planes.POLICY)
+    with serve("--cluster", path, "--policies", str(tmp_path)) as url:
+        yield url
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_every_view_speaks_of_bindings_and_clusters(
+    ui: str, open_page: OpenPage, width: int
+) -> None:
+    """Without a complaint of the browser or of axe, a word about nodes, or sideways scrolling."""
+    with open_page(ui, width, bypass_csp=True) as opened:
+        opened.page.evaluate(test_accessibility.AXE.read_text(encoding="utf-8"))
+        for address, text in VIEWS.items():
+            page = opened.open_view(address)
+            shown = page.inner_text("body")
+            assert text in shown, address
+            assert " node" not in shown.replace("kube", ""), address
+            assert page.evaluate("document.documentElement.scrollWidth") <= width, address
+            assert test_accessibility.find_faults(page) == [], address
+
+
+def test_a_plan_names_the_bindings_that_an_edit_moves(ui: str, open_page: OpenPage) -> None:
+    """With the clusters that they lose and gain, also on the map; search finds both."""
+    with open_page(ui) as opened:
+        page = opened.open_view("#/edit?file=test.policy")
+        page.wait_for_selector(".cm-content")
+        edited = planes.POLICY.replace("region = eu", "region = asia")
+        page_process.replace_all(page, edited)
+        page.keyboard.press("Control+Enter")
+        page.wait_for_selector("h3:has-text('1 binding would move to other clusters')")
+        assert "shop: clusterGroup: causes changes of 1 binding" in page.inner_text(".edits")
+        assert "a:8 → b:8\nloses a; gains b" in page.inner_text(".changes")
+        page.click("text=show on the map")
+        page.wait_for_selector(".legend:has-text('gains bindings')")
+        page.fill("#find", "grouped")
+        page.wait_for_selector("[role=option]:has-text('shop/grouped')")
+        page.keyboard.press("Enter")
+        page.wait_for_selector("h1:has-text('shop/grouped')")
+
+
+def test_hostile_names_are_only_text(
+    write_cluster: WriteCluster, serve: Serve, open_page: OpenPage
+) -> None:
+    """Names of clusters, bindings, labels and affinities; what cannot be seen has its number."""
+    cluster = planes.make_cluster(HOSTILE, region=HOSTILE, **{HOSTILE: HOSTILE})
+    binding = planes.make_binding(HOSTILE, on={HOSTILE: 1})
+    terms = [{"affinityName": HOSTILE + name, "clusterNames": [name]} for name in ("x", HOSTILE)]
+    binding["spec"]["placement"]["clusterAffinities"] = terms
+    name = "".join(f"%{byte:02X}" for byte in HOSTILE.encode())
+    views = ["cluster", "pending", f"clusters/{name}", f"bindings/shop/{name}"]
+    views += [
+        f"cluster?pod=shop%2F{name}&node={name}&form=table",
+        f"bindings/shop/{name}?node={name}",
+    ]
+    with contextlib.ExitStack() as stack:
+        url = stack.enter_context(serve("--cluster", write_cluster([cluster, binding])))
+        opened = stack.enter_context(open_page(url))
+        for view in views:
+            page = opened.open_view(f"#/{view}")
+            shown = page.inner_text("body")
+            assert "\u202e" not in shown, view
+            assert view == "cluster" or VISIBLE in shown, view
+            assert page.query_selector("main img") is None
