@@ -47,7 +47,7 @@ function Summary({ answer }) {
       : html`<p class="fits">goes to ${formatTargets(answer.shares)}${via}</p>`}
     ${answer.gate && html`<p class="warning">it is not scheduled: ${answer.gate}</p>`}
     <p class="quiet">
-      ${answer.replicas > 0 ? formatCount(answer.replicas, "replica") : "no replicas"}, scheduler ${answer.profile}${answer.policies.length ? `, policies ${answer.policies.join(", ")}` : ", no policies"}, priority ${formatNumber(answer.priority)} ·${" "}
+      ${answer.replicas > 0 ? formatCount(answer.replicas, "replica") : "no replicas"}, scheduler ${answer.profile}${answer.policies.length ? `, policies ${answer.policies.join(", ")}` : ", no policies"}${answer.priority === 0 ? "" : `, priority ${formatNumber(answer.priority)}`} ·${" "}
       <a href=${makeAddress(["cluster"], { pod: answer.pod })}>on the map</a>
     </p>
   `;
@@ -122,20 +122,19 @@ function Candidates({ attempt }) {
       <table class="bindings">
         <thead>
           <tr>
-            <th scope="col">cluster</th><th scope="col">points</th><th scope="col">capacity for replicas</th><th scope="col">replicas now</th>
+            <th scope="col">cluster</th><th scope="col">result</th><th scope="col">points</th><th scope="col">capacity for replicas</th><th scope="col">replicas now</th>
             ${hasTiers && html`<th scope="col">overflow tier</th>`}
-            <th scope="col">result</th>
           </tr>
         </thead>
         <tbody>
           ${attempt.ranking.map(
             (each) => html`<tr>
               <th scope="row"><a href=${makeNodeAddress(each.node)}>${each.node}</a></th>
+              <td>${describeResult(each.node, shares, chosen)}</td>
               <td>${formatNumber(each.total)}</td>
               <td>${each.room === NO_LIMIT ? "not asked" : formatNumber(each.room)}</td>
               <td>${formatNumber(each.present)}</td>
               ${hasTiers && html`<td>${formatNumber(each.tier)}</td>`}
-              <td>${describeResult(each.node, shares, chosen)}</td>
             </tr>`,
           )}
         </tbody>
