@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import TypeAlias
 
 from policysched import spelling
 from policysched.cluster.objects import fields_as_labels
+from policysched.lang import source
 from policysched.lang.checked import checked_selector
 from policysched.lang.diagnostics import diagnostics
 from policysched.lint import rule, rule_input
@@ -27,7 +29,8 @@ def _find_violations(about: rule_input.LintInput) -> Iterator[diagnostics.Diagno
             known = _get_known_values(each, cluster)
             unknown = [value for value in each.values if known and value not in known]
             if unknown:
-                yield _make_finding(cluster.name, each, unknown, known)
+                text = about.texts[each.span.file]
+                yield _make_finding(cluster.name, text, each, unknown, known)
 
 
 def _get_known_values(each: _Requirement, cluster: cluster_facts.ClusterFacts) -> frozenset[str]:
@@ -50,6 +53,7 @@ _NAMES = ("nodeName", "clusterName")
 
 def _make_finding(
     name: str,
+    text: source.SourceText,
     each: _Requirement,
     unknown: list[str],
     known: frozenset[str],
@@ -63,7 +67,46 @@ def _make_finding(
         f"no node of {name} has {shown} as its `{key}`",
         each.span,
         help=next((hint for hint in hints if hint), ""),
+        fix=_make_fix(text, each, unknown, known),
     )
+
+
+def _make_fix(
+    text: source.SourceText, each: _Requirement, unknown: list[str], known: frozenset[str]
+) -> diagnostics.Fix | None:
+    """Return the fix for the values of which each is the misspelling of exactly one other value."""
+    edits = []
+    for value in unknown:
+        meant = _find_meant_value(value, known)
+        if meant is not None and meant not in each.values and _WORD.fullmatch(meant):
+            edits += _make_edits(text, each.span, value, meant)
+    return diagnostics.Fix(tuple(edits), safe=False) if edits else None
+
+
+def _find_meant_value(value: str, known: frozenset[str]) -> str | None:
+    """Return the only value that a misspelt value can mean."""
+    nearest = spelling.find_nearest_names(value, known)
+    if not nearest:
+        return None
+    is_certain = len(nearest) == 1 or spelling.is_unambiguous_misspelling(value, nearest[0], known)
+    return nearest[0] if is_certain else None
+
+
+def _make_edits(
+    text: source.SourceText, span: source.Span, value: str, meant: str
+) -> list[diagnostics.TextEdit]:
+    """Return the edit of a value, or none if it is not a word that occurs once."""
+    places = list(
+        re.finditer(rf"(?<![\w./-]){re.escape(value)}(?![\w./-])", text.text[span.start : span.end])
+    )
+    if len(places) != 1:
+        return []
+    start = span.start + places[0].start()
+    return [diagnostics.TextEdit(text.span(start, start + len(value)), meant)]
+
+
+_WORD = re.compile(r"[A-Za-z][\w.-]*")
+"""Values that need no quotes."""
 
 
 RULE = rule.LintRule("PS503", diagnostics.Severity.WARNING, _find_violations)
