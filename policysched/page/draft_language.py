@@ -85,12 +85,16 @@ class DraftLanguage:
     # --- answers ----------------------------------------------------------------------------------
 
     def _list_findings(self, _: LanguageQuestion) -> Answer:
-        """Return the findings of `lint`, each with the edits that an editor offers for it."""
+        """Return the findings of `lint`, each with the edits that an editor offers for it.
+
+        With errors, the policies cannot be linted, so the findings are those of `check`.
+        """
         found = self._program.lint_result.findings
         return {
             "findings": [self._describe_finding(each) for each in found[:_MOST_FINDINGS]],
             "total": len(found),
             "knowsCluster": self._generation != _NO_CLUSTER,
+            "isLinted": self._program.check_result.program is not None,
         }
 
     def _describe_finding(self, finding: diagnostics.Diagnostic) -> Answer:

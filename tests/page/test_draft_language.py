@@ -88,6 +88,23 @@ async def test_without_a_cluster_findings_are_those_of_the_texts() -> None:
 
 
 @asynchronous
+async def test_a_misspelt_label_value_has_a_fix(client: servers.PageClient) -> None:
+    """If only one value can be meant."""
+    text = POLICY.replace("Inn (ssd)", "In (ssdd)")
+    found = (await ask(client, "findings", text))["findings"]
+    (unknown,) = [each for each in found if each["code"] == "PS503"]
+    fix = next(each for each in unknown["actions"] if each["isFix"])
+    assert apply_edits(text, fix["edits"]) == text.replace("ssdd", "ssd")
+
+
+@asynchronous
+async def test_the_answer_says_whether_lint_has_run(client: servers.PageClient) -> None:
+    """It does not run while there is an error in one of the files."""
+    assert (await ask(client, "findings", POLICY))["isLinted"] is False
+    assert (await ask(client, "findings", POLICY.replace("Inn", "In")))["isLinted"] is True
+
+
+@asynchronous
 async def test_completion_knows_the_labels_of_the_cluster(client: servers.PageClient) -> None:
     """Each proposal replaces the range that the answer names."""
     text = "policy p {\n  for pods\n  nodeAffinity required disk In (s\n"

@@ -5,6 +5,8 @@ const KEY_NAME = "policysched key";
 export const isServedByScheduler = /\/ui\/$/.test(location.pathname);
 const ROOT = isServedByScheduler ? "../debug/page/" : "api/";
 
+export const NO_ANSWER = `policysched does not answer; is policysched ${isServedByScheduler ? "run" : "ui"} still running?`;
+
 let token = "";
 
 /** Takes the token of the user, which is kept only while the page is open. */
@@ -17,13 +19,6 @@ export class ApiError extends Error {
   constructor(message, status) {
     super(message);
     this.status = status;
-  }
-}
-
-/** The server cannot be reached. */
-export class NoAnswerError extends ApiError {
-  constructor() {
-    super(`policysched does not answer; is policysched ${isServedByScheduler ? "run" : "ui"} still running?`, 0);
   }
 }
 
@@ -46,7 +41,7 @@ async function request(path, settings) {
     });
   } catch (error) {
     if (error.name === "AbortError") throw error;
-    throw new NoAnswerError();
+    throw new ApiError(NO_ANSWER, 0);
   }
   const text = await response.text();
   if (response.headers.get("Content-Type") !== "application/json") {

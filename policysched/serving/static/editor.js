@@ -1,9 +1,10 @@
 // The text editor: CodeMirror in a shadow root, whose style sheets need no exception in the policy
-// of the browser. The file is large, so only the view that edits loads it.
+// of the browser. Only the view that edits loads it, because it is large.
 
 import { html } from "./html.js";
 import { render, useEffect, useRef } from "./vendor/preact.js";
 import { askLanguage } from "./api.js";
+import * as codemirror from "./vendor/codemirror.js";
 import { Markdown } from "./markdown.js";
 import { makePolicyLanguage } from "./policy_language.js";
 import { UNSEEN, showCharacter, showText } from "./visible.js";
@@ -31,21 +32,14 @@ export function Editor({ name, texts, revision, keywords, findings, goal, onChan
   const current = useRef(null);
   current.current = { name, texts, onChange, onEdits, onPlan };
   useEffect(() => {
-    let isCurrent = true;
-    import("./vendor/codemirror.js").then((codemirror) => {
-      if (!isCurrent) return;
-      const view = openEditor(codemirror, host.current, current, keywords);
-      opened.current = { codemirror, view };
-      showFindings(opened.current, findings, current);
-    });
+    opened.current = openEditor(host.current, current, keywords);
     return () => {
-      isCurrent = false;
-      if (opened.current) closeEditor(opened.current.view, name);
+      closeEditor(opened.current, name);
       opened.current = null;
     };
   }, [name]);
   useEffect(() => {
-    if (opened.current) replaceContent(opened.current.codemirror, opened.current.view, texts[name]);
+    if (opened.current) replaceContent(opened.current, texts[name]);
   }, [revision]);
   useEffect(() => {
     if (opened.current) showFindings(opened.current, findings, current);
@@ -56,18 +50,18 @@ export function Editor({ name, texts, revision, keywords, findings, goal, onChan
   return html`<div class="editor" ref=${host}></div>`;
 }
 
-function openEditor(codemirror, host, current, keywords) {
+function openEditor(host, current, keywords) {
   const root = host.shadowRoot ?? host.attachShadow({ mode: "open" });
   const { name, texts } = current.current;
   const saved = states.get(name);
-  const extensions = listExtensions(codemirror, current, keywords);
+  const extensions = listExtensions(current, keywords);
   const view = new codemirror.EditorView({
     root,
     parent: root,
     state: codemirror.EditorState.create({ doc: saved?.doc ?? texts[name], extensions }),
   });
   if (saved) view.dispatch({ selection: saved.selection });
-  replaceContent(codemirror, view, texts[name]);
+  replaceContent(view, texts[name]);
   return view;
 }
 
@@ -76,9 +70,9 @@ function closeEditor(view, name) {
   view.destroy();
 }
 
-function listExtensions(codemirror, current, keywords) {
+function listExtensions(current, keywords) {
   const { EditorView, keymap } = codemirror;
-  shared ??= { theme: EditorView.theme(THEME), language: makePolicyLanguage(codemirror, keywords) };
+  shared ??= { theme: EditorView.theme(THEME), language: makePolicyLanguage(keywords) };
   const plan = { key: "Mod-Enter", run: () => current.current.onPlan() ?? true };
   return [
     codemirror.lineNumbers(),
@@ -147,7 +141,7 @@ const THEME = {
  * Puts a text in the place of the content, such as after a fix; only what differs is changed. One
  * undo takes it back.
  */
-function replaceContent(codemirror, view, text) {
+function replaceContent(view, text) {
   const old = view.state.doc.toString();
   if (old === text) return;
   let start = 0;
@@ -161,7 +155,7 @@ function replaceContent(codemirror, view, text) {
   });
 }
 
-function showPlace({ codemirror, view }, at) {
+function showPlace(view, at) {
   const place = Math.min(at, view.state.doc.length);
   view.dispatch({
     selection: { anchor: place },
@@ -172,7 +166,7 @@ function showPlace({ codemirror, view }, at) {
 
 // --- findings, completion, hover ---------------------------------------------------------------
 
-function showFindings({ codemirror, view }, findings, current) {
+function showFindings(view, findings, current) {
   const length = view.state.doc.length;
   const diagnostics = findings.map((each) => ({
     from: Math.min(each.start, length),
@@ -209,7 +203,8 @@ async function complete(context, current) {
 async function describePlace(view, at, current) {
   const answer = await askAt("hover", view.state, at, current);
   if (!answer?.markdown) return null;
-  return { pos: answer.start, end: answer.end, create: () => ({ dom: makeMarkdown(answer.markdown) }) };
+  // Above: the next lines are what the user reads next.
+  return { pos: answer.start, end: answer.end, above: true, create: () => ({ dom: makeMarkdown(answer.markdown) }) };
 }
 
 /** Returns an answer about a place, or null if the server has none. */

@@ -1,7 +1,7 @@
 // How views wait for answers, and what they show meanwhile.
 
 import { useEffect, useState } from "./vendor/preact.js";
-import { NoAnswerError } from "./api.js";
+import { NO_ANSWER } from "./api.js";
 import { html } from "./html.js";
 
 const RETRY_MILLISECONDS = 3000;
@@ -47,13 +47,16 @@ export function makeLazy(load) {
     try {
       loaded ??= await load();
     } catch {
-      throw new NoAnswerError();
+      throw new Error(NO_ANSWER);
     }
     return true;
   };
   return function Lazy(properties) {
     const { error } = useAnswer(loadOnce, []);
-    return loaded ? html`<${loaded} ...${properties} />` : html`<${Waiting} error=${error} what="loading the view" />`;
+    if (loaded) return html`<${loaded} ...${properties} />`;
+    if (!error) return html`<${Waiting} what="loading the view" />`;
+    // A browser does not ask again for a script that it could not load, until the page is loaded again.
+    return html`<p class="error" role="alert">${error.message} <button onClick=${() => location.reload()}>load again</button></p>`;
   };
 }
 

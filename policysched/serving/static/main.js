@@ -4,24 +4,25 @@ import { html } from "./html.js";
 import { showText } from "./visible.js";
 import { render, useEffect, useRef, useState } from "./vendor/preact.js";
 import { ask, isServedByScheduler, takeKeyFromAddress, takeStep } from "./api.js";
+import { makeLazy } from "./loading.js";
 import { go, makeAddress, readRoute } from "./routes.js";
 import { chooseWords, words } from "./words.js";
 import { formatCount, formatNumber } from "./numbers.js";
-import { makeLazy } from "./loading.js";
 import { Search } from "./views/search.js";
 import { ClusterView } from "./views/cluster.js";
-import { PodView } from "./views/pod.js";
-import { NodeView } from "./views/node.js";
-import { PendingView } from "./views/pending.js";
-import { DecisionsView } from "./views/decisions.js";
-import { PoliciesView } from "./views/policies.js";
-import { EditView } from "./views/edit.js";
 import { ProcessBanners, describeProcess } from "./views/process.js";
-import { QueueView } from "./views/queue.js";
-import { Records, RecordsView } from "./views/records.js";
-import { TokenForm } from "./views/token.js";
-import { VersionsView } from "./views/versions.js";
 
+const PodView = makeLazy(() => import("./views/pod.js").then((module) => module.PodView));
+const NodeView = makeLazy(() => import("./views/node.js").then((module) => module.NodeView));
+const PendingView = makeLazy(() => import("./views/pending.js").then((module) => module.PendingView));
+const DecisionsView = makeLazy(() => import("./views/decisions.js").then((module) => module.DecisionsView));
+const PoliciesView = makeLazy(() => import("./views/policies.js").then((module) => module.PoliciesView));
+const EditView = makeLazy(() => import("./views/edit.js").then((module) => module.EditView));
+const QueueView = makeLazy(() => import("./views/queue.js").then((module) => module.QueueView));
+const Records = makeLazy(() => import("./views/records.js").then((module) => module.Records));
+const RecordsView = makeLazy(() => import("./views/records.js").then((module) => module.RecordsView));
+const TokenForm = makeLazy(() => import("./views/token.js").then((module) => module.TokenForm));
+const VersionsView = makeLazy(() => import("./views/versions.js").then((module) => module.VersionsView));
 const BindingView = makeLazy(() => import("./views/binding.js").then((module) => module.BindingView));
 const OutcomesView = makeLazy(() => import("./views/outcomes.js").then((module) => module.OutcomesView));
 
@@ -170,7 +171,7 @@ function View({ route, status, problem }) {
       return html`<${VersionsView} generation=${live} />`;
     case "policies":
     case "rules":
-      return html`<${PoliciesView} kind=${name} what=${rest.join("/")} generation=${live} />`;
+      return html`<${PoliciesView} kind=${name} what=${rest.join("/")} hasVersions=${isFollowed} generation=${live} />`;
     case "edit":
       if (isServedByScheduler) return html`<p>The page of a scheduler has no editor: start policysched ui with --decisions URL --live.</p>`;
       return html`<${EditView} options=${route.options} origin=${status.scheduler?.origin} generation=${status.hash} />`;

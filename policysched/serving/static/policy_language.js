@@ -1,12 +1,14 @@
 // Colours of the policy language. The words come from the server, which has them from the grammar.
 
+import { StreamLanguage } from "./vendor/codemirror.js";
+
 const NUMBER = /^[0-9][0-9.]*(%|[A-Za-z]+)?/;
 const WORD = /^[A-Za-z_][\w.\-/]*/;
 
 /** Returns the language for CodeMirror; `keywords` are its reserved words. */
-export function makePolicyLanguage(codemirror, keywords) {
+export function makePolicyLanguage(keywords) {
   const reserved = new Set(keywords);
-  return codemirror.StreamLanguage.define({
+  return StreamLanguage.define({
     name: "policy",
     startState: () => ({ isInQuery: false }),
     token(stream, state) {

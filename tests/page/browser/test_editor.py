@@ -98,8 +98,10 @@ def test_a_finding_is_marked_and_its_fix_can_be_undone(
     with ui() as page:
         page_process.replace_all(page, POLICY.replace("disk = ssd", "disk Inn (ssd)"))
         page.wait_for_selector(".cm-lintRange-error:has-text('Inn')")
+        page.wait_for_selector("text=lint waits until there is no error")
         page.click(".findings .error button:has-text('Replace')")
         page.wait_for_selector(".cm-lintRange-error", state="detached")
+        page.wait_for_selector("text=lint waits until there is no error", state="detached")
         assert "disk In (ssd)" in get_text(page)
         page.click(".cm-content")
         page.keyboard.press("Control+z")
@@ -123,6 +125,9 @@ def test_completion_and_hover_know_the_cluster(
         page.wait_for_selector(".cm-line:has-text('!=')")
         page.hover(".cm-line >> text=/disk != ssd/", position={"x": 215, "y": 8})
         page.wait_for_selector(".cm-tooltip-hover:has-text('of 2 nodes')")
+        hovered = page.query_selector(".cm-line >> text=/disk != ssd/").bounding_box()
+        tooltip = page.query_selector(".cm-tooltip-hover").bounding_box()
+        assert tooltip["y"] + tooltip["height"] <= hovered["y"] + 2  # the next line is visible
 
 
 def test_formatting_is_that_of_fmt(ui: Callable[..., AbstractContextManager[Any]]) -> None:

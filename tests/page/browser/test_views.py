@@ -29,10 +29,12 @@ VIEWS = {
     "#/pods/prod/web-1?node=gpu-a": "is rejected by",
     "#/pending": "prod/report",
     "#/decisions": "prod/cache-1",
-    "#/policies": "across-clusters.policy",
+    "#/policies": "version in use: ",
     "#/rules/web-tier/apart": "podAntiAffinity preferred",
     "#/edit?file=web-tier.policy": "Plan: what these edits would change",
 }
+FIRST_SCRIPTS_BYTES = 32_000
+"""Most bytes of the compressed scripts of the first view."""
 HOSTILE = "<img src=x onerror=alert(1)>\u202eevil\u200b"
 VISIBLE = "<img src=x onerror=alert(1)>‹U+202E›evil‹U+200B›"
 
@@ -189,6 +191,33 @@ def test_five_thousand_nodes_are_one_picture(
         page.wait_for_selector(".legend button[aria-pressed=true]")
         page = opened.open_view("#/pods/prod/new")
         assert "fits on 2,500 of 5,000 nodes" in page.inner_text("main")
+
+
+def test_the_first_view_loads_only_its_own_scripts(demo_url: str, open_page: OpenPage) -> None:
+    """Other views come when they are opened, so that the first one is soon there."""
+    list_scripts = """() => performance.getEntriesByType("resource")
+      .filter(({ name }) => name.endsWith(".js"))
+      .map(({ name, encodedBodySize }) => [name.split("/").at(-1), encodedBodySize])"""
+    with open_page(demo_url) as opened:
+        page = opened.open_view("#/cluster")
+        scripts = dict(page.evaluate(list_scripts))
+        assert not {"edit.js", "pod.js", "node.js", "cluster_tables.js"} & set(scripts)
+        assert sum(scripts.values()) < FIRST_SCRIPTS_BYTES
+        page = opened.open_view("#/cluster?form=table")
+        assert "cluster_tables.js" in dict(page.evaluate(list_scripts))
+
+
+def test_a_view_that_cannot_be_loaded_says_so(demo_url: str, open_page: OpenPage) -> None:
+    """In one line, with a button that loads the page again and opens the same view."""
+    with open_page(demo_url, has_failures=True) as opened:
+        opened.open_view("#/cluster")
+        opened.page.route("**/pending.js", lambda route: route.abort())
+        page = opened.page
+        page.goto(f"{opened.base}#/pending")
+        page.wait_for_selector("main [role=alert]:has-text('still running?')")
+        page.unroute("**/pending.js")
+        page.click("button:has-text('load again')")
+        page.wait_for_selector("h1:has-text('pending pod')")
 
 
 def test_the_page_says_that_the_server_has_ended(serve: Serve, open_page: OpenPage) -> None:

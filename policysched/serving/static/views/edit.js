@@ -4,15 +4,16 @@ import { html } from "../html.js";
 import { useEffect, useMemo, useRef, useState } from "../vendor/preact.js";
 import { ask, askLanguage } from "../api.js";
 import { applyEdits, loadEdits, makeDrafts, saveEdits } from "../drafts.js";
-import { Editor } from "../editor.js";
 import { shortenNames } from "../file_names.js";
-import { Waiting, useAnswer } from "../loading.js";
+import { Waiting, makeLazy, useAnswer } from "../loading.js";
 import { PATCH_FILE, makePatch, makePatchCommand } from "../kubectl.js";
 import { formatCount } from "../numbers.js";
 import { makePlan } from "../plans.js";
 import { go, makeAddress } from "../routes.js";
 import { Changes } from "./changes.js";
 import { PlanReport } from "./plan.js";
+
+const Editor = makeLazy(() => import("../editor.js").then((module) => module.Editor));
 
 const PAUSE_MILLISECONDS = 250;
 const GRAVITY = ["error", "warning", "info"];
@@ -115,7 +116,7 @@ function useDrafts(policies) {
 
 /** Returns the findings of all texts, asked for again after a pause in typing. */
 function useFindings(texts, name) {
-  const [found, setFound] = useState({ texts, list: [], total: 0, knowsCluster: true, error: "" });
+  const [found, setFound] = useState({ texts, list: [], total: 0, isLinted: true, knowsCluster: true, error: "" });
   useEffect(() => {
     if (name === undefined) return undefined;
     let isCurrent = true;
@@ -229,6 +230,7 @@ function Findings({ findings, short, open, fix }) {
         </li>`,
       )}
     </ul>
+    ${!findings.isLinted && html`<p class="warning">lint waits until there is no error: more findings may appear then, also in other files</p>`}
     ${more > 0 && html`<p class="quiet">${formatCount(more, "more finding")}</p>`}
     ${without}
   </section>`;

@@ -61,7 +61,7 @@ function Summary({ summary }) {
   return html`<p>${formatCount(running.pods, "running pod")}, ${formatCount(pending.pods, "pending pod")}${counts.length === 0 ? ": no pod changes" : ""}</p>
     <ul class="outcomes">
       ${counts.map(([outcome, count]) => html`<li><b>${formatNumber(count)}</b> ${describeOutcome(outcome, count)}</li>`)}
-      ${summary.nodeLost > 0 && html`<li><b>${formatNumber(summary.nodeLost)}</b> would not fit on the node of today</li>`}
+      ${summary.nodeLost > 0 && html`<li><b>${formatNumber(summary.nodeLost)}</b> would no longer fit on their present node</li>`}
     </ul>
     ${summary.unserved > 0 && html`<p class="quiet">${formatCount(summary.unserved, "pod")} of other schedulers left out</p>`}`;
 }
@@ -75,7 +75,7 @@ function Edits({ edits }) {
   return html`<ul class="edits">
     ${edits.map(
       (each) => html`<li>
-        ${each.change} <b>${each.name}</b>: causes changes of ${formatCount(countPods(each), words.pod)}${each.note ? ` (${each.note})` : ""}
+        ${each.change} <b>${each.name}</b>: changes ${formatCount(countPods(each), words.pod)}${each.note ? ` (${each.note})` : ""}
         ${each.old && html`<code>− ${each.old}</code>`}
         ${each.new && html`<code>+ ${each.new}</code>`}
       </li>`,

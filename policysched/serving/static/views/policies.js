@@ -9,7 +9,8 @@ import { formatNumber } from "../numbers.js";
 import { makeAddress, makeRuleAddress } from "../routes.js";
 import { words } from "../words.js";
 
-export function PoliciesView({ kind, what, generation }) {
+/** @param hasVersions whether a running scheduler also has earlier versions */
+export function PoliciesView({ kind, what, hasVersions, generation }) {
   const { answer, error } = useAnswer(() => ask("policies"), [generation]);
   if (!answer) return html`<${Waiting} error=${error} what="reading the policies" />`;
   if (answer.files.length === 0) {
@@ -23,6 +24,7 @@ export function PoliciesView({ kind, what, generation }) {
   const short = shortenNames(answer.files.map((each) => each.name));
   return html`
     <h1>Policies</h1>
+    <p class="quiet">version in use: ${answer.hash}${hasVersions && html` · <a href=${makeAddress(["versions"])}>earlier versions</a>`}</p>
     ${kind === "rules" && !rule && html`<p class="error" role="alert">No rule is called ${what} in the policies in use.</p>`}
     <nav class="files" aria-label="Policy files">
       ${answer.files.map((each) => html`<a href=${makeAddress(["policies", each.name])} title=${each.name} aria-current=${each === file ? "true" : undefined}>${short[each.name]}</a> `)}

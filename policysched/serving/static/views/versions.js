@@ -42,7 +42,7 @@ function Version({ version, current }) {
   const [isOpen, setIsOpen] = useState(false);
   return html`<section class="version">
     <p>
-      <button aria-expanded=${isOpen} onClick=${() => setIsOpen(!isOpen)}>${version.hash}</button>${" "}
+      <button aria-expanded=${isOpen} onClick=${() => setIsOpen(!isOpen)}>version ${version.hash}</button>${" "}
       ${version.inUse && html`<b class="fits">in use</b>`} since ${formatMoment(version.loadedAt)}
       <span class="quiet"> from ${version.origin}</span>
     </p>
