@@ -114,6 +114,7 @@ def _describe_groups(policies: cluster_policies.ClusterPolicies) -> list[dict[st
             "file": group.span.file,
             "line": group.span.line,
             "weight": None,
+            "isOfProfile": True,
         }
         for policy, group in policies.iterate_groups()
     ]

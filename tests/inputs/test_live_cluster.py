@@ -10,7 +10,7 @@ import socket
 import pytest
 
 from policysched.cli import main
-from policysched.inputs import cluster_file, live_cluster
+from policysched.inputs import cluster_file, live_cluster, live_dump
 from policysched.kube import errors
 from policysched.kube.reading import listing
 from tests.deploy import kubectl
@@ -46,6 +46,16 @@ def dump(kubeconfig: pathlib.Path) -> cluster_file.ClusterObjects:
     kinds = "nodes,namespaces,services,storageclasses,poddisruptionbudgets,pods"
     printed = kubectl.run("get", kinds, "-A", "-o", "json", kubeconfig=kubeconfig)
     return cluster_file.parse_cluster(printed.encode(), "dump")
+
+
+def test_a_cluster_without_nodes_is_no_control_plane(kubeconfig: pathlib.Path) -> None:
+    """The server does not have the kinds of Karmada, which is no error."""
+    reference = live_cluster.LiveClusterReference(str(kubeconfig))
+    server, found = live_dump.read_live_dump(reference)
+    assert server.startswith("https://")
+    objects = [*found.cluster.nodes, *found.plane.clusters, *found.plane.bindings]
+    assert objects == []
+    assert found.cluster.namespaces
 
 
 def test_it_is_what_a_dump_of_kubectl_says(

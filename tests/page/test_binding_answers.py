@@ -85,6 +85,31 @@ class _HastyClock(clocks.ManualClock):
         return super().monotonic_seconds()
 
 
+@pytest.mark.parametrize(
+    "items",
+    [
+        pytest.param([planes.make_cluster("a")], id="no binding"),
+        pytest.param([planes.make_binding("web", on={"gone": 4})], id="no cluster"),
+        pytest.param(
+            [planes.make_cluster("a"), planes.make_binding("web", replicaScheduling=None)],
+            id="no division",
+        ),
+    ],
+)
+@asynchronous
+async def test_a_control_plane_may_be_nearly_empty(
+    tmp_path: pathlib.Path, items: list[planes.Object]
+) -> None:
+    """Every answer is made, also about a cluster that is gone."""
+    client = servers.PageClient(servers.make_plane_source(items, tmp_path))
+    found = await client.ask("cluster")
+    assert len(found["names"]) == sum(each["kind"] == "Cluster" for each in items)
+    assert (await client.ask("pending"))["decided"] == len(items) - len(found["names"])
+    for name in (await client.ask("find", text="web"))["pods"]:
+        explained = await client.ask("explain", pod=name)
+        assert len(explained["of"]) == len(found["names"])
+
+
 @asynchronous
 async def test_a_cluster_says_what_it_gets_of_a_binding(client: servers.PageClient) -> None:
     """With every refusal, or the points, the capacity and the replicas."""

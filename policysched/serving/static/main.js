@@ -37,17 +37,6 @@ const OF_SCHEDULER = [["versions", "Versions", "v"]];
 const POLL_MILLISECONDS = 3000;
 /** HTTP: Unauthorized, Forbidden. */
 const DENIED = [401, 403];
-const KEYS = [
-  ["/", "find a pod, a node or a rule"],
-  ...VIEWS.map(([, title, key]) => [`g ${key}`, title]),
-  ...OF_SCHEDULER.map(([, title, key]) => [`g ${key}`, `${title}, of a running scheduler`]),
-  ["t", "map or table of the cluster"],
-  ["arrows, Home, End, Enter", "move on the map, and open the node"],
-  ["Ctrl Space, Ctrl Enter", "in the editor: complete, plan"],
-  ["Tab, Shift Tab", "everywhere, and out of the editor: the next field, the one before"],
-  ["Esc", "close, or go back"],
-  ["?", "this list"],
-];
 
 function Page() {
   const [route, setRoute] = useState(readRoute);
@@ -180,6 +169,21 @@ function View({ route, status, problem }) {
   }
 }
 
+/** Returns the keys and what they do. */
+function listKeys() {
+  return [
+    ["/", `find a ${words.pod}, a ${words.node} or a rule`],
+    ...VIEWS.map(([path, title, key]) => [`g ${key}`, path === "cluster" ? words.map : title]),
+    ...OF_SCHEDULER.map(([, title, key]) => [`g ${key}`, `${title}, of a running scheduler`]),
+    ["t", "map or table of the cluster"],
+    ["arrows, Home, End, Enter", `move on the map, and open the ${words.node}`],
+    ["Ctrl Space, Ctrl Enter", "in the editor: complete, plan"],
+    ["Tab, Shift Tab", "everywhere, and out of the editor: the next field, the one before"],
+    ["Esc", "close, or go back"],
+    ["?", "this list"],
+  ];
+}
+
 function KeyList({ onClose }) {
   const close = useRef(null);
   useEffect(() => {
@@ -189,7 +193,7 @@ function KeyList({ onClose }) {
   }, []);
   return html`<div class="keys" role="dialog" aria-label="Keys">
     <table>
-      ${KEYS.map(([key, text]) => html`<tr><th scope="row"><kbd>${key}</kbd></th><td>${text}</td></tr>`)}
+      ${listKeys().map(([key, text]) => html`<tr><th scope="row"><kbd>${key}</kbd></th><td>${text}</td></tr>`)}
     </table>
     <button ref=${close} onClick=${onClose}>Close</button>
   </div>`;

@@ -79,7 +79,7 @@ export function GroupTable({ cluster, groups, settings, about, change, addressOf
       rank: ({ name }) => name,
     },
     count("nodes", `${words.node}s`, ({ members }) => members.length),
-    ...(about ? [count("fits", "fits", fits), count("rejected", "rejected", (group) => group.members.length - fits(group))] : []),
+    ...(about ? [count("fits", words.fits, fits), count("rejected", "rejected", (group) => group.members.length - fits(group))] : []),
     ...listSumColumns(cluster, settings.fill),
     count("closed", "cordoned, not ready", ({ members }) => members.filter((node) => cluster.state[node] > 0).length),
   ];

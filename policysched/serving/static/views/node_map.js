@@ -109,7 +109,7 @@ function describeGroup(members, { colour }, cluster, about) {
   const parts = [formatCount(members.length, words.node)];
   if (about !== null && (colour === "verdict" || colour === "points")) {
     const fit = members.filter((node) => about.of[node] < 0).length;
-    parts.push(`${formatNumber(fit)} ${fit === 1 ? "fits" : "fit"}`);
+    parts.push(`${formatNumber(fit)} ${fit === 1 ? words.fits : words.fit}`);
   }
   if (colour === "plan") parts.push(describeGroupChange(members, cluster));
   return parts.filter(Boolean).join(" · ");
