@@ -4,6 +4,8 @@
 const CATEGORIES = ["#0072b2", "#d55e00", "#cc79a7", "#e69f00", "#56b4e9", "#7f5fa8", "#a6761d"];
 const OTHER = "#8a8f98";
 const FITS = "#009e73";
+/** For a member cluster that passes the filters and gets nothing, so that those that get something stand out. */
+const PASSES = "#c9cdd2";
 /** From few to many: many is what differs most from the page. */
 const STEPS = ["#9cc4e6", "#66a3d6", "#3580bd", "#125d97", "#083a66"];
 const DARK_STEPS = ["#14517f", "#1d70a9", "#3f93cd", "#80b9e3", "#c0def5"];
@@ -31,4 +33,4 @@ export function getTextColour(colour) {
 
 export const CATEGORY_COUNT = CATEGORIES.length;
 export const STEP_COUNT = STEPS.length;
-export { FITS, OTHER };
+export { FITS, OTHER, PASSES };

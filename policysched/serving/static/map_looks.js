@@ -1,6 +1,6 @@
 // What the colour and the height of a tile mean, and the legend that says so.
 
-import { CATEGORY_COUNT, FITS, OTHER, STEP_COUNT, findStep, getCategoryColour, getStepColour } from "./colours.js";
+import { CATEGORY_COUNT, FITS, OTHER, PASSES, STEP_COUNT, findStep, getCategoryColour, getStepColour } from "./colours.js";
 import { formatAmount, formatNumber, formatShare } from "./numbers.js";
 import { findNodeChange, listNodeChanges } from "./plans.js";
 import { describeShare } from "./targets.js";
@@ -78,7 +78,7 @@ function listVerdictEntries(decided) {
   const keyOf = (node) => (decided.of[node] < 0 ? passed(node) : keys[decided.of[node]]);
   const entries = [
     { key: "fits", colour: FITS, text: words.areBindings ? "gets the binding" : "fits" },
-    { key: "passes", colour: getStepColour(0), text: "passes all filters, gets nothing", letter: "–" },
+    { key: "passes", colour: PASSES, text: "passes all filters, gets nothing", letter: "–" },
     ...shown.map((name, index) => ({
       key: name,
       colour: getCategoryColour(index),
