@@ -99,6 +99,15 @@ def test_an_unknown_pod_says_so(
         page.wait_for_selector("main:has-text('no such pod waits for a node')")
 
 
+def test_a_record_counts_the_nodes_of_each_filter(
+    scheduler: running_scheduler.RunningScheduler, follow: Follow, open_page: OpenPage
+) -> None:
+    """With links to some of them."""
+    with follow(scheduler) as url, open_page(url) as opened:
+        page = opened.open_view("#/pods/default/late")
+        page.wait_for_selector("tr:has-text('Room'):has-text('Too many pods') a[href='#/nodes/n1']")
+
+
 def test_decisions_arrive_while_the_page_is_open(
     scheduler: running_scheduler.RunningScheduler, follow: Follow, open_page: OpenPage
 ) -> None:

@@ -6,6 +6,7 @@ import { ask } from "../api.js";
 import { Waiting, useAnswer } from "../loading.js";
 import { formatCount, formatNumber, formatTime } from "../numbers.js";
 import { makeAddress, makeNodeAddress } from "../routes.js";
+import { Links } from "./links.js";
 import { RejectedBy, getSourceName } from "./node.js";
 import { Funnel } from "./pod.js";
 import { Points } from "./points.js";
@@ -70,15 +71,26 @@ function RejectedNodes({ rejections }) {
   return html`<h2>What rejected nodes</h2>
     <div class="scrolls" tabindex="0" role="region" aria-label="Rejections"><table>
       <thead><tr><th scope="col">filter</th><th scope="col">nodes</th><th scope="col">reason</th><th scope="col">such as</th></tr></thead>
-      ${rejections.map(
-        (each) => html`<tr>
-          <th scope="row"><${RejectedBy} by=${getSourceName(each)} /></th>
-          <td>${formatNumber(each.nodes)}</td>
-          <td>${each.reasons.join("; ")}</td>
-          <td>${each.examples.join(", ")}</td>
+      ${mergeEqual(rejections).map(
+        ({ by, reason, nodes, examples }) => html`<tr>
+          <th scope="row"><${RejectedBy} by=${by} /></th>
+          <td>${formatNumber(nodes)}</td>
+          <td>${reason}</td>
+          <td><${Links} names=${examples} more=${nodes - examples.length} makeAddress=${makeNodeAddress} /></td>
         </tr>`,
       )}
     </table></div>`;
+}
+
+/** Returns rejections with equal texts as one, the most frequent first; they may differ in their codes. */
+function mergeEqual(rejections) {
+  const lines = new Map();
+  for (const each of rejections) {
+    const [by, reason] = [getSourceName(each), each.reasons.join("; ")];
+    const { nodes = 0, examples = [] } = lines.get(`${by}: ${reason}`) ?? {};
+    lines.set(`${by}: ${reason}`, { by, reason, nodes: nodes + each.nodes, examples: [...examples, ...each.examples] });
+  }
+  return [...lines.values()].sort((one, other) => other.nodes - one.nodes);
 }
 
 function Scores({ record }) {
