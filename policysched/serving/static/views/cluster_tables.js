@@ -69,6 +69,7 @@ function listVerdictColumns(about) {
 }
 
 export function GroupTable({ cluster, groups, settings, about, change, addressOf }) {
+  const countClosed = ({ members }) => members.filter((node) => cluster.state[node] > 0).length;
   const fits = (group) => group.members.filter((node) => about.of[node] < 0).length;
   const count = (key, title, rank) => ({ key, title, show: (group) => formatNumber(rank(group)), rank, isNumber: true });
   const columns = [
@@ -81,7 +82,7 @@ export function GroupTable({ cluster, groups, settings, about, change, addressOf
     count("nodes", `${words.node}s`, ({ members }) => members.length),
     ...(about ? [count("fits", words.fits, fits), count("rejected", "rejected", (group) => group.members.length - fits(group))] : []),
     ...listSumColumns(cluster, settings.fill),
-    count("closed", "cordoned, not ready", ({ members }) => members.filter((node) => cluster.state[node] > 0).length),
+    ...(groups.some(countClosed) ? [count("closed", "cordoned, not ready", countClosed)] : []),
   ];
   return html`<${SortedTable} label=${`Groups of ${words.node}s`} className="groups" columns=${columns} rows=${groups} sort=${settings.sort} setSort=${(sort) => change({ form: "groups", sort })} />`;
 }
