@@ -1,4 +1,4 @@
-"""How many examples a property test draws: more in `make proof`, fewer in `make quick`."""
+"""How many examples a property test draws: most in `make fuzz`, fewest in `make quick`."""
 
 from __future__ import annotations
 
