@@ -3,6 +3,7 @@ PYTHON ?= python3
 NODES ?= 20
 CASES ?= 2000
 PAIRS ?= 100000
+PODS ?= 3000
 ROUNDS ?= 50
 EDITS ?= 1000
 SEEDS ?= 1
@@ -37,7 +38,7 @@ ALL_WORKERS = $(if $(filter auto,$(WORKERS)),$$(( $$(nproc) + 1 )),$(WORKERS))
 CHECKS := check-format check-lint check-types check-imports check-spelling
 
 .PHONY: help demo quick test proof check $(CHECKS) format image components browser codemirror pictures conformance cel \
-	kernels fresh kubernetes-e2e fuzz fuzz-commands cluster cluster-down chaos soak bench plot same-python \
+	backlog kernels fresh kubernetes-e2e fuzz fuzz-commands cluster cluster-down chaos soak bench plot same-python \
 	update-locks clean
 
 help:
@@ -56,6 +57,7 @@ help:
 	@echo "                   FAMILIES=sequences CASES=200 (placements one after the other),"
 	@echo "                   FAMILIES=preemption CASES=2000 (nominated nodes and victims), SEED=n"
 	@echo "make cel           evaluate PAIRS=$(PAIRS) generated device selectors as kube-scheduler does"
+	@echo "make backlog       real clusters with PODS=$(PODS) pending pods, and nodes for them"
 	@echo "make kernels       short tests and CASES=$(CASES) generated clusters with kernels that check"
 	@echo "                   the bounds of arrays, then with interpreted ones"
 	@echo "make kubernetes-e2e  Kubernetes' own e2e tests with policysched and with kube-scheduler,"
@@ -143,6 +145,9 @@ conformance: components
 
 cel: components
 	@$(BIN)/python -m tests.cel --pairs $(PAIRS) $(if $(SEED),--seed $(SEED))
+
+backlog: components
+	BACKLOG_PODS=$(PODS) $(PYTEST)=$(WORKERS) tests/e2e/test_backlog.py
 
 kernels: components
 	@trap 'unset POLICYSCHED_KERNELS; $(BIN)/python build_kernels.py' EXIT; \

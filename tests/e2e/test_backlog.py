@@ -151,9 +151,9 @@ def test_each_pod_is_scheduled_under_the_policy_that_it_names(
     ours = [pod for pod in cluster.pods if pod["spec"].get("nodeName")]
     assert len(ours) == len(pods)
     used = _nodes_used(ours)
-    # 1,500 pods of half a core: a packed node holds sixteen and more, a spread one two or three.
-    assert len(used["north"]) < 120
-    assert len(used["south"]) > 400
+    # Pods of half a core: a packed node holds sixteen and more, a spread one two or three.
+    assert len(used["north"]) < workload.NODES * 0.12
+    assert len(used["south"]) > workload.NODES * 0.4
 
 
 TWO_PROFILES = """\

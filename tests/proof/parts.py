@@ -36,6 +36,7 @@ PARTS: Final = (
         "nominated nodes and victims equal to kube-scheduler's",
     ),
     Part("cel", ("cel", "PAIRS=100000"), "device selectors decide as kube-scheduler's"),
+    Part("backlog", ("backlog", "PODS=3000"), "a backlog of 3,000 pods is bound on a real cluster"),
     Part(
         "kernels",
         ("kernels", "CASES=2000"),
