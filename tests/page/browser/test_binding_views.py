@@ -70,7 +70,7 @@ def test_a_plan_names_the_bindings_that_an_edit_moves(ui: str, open_page: OpenPa
         page_process.replace_all(page, edited)
         page.keyboard.press("Control+Enter")
         page.wait_for_selector("h3:has-text('1 binding would move to other clusters')")
-        assert "shop: clusterGroup: causes changes of 1 binding" in page.inner_text(".edits")
+        assert "shop: clusterGroup: changes 1 binding" in page.inner_text(".edits")
         assert "a:8 → b:8\nloses a; gains b" in page.inner_text(".changes")
         page.click("text=show on the map")
         page.wait_for_selector(".legend:has-text('gains bindings')")
