@@ -13,14 +13,15 @@ export function loadEdits() {
   }
 }
 
-/** Saves edits, or forgets them if `edits` is null. Edits too long for the browser are not saved. */
+/** Saves edits, or forgets them if `edits` is null; returns false if they are too long to save. */
 export function saveEdits(edits) {
   sessionStorage.removeItem(DRAFTS_NAME);
-  if (edits === null) return;
+  if (edits === null) return true;
   try {
     sessionStorage.setItem(DRAFTS_NAME, JSON.stringify(edits));
+    return true;
   } catch {
-    // The edits stay on the page, and a reload loses them.
+    return false; // the edits stay on the page until it is loaded again
   }
 }
 

@@ -180,6 +180,18 @@ def test_edits_survive_a_reload_until_they_are_reset(
         assert "(edited)" not in page.inner_text("nav.files")
 
 
+def test_edits_that_the_browser_cannot_keep_are_said_to_be_lost(
+    ui: Callable[..., AbstractContextManager[Any]],
+) -> None:
+    """Before a reload loses them."""
+    with ui() as page:
+        page.evaluate("sessionStorage.setItem('other', 'x'.repeat(5 * 1024 * 1024 - 1000))")
+        page_process.replace_all(page, f"{POLICY}# {'long ' * 500}\n")
+        page.wait_for_selector("[role=alert]:has-text('download them before you close or reload')")
+        page.click("button:has-text('reset')")
+        page.wait_for_selector("[role=alert]:has-text('download them')", state="detached")
+
+
 def test_the_first_policy_is_written_in_the_page(
     write_cluster: WriteCluster, serve: Serve, open_page: OpenPage
 ) -> None:

@@ -49,6 +49,7 @@ function Drafts({ policies, origin, file }) {
   };
   return html`
     ${drafts.isOutdated && html`<p class="warning" role="alert">The policies in use have changed since these edits began; a plan compares with those in use now.</p>`}
+    ${!drafts.isSaved && html`<p class="warning" role="alert">These edits are too long for the browser to keep: download them before you close or reload the page.</p>`}
     <${Files} names=${names} short=${short} name=${name} texts=${texts} inUse=${drafts.inUse} change=${change} />
     <div class="edit">
       <div>
@@ -83,7 +84,8 @@ function useDrafts(policies) {
   const unedited = useMemo(() => makeDrafts(policies), [policies]);
   const latest = useRef(null); // a key may follow a letter before the page is drawn again
   latest.current = edits ?? unedited;
-  useEffect(() => saveEdits(edits), [edits]);
+  const [isSaved, setIsSaved] = useState(true);
+  useEffect(() => setIsSaved(saveEdits(edits)), [edits]);
   useEffect(() => setRevision((before) => before + 1), [unedited]);
   const keep = (changed) => {
     latest.current = { base: latest.current.base, texts: changed(latest.current.texts) };
@@ -102,6 +104,7 @@ function useDrafts(policies) {
     inUse: unedited.texts,
     stored: Object.fromEntries(policies.files.map(({ name, text }) => [name, text])),
     isEdited: edits !== null,
+    isSaved,
     isOutdated: edits !== null && edits.base !== unedited.base,
     revision,
     keep,
