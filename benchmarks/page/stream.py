@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import concurrent.futures
 import sys
+import time
 from typing import TYPE_CHECKING
 
 from benchmarks import options
@@ -33,7 +34,7 @@ _COUNT_ROWS = "() => document.querySelectorAll('main tbody tr').length"
 
 
 def main(argv: list[str]) -> int:
-    """Follow the scheduler, and print a line for each minute."""
+    """Follow the scheduler, and print a line for the pods of each minute."""
     parser = options.Parser(prog="python -m benchmarks page-stream", description=__doc__)
     parser.add_argument("--nodes", type=options.at_least(1), default=5000)
     parser.add_argument("--rate", type=options.above_zero, default=500.0, help="pods per second")
@@ -63,17 +64,18 @@ def _follow(
     session = page.context.new_cdp_session(page)
     with concurrent.futures.ThreadPoolExecutor(1) as pool:
         for minute in range(1, minutes + 1):
-            before = served.page.ask("status")["decisions"]
+            before, began = served.page.ask("status")["decisions"], time.monotonic()
             placing = pool.submit(served.place_pods, rate, 60)
             while not placing.done():
                 page.wait_for_timeout(_POLL_MS)
             made = served.page.ask("status")["decisions"] - before
+            seconds = time.monotonic() - began
             tasks = page.evaluate(_TAKE_TASKS)
             heap_mb = browser_times.read_heap_bytes(page, session) / 1e6
             rows = page.evaluate(_COUNT_ROWS)
             longest = max(tasks, default=0)
             print(
-                f"{minute:6}  {made / 60:6.0f}  {heap_mb:20.2f}  {rows:4}  "
+                f"{minute:6}  {made / seconds:6.0f}  {heap_mb:20.2f}  {rows:4}  "
                 f"{len(tasks)} ({longest:.0f})",
                 flush=True,
             )

@@ -44,7 +44,7 @@ function listAmountColumns(cluster, fill) {
     return [{ key: "value", title: fill, show, rank: shareOf, isNumber: true }];
   }
   const { used, of } = amounts;
-  const makeColumn = (key, title, rank) => ({ key, title, show: (node) => formatAmount(fill, rank(node)), rank, isNumber: true });
+  const makeColumn = (key, title, rank) => ({ key, title, show: (node) => formatAmount(fill, rank(node), of[node]), rank, isNumber: true });
   return [
     makeColumn("requested", `${fill} ${words.requested}`, (node) => used[node]),
     makeColumn("allocatable", "allocatable", (node) => of[node]),
@@ -100,7 +100,7 @@ function listSumColumns(cluster, fill) {
   const free = (group) => of(group) - used(group);
   return [
     { key: "share", title: `${fill} ${words.requested}`, show: (group) => formatShare(used(group), of(group)), rank: (group) => used(group) / of(group) || 0, isNumber: true },
-    { key: "free", title: "free", show: (group) => formatAmount(fill, free(group)), rank: free, isNumber: true },
+    { key: "free", title: "free", show: (group) => formatAmount(fill, free(group), of(group)), rank: free, isNumber: true },
   ];
 }
 
