@@ -10,7 +10,7 @@ from policysched import clock as clocks
 from policysched.karmada import objects
 from policysched.karmada.scheduler import triggers
 from policysched.offline import binding_sessions, binding_simulating
-from policysched.page import binding_page
+from policysched.page import binding_page, rejection_counts
 
 _MOST_ROWS = 1000
 _MOST_EXPLAINED = 100
@@ -54,7 +54,7 @@ class BindingOutcomes:
         return {
             "total": len(found),
             "pods": [_describe_row(outcome, each) for outcome, each in found[:_MOST_ROWS]],
-            **self._count_rejections(),
+            **self._count_rejections().describe(),
             "counts": Counter(outcome.value for outcome, _ in found),
             "decided": self.decided,
             "bindings": len(self._decider.plane.bindings),
@@ -72,19 +72,14 @@ class BindingOutcomes:
                 self._found.append((outcome, simulated))
         self._found.sort(key=lambda each: (_GRAVEST_FIRST.index(each[0]), each[1].binding.key))
 
-    def _count_rejections(self) -> dict[str, Counter[str]]:
+    def _count_rejections(self) -> rejection_counts.RejectionCounts:
         """Count the clusters that each filter rejects, over the first bindings that get none."""
-        first: Counter[str] = Counter()
-        in_all: Counter[str] = Counter()
-        bindings: Counter[str] = Counter()
+        counts = rejection_counts.RejectionCounts()
         failed = [each for _, each in self._found if each.failure is not None]
         for each in failed[:_MOST_EXPLAINED]:
             attempt = binding_page.choose_attempt(self._decider.make_report(each.binding))
-            for step in binding_page.make_funnel(attempt["verdicts"], self._decider):
-                first[step["by"]] += step["rejects"]
-                in_all[step["by"]] += step["rejectsInAll"]
-                bindings[step["by"]] += 1
-        return {"rejects": first, "rejectsInAll": in_all, "rejectedPods": bindings}
+            counts.add_funnel(binding_page.make_funnel(attempt["verdicts"], self._decider))
+        return counts
 
 
 def _classify(simulated: binding_simulating.SimulatedBinding) -> BindingOutcome | None:
