@@ -76,15 +76,12 @@ class BindingAnswers:
 
     def find_names(self, text: str) -> page_source.Answer:
         """Return bindings, clusters and rules whose name contains `text`."""
-        text = text.casefold()
-        bindings = [each.key for each in self._decider.plane.bindings]
-        clusters = [each.metadata.name for each in self._decider.clusters.clusters]
-        rules = {rule["name"] for rules in self._describe_rules().values() for rule in rules}
-        return {
-            "pods": name_matches.find_matches(bindings, text),
-            "nodes": name_matches.find_matches(clusters, text),
-            "rules": name_matches.find_matches(sorted(rules), text),
-        }
+        return name_matches.find_all_matches(
+            text,
+            pods=(each.key for each in self._decider.plane.bindings),
+            nodes=(each.metadata.name for each in self._decider.clusters.clusters),
+            rules=(rule["name"] for rules in self._describe_rules().values() for rule in rules),
+        )
 
     def _describe_rules(self) -> dict[str, list[dict[str, Any]]]:
         """Return the groups of clusters and the rules in force, keyed by profile."""

@@ -73,16 +73,14 @@ class PodAnswers:
 
     def find_names(self, text: str) -> page_source.Answer:
         """Return pods, nodes and rules whose name contains `text`."""
-        cluster, text = self.decider.cluster, text.casefold()
-        pods = [*(info.key for info in cluster.pending), *cluster.placed]
-        nodes = [name for name in cluster.cache.nodes.names if name]
-        rules = {
-            rule.head.name
-            for prof in self.decider.profiles.by_name.values()
-            for rule in rules_page.list_rules(prof)
-        }
-        return {
-            "pods": name_matches.find_matches(pods, text),
-            "nodes": name_matches.find_matches(nodes, text),
-            "rules": name_matches.find_matches(sorted(rules), text),
-        }
+        cluster = self.decider.cluster
+        return name_matches.find_all_matches(
+            text,
+            pods=[*(info.key for info in cluster.pending), *cluster.placed],
+            nodes=(name for name in cluster.cache.nodes.names if name),
+            rules=(
+                rule.head.name
+                for prof in self.decider.profiles.by_name.values()
+                for rule in rules_page.list_rules(prof)
+            ),
+        )

@@ -207,17 +207,15 @@ class LiveAnswers:
         waiting, _, rules = await asyncio.gather(
             self._read_queue(), self._read_map(), self._read_rules()
         )
-        folded = text.casefold()
-        pods = name_matches.find_matches([each.pod for each in waiting.pods], folded)
-        if _POD_KEY.fullmatch(text) and text not in pods:
-            pods.append(text)
-        names = {rule.name for profile in rules.profiles for rule in profile.rules}
-        nodes = [] if self._nodes is None else self._nodes.names
-        return {
-            "pods": pods,
-            "nodes": name_matches.find_matches(nodes, folded),
-            "rules": name_matches.find_matches(sorted(names), folded),
-        }
+        matches = name_matches.find_all_matches(
+            text,
+            pods=(each.pod for each in waiting.pods),
+            nodes=[] if self._nodes is None else self._nodes.names,
+            rules=(rule.name for profile in rules.profiles for rule in profile.rules),
+        )
+        if _POD_KEY.fullmatch(text) and text not in matches["pods"]:
+            matches["pods"].append(text)
+        return matches
 
 
 _UNKNOWN_STATUS: dict[str, Any] = {
