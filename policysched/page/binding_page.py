@@ -5,10 +5,10 @@ Answers about clusters are arrays in the order of `BindingDecider.clusters`.
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import Any
 
 from policysched.karmada.scheduler import triggers
+from policysched.observability.live_page import filter_funnel
 from policysched.offline import binding_sessions
 
 Report = dict[str, Any]
@@ -132,27 +132,12 @@ def make_funnel(verdicts: Report, decider: binding_sessions.BindingDecider) -> l
     The filters of policies act after all plugins, ordered by name.
     """
     order = {plugin.name: number for number, plugin in enumerate(decider.algorithm.filters)}
-    first: Counter[str] = Counter()
-    in_all: Counter[str] = Counter()
-    lines: dict[str, int | None] = {}
+    funnel = filter_funnel.FilterFunnel()
     for verdict in verdicts.values():
-        found = {_get_source_name(each): each["line"] for each in verdict["all"]}
-        first.update(list(found)[:1])
-        in_all.update(found.keys())
-        lines |= found
-    left, funnel = len(verdicts), []
-    for by in sorted(in_all, key=lambda name: (order.get(name, len(order)), name)):
-        left -= first[by]
-        funnel.append(
-            {
-                "by": by,
-                "line": lines[by],
-                "rejects": first[by],
-                "rejectsInAll": in_all[by],
-                "left": left,
-            }
-        )
-    return funnel
+        if not verdict["ok"]:
+            funnel.add_nodes([(_get_source_name(each), each["line"]) for each in verdict["all"]])
+    names = sorted(funnel.list_filters(), key=lambda name: (order.get(name, len(order)), name))
+    return funnel.make_steps(names, len(verdicts))
 
 
 # --- one cluster ---------------------------------------------------------------------------------

@@ -15,7 +15,7 @@ from policysched.cluster import snapshot
 from policysched.compiler.rules import base
 from policysched.framework import explanation, runtime, status
 from policysched.framework.scoring import score_table
-from policysched.observability.live_page import cluster_columns
+from policysched.observability.live_page import cluster_columns, filter_funnel
 
 _FITS = -1
 _BEST_NODES = 32
@@ -73,7 +73,7 @@ def _describe_rejections(
 def _describe_rejection(answer: status.Status) -> dict[str, Any]:
     return {
         "by": answer.source_name,
-        "line": answer.rule.line if answer.rule else None,
+        "line": _find_line(answer),
         "code": answer.code.value,
         "reason": "; ".join(answer.reasons),
     }
@@ -82,35 +82,17 @@ def _describe_rejection(answer: status.Status) -> dict[str, Any]:
 def make_funnel(
     framework: runtime.Framework, found: explanation.Explanation, node_count: int
 ) -> list[dict[str, Any]]:
-    """Return the filters that reject nodes, in the order in which they act, and what they leave.
-
-    `rejects` counts the nodes that a filter is the first to reject, `rejectsInAll` all nodes that
-    it rejects.
-    """
-    first: Counter[str] = Counter()
-    in_all: Counter[str] = Counter()
-    lines: dict[str, int | None] = {}
-    for failures, node_count_of_failures in _count_failures(found.verdicts):
-        first[failures[0].source_name] += node_count_of_failures
-        by_name = {each.source_name: each.rule for each in failures}
-        for name, rule in by_name.items():
-            in_all[name] += node_count_of_failures
-            lines[name] = rule.line if rule else None
+    """Return the filters that reject nodes, in the order in which they act, and what they leave."""
+    funnel = filter_funnel.FilterFunnel()
+    for failures, count in _count_failures(found.verdicts):
+        funnel.add_nodes([(each.source_name, _find_line(each)) for each in failures], count)
     order = {name: number for number, name in enumerate(_list_filter_names(framework))}
-    funnel = []
-    left = node_count
-    for name in sorted(in_all, key=lambda each: order.get(each, -1)):
-        left -= first[name]
-        funnel.append(
-            {
-                "by": name,
-                "line": lines[name],
-                "rejects": first[name],
-                "rejectsInAll": in_all[name],
-                "left": left,
-            }
-        )
-    return funnel
+    names = sorted(funnel.list_filters(), key=lambda name: order.get(name, -1))
+    return funnel.make_steps(names, node_count)
+
+
+def _find_line(answer: status.Status) -> int | None:
+    return answer.rule.line if answer.rule else None
 
 
 def _count_failures(
