@@ -8,6 +8,7 @@ import { formatCount, formatNumber } from "../numbers.js";
 import { makePodAddress } from "../routes.js";
 import { formatTargets } from "../targets.js";
 import { Filters } from "./pending.js";
+import { OutcomeSection } from "./tables.js";
 
 /** See `BindingOutcome`. */
 const OUTCOMES = {
@@ -36,22 +37,19 @@ export function OutcomesView({ generation }) {
 
 /** @param rows the bindings that the answer names, which are the first of `count` */
 function OutcomeTable({ texts, count, rows }) {
-  const heading = `${formatCount(count, "binding")} ${texts[count === 1 ? 0 : 1]}`;
-  return html`<h2>${heading}</h2>
-    <div class="scrolls" tabindex="0" role="region" aria-label=${heading}>
-      <table class="bindings cards">
-        <thead><tr><th scope="col">binding</th><th scope="col">now</th><th scope="col">decided</th><th scope="col">scheduler</th></tr></thead>
-        <tbody>
-          ${rows.map(
-            (row) => html`<tr>
-              <th scope="row"><a href=${makePodAddress(row.pod)}>${row.pod}</a></th>
-              <td data-title="now">${formatTargets(row.present)}</td>
-              <td>${row.isSuspended ? "suspended; " : ""}${row.message || `goes to ${formatTargets(row.shares)}`}</td>
-              <td data-title="scheduler">${row.profile}${row.priority === 0 ? "" : `, priority ${formatNumber(row.priority)}`}</td>
-            </tr>`,
-          )}
-        </tbody>
-      </table>
-    </div>
-    ${count > rows.length && html`<p class="quiet">${formatCount(count - rows.length, "more binding")}</p>`}`;
+  return html`<${OutcomeSection} Heading="h2" noun="binding" texts=${texts} count=${count} shown=${rows.length}>
+    <table class="bindings cards">
+      <thead><tr><th scope="col">binding</th><th scope="col">now</th><th scope="col">decided</th><th scope="col">scheduler</th></tr></thead>
+      <tbody>
+        ${rows.map(
+          (row) => html`<tr>
+            <th scope="row"><a href=${makePodAddress(row.pod)}>${row.pod}</a></th>
+            <td data-title="now">${formatTargets(row.present)}</td>
+            <td>${row.isSuspended ? "suspended; " : ""}${row.message || `goes to ${formatTargets(row.shares)}`}</td>
+            <td data-title="scheduler">${row.profile}${row.priority === 0 ? "" : `, priority ${formatNumber(row.priority)}`}</td>
+          </tr>`,
+        )}
+      </tbody>
+    </table>
+  <//>`;
 }

@@ -9,6 +9,7 @@ import { makeAddress, makeNodeAddress, makePodAddress } from "../routes.js";
 import { words } from "../words.js";
 import { RejectedBy, getSourceName } from "./node.js";
 import { BindingChanges, BindingSummary } from "./plan_bindings.js";
+import { Cause, OutcomeCounts, OutcomeSection } from "./tables.js";
 
 const MOST_ROWS = 200;
 /** The outcomes of pods in the order of their gravity; see schemas/plan.schema.json. */
@@ -59,15 +60,10 @@ function Summary({ summary }) {
     .map((outcome) => [outcome, running[outcome] + pending[outcome]])
     .filter(([, count]) => count > 0);
   return html`<p>${formatCount(running.pods, "running pod")}, ${formatCount(pending.pods, "pending pod")}${counts.length === 0 ? ": no pod changes" : ""}</p>
-    <ul class="outcomes">
-      ${counts.map(([outcome, count]) => html`<li><b>${formatNumber(count)}</b> ${describeOutcome(outcome, count)}</li>`)}
+    <${OutcomeCounts} outcomes=${counts} texts=${OUTCOMES}>
       ${summary.nodeLost > 0 && html`<li><b>${formatNumber(summary.nodeLost)}</b> would no longer fit on their present node</li>`}
-    </ul>
+    <//>
     ${summary.unserved > 0 && html`<p class="quiet">${formatCount(summary.unserved, "pod")} of other schedulers left out</p>`}`;
-}
-
-function describeOutcome(outcome, count) {
-  return OUTCOMES[outcome][count === 1 ? 0 : 1];
 }
 
 function Edits({ edits }) {
@@ -108,25 +104,21 @@ function Changes({ changes, summary }) {
 
 /** @param rows the pods that the answer names, which are the first of `count` */
 function OutcomeTable({ outcome, count, rows }) {
-  const heading = `${formatCount(count, "pod")} ${describeOutcome(outcome, count)}`;
   const shown = rows.slice(0, MOST_ROWS);
-  return html`<h3>${heading}</h3>
-    <div class="scrolls" tabindex="0" role="region" aria-label=${heading}>
-      <table class="changes">
-        <thead><tr><th scope="col">pod</th><th scope="col">before → after</th><th scope="col">by</th></tr></thead>
-        <tbody>
-          ${shown.map(
-            (each) => html`<tr>
-              <th scope="row"><a href=${makePodAddress(each.pod)}>${each.pod}</a></th>
-              <td><${Fate} fate=${each.from} /> → <${Fate} fate=${each.to} /></td>
-              <td>${each.cause && each.cause.edits.map((name, index) => html`${index > 0 ? ", " : ""}<b>${name}</b>`)}
-                ${each.cause?.how && html`<br /><span class="quiet">${each.cause.how}</span>`}</td>
-            </tr>`,
-          )}
-        </tbody>
-      </table>
-    </div>
-    ${count > shown.length && html`<p class="quiet">${formatCount(count - shown.length, "more pod")}</p>`}`;
+  return html`<${OutcomeSection} Heading="h3" noun="pod" texts=${OUTCOMES[outcome]} count=${count} shown=${shown.length}>
+    <table class="changes">
+      <thead><tr><th scope="col">pod</th><th scope="col">before → after</th><th scope="col">by</th></tr></thead>
+      <tbody>
+        ${shown.map(
+          (each) => html`<tr>
+            <th scope="row"><a href=${makePodAddress(each.pod)}>${each.pod}</a></th>
+            <td><${Fate} fate=${each.from} /> → <${Fate} fate=${each.to} /></td>
+            <td><${Cause} cause=${each.cause} /></td>
+          </tr>`,
+        )}
+      </tbody>
+    </table>
+  <//>`;
 }
 
 function Fate({ fate }) {

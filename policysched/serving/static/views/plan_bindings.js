@@ -4,6 +4,7 @@ import { html } from "../html.js";
 import { formatCount, formatNumber } from "../numbers.js";
 import { makePodAddress } from "../routes.js";
 import { formatTargets } from "../targets.js";
+import { Cause, OutcomeCounts, OutcomeSection } from "./tables.js";
 
 const MOST_ROWS = 200;
 /** The outcomes of bindings in the order of their gravity; see schemas/plan.schema.json. */
@@ -19,17 +20,14 @@ const OUTCOMES = {
 };
 
 export function BindingSummary({ summary }) {
-  const counts = Object.keys(OUTCOMES).filter((outcome) => summary[outcome] > 0);
+  const counts = Object.keys(OUTCOMES)
+    .map((outcome) => [outcome, summary[outcome]])
+    .filter(([, count]) => count > 0);
   return html`<p>${formatCount(summary.bindings, "binding")}${counts.length === 0 ? ": none changes" : ""}</p>
-    <ul class="outcomes">
-      ${counts.map((outcome) => html`<li><b>${formatNumber(summary[outcome])}</b> ${describeOutcome(outcome, summary[outcome])}</li>`)}
+    <${OutcomeCounts} outcomes=${counts} texts=${OUTCOMES}>
       ${summary.movesNow > 0 && html`<li><b>${formatNumber(summary.movesNow)}</b> of them as early as the next attempt</li>`}
-    </ul>
+    <//>
     ${summary.unserved > 0 && html`<p class="quiet">${formatCount(summary.unserved, "binding")} of other schedulers left out</p>`}`;
-}
-
-function describeOutcome(outcome, count) {
-  return OUTCOMES[outcome][count === 1 ? 0 : 1];
 }
 
 export function BindingChanges({ changes, summary }) {
@@ -42,26 +40,22 @@ export function BindingChanges({ changes, summary }) {
 
 /** @param rows the bindings that the answer names, which are the first of `count` */
 function OutcomeTable({ outcome, count, rows }) {
-  const heading = `${formatCount(count, "binding")} ${describeOutcome(outcome, count)}`;
   const shown = rows.slice(0, MOST_ROWS);
-  return html`<h3>${heading}</h3>
-    <div class="scrolls" tabindex="0" role="region" aria-label=${heading}>
-      <table class="changes bindings">
-        <thead><tr><th scope="col">binding</th><th scope="col">now</th><th scope="col">before → after</th><th scope="col">by</th></tr></thead>
-        <tbody>
-          ${shown.map(
-            (each) => html`<tr>
-              <th scope="row"><a href=${makePodAddress(each.binding)}>${each.binding}</a></th>
-              <td>${formatTargets(each.present)}</td>
-              <td>${formatFate(each.from)} → ${formatFate(each.to)}${describeClusters(each)}</td>
-              <td>${each.cause.edits.map((name, index) => html`${index > 0 ? ", " : ""}<b>${name}</b>`)}
-                ${each.cause.how && html`<br /><span class="quiet">${each.cause.how}</span>`}</td>
-            </tr>`,
-          )}
-        </tbody>
-      </table>
-    </div>
-    ${count > shown.length && html`<p class="quiet">${formatCount(count - shown.length, "more binding")}</p>`}`;
+  return html`<${OutcomeSection} Heading="h3" noun="binding" texts=${OUTCOMES[outcome]} count=${count} shown=${shown.length}>
+    <table class="changes bindings">
+      <thead><tr><th scope="col">binding</th><th scope="col">now</th><th scope="col">before → after</th><th scope="col">by</th></tr></thead>
+      <tbody>
+        ${shown.map(
+          (each) => html`<tr>
+            <th scope="row"><a href=${makePodAddress(each.binding)}>${each.binding}</a></th>
+            <td>${formatTargets(each.present)}</td>
+            <td>${formatFate(each.from)} → ${formatFate(each.to)}${describeClusters(each)}</td>
+            <td><${Cause} cause=${each.cause} /></td>
+          </tr>`,
+        )}
+      </tbody>
+    </table>
+  <//>`;
 }
 
 function formatFate(fate) {
