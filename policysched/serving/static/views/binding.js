@@ -8,6 +8,7 @@ import { makeAddress, makeNodeAddress, makePodAddress } from "../routes.js";
 import { compareTargets, formatTargets } from "../targets.js";
 import { Copy, Funnel, OtherNode } from "./pod.js";
 import { Points } from "./points.js";
+import { MoreRows, TableRegion } from "./tables.js";
 
 const MOST_NAMES = 20;
 /** Karmada's number for "nothing limits the replicas". */
@@ -94,7 +95,7 @@ function Attempts({ answer, number }) {
   const chosen = number === null ? decisive : Number(number);
   return html`<section>
     <h2>Attempts, in their order</h2>
-    <div class="scrolls" tabindex="0" role="region" aria-label="Attempts">
+    <${TableRegion} label="Attempts">
       <table>
         <thead><tr><th scope="col">affinity</th><th scope="col">clusters that pass</th><th scope="col">result</th></tr></thead>
         <tbody>
@@ -107,7 +108,7 @@ function Attempts({ answer, number }) {
           )}
         </tbody>
       </table>
-    </div>
+    <//>
     <p class="quiet">Below are the filters, points and steps of the marked attempt.</p>
   </section>`;
 }
@@ -118,7 +119,7 @@ function Candidates({ attempt }) {
   const chosen = new Set(attempt.selection?.clusters);
   return html`<section>
     <h2>Clusters that pass, best first</h2>
-    <div class="scrolls" tabindex="0" role="region" aria-label="Clusters that pass">
+    <${TableRegion} label="Clusters that pass">
       <table class="bindings">
         <thead>
           <tr>
@@ -139,8 +140,8 @@ function Candidates({ attempt }) {
           )}
         </tbody>
       </table>
-    </div>
-    ${attempt.feasible > attempt.ranking.length && html`<p class="quiet">${formatCount(attempt.feasible - attempt.ranking.length, "more cluster")}</p>`}
+    <//>
+    <${MoreRows} count=${attempt.feasible} shown=${attempt.ranking.length} noun="cluster" />
   </section>`;
 }
 

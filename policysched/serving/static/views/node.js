@@ -7,6 +7,7 @@ import { findUnit, formatAmount, formatCount, formatNumber, formatScaled, format
 import { makeAddress, makeNodeAddress, makePodAddress, makeRuleAddress } from "../routes.js";
 import { describeComparison } from "../targets.js";
 import { words } from "../words.js";
+import { MoreRows, TableRegion } from "./tables.js";
 
 export function NodeView({ node, generation }) {
   return html`<article class="node"><${NodePanel} node=${node} pod="" generation=${generation} isAlone=${true} /></article>`;
@@ -28,8 +29,7 @@ export function NodePanel({ node, pod, generation, isAlone = false }) {
     <${Pairs} Title=${PartTitle} title="conditions" pairs=${answer.conditions.map((each) => [each.type, each.status])} />
     <${PartTitle}>${words.areBindings ? formatCount(answer.podCount, words.pod) : `${formatNumber(answer.podCount)} of ${formatNumber(answer.allowedPods)} pods`}<//>
     ${answer.podCount > 0 && html`<${Pods} answer=${answer} />`}
-    ${answer.podCount > answer.pods.length &&
-    html`<p class="quiet">${formatCount(answer.podCount - answer.pods.length, `more ${words.pod}`)}</p>`}
+    <${MoreRows} count=${answer.podCount} shown=${answer.pods.length} noun=${words.pod} />
     <${Pairs} Title=${PartTitle} title="labels" pairs=${Object.entries(answer.labels)} />
   `;
 }
@@ -45,7 +45,7 @@ function Pods({ answer }) {
     const [size, unit] = findUnit(name, Math.max(...amounts));
     return { name, unit, texts: amounts.map((amount) => (amount === 0 ? "–" : formatScaled(amount / size))) };
   });
-  return html`<div class="scrolls" tabindex="0" role="region" aria-label=${words.areBindings ? "Bindings and their replicas" : "Pods and their requests"}><table class="pods">
+  return html`<${TableRegion} label=${words.areBindings ? "Bindings and their replicas" : "Pods and their requests"}><table class="pods">
     <thead><tr>
       <th scope="col">${words.pod}, largest first</th>
       ${columns.map(({ name, unit }) => html`<th scope="col">${name}${unit && `, ${unit}`}</th>`)}
@@ -58,7 +58,7 @@ function Pods({ answer }) {
         </tr>`,
       )}
     </tbody>
-  </table></div>`;
+  </table><//>`;
 }
 
 function Verdict({ pod, node, generation }) {

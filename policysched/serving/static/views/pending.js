@@ -7,6 +7,7 @@ import { formatCount, formatNumber } from "../numbers.js";
 import { makePodAddress } from "../routes.js";
 import { words } from "../words.js";
 import { RejectedBy } from "./node.js";
+import { MoreRows, TableRegion } from "./tables.js";
 
 const MOST_FILTERS = 10;
 const MOST_NAMES = 3;
@@ -20,7 +21,7 @@ export function PendingView({ generation }) {
     <p class="quiet">each is decided alone, as if it were the next</p>
     <${Filters} answer=${answer} />
     <${Pods} pods=${answer.pods} />
-    ${answer.total > answer.pods.length && html`<p class="quiet">${formatNumber(answer.total - answer.pods.length)} more pods</p>`}
+    <${MoreRows} count=${answer.total} shown=${answer.pods.length} noun="pod" />
   `;
 }
 
@@ -48,7 +49,7 @@ export function Filters({ answer }) {
 function Pods({ pods }) {
   const hasPriorities = pods.some((row) => row.priority !== 0);
   return html`<h2>Pods</h2>
-    <div class="scrolls" tabindex="0" role="region" aria-label="Pending pods">
+    <${TableRegion} label="Pending pods">
       <table class="pending cards">
         <thead><tr><th scope="col">pod</th><th scope="col">profile</th>${hasPriorities && html`<th scope="col">priority</th>`}<th scope="col">fits on</th><th scope="col">why it waits</th></tr></thead>
         <tbody>
@@ -63,7 +64,7 @@ function Pods({ pods }) {
           )}
         </tbody>
       </table>
-    </div>`;
+    <//>`;
 }
 
 /** Returns groups of pods that wait for the same reason: those that fit nowhere first, and large ones. */

@@ -8,6 +8,7 @@ import { makeNodeAddress } from "../routes.js";
 import { words } from "../words.js";
 import { Links, NodeLink } from "./links.js";
 import { RejectedBy } from "./node.js";
+import { TableRegion } from "./tables.js";
 
 const BARS = 6;
 
@@ -90,7 +91,7 @@ function Comparison({ shown, rules, different }) {
     const index = different.indexOf(rule);
     return index >= 0 && index < CATEGORY_COUNT ? getCategoryColour(index) : OTHER;
   };
-  return html`<div class="scrolls" tabindex="0" role="region" aria-label="Points by rule"><table class="comparison">
+  return html`<${TableRegion} label="Points by rule"><table class="comparison">
       <thead>
         <tr>
           <th scope="col">rule</th>
@@ -109,7 +110,7 @@ function Comparison({ shown, rules, different }) {
           </tr>`,
         )}
       </tbody>
-    </table></div>
+    </table><//>
     ${different.length > 0 &&
     rules.length > different.length &&
     html`<button aria-pressed=${areAllShown} onClick=${() => setAreAllShown(!areAllShown)}>

@@ -5,6 +5,7 @@ import { ask } from "../api.js";
 import { Waiting, useAnswer } from "../loading.js";
 import { formatAge, formatCount, formatNumber } from "../numbers.js";
 import { makeAddress, makeNodeAddress, makePodAddress } from "../routes.js";
+import { MoreRows, TableRegion } from "./tables.js";
 
 const MEANINGS = {
   active: "ready to be tried",
@@ -29,18 +30,18 @@ export function QueueView({ options, generation }) {
       )}
     </nav>
     ${total === 0 ? html`<p>No pod waits for a node.</p>` : html`<${Pods} pods=${pods} now=${answer.now} />`}
-    ${total > answer.pods.length && html`<p class="quiet">${formatNumber(total - answer.pods.length)} more pods</p>`}
+    <${MoreRows} count=${total} shown=${answer.pods.length} noun="pod" />
   `;
 }
 
 function Pods({ pods, now }) {
   const hasPriorities = pods.some((pod) => pod.priority !== 0);
-  return html`<div class="scrolls" tabindex="0" role="region" aria-label="Pending pods">
+  return html`<${TableRegion} label="Pending pods">
     <table class="pending cards">
       <thead><tr><th scope="col">pod</th><th scope="col">queue</th><th scope="col">since</th><th scope="col">attempts</th>${hasPriorities && html`<th scope="col">priority</th>`}<th scope="col">rejected by</th><th scope="col">why it waits</th></tr></thead>
       <tbody>${pods.map((pod) => html`<${Pod} key=${pod.uid} pod=${pod} now=${now} hasPriorities=${hasPriorities} />`)}</tbody>
     </table>
-  </div>`;
+  <//>`;
 }
 
 function Pod({ pod, now, hasPriorities }) {

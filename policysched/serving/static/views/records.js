@@ -10,6 +10,7 @@ import { Links } from "./links.js";
 import { RejectedBy, getSourceName } from "./node.js";
 import { Funnel } from "./pod.js";
 import { Points } from "./points.js";
+import { TableRegion } from "./tables.js";
 
 /** The view of a pod without a listing of the cluster. */
 export function RecordsView({ pod, status }) {
@@ -69,7 +70,7 @@ function Record({ record, isNewest }) {
 
 function RejectedNodes({ rejections }) {
   return html`<h2>What rejected nodes</h2>
-    <div class="scrolls" tabindex="0" role="region" aria-label="Rejections"><table>
+    <${TableRegion} label="Rejections"><table>
       <thead><tr><th scope="col">filter</th><th scope="col">nodes</th><th scope="col">reason</th><th scope="col">such as</th></tr></thead>
       ${mergeEqual(rejections).map(
         ({ by, reason, nodes, examples }) => html`<tr>
@@ -79,7 +80,7 @@ function RejectedNodes({ rejections }) {
           <td><${Links} names=${examples} more=${nodes - examples.length} makeAddress=${makeNodeAddress} /></td>
         </tr>`,
       )}
-    </table></div>`;
+    </table><//>`;
 }
 
 /** Returns rejections with equal texts as one, the most frequent first; they may differ in their codes. */
@@ -98,14 +99,14 @@ function Scores({ record }) {
   const rows = names.map((name) => ({ name, of: record.best.map((node) => record.scores[node][name]) }));
   rows.sort((one, other) => spread(other.of) - spread(one.of));
   return html`<h2>Points of the best nodes</h2>
-    <div class="scrolls" tabindex="0" role="region" aria-label="Points by rule"><table class="comparison">
+    <${TableRegion} label="Points by rule"><table class="comparison">
       <thead><tr><th scope="col">rule</th>${record.best.map((node) => html`<th scope="col"><a href=${makeNodeAddress(node)}>${node}</a></th>`)}</tr></thead>
       ${rows.map(
         (row) => html`<tr><th scope="row"><${RejectedBy} by=${row.name} /></th>
           ${row.of.map((points) => html`<td>${formatNumber(points)}</td>`)}</tr>`,
       )}
       <tr><th scope="row"><b>total</b></th>${record.best.map((node) => html`<td><b>${formatNumber(record.scores[node].total)}</b></td>`)}</tr>
-    </table></div>`;
+    </table><//>`;
 }
 
 function spread(numbers) {

@@ -1,6 +1,7 @@
 // A table whose rows are sorted by a press on the head of a column.
 
 import { html } from "../html.js";
+import { TableRegion } from "./tables.js";
 
 const COLLATOR = new Intl.Collator("en", { numeric: true });
 
@@ -13,7 +14,7 @@ const COLLATOR = new Intl.Collator("en", { numeric: true });
  */
 export function SortedTable({ label, className, columns, rows, sort, setSort, most = Infinity }) {
   const sorted = sortRows(columns, rows, sort);
-  return html`<div class="scrolls" tabindex="0" role="region" aria-label=${label}>
+  return html`<${TableRegion} label=${label}>
     <table class=${className}>
       <thead><tr>${columns.map((column) => html`<${Head} column=${column} sort=${sort} setSort=${setSort} />`)}</tr></thead>
       <tbody>
@@ -22,7 +23,7 @@ export function SortedTable({ label, className, columns, rows, sort, setSort, mo
         )}
       </tbody>
     </table>
-  </div>`;
+  <//>`;
 }
 
 function Head({ column, sort, setSort }) {
