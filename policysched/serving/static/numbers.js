@@ -45,6 +45,11 @@ export function formatCount(number, noun) {
   return `${formatNumber(number)} ${noun}${number === 1 ? "" : "s"}`;
 }
 
+/** Returns by how much numbers differ. */
+export function computeSpread(numbers) {
+  return Math.max(...numbers) - Math.min(...numbers);
+}
+
 const AGES = [[86400, "d"], [3600, "h"], [60, "min"]];
 
 /** Returns the time between two ISO 8601 times as `4 min`, in its largest unit. */

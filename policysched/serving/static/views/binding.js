@@ -3,7 +3,7 @@
 import { html } from "../html.js";
 import { ask } from "../api.js";
 import { Waiting, useAnswer } from "../loading.js";
-import { formatCount, formatNumber } from "../numbers.js";
+import { formatCount, formatDifference, formatNumber } from "../numbers.js";
 import { makeAddress, makeNodeAddress, makePodAddress } from "../routes.js";
 import { compareTargets, formatTargets } from "../targets.js";
 import { Copy, Funnel, OtherNode } from "./pod.js";
@@ -83,10 +83,9 @@ function formatReplicas(count) {
 }
 
 function describeDifference(now, next) {
-  if (now === next) return "same";
   if (now === null) return next === 0 ? "gained" : `gained, +${formatNumber(next)}`;
   if (next === null) return now === 0 ? "lost" : `lost, −${formatNumber(now)}`;
-  return `${next > now ? "+" : "−"}${formatNumber(Math.abs(next - now))}`;
+  return formatDifference(next - now);
 }
 
 /** The affinity terms that were tried, in their order; each has filters and points of its own. */

@@ -6,7 +6,7 @@ import { Waiting } from "../loading.js";
 import { formatCount, formatNumber, formatTime } from "../numbers.js";
 import { makeAddress, makeNodeAddress, makePodAddress } from "../routes.js";
 import { useRows } from "../rows.js";
-import { RejectedBy } from "./node.js";
+import { RejectedBy } from "./links.js";
 
 const MOST_SHOWN = 200;
 const RESULTS = ["scheduled", "unschedulable", "error"];

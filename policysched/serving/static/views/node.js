@@ -4,9 +4,10 @@ import { html } from "../html.js";
 import { ask } from "../api.js";
 import { Waiting, useAnswer } from "../loading.js";
 import { findUnit, formatAmount, formatCount, formatNumber, formatScaled, formatShare } from "../numbers.js";
-import { makeAddress, makeNodeAddress, makePodAddress, makeRuleAddress } from "../routes.js";
+import { makeAddress, makeNodeAddress, makePodAddress } from "../routes.js";
 import { describeComparison } from "../targets.js";
 import { words } from "../words.js";
+import { RejectedBy, getSourceName } from "./links.js";
 import { MoreRows, TableRegion } from "./tables.js";
 
 export function NodeView({ node, generation }) {
@@ -85,17 +86,6 @@ export function Rejections({ rejections }) {
       </li>`,
     )}
   </ul>`;
-}
-
-/** Returns the name of what rejects a node: `POLICY/RULE` of a rule, or the plugin. */
-export function getSourceName({ rule, policy, plugin }) {
-  return rule ? `${policy}/${rule}` : plugin;
-}
-
-/** Names a plugin or a rule (`POLICY/RULE`); a rule is a link to its line. */
-export function RejectedBy({ by }) {
-  if (!by.includes("/")) return html`<b>${by || "PreFilter"}</b>`;
-  return html`<a href=${makeRuleAddress(by)}><b>${by}</b></a>`;
 }
 
 function Amounts({ answer }) {

@@ -6,7 +6,7 @@ import { Waiting, useAnswer } from "../loading.js";
 import { formatCount, formatNumber } from "../numbers.js";
 import { makePodAddress } from "../routes.js";
 import { words } from "../words.js";
-import { RejectedBy } from "./node.js";
+import { RejectedBy } from "./links.js";
 import { MoreRows, TableRegion } from "./tables.js";
 
 const MOST_FILTERS = 10;

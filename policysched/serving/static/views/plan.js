@@ -7,7 +7,7 @@ import { Waiting, useAnswer } from "../loading.js";
 import { formatCount, formatNumber } from "../numbers.js";
 import { makeAddress, makeNodeAddress, makePodAddress } from "../routes.js";
 import { words } from "../words.js";
-import { RejectedBy, getSourceName } from "./node.js";
+import { RejectedBy, getSourceName } from "./links.js";
 import { BindingChanges, BindingSummary } from "./plan_bindings.js";
 import { Cause, OutcomeCounts, OutcomeSection } from "./tables.js";
 

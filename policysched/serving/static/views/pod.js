@@ -8,8 +8,8 @@ import { formatCount, formatDifference, formatNumber } from "../numbers.js";
 import { go, makeAddress, makeNodeAddress, makePodAddress } from "../routes.js";
 import { describeComparison } from "../targets.js";
 import { words } from "../words.js";
-import { Links, NodeLink } from "./links.js";
-import { RejectedBy, Rejections } from "./node.js";
+import { Links, NodeLink, RejectedBy } from "./links.js";
+import { Rejections } from "./node.js";
 import { Points } from "./points.js";
 
 /** The schedulerName of pods that name none. */

@@ -3,11 +3,10 @@
 import { html } from "../html.js";
 import { useState } from "../vendor/preact.js";
 import { CATEGORY_COUNT, OTHER, getCategoryColour } from "../colours.js";
-import { formatCount, formatDifference, formatNumber } from "../numbers.js";
+import { computeSpread, formatCount, formatDifference, formatNumber } from "../numbers.js";
 import { makeNodeAddress } from "../routes.js";
 import { words } from "../words.js";
-import { Links, NodeLink } from "./links.js";
-import { RejectedBy } from "./node.js";
+import { Links, NodeLink, RejectedBy } from "./links.js";
 import { TableRegion } from "./tables.js";
 
 const BARS = 6;
@@ -18,7 +17,7 @@ export function Points({ answer }) {
   const areEqual = answer.bestCount > 1 && answer.bestCount === answer.feasible;
   const isAlone = shown.length === 1; // no other node to compare with, so show its rules with points
   const different = rules.filter((rule) => (isAlone ? rule.of[0] !== 0 : new Set(rule.of).size > 1));
-  different.sort((one, other) => spread(other.of) - spread(one.of) || other.of[0] - one.of[0]);
+  different.sort((one, other) => computeSpread(other.of) - computeSpread(one.of) || other.of[0] - one.of[0]);
   if (areEqual && different.length === 0) return html`<${EqualPoints} answer=${answer} rules=${rules} />`;
   return html`<section>
     <h2>Points of the best ${words.node}s</h2>
@@ -66,10 +65,6 @@ function Bars({ shown, rules, different }) {
       </tr>`,
     )}
   </table>`;
-}
-
-function spread(numbers) {
-  return Math.max(...numbers) - Math.min(...numbers);
 }
 
 /** Returns the segments of a bar: rules that differ, others of them, and what is equal everywhere. */

@@ -4,10 +4,9 @@ import { html } from "../html.js";
 import { useEffect, useState } from "../vendor/preact.js";
 import { ask } from "../api.js";
 import { Waiting, useAnswer } from "../loading.js";
-import { formatCount, formatNumber, formatTime } from "../numbers.js";
+import { computeSpread, formatCount, formatNumber, formatTime } from "../numbers.js";
 import { makeAddress, makeNodeAddress } from "../routes.js";
-import { Links } from "./links.js";
-import { RejectedBy, getSourceName } from "./node.js";
+import { Links, RejectedBy, getSourceName } from "./links.js";
 import { Funnel } from "./pod.js";
 import { Points } from "./points.js";
 import { TableRegion } from "./tables.js";
@@ -97,7 +96,7 @@ function mergeEqual(rejections) {
 function Scores({ record }) {
   const names = Object.keys(record.scores[record.best[0]]).filter((name) => name !== "total");
   const rows = names.map((name) => ({ name, of: record.best.map((node) => record.scores[node][name]) }));
-  rows.sort((one, other) => spread(other.of) - spread(one.of));
+  rows.sort((one, other) => computeSpread(other.of) - computeSpread(one.of));
   return html`<h2>Points of the best nodes</h2>
     <${TableRegion} label="Points by rule"><table class="comparison">
       <thead><tr><th scope="col">rule</th>${record.best.map((node) => html`<th scope="col"><a href=${makeNodeAddress(node)}>${node}</a></th>`)}</tr></thead>
@@ -107,8 +106,4 @@ function Scores({ record }) {
       )}
       <tr><th scope="row"><b>total</b></th>${record.best.map((node) => html`<td><b>${formatNumber(record.scores[node].total)}</b></td>`)}</tr>
     </table><//>`;
-}
-
-function spread(numbers) {
-  return Math.max(...numbers) - Math.min(...numbers);
 }
