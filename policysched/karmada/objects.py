@@ -281,6 +281,11 @@ class BindingSpec(WireStruct, frozen=True):
     workload_affinity_groups: WorkloadAffinityGroups | None = None
 
     @property
+    def priority(self) -> int:
+        """The priority, or 0 without one."""
+        return 0 if self.schedule_priority is None else self.schedule_priority.priority
+
+    @property
     def is_workload(self) -> bool:
         """Whether the resource has pods, so that capacity and overflow apply to it."""
         return self.replicas > 0 or self.replica_requirements is not None or bool(self.components)

@@ -61,6 +61,17 @@ class BindingDecider:
             bindings.sort(key=lambda each: (-each[1], each[0]))
         return found
 
+    def find_cluster(self, name: str) -> objects.Cluster:
+        """Return a cluster that is not being deleted.
+
+        Raises:
+            LookupError: there is none with this name.
+        """
+        for cluster in self.clusters.clusters:
+            if cluster.metadata.name == name:
+                return cluster
+        raise LookupError(name)
+
     def find_binding(self, key: str) -> objects.Binding:
         """Return the binding that `explain binding` finds for this name.
 

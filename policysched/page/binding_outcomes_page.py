@@ -34,18 +34,14 @@ _GRAVEST_FIRST = list(BindingOutcome)
 
 
 class BindingOutcomes:
-    """Decides about all bindings, once and for some seconds at a time.
-
-    Attributes:
-        decided: the number of decided bindings.
-    """
+    """Decides about all bindings, once and for some seconds at a time."""
 
     def __init__(self, decider: binding_sessions.BindingDecider) -> None:
         """Begin without decisions."""
         self._decider = decider
         self._waiting = decider.simulate_bindings()
         self._found: list[tuple[BindingOutcome, binding_simulating.SimulatedBinding]] = []
-        self.decided = 0
+        self._decided = 0
 
     def make_page(self, clock: clocks.Clock) -> dict[str, Any]:
         """Return the bindings that differ; the next call continues after three seconds."""
@@ -56,7 +52,7 @@ class BindingOutcomes:
             "pods": [_describe_row(outcome, each) for outcome, each in found[:_MOST_ROWS]],
             **self._count_rejections().describe(),
             "counts": Counter(outcome.value for outcome, _ in found),
-            "decided": self.decided,
+            "decided": self._decided,
             "bindings": len(self._decider.plane.bindings),
         }
 
@@ -66,7 +62,7 @@ class BindingOutcomes:
             simulated = next(self._waiting, None)
             if simulated is None:
                 break
-            self.decided += 1
+            self._decided += 1
             outcome = _classify(simulated)
             if outcome is not None:
                 self._found.append((outcome, simulated))
@@ -96,10 +92,9 @@ def _describe_row(
     outcome: BindingOutcome, simulated: binding_simulating.SimulatedBinding
 ) -> dict[str, Any]:
     binding = simulated.binding
-    priority = binding.spec.schedule_priority
     return {
         "pod": binding.key,
-        "priority": priority.priority if priority else 0,
+        "priority": binding.spec.priority,
         "profile": triggers.get_scheduler_name(binding),
         "outcome": outcome.value,
         "fits": simulated.failure is None,

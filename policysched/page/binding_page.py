@@ -36,13 +36,12 @@ def make_binding_page(decider: binding_sessions.BindingDecider, key: str) -> Rep
     """
     binding = decider.find_binding(key)
     report = decider.make_report(binding)
-    priority = binding.spec.schedule_priority
     attempts = [_describe_attempt(each, decider) for each in report["attempts"]]
     return {
         "pod": binding.key,
         "profile": triggers.get_scheduler_name(binding),
         "policies": [each["policy"] for each in report["policies"]],
-        "priority": priority.priority if priority else 0,
+        "priority": binding.spec.priority,
         "placedOn": None,
         "gate": "its scheduling is suspended" if binding.spec.suspension.scheduling else None,
         "message": report["error"],
@@ -153,8 +152,7 @@ def make_binding_cluster_page(
         LookupError: the cluster does not exist, or is being deleted.
     """
     binding = decider.find_binding(key)
-    if all(each.metadata.name != cluster for each in decider.clusters.clusters):
-        raise LookupError(cluster)
+    decider.find_cluster(cluster)
     report = decider.make_report(binding)
     attempt = choose_attempt(report)
     verdict = attempt["verdicts"].get(cluster, {"ok": False, "all": []})

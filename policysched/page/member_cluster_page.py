@@ -35,10 +35,7 @@ def make_member_cluster_page(decider: binding_sessions.BindingDecider, name: str
     Raises:
         LookupError: the cluster does not exist, or is being deleted.
     """
-    found = [each for each in decider.clusters.clusters if each.metadata.name == name]
-    if not found:
-        raise LookupError(name)
-    (cluster,) = found
+    cluster = decider.find_cluster(name)
     mode = cluster.spec.sync_mode
     bindings = decider.bindings_by_cluster.get(name, [])
     shown = bindings[:_MOST_BINDINGS]

@@ -79,8 +79,7 @@ class ControlPlaneStore:
     def get_binding_priority(self, key: str) -> int:
         """Return the priority of a binding, or 0 without a priority."""
         binding = self.bindings.get(key)
-        said = binding.spec.schedule_priority if binding is not None else None
-        return 0 if said is None else said.priority
+        return 0 if binding is None else binding.spec.priority
 
     def assume_targets(self, key: str, targets: objects.Targets) -> None:
         """Use `targets` as the binding's clusters in snapshots until they are written."""
