@@ -128,8 +128,8 @@ class PageApi:
         return {"generation": view.generation, **explained}
 
     def _make_pod_node(self, given: http_server.QueryParameters) -> dict[str, Any]:
-        about = self._source.get_view().answers
-        return about.make_comparison(given.get_one("pod"), given.get_one("node"))
+        answers = self._source.get_view().answers
+        return answers.make_comparison(given.get_one("pod"), given.get_one("node"))
 
     def _make_study(self, given: http_server.QueryParameters) -> dict[str, Any]:
         return self._source.get_view().answers.make_study(given.get_one("pod"), self._clock)
@@ -143,9 +143,11 @@ class PageApi:
         return self._source.get_view().answers.find_names(given.get_one("text"))
 
     def _make_text(self, given: http_server.QueryParameters) -> dict[str, Any]:
-        about = self._source.get_view().answers
+        answers = self._source.get_view().answers
         forms = {"pods": self._texts.format_pod, "bindings": self._texts.format_binding}
-        return {"text": forms[about.shows](about.make_report(given.get_one("pod"), self._clock))}
+        return {
+            "text": forms[answers.shows](answers.make_report(given.get_one("pod"), self._clock))
+        }
 
     def _step_and_report(self, name: str) -> dict[str, Any]:
         self._source.take_step(name)

@@ -110,7 +110,6 @@ class DraftLanguage:
             "code": finding.code,
             "message": finding.message,
             "label": finding.label,
-            "notes": list(finding.notes),
             "help": finding.help,
             "actions": [
                 {
