@@ -70,6 +70,9 @@ def test_many_nodes_begin_as_groups_on_a_narrow_screen(
         assert (
             page.eval_on_selector(".scrolls", "(each) => each.scrollWidth - each.clientWidth") == 0
         )
+        page.click(".legend button:has-text('rejected by NodeAffinity')")
+        page.wait_for_selector(".groups tbody tr:first-child td:text-is('0')")
+        assert re.search(r"z1\s+150\s+0\s+150\s+0 %", page.inner_text("tbody"))
         page.click("tbody a:has-text('z1')")
         page.click("canvas", position={"x": 22, "y": 26 + 22})
         page.wait_for_selector("aside h2:has-text('node-0001')")

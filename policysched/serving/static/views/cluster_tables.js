@@ -46,9 +46,9 @@ function listAmountColumns(cluster, fill) {
   const { used, of } = amounts;
   const makeColumn = (key, title, rank) => ({ key, title, show: (node) => formatAmount(fill, rank(node), of[node]), rank, isNumber: true });
   return [
+    makeColumn("free", "free", (node) => of[node] - used[node]),
     makeColumn("requested", `${fill} ${words.requested}`, (node) => used[node]),
     makeColumn("allocatable", "allocatable", (node) => of[node]),
-    makeColumn("free", "free", (node) => of[node] - used[node]),
     { key: "share", title: "share", show: (node) => formatShare(used[node], of[node]), rank: shareOf, isNumber: true },
   ];
 }
@@ -68,7 +68,10 @@ function listVerdictColumns(about) {
   return [{ key: "verdict", title: about.pod, show: (node) => describeVerdict(about, node), rank }];
 }
 
-export function GroupTable({ cluster, groups, settings, about, change, addressOf }) {
+/** Counts and sums the nodes of the chosen entry of the legend, or all of them. */
+export function GroupTable({ cluster, groups, settings, legend, only, about, change, addressOf }) {
+  const isShown = (node) => only === null || legend.keyOf(node) === only;
+  const rows = groups.map(({ name, members }) => ({ name, members: members.filter(isShown) }));
   const countClosed = ({ members }) => members.filter((node) => cluster.state[node] > 0).length;
   const fits = (group) => group.members.filter((node) => about.of[node] < 0).length;
   const count = (key, title, rank) => ({ key, title, show: (group) => formatNumber(rank(group)), rank, isNumber: true });
@@ -82,9 +85,9 @@ export function GroupTable({ cluster, groups, settings, about, change, addressOf
     count("nodes", `${words.node}s`, ({ members }) => members.length),
     ...(about ? [count("fits", words.fits, fits), count("rejected", "rejected", (group) => group.members.length - fits(group))] : []),
     ...listSumColumns(cluster, settings.fill),
-    ...(groups.some(countClosed) ? [count("closed", "cordoned, not ready", countClosed)] : []),
+    ...(rows.some(countClosed) ? [count("closed", "cordoned, not ready", countClosed)] : []),
   ];
-  return html`<${SortedTable} label=${`Groups of ${words.node}s`} className="groups" columns=${columns} rows=${groups} sort=${settings.sort} setSort=${(sort) => change({ form: "groups", sort })} />`;
+  return html`<${SortedTable} label=${`Groups of ${words.node}s`} className="groups" columns=${columns} rows=${rows} sort=${settings.sort} setSort=${(sort) => change({ form: "groups", sort })} />`;
 }
 
 /** Returns the columns of sums of a resource, or that of the mean of a metric. */
