@@ -1,5 +1,7 @@
 // Where the tile of each node lies on the map. Pure functions, so that tests can call them.
 
+import { words } from "./words.js";
+
 const SIZES = [
   [240, 150], [200, 110], [170, 80], [150, 54], [112, 44], [84, 36], [60, 30], [44, 28], [32, 24], [24, 24],
   [18, 16], [14, 14], [12, 12], [11, 11], [10, 10],
@@ -72,7 +74,7 @@ export function findNodeAt(map, x, y) {
 export function groupNodes(cluster, key) {
   const label = cluster.labels[key];
   if (label === undefined) {
-    return [{ name: "all nodes", members: cluster.names.map((_, index) => index) }];
+    return [{ name: `all ${words.node}s`, members: cluster.names.map((_, index) => index) }];
   }
   const groups = label.values.map((value) => ({ name: `${value || '""'}`, members: [] }));
   const without = { name: `without ${key}`, members: [] };

@@ -22,6 +22,7 @@ WriteCluster = Callable[[list[dict[str, Any]]], str]
 
 VIEWS = {
     "#/cluster": "region",
+    "#/cluster?by=-": "all clusters",
     "#/cluster?form=table&pod=shop%2Fmoves": "gets 2 replicas",
     "#/cluster?pod=shop%2Fmoves&node=a": "shop/moves: a gets 2 replicas",
     "#/clusters/a": "binding, largest first",
@@ -72,6 +73,8 @@ def test_a_plan_names_the_bindings_that_an_edit_moves(ui: str, open_page: OpenPa
         page.wait_for_selector("h3:has-text('1 binding would move to other clusters')")
         assert "shop: clusterGroup: changes 1 binding" in page.inner_text(".edits")
         assert "a:8 → b:8\nloses a; gains b" in page.inner_text(".changes")
+        width = "cell => cell.getBoundingClientRect().width"
+        assert page.eval_on_selector(".changes td:nth-child(3)", width) > 200  # a list of clusters
         page.click("text=show on the map")
         page.wait_for_selector(".legend:has-text('gains bindings')")
         page.fill("#find", "grouped")
