@@ -69,13 +69,19 @@ class DebugClient:
         """Ask the server of the URL `where`; nothing is sent yet.
 
         Raises:
-            InputError: `where` is not the URL of a server.
+            InputError: `where` is not the URL of a server, or contains a user.
         """
         parts = server_urls.split_server_url(where)
         if parts is None:
             advice = "write https://HOST:PORT, or the path of a file"
             raise errors.InputError(
                 server_urls.format_url_for_message(where), "is not the URL of a server", help=advice
+            )
+        if "@" in parts.netloc:  # the origin is printed, and shown to every reader of the page
+            raise errors.InputError(
+                server_urls.format_url_for_message(where),
+                "contains a user, which a scheduler ignores",
+                help="remove it, and give --token-file",
             )
         self.origin = f"{parts.scheme}://{parts.netloc}"
         self.path = parts.path

@@ -50,6 +50,7 @@ def make_address() -> str:
         pytest.param(["--token-file", "x"], 3, "--token-file needs a running", id="token"),
         pytest.param(["--decisions", "x.json"], 3, "needs the URL of a running", id="no URL"),
         pytest.param(["--decisions", "https://a b"], 2, "is not the URL of a server", id="odd URL"),
+        pytest.param(["--decisions", "https://u:pw@h"], 2, "//(hidden)@h`: contains", id="user"),
         pytest.param(["--decisions", ""], 3, "--decisions is empty", id="empty URL"),
         pytest.param([*_FOLLOW, "--cluster", "x"], 3, "mutually exclusive", id="file and URL"),
         pytest.param([*_FOLLOW, "--policies", "x"], 3, "--policies needs a listing", id="engine"),
