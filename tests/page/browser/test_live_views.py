@@ -105,6 +105,7 @@ def test_a_record_counts_the_nodes_of_each_filter(
     """With links to some of them."""
     with follow(scheduler) as url, open_page(url) as opened:
         page = opened.open_view("#/pods/default/late")
+        page.wait_for_selector("p:has-text('in the queue'):has-text('after 1 attempt')")
         page.wait_for_selector("tr:has-text('Room'):has-text('Too many pods') a[href='#/nodes/n1']")
 
 

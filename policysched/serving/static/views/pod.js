@@ -183,7 +183,7 @@ function Advice({ pod, answer, generation }) {
   }
   const changes = answer.feasible > 0 ? study.flips : study.edits;
   return html`<section>
-    <h2>${answer.feasible > 0 ? "What would make another node win" : "Any one of these changes lets it fit"}</h2>
+    <h2>${answer.feasible > 0 ? "What would make another node win" : "Any one of these changes lets it fit, smallest first"}</h2>
     ${changes && changes.length > 0
       ? html`<ul class="advice">${changes.slice(0, 10).map((each) => html`<li>${each.text} → <${Effect} change=${each} /></li>`)}</ul>`
       : html`<p>${study.triedAll === false ? "none was found in time" : "no single change does"}</p>`}

@@ -34,6 +34,18 @@ export function QueueView({ options, generation }) {
   `;
 }
 
+/** Says where one pod waits; nothing if it is in no queue. */
+export function QueuePlace({ pod, status }) {
+  const { answer } = useAnswer(() => ask("queue"), [pod, status.decisions]);
+  const found = answer?.pods.find((each) => each.pod === pod);
+  if (!found) return null;
+  return html`<p>
+    in the queue <a href=${makeAddress(["pending"], { queue: found.queue })}>${found.queue}</a>${" "}
+    (${MEANINGS[found.queue] ?? ""}${found.backoffUntil && html`, for ${formatAge(answer.now, found.backoffUntil)} more`})${" "}
+    for ${formatAge(found.since, answer.now)}, after ${formatCount(found.attempts, "attempt")}
+  </p>`;
+}
+
 function Pods({ pods, now }) {
   const hasPriorities = pods.some((pod) => pod.priority !== 0);
   return html`<${TableRegion} label="Pending pods">

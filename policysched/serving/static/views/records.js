@@ -9,12 +9,14 @@ import { makeAddress, makeNodeAddress } from "../routes.js";
 import { Links, RejectedBy, getSourceName } from "./links.js";
 import { Funnel } from "./pod.js";
 import { Points } from "./points.js";
+import { QueuePlace } from "./queue.js";
 import { TableRegion } from "./tables.js";
 
 /** The view of a pod without a listing of the cluster. */
 export function RecordsView({ pod, status }) {
   const [isPlaced, setIsPlaced] = useState(true); // until a record says so, or its absence
   return html`<article class="pod"><h1>${pod}</h1>
+    ${!isPlaced && html`<${QueuePlace} pod=${pod} status=${status} />`}
     <${Records} pod=${pod} status=${status} onResult=${(result) => setIsPlaced(result === "scheduled")} />
     ${!isPlaced && html`<${Now} pod=${pod} status=${status} />`}
     <p class="quiet">suggestions, and the verdict of a single node, need a listing of the cluster: start policysched ui with --live as well</p>
