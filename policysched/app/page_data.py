@@ -24,7 +24,7 @@ from policysched.observability.live_page import (
 )
 from policysched.reload import state as states
 from policysched.reload import version_log
-from policysched.serving import http_server, query_parameters
+from policysched.serving import http_server, json_answers, query_parameters
 
 ANSWERS_ROOT = "/debug/page/"
 """The answers for the page below /ui/, which need the rights of other debug pages."""
@@ -83,9 +83,9 @@ def _without_parameters(
     async def make_page(query: http_server.QueryParameters) -> http_server.HttpPage:
         query_parameters.refuse_unknown(query, ())
         made = make()
-        document = made if isinstance(made, msgspec.Struct) else await made
-        body = msgspec.json.encode(document)
-        return http_server.HttpPage(body, http_server.JSON, is_compressed=True)
+        return json_answers.make_json_answer(
+            made if isinstance(made, msgspec.Struct) else await made
+        )
 
     return make_page
 
@@ -136,7 +136,7 @@ def _make_node_page(
         found = node_page.make_node_page(joined.scheduler.cache, metrics, query.get_one("name"))
     except LookupError:  # status 404 would say that the process is older than this page
         return http_server.HttpPage(b"there is no such node\n", status=410)
-    return http_server.HttpPage(msgspec.json.encode(found), http_server.JSON, is_compressed=True)
+    return json_answers.make_json_answer(found)
 
 
 class _StatusPage:

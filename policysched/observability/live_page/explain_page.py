@@ -6,12 +6,10 @@ seconds.
 
 from __future__ import annotations
 
-import msgspec
-
 from policysched import clock as clocks
 from policysched.cluster.pods import pod_shape
 from policysched.scheduler import scheduler as schedulers
-from policysched.serving import http_server, query_parameters
+from policysched.serving import http_server, json_answers, query_parameters
 
 PAUSE_SECONDS = 2
 _GONE, _TOO_MANY = 410, 429
@@ -63,5 +61,4 @@ class ExplainPage:
         snap = self._scheduler.cache.snapshot()
         found = framework.explain_pod(info, snap)
         described = pod_verdicts.describe_explanation(framework, found, snap)
-        body = msgspec.json.encode({"placedOn": None, **described})
-        return http_server.HttpPage(body, http_server.JSON, is_compressed=True)
+        return json_answers.make_json_answer({"placedOn": None, **described})

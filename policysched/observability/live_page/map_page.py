@@ -16,7 +16,7 @@ from policysched import clock as clocks
 from policysched.cluster import snapshot
 from policysched.cluster.objects import objects
 from policysched.observability.live_page import cluster_columns
-from policysched.serving import http_server, query_parameters
+from policysched.serving import http_server, json_answers, query_parameters
 
 _AGE_SECONDS = 1.0
 """Maximum age of the amounts."""
@@ -54,14 +54,13 @@ class MapPage:
             if self._clock.monotonic_seconds() - self._made_at_seconds >= _AGE_SECONDS:
                 await self._make_columns()
         is_known = "since" in query and since == self._generation
-        body = msgspec.json.encode(
+        return json_answers.make_json_answer(
             {
                 "generation": self._generation,
                 "nodes": _NOTHING if is_known else self._nodes,
                 "usage": self._usage,
             }
         )
-        return http_server.HttpPage(body, http_server.JSON, is_compressed=True)
 
     async def _make_columns(self) -> None:
         snap = self._take_snapshot()

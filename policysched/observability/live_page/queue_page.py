@@ -5,14 +5,12 @@ from __future__ import annotations
 import datetime
 import itertools
 
-import msgspec
-
 from policysched import clock as clocks
 from policysched.framework import queued_pod
 from policysched.framework.answers import rejections
 from policysched.observability.live_page import debug_forms
 from policysched.queue import scheduling_queue
-from policysched.serving import http_server, query_parameters
+from policysched.serving import http_server, json_answers, query_parameters
 
 MOST_PODS = 1000
 _DEFAULT_LIMIT = 200
@@ -47,7 +45,7 @@ class QueuePage:
                 for name, queued in itertools.islice(self._queue.iterate_queues(), limit)
             ],
         )
-        return http_server.HttpPage(msgspec.json.encode(page), http_server.JSON, is_compressed=True)
+        return json_answers.make_json_answer(page)
 
     def _describe_pod(
         self, name: str, queued: queued_pod.QueuedPodInfo, offset: datetime.datetime
