@@ -179,7 +179,7 @@ def _follow_scheduler(
     has_listing = cluster_options.choose_cluster_source(args) is not None
     if not has_listing:
         _refuse_options(args, _OF_CLUSTER, "needs a listing of the cluster; add --live")
-        ui_sources.refuse_karmada_options(args)
+        karmada_options.refuse_karmada_options(args)
     listing = _make_source(args, folder) if has_listing else None
     if listing is not None and listing.get_view().answers.shows != "pods":
         raise errors.UsageError("--decisions follows a scheduler of pods; the listing has bindings")
@@ -196,7 +196,7 @@ def _make_source(args: argparse.Namespace, folder: pathlib.Path) -> page_source.
     if cluster_options.choose_cluster_source(args) is not None:
         return ui_sources.make_cluster_source(args)
     _refuse_options(args, _OF_CLUSTER, "needs a cluster; name it with --cluster FILE, or --live")
-    ui_sources.refuse_karmada_options(args)
+    karmada_options.refuse_karmada_options(args)
     from policysched.cli.demo import page_demo  # noqa: PLC0415 - not needed for a cluster
 
     return page_demo.DemoSource(folder)

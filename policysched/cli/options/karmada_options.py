@@ -20,29 +20,44 @@ if TYPE_CHECKING:
     from policysched.profiles import cluster_policy_loading as texts
 
 
+_DEFAULTS = {"plugins": "*", "feature_gates": "", "enable_empty_workload_propagation": False}
+
+
 def add_karmada_options(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
     group = parser.add_argument_group("options of karmada-scheduler")
     group.add_argument(
         "--plugins",
         metavar="NAMES",
-        default="*",
+        default=_DEFAULTS["plugins"],
         help="plugins, separated by commas: `*` for all, `-NAME` to disable one (default: *)",
     )
     group.add_argument(
         "--enable-empty-workload-propagation",
-        default=False,
+        default=_DEFAULTS["enable_empty_workload_propagation"],
         **run_flags.SWITCH,
         help="also list selected clusters that get no replicas",
     )
     group.add_argument(
         "--feature-gates",
         metavar="GATE=true,…",
-        default="",
+        default=_DEFAULTS["feature_gates"],
         help="feature gates of Karmada, AllAlpha and AllBeta; only WorkloadAffinity, "
         "PriorityBasedScheduling, MultiplePodTemplatesScheduling and "
         "CustomizedClusterResourceModeling have an effect here",
     )
+
+
+def refuse_karmada_options(args: argparse.Namespace) -> None:
+    """Refuse these options of a command that decides about pods.
+
+    Raises:
+        UsageError: one of the options is given.
+    """
+    for name, default in _DEFAULTS.items():
+        if getattr(args, name) != default:
+            option = name.replace("_", "-")
+            raise errors.UsageError(f"--{option} is for bindings, and the page shows pods")
 
 
 def make_binding_algorithm(

@@ -15,15 +15,10 @@ if TYPE_CHECKING:
     import datetime
     from collections.abc import Iterable
 
-    from policysched.inputs import cluster_file, dump_file, metrics_file
+    from policysched.inputs import cluster_file, dump_file, live_cluster, metrics_file
     from policysched.lang.checked import checked
+    from policysched.offline import sessions
     from policysched.page import page_source
-
-_KARMADA_DEFAULTS = {
-    "plugins": "*",
-    "feature_gates": "",
-    "enable_empty_workload_propagation": False,
-}
 
 
 def make_cluster_source(args: argparse.Namespace) -> page_source.PageSource:
@@ -36,15 +31,16 @@ def make_cluster_source(args: argparse.Namespace) -> page_source.PageSource:
     from policysched.inputs import policy_sources  # noqa: PLC0415 - not needed for `--help`
     from policysched.page import offline_source  # noqa: PLC0415 - as above
 
-    args.now = args.now or clocks.SystemClock().now()
-    where, dump = _read_dump(args)
+    args.now = args.now or clocks.SystemClock().now()  # one time for all decisions
+    options = offline_options.read_offline_inputs(args)
+    where, dump = _read_dump(options.cluster)
     is_plane = bool(dump.plane.clusters or dump.plane.bindings)
     has_pods = bool(dump.cluster.nodes or dump.cluster.pods)
     if is_plane and not has_pods:
         answers, inputs = _make_binding_answers(args, where, dump)
     else:
-        refuse_karmada_options(args)
-        answers, inputs = _make_pod_answers(args, where, dump.cluster)
+        karmada_options.refuse_karmada_options(args)
+        answers, inputs = _make_pod_answers(options, where, dump.cluster)
         if is_plane:
             _print_hidden_plane_note(dump)
     is_live = args.cluster is None
@@ -57,7 +53,7 @@ def make_cluster_source(args: argparse.Namespace) -> page_source.PageSource:
     )
 
 
-def _read_dump(args: argparse.Namespace) -> tuple[str, dump_file.ObjectDump]:
+def _read_dump(named: str | live_cluster.LiveClusterReference) -> tuple[str, dump_file.ObjectDump]:
     """Return the name and the objects of the only cluster.
 
     Raises:
@@ -68,16 +64,16 @@ def _read_dump(args: argparse.Namespace) -> tuple[str, dump_file.ObjectDump]:
     from policysched import process  # noqa: PLC0415 - not needed for `--help`
     from policysched.inputs import dump_file  # noqa: PLC0415 - as above
 
-    inputs = offline_options.read_offline_inputs(args)
+    paths = [named] if isinstance(named, str) else []
     with (
-        progress.show_reading_progress("reading the input", [args.cluster]),
+        progress.show_reading_progress("reading the input", paths),
         process.pause_garbage_collection(),
     ):
-        if not isinstance(inputs.cluster, str):
+        if not isinstance(named, str):
             from policysched.inputs import live_dump  # noqa: PLC0415 - imports an HTTP client
 
-            return live_dump.read_live_dump(inputs.cluster)
-        dumps = dump_file.read_dumps(inputs.cluster)
+            return live_dump.read_live_dump(named)
+        dumps = dump_file.read_dumps(named)
         if dumps.is_lines:
             raise errors.UsageError(
                 "the page shows one cluster, and stdin has JSON lines of several"
@@ -90,14 +86,13 @@ def _read_dump(args: argparse.Namespace) -> tuple[str, dump_file.ObjectDump]:
 
 
 def _make_pod_answers(
-    args: argparse.Namespace, where: str, found: cluster_file.ClusterObjects
+    options: sessions.OfflineInputs, where: str, found: cluster_file.ClusterObjects
 ) -> tuple[page_source.ViewAnswers, page_source.ClusterInputs]:
     from policysched import process  # noqa: PLC0415 - not needed for `--help`
     from policysched.inputs import object_lists  # noqa: PLC0415 - as above
     from policysched.offline import sessions  # noqa: PLC0415 - as above
     from policysched.page import page_source, pod_answers  # noqa: PLC0415 - as above
 
-    options = offline_options.read_offline_inputs(args)
     session = sessions.OfflineDeciderSource(
         options, object_lists.InputLists(iter([(where, found)]))
     )
@@ -115,18 +110,6 @@ def _make_pod_answers(
         _SampleReader(session.metrics, options.now),
     )
     return pod_answers.PodAnswers(decider), inputs
-
-
-def refuse_karmada_options(args: argparse.Namespace) -> None:
-    """Refuse options of karmada-scheduler if the page shows nodes and pods.
-
-    Raises:
-        UsageError: one of the options is given.
-    """
-    for name, default in _KARMADA_DEFAULTS.items():
-        if getattr(args, name) != default:
-            option = name.replace("_", "-")
-            raise errors.UsageError(f"--{option} is for bindings, and the page shows pods")
 
 
 def _print_hidden_plane_note(dump: dump_file.ObjectDump) -> None:
