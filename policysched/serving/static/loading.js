@@ -39,13 +39,14 @@ export function useAnswer(makeQuestion, inputs) {
  * Returns a component whose script is loaded when it is shown for the first time, so that the first
  * view does not wait for the scripts of all others.
  *
- * @param load imports the module and returns the promise of the component
+ * @param load imports the module of the component
+ * @param name what the module calls the component
  */
-export function makeLazy(load) {
+export function makeLazy(load, name) {
   let loaded = null;
   const loadOnce = async () => {
     try {
-      loaded ??= await load();
+      loaded ??= (await load())[name];
     } catch {
       throw new Error(NO_ANSWER);
     }

@@ -12,19 +12,19 @@ import { Search } from "./views/search.js";
 import { ClusterView } from "./views/cluster.js";
 import { ProcessBanners, describeProcess } from "./views/process.js";
 
-const PodView = makeLazy(() => import("./views/pod.js").then((module) => module.PodView));
-const NodeView = makeLazy(() => import("./views/node.js").then((module) => module.NodeView));
-const PendingView = makeLazy(() => import("./views/pending.js").then((module) => module.PendingView));
-const DecisionsView = makeLazy(() => import("./views/decisions.js").then((module) => module.DecisionsView));
-const PoliciesView = makeLazy(() => import("./views/policies.js").then((module) => module.PoliciesView));
-const EditView = makeLazy(() => import("./views/edit.js").then((module) => module.EditView));
-const QueueView = makeLazy(() => import("./views/queue.js").then((module) => module.QueueView));
-const Records = makeLazy(() => import("./views/records.js").then((module) => module.Records));
-const RecordsView = makeLazy(() => import("./views/records.js").then((module) => module.RecordsView));
-const TokenForm = makeLazy(() => import("./views/token.js").then((module) => module.TokenForm));
-const VersionsView = makeLazy(() => import("./views/versions.js").then((module) => module.VersionsView));
-const BindingView = makeLazy(() => import("./views/binding.js").then((module) => module.BindingView));
-const OutcomesView = makeLazy(() => import("./views/outcomes.js").then((module) => module.OutcomesView));
+const PodView = makeLazy(() => import("./views/pod.js"), "PodView");
+const NodeView = makeLazy(() => import("./views/node.js"), "NodeView");
+const PendingView = makeLazy(() => import("./views/pending.js"), "PendingView");
+const DecisionsView = makeLazy(() => import("./views/decisions.js"), "DecisionsView");
+const PoliciesView = makeLazy(() => import("./views/policies.js"), "PoliciesView");
+const EditView = makeLazy(() => import("./views/edit.js"), "EditView");
+const QueueView = makeLazy(() => import("./views/queue.js"), "QueueView");
+const Records = makeLazy(() => import("./views/records.js"), "Records");
+const RecordsView = makeLazy(() => import("./views/records.js"), "RecordsView");
+const TokenForm = makeLazy(() => import("./views/token.js"), "TokenForm");
+const VersionsView = makeLazy(() => import("./views/versions.js"), "VersionsView");
+const BindingView = makeLazy(() => import("./views/binding.js"), "BindingView");
+const OutcomesView = makeLazy(() => import("./views/outcomes.js"), "OutcomesView");
 
 const VIEWS = [
   ["cluster", "Cluster", "c"],

@@ -14,9 +14,9 @@ import { go, makeAddress, makeNodeAddress, makePodAddress } from "../routes.js";
 import { words } from "../words.js";
 import { NodeMap } from "./node_map.js";
 
-const GroupTable = makeLazy(() => import("./cluster_tables.js").then((module) => module.GroupTable));
-const NodeTable = makeLazy(() => import("./cluster_tables.js").then((module) => module.NodeTable));
-const NodePanel = makeLazy(() => import("./node.js").then((module) => module.NodePanel));
+const GroupTable = makeLazy(() => import("./cluster_tables.js"), "GroupTable");
+const NodeTable = makeLazy(() => import("./cluster_tables.js"), "NodeTable");
+const NodePanel = makeLazy(() => import("./node.js"), "NodePanel");
 
 const FORMS = { map: NodeMap, groups: GroupTable, table: NodeTable };
 /** A narrow screen has room for the tiles of so many nodes; with more, it begins with their groups. */

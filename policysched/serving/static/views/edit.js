@@ -13,7 +13,7 @@ import { go, makeAddress } from "../routes.js";
 import { Changes } from "./changes.js";
 import { PlanReport } from "./plan.js";
 
-const Editor = makeLazy(() => import("../editor.js").then((module) => module.Editor));
+const Editor = makeLazy(() => import("../editor.js"), "Editor");
 
 const PAUSE_MILLISECONDS = 250;
 const GRAVITY = ["error", "warning", "info"];
