@@ -41,7 +41,7 @@ def make_pod_page(decider: sessions.PodDecider, key: str) -> dict[str, Any]:
 
 
 def _describe_missing_profile(decider: sessions.PodDecider, info: pod_shape.PodInfo) -> str:
-    is_served = pod_profiles.is_served(decider, info)
+    is_served = decider.choice.serves(info)
     return "" if is_served else pod_profiles.describe_missing_profile(decider, info)
 
 

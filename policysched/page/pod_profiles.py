@@ -11,18 +11,13 @@ _KUBE_SCHEDULER = "default-scheduler"
 """The `spec.schedulerName` of pods that name none."""
 
 
-def is_served(decider: sessions.PodDecider, info: pod_shape.PodInfo) -> bool:
-    """Return whether a profile has the schedulerName of the pod, or one was given for all pods."""
-    return decider.choice.serves(info)
-
-
 def is_left_out(decider: sessions.PodDecider, info: pod_shape.PodInfo) -> bool:
     """Return whether the pod names a scheduler that is neither a profile nor kube-scheduler.
 
     A pod of kube-scheduler is decided by the default profile: a user who shows its cluster wants
     to see the decisions of policysched.
     """
-    return not is_served(decider, info) and info.pod.spec.scheduler_name != _KUBE_SCHEDULER
+    return not decider.choice.serves(info) and info.pod.spec.scheduler_name != _KUBE_SCHEDULER
 
 
 def describe_missing_profile(decider: sessions.PodDecider, info: pod_shape.PodInfo) -> str:

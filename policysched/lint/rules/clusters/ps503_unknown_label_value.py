@@ -49,6 +49,8 @@ def _get_known_values(each: _Requirement, cluster: cluster_facts.ClusterFacts) -
 _Requirement: TypeAlias = checked_selector.LabelRequirement | checked_selector.FieldRequirement
 _Named = (checked_selector.LabelRequirement, checked_selector.FieldRequirement)
 _NAMES = ("nodeName", "clusterName")
+_WORD = re.compile(r"[A-Za-z][\w.-]*")
+"""Values that need no quotes."""
 
 
 def _make_finding(
@@ -103,10 +105,6 @@ def _make_edits(
         return []
     start = span.start + places[0].start()
     return [diagnostics.TextEdit(text.span(start, start + len(value)), meant)]
-
-
-_WORD = re.compile(r"[A-Za-z][\w.-]*")
-"""Values that need no quotes."""
 
 
 RULE = rule.LintRule("PS503", diagnostics.Severity.WARNING, _find_violations)
