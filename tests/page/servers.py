@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import datetime
 import json
 import pathlib
@@ -124,3 +125,12 @@ class PageClient:
         page = await self.ask_page(question, **parameters)
         assert page.status == 200, page.body
         return json.loads(page.body)
+
+
+def check_error(
+    client: PageClient, question: str, parameters: Mapping[str, str], status: int, text: str
+) -> None:
+    """Check that a question has this status, and an error that contains `text`."""
+    page = asyncio.run(client.ask_page(question, **parameters))
+    assert page.status == status
+    assert text in json.loads(page.body)["error"]

@@ -258,14 +258,7 @@ def test_a_wrong_question_gets_one_error(
     client: servers.PageClient, name: str, parameters: dict[str, str], status: int, text: str
 ) -> None:
     """The page shows the text of the error."""
-
-    @asynchronous
-    async def ask() -> None:
-        page = await client.ask_page(name, **parameters)
-        assert page.status == status
-        assert text in json.loads(page.body)["error"]
-
-    ask()
+    servers.check_error(client, name, parameters, status, text)
 
 
 @pytest.mark.slow
