@@ -377,7 +377,8 @@ async def test_former_versions_are_forgotten() -> None:
         for number in range(10):
             await scene.take(offer(EAST, f"# {number}\n"))
             await scene.place(f"pod-{number}")
-        assert frameworks() == before
+        # Fewer if what tests before this one left has been freed meanwhile.
+        assert frameworks() <= before
 
 
 @asynchronous
