@@ -46,17 +46,28 @@ def parse_config(text: str, where: str) -> config.Config:
 def read_effective_config(path: str | None, flags: Sequence[FieldOverride] = ()) -> config.Config:
     """Return the configuration of a file, if any, with the flags applied on top.
 
+    What one field needs of another may be in the file or in the flags.
+
     Raises:
         ConfigurationError, InputError: the file is invalid; see `read_config`.
         UsageError: a flag has an invalid value, or contradicts the file or another flag.
     """
     if path is None and not flags:
         return config.Config()  # without the import of jsonschema, which takes 30 ms
-    value = (
-        dict(HEAD) if path is None else _load_checked_document(_read_config_text(path), path).value
+    document = (
+        plain_yaml.YamlDocument(dict(HEAD), {})
+        if path is None
+        else plain_yaml.load_yaml_document(_read_config_text(path), path)
     )
-    merged = plain_yaml.YamlDocument(_apply_overrides(value, flags), {})
-    for fault in config_faults.find_config_faults(merged):
+    own = config_faults.find_config_faults(document)
+    if own and config_schema.find_schema_violations(document.value):
+        raise _make_config_error(path or "", own)
+    merged = plain_yaml.YamlDocument(_apply_overrides(document.value, flags), {})
+    faults = config_faults.find_config_faults(merged)
+    left = {(fault.path, fault.problem) for fault in faults}
+    if not_mended := [fault for fault in own if (fault.path, fault.problem) in left]:
+        raise _make_config_error(path or "", not_mended)
+    for fault in faults:
         raise errors.UsageError(f"{_find_overriding_flag(fault.path, flags)}: {fault.problem}")
     return _convert_document_to_config(merged)
 

@@ -467,6 +467,23 @@ def test_flags_stand_over_the_configuration(tmp_path: pathlib.Path) -> None:
     )
 
 
+def test_a_flag_gives_what_a_field_of_the_file_needs(tmp_path: pathlib.Path) -> None:
+    """Whatever else the file lacks is still told with its line, and its form is checked first."""
+    file = tmp_path / "c.yaml"
+    file.write_text(HEAD + "serving: {page: true, certFile: c.pem}\n")
+    port = ("serving", "secureAddress")
+    address = config_reading.FieldOverride("--secure-address", port, "0.0.0.0:1")
+    key = config_reading.FieldOverride("--key-file", ("serving", "keyFile"), "k.pem")
+    found = config_reading.read_effective_config(str(file), [address, key]).serving
+    assert (found.page, found.secure_address, found.key_file) == (True, "0.0.0.0:1", "k.pem")
+    for flag, missing in ((key, "secureAddress"), (address, "keyFile")):
+        with pytest.raises(errors.ConfigurationError, match=f"c.yaml:3: .* needs .*{missing}`$"):
+            config_reading.read_effective_config(str(file), [flag])
+    file.write_text(HEAD + "serving: 5\n")
+    with pytest.raises(errors.ConfigurationError, match="`serving` must be a mapping"):
+        config_reading.read_effective_config(str(file), [address])
+
+
 def test_without_a_file_flags_stand_over_the_defaults() -> None:
     """The defaults of leader election are kube-scheduler's, but for the name."""
     assert config_reading.read_effective_config(None) == config.Config()
