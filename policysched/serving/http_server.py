@@ -13,6 +13,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import dataclasses
+import functools
 import gzip
 import inspect
 import logging
@@ -191,20 +192,10 @@ class HttpServer:
 
     async def run(self) -> NoReturn:
         """Serve until cancelled."""
-        server = web.Server(
-            self._handle_request,
-            access_log=None,
-            logger=_silent,
-            keepalive_timeout=_IDLE_SECONDS,
-            lingering_time=0.0,
-            max_line_size=_MAX_LINE_BYTES,
-            max_field_size=_MAX_LINE_BYTES,
-            max_headers=_MAX_HEADERS,
-            auto_decompress=False,
-        )
+        server = web.Server(self._handle_request)
         self._connections = connections.ConnectionAcceptor(
             self._socket,
-            server,
+            functools.partial(_make_protocol, server),
             tls=None if self._tls is None else self._tls.get_tls_context,
             limits=self._limits,
         )
@@ -278,6 +269,35 @@ class HttpServer:
         return await take_post(bytes(body))
 
 
+class _Protocol(web.RequestHandler):
+    """Answers a malformed request without its bytes, which can be a token."""
+
+    def handle_error(self, request: web.BaseRequest, *_: object, **__: object) -> web.Response:
+        """Return the error for a request that the parser refuses."""
+        response = _make_response(_MALFORMED, request)
+        response.force_close()
+        return response
+
+
+def _make_protocol(server: web.Server) -> _Protocol:
+    return _Protocol(
+        server,
+        loop=asyncio.get_running_loop(),
+        access_log=_silent,
+        logger=_silent,
+        keepalive_timeout=_IDLE_SECONDS,
+        lingering_time=0.0,
+        max_line_size=_MAX_LINE_BYTES,
+        max_field_size=_MAX_LINE_BYTES,
+        max_headers=_MAX_HEADERS,
+        auto_decompress=False,
+    )
+
+
+_MALFORMED = HttpPage(
+    b"the request is malformed, or one of its lines has more than %d bytes\n" % _MAX_LINE_BYTES,
+    status=400,
+)
 _TOO_LARGE = HttpPage(b"the request body is too large\n", status=413)
 _FAILED = HttpPage(b"the page could not be created; see the log\n", status=500)
 

@@ -355,6 +355,28 @@ async def test_heads_that_make_no_sense_are_refused(
     assert "very-secret" not in caplog.text
 
 
+@pytest.mark.parametrize(
+    "request_line",
+    [
+        pytest.param(b"GET /page?pod=" + SECRET.split()[1] * 1000, id="long"),
+        pytest.param(b"GE\x01T /very-secret", id="no-method"),
+    ],
+)
+@asynchronous
+async def test_the_answer_to_a_malformed_request_repeats_nothing(request_line: bytes) -> None:
+    """It names no version of a library, and is shown as text, as all errors."""
+    server = http_server.HttpServer(LOOPBACK, {"/page": _in_a_thread})
+    async with _serving(server):
+        reader, writer = await asyncio.open_connection(server.bound.host, server.bound.port)
+        writer.write(request_line + b" HTTP/1.1\r\nHost: x\r\n\r\n")
+        head, _, body = (await _ended(reader)).partition(b"\r\n\r\n")
+        writer.close()
+    assert head.startswith(b"HTTP/1.0 400")
+    assert b"X-Content-Type-Options: nosniff" in head
+    assert b"aiohttp" not in head
+    assert body == b"the request is malformed, or one of its lines has more than 8190 bytes\n"
+
+
 @asynchronous
 async def test_who_connects_too_often_is_turned_away(monkeypatch: pytest.MonkeyPatch) -> None:
     """Before the handshake, which is what costs; other addresses are not."""
