@@ -81,7 +81,7 @@ def _without_parameters(
     """Return a page of JSON that takes no parameters."""
 
     async def make_page(query: http_server.QueryParameters) -> http_server.HttpPage:
-        query_parameters.refuse_unknown(query, ())
+        query_parameters.check_names(query, ())
         made = make()
         return json_answers.make_json_answer(
             made if isinstance(made, msgspec.Struct) else await made
@@ -130,7 +130,7 @@ def _make_rules_page(
 def _make_node_page(
     joined: context.ProcessComponents, query: http_server.QueryParameters
 ) -> http_server.HttpPage:
-    query_parameters.refuse_unknown(query, ("name",))
+    query_parameters.check_names(query, ("name",))
     metrics = joined.profiles.policy_set.node_metrics
     try:
         found = node_page.make_node_page(joined.scheduler.cache, metrics, query.get_one("name"))

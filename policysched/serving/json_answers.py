@@ -74,7 +74,7 @@ def _make_error_answer(message: str, status: int) -> http_server.HttpPage:
 def _check_parameters(query: http_server.QueryParameters, route: Route) -> None:
     """Raise ParameterError if a parameter is unknown, missing or too long."""
     known = (*route.needs, *route.takes)
-    query_parameters.refuse_unknown(query, known)
+    query_parameters.check_names(query, known)
     for name in known:
         text = query.get_one(name)
         if name in route.needs and not text:

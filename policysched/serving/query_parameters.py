@@ -1,4 +1,4 @@
-"""Read query parameters strictly: an unknown parameter is an error."""
+"""Read query parameters strictly: an unknown or repeated parameter is an error."""
 
 from __future__ import annotations
 
@@ -12,18 +12,20 @@ MAX_COUNT = 2**53
 
 
 class ParameterError(ValueError):
-    """A parameter is unknown or invalid; the text says which."""
+    """A parameter is unknown, repeated or invalid; the text says which."""
 
 
-def refuse_unknown(query: http_server.QueryParameters, known: Collection[str]) -> None:
-    """Refuse parameters that are not in `known`.
+def check_names(query: http_server.QueryParameters, known: Collection[str]) -> None:
+    """Check that each parameter is in `known` and has one value.
 
     Raises:
-        ParameterError: there is an unknown parameter.
+        ParameterError: a parameter is unknown or repeated.
     """
     for name in query.list_names():
         if name not in known:
             raise ParameterError(f"the parameter `{name[:64]}` is unknown")
+        if len(query.get_all(name)) > 1:
+            raise ParameterError(f"the parameter `{name}` is given more than once")
 
 
 def parse_count(

@@ -87,7 +87,7 @@ class RowsPage:
         Raises:
             ParameterError: a parameter is unknown or invalid.
         """
-        query_parameters.refuse_unknown(query, _PARAMETERS)
+        query_parameters.check_names(query, _PARAMETERS)
         if query.get_one("form") != FORM:
             raise query_parameters.ParameterError(
                 f"the parameter `form` must be `{FORM}` or absent"

@@ -37,7 +37,7 @@ class ExplainPage:
         Raises:
             ParameterError: a parameter is unknown.
         """
-        query_parameters.refuse_unknown(query, ("pod",))
+        query_parameters.check_names(query, ("pod",))
         pod, now_seconds = query.get_one("pod"), self._clock.monotonic_seconds()
         if now_seconds - self._made_at_seconds < PAUSE_SECONDS:
             return self._made if pod == self._pod else _BUSY

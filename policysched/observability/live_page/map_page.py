@@ -48,7 +48,7 @@ class MapPage:
         Raises:
             ParameterError: a parameter is unknown or invalid.
         """
-        query_parameters.refuse_unknown(query, ("since",))
+        query_parameters.check_names(query, ("since",))
         since = query_parameters.parse_count(query, "since")
         async with self._making:
             if self._clock.monotonic_seconds() - self._made_at_seconds >= _AGE_SECONDS:

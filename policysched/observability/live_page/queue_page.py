@@ -32,7 +32,7 @@ class QueuePage:
         Raises:
             ParameterError: a parameter is unknown or invalid.
         """
-        query_parameters.refuse_unknown(query, ("limit",))
+        query_parameters.check_names(query, ("limit",))
         limit = query_parameters.parse_count(query, "limit", _DEFAULT_LIMIT, MOST_PODS)
         now = self._clock.now()
         offset = now - datetime.timedelta(seconds=self._clock.monotonic_seconds())
