@@ -7,7 +7,9 @@ server appears in messages only without secrets.
 from __future__ import annotations
 
 import dataclasses
+import ipaddress
 import pathlib
+import ssl
 import urllib.parse
 import warnings
 from collections.abc import Mapping
@@ -69,7 +71,8 @@ class DebugClient:
         """Ask the server of the URL `where`; nothing is sent yet.
 
         Raises:
-            InputError: `where` is not the URL of a server, or contains a user.
+            InputError: `where` is not the URL of a server, contains a user, or would send the token
+                over the network without TLS; or there are no certificate authorities in their file.
         """
         parts = server_urls.split_server_url(where)
         if parts is None:
@@ -83,6 +86,14 @@ class DebugClient:
                 "contains a user, which a scheduler ignores",
                 help="remove it, and give --token-file",
             )
+        if access.token_file and parts.scheme == "http" and not _is_loopback(parts.hostname or ""):
+            raise errors.InputError(
+                server_urls.format_url_for_message(where),
+                "has no TLS, so others on the network could read the token",
+                help="write https://, or use `kubectl port-forward`",
+            )
+        if access.ca_file is not None:
+            _check_ca_file(access.ca_file)
         self.origin = f"{parts.scheme}://{parts.netloc}"
         self.path = parts.path
         self._access = access
@@ -123,6 +134,31 @@ class DebugClient:
             raise errors.RemoteError(f"{url}: no answer: {type(error).__name__}") from error
         text = "" if answer.status_code == OK else body.decode(errors="replace")
         return DebugAnswer(url, answer.status_code, body, _extract_message(text, token))
+
+
+def _is_loopback(host: str) -> bool:
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:  # another name
+        return False
+
+
+def _check_ca_file(path: str) -> None:
+    """Check that a file contains certificates; a request would say less, and later.
+
+    Raises:
+        InputError: the file cannot be read, or contains no certificate.
+    """
+    read_file(path)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    try:
+        context.load_verify_locations(path)
+    except (ssl.SSLError, OSError):
+        raise errors.InputError(path, "contains no certificate in PEM form") from None
+    if not context.cert_store_stats()["x509"]:  # a file of revoked certificates
+        raise errors.InputError(path, "contains no certificate in PEM form")
 
 
 def _read_body(answer: requests.Response, url: str) -> bytes:

@@ -15,7 +15,7 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from policysched import errors
+from policysched import errors, server_urls
 from policysched.cli import fast_exit
 from policysched.cli.options import (
     cluster_options,
@@ -172,18 +172,24 @@ def _follow_scheduler(
         )
     if args.cluster is not None:
         raise errors.UsageError("--decisions and --cluster are mutually exclusive; give --live")
+    asked = debug_client.DebugClient(args.decisions, decision_options.make_credentials(args))
+    if args.decisions.rstrip("/") != asked.origin:
+        raise errors.UsageError(
+            f"--decisions: {server_urls.format_url_for_message(args.decisions)} contains more than "
+            f"the address of the scheduler, whose paths are fixed; write {asked.origin}"
+        )
     if args.token_file is not None:
         debug_client.read_token(args.token_file)
-    if args.ca_file is not None:
-        debug_client.read_file(args.ca_file)
     has_listing = cluster_options.choose_cluster_source(args) is not None
     if not has_listing:
         _refuse_options(args, _OF_CLUSTER, "needs a listing of the cluster; add --live")
         karmada_options.refuse_karmada_options(args)
     listing = _make_source(args, folder) if has_listing else None
     if listing is not None and listing.get_view().answers.shows != "pods":
-        raise errors.UsageError("--decisions follows a scheduler of pods; the listing has bindings")
-    asked = debug_client.DebugClient(args.decisions, decision_options.make_credentials(args))
+        raise errors.UsageError(
+            "--decisions follows a scheduler of pods, and the listing is of a Karmada control "
+            "plane; choose the cluster of the scheduler with --context, or omit --decisions"
+        )
     client = scheduler_client.SchedulerClient(asked, args.token_file)
     fast_exit.keep_until_exit(client)  # the end does not wait for requests that wait for rows
     source = scheduler_source.SchedulerSource(client.origin, listing)

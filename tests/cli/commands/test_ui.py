@@ -55,7 +55,21 @@ def make_address() -> str:
         pytest.param([*_FOLLOW, "--cluster", "x"], 3, "mutually exclusive", id="file and URL"),
         pytest.param([*_FOLLOW, "--policies", "x"], 3, "--policies needs a listing", id="engine"),
         pytest.param([*_FOLLOW, "--token-file", "none"], 2, "none: cannot be read", id="no token"),
-        pytest.param([*_FOLLOW, "--ca-file", "none"], 2, "none: cannot be read", id="no authority"),
+        pytest.param(
+            [*_FOLLOW, "--ca-file", "none"], 2, "none: cannot be read", id="no file of CA"
+        ),
+        pytest.param(
+            [*_FOLLOW, "--ca-file", __file__], 2, "contains no certificate", id="no authority"
+        ),
+        pytest.param(
+            ["--decisions", "https://127.0.0.1:9/ui/"], 3, "write https://127.0.0.1:9", id="path"
+        ),
+        pytest.param(["--decisions", "https://h?a=b"], 3, "write https://h", id="query"),
+        pytest.param(
+            ["--decisions", "http://10.0.0.1:9", "--token-file", __file__],
+            *(2, "`http://10.0.0.1:9`: has no TLS, so others"),
+            id="token in clear text",
+        ),
     ],
 )
 def test_what_cannot_work_is_told_at_the_start(
@@ -105,6 +119,16 @@ def test_nodes_win_over_clusters(
     assert "not the 5 bindings of a Karmada control plane" in capsys.readouterr().err
     with pytest.raises(errors.UsageError, match="--feature-gates is for bindings"):
         make_source("--cluster", file, "--feature-gates", "WorkloadAffinity=true")
+
+
+def test_a_listing_of_a_control_plane_has_no_scheduler_to_follow(
+    tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A scheduler decides about pods, and the listing has none."""
+    listing = make_source("--cluster", clusters.write(tmp_path, *planes.make_items()))
+    monkeypatch.setattr(ui_sources, "make_cluster_source", lambda _: listing)
+    assert main.main(["ui", *_FOLLOW, "--live"]) == 3
+    assert "and the listing is of a Karmada control plane" in capsys.readouterr().err
 
 
 def test_stdin_with_json_lines_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
