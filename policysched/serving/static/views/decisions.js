@@ -106,7 +106,7 @@ function Row({ row }) {
 }
 
 function Cause({ row }) {
-  if (row.message) return row.message;
+  if (row.message) return html`${row.message}`;
   if (!row.by) return "";
   return html`<${RejectedBy} by=${row.by} /> +${formatNumber(row.amount)} points`;
 }
