@@ -10,6 +10,7 @@ import dataclasses
 import ipaddress
 import pathlib
 import ssl
+import time
 import urllib.parse
 import warnings
 from collections.abc import Mapping
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
     import requests
 
 _TIMEOUT_SECONDS = 10.0
+_BODY_SECONDS = 60.0
+"""Limit of a body, from its first byte to its last."""
 _CHUNK_BYTES = 1 << 16
 _MAX_ANSWER_BYTES = 1 << 26
 """The map of 25,000 nodes has about a megabyte, and kept decisions have up to some ten."""
@@ -113,6 +116,7 @@ class DebugClient:
             RemoteError: the server could not be reached.
         """
         import requests  # noqa: PLC0415 - not needed for files
+        import urllib3  # noqa: PLC0415 - as above
 
         url = urllib.parse.urljoin(self.origin, path)
         token = read_token(self._access.token_file) if self._access.token_file else ""
@@ -130,7 +134,7 @@ class DebugClient:
         except requests.exceptions.SSLError as error:
             advice = "give --ca-file, or --insecure-skip-tls-verify for a self-signed certificate"
             raise errors.InputError(url, "the certificate is not trusted", help=advice) from error
-        except (requests.RequestException, OSError) as error:
+        except (requests.RequestException, urllib3.exceptions.HTTPError, OSError) as error:
             raise errors.RemoteError(f"{url}: no answer: {type(error).__name__}") from error
         text = "" if answer.status_code == OK else body.decode(errors="replace")
         return DebugAnswer(url, answer.status_code, body, _extract_message(text, token))
@@ -165,13 +169,16 @@ def _read_body(answer: requests.Response, url: str) -> bytes:
     """Return the body of an answer.
 
     Raises:
-        RemoteError: it is longer than any page of a scheduler.
+        RemoteError: it is longer than any page of a scheduler, or takes too long.
     """
     body = bytearray()
-    for chunk in answer.iter_content(_CHUNK_BYTES):
+    deadline = time.monotonic() + _BODY_SECONDS
+    while chunk := answer.raw.read1(_CHUNK_BYTES, decode_content=True):
         body += chunk
         if len(body) > _MAX_ANSWER_BYTES:
             raise errors.RemoteError(f"{url}: the answer has more than {_MAX_ANSWER_BYTES:,} bytes")
+        if time.monotonic() > deadline:
+            raise errors.RemoteError(f"{url}: the answer takes more than {_BODY_SECONDS:g} s")
     return bytes(body)
 
 

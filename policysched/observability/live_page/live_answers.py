@@ -30,6 +30,8 @@ from policysched.serving import http_server, json_answers, query_parameters
 _FORM = 1
 _RECORDS = 20
 """Number of attempts that the view of a pod shows."""
+_MAX_RECORD_BYTES = 1 << 22
+"""Limit of these records, because the check of a megabyte takes a second."""
 _EXPLAIN_TURNS = 3
 _POD_KEY = re.compile(r"[^/\s]+/[^/\s]+")
 
@@ -81,10 +83,7 @@ class LiveAnswers:
         try:
             return msgspec.json.decode(body, type=form)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-            raise scheduler_pages.SchedulerAnswerError(
-                f"this scheduler is older or newer than the page: its {path} has another form",
-                is_page_missing=True,
-            ) from error
+            raise _make_form_error(path) from error
 
     async def _make_status(self, _: http_server.QueryParameters) -> dict[str, Any]:
         fixed = {"form": _FORM, "kind": "scheduler", "title": self._title, "steps": {}}
@@ -125,7 +124,14 @@ class LiveAnswers:
             raise query_parameters.ParameterError("the parameter `pod` must be NAMESPACE/NAME")
         asked = {"pod": pod, "limit": str(_RECORDS)}
         body = await self._scheduler.read_body(decision_page.PATH, asked)
-        records = decision_source.parse_decisions(body, decision_page.PATH)
+        if len(body) > _MAX_RECORD_BYTES:
+            raise _make_form_error(decision_page.PATH)
+        try:
+            records = await asyncio.to_thread(
+                decision_source.parse_decisions, body, decision_page.PATH
+            )
+        except errors.InputError as error:
+            raise _make_form_error(decision_page.PATH) from error
         return {"pod": pod, "records": [each for each in records if each["pod"] == pod]}
 
     async def _read_queue(self) -> debug_forms.QueueDocument:
@@ -232,6 +238,13 @@ _UNKNOWN_STATUS: dict[str, Any] = {
     "scheduler": None,
 }
 """The status of a scheduler without /debug/status."""
+
+
+def _make_form_error(path: str) -> scheduler_pages.SchedulerAnswerError:
+    return scheduler_pages.SchedulerAnswerError(
+        f"this scheduler is older or newer than the page: its {path} has another form",
+        is_page_missing=True,
+    )
 
 
 @contextlib.contextmanager

@@ -1,6 +1,6 @@
 // How views wait for answers, and what they show meanwhile.
 
-import { useEffect, useState } from "./vendor/preact.js";
+import { useEffect, useErrorBoundary, useState } from "./vendor/preact.js";
 import { NO_ANSWER } from "./api.js";
 import { html } from "./html.js";
 
@@ -65,4 +65,15 @@ export function makeLazy(load, name) {
 export function Waiting({ error, what }) {
   if (error) return html`<p class="error" role="alert">${error.message}</p>`;
   return html`<p class="quiet" role="status">${what} …</p>`;
+}
+
+/**
+ * Shows one line in place of children that cannot be drawn, until `address` changes: a scheduler may
+ * send answers that fit their form and still make no sense.
+ */
+export function Guarded({ address, children }) {
+  const [error, forget] = useErrorBoundary();
+  useEffect(() => forget(), [address]);
+  if (!error) return html`<div key="view">${children}</div>`;
+  return html`<p class="error" role="alert">This view cannot be drawn (${error.message}). Open another one, or load the page again.</p>`;
 }

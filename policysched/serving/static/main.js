@@ -4,7 +4,7 @@ import { html } from "./html.js";
 import { showText } from "./visible.js";
 import { render, useEffect, useRef, useState } from "./vendor/preact.js";
 import { ask, isServedByScheduler, takeKeyFromAddress, takeStep } from "./api.js";
-import { makeLazy } from "./loading.js";
+import { Guarded, makeLazy } from "./loading.js";
 import { go, makeAddress, readRoute } from "./routes.js";
 import { chooseWords, words } from "./words.js";
 import { formatCount, formatNumber } from "./numbers.js";
@@ -76,7 +76,7 @@ function Page() {
     ${status && !problem && html`<${ProcessBanners} status=${status} />`}
     <main id="view" tabindex="-1" data-address=${route.address}>
       ${needsToken && html`<${TokenForm} problem=${problem} onToken=${refresh} />`}
-      ${status && !needsToken && html`<${View} route=${route} status=${status} problem=${problem} />`}
+      ${status && !needsToken && html`<${Guarded} address=${route.address}><${View} route=${route} status=${status} problem=${problem} /><//>`}
     </main>
     ${areKeysShown && html`<${KeyList} onClose=${() => setAreKeysShown(false)} />`}
   `;
