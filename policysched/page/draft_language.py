@@ -184,7 +184,7 @@ def make_texts(texts: Mapping[str, str]) -> tuple[source.SourceText, ...]:
 
 def count_utf16_units(text: str) -> int:
     """Return the length of a text in UTF-16 code units."""
-    return len(text) + sum(each > _LARGEST_16_BIT_CHARACTER for each in text)
+    return len(text.encode("utf-16-le", "surrogatepass")) // 2
 
 
 def find_offset(text: str, units: int) -> int:
