@@ -180,6 +180,27 @@ def test_edits_survive_a_reload_until_they_are_reset(
         assert "(edited)" not in page.inner_text("nav.files")
 
 
+def test_two_tabs_have_edits_of_their_own(
+    ui: Callable[..., AbstractContextManager[Any]],
+) -> None:
+    """A reload of one shows its own text, also if the other was opened from it or was reset."""
+    with ui() as page:
+        page_process.replace_all(page, f"# one\n{POLICY}")
+        page.wait_for_selector("nav.files:has-text('(edited)')")
+        with page.context.expect_page() as opening:
+            page.evaluate("window.open(location.href)")
+        other = opening.value
+        page_process.replace_all(other, f"# other\n{POLICY}")
+        other.wait_for_selector("nav.files:has-text('(edited)')")
+        for each, text in ((page, "# one"), (other, "# other")):
+            each.reload()
+            each.wait_for_selector(f".cm-line:has-text('{text}')")
+        other.click("button:has-text('reset')")
+        other.wait_for_selector(".cm-line:has-text('# other')", state="detached")
+        page.reload()
+        page.wait_for_selector(".cm-line:has-text('# one')")
+
+
 def test_edits_that_the_browser_cannot_keep_are_said_to_be_lost(
     ui: Callable[..., AbstractContextManager[Any]],
 ) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import pathlib
 import re
 from collections.abc import Callable
 from contextlib import AbstractContextManager
@@ -137,6 +138,37 @@ def test_hostile_names_are_text_and_wholly_visible(
         page = opened.open_view("#/cluster")
         page.fill("#find", "img src")
         page.wait_for_selector(f"[role=option]:has-text('{VISIBLE}')")
+
+
+def test_a_large_hostile_policy_is_text_in_each_view(
+    write_cluster: WriteCluster, serve: Serve, open_page: OpenPage, tmp_path: pathlib.Path
+) -> None:
+    """The language refuses unseen characters in messages; it only warns about them in comments."""
+    markup = "<img src=x onerror=alert(1)>"
+    rules = "".join(
+        f'  reject when free(cpu) < {9000 + number} message "{markup}" as r{number}\n'
+        for number in range(1000)
+    )
+    (tmp_path / "p.policy").write_text(
+        f"# {HOSTILE} {'long ' * 100_000}\n"
+        f'policy p {{\n  description "{markup}"\n  for pods\n{rules}}}\n'
+    )
+    path = write_cluster([clusters.node("n1"), clusters.pod("new")])
+    with (
+        serve("--cluster", path, "--policies", str(tmp_path)) as url,
+        open_page(url) as opened,
+    ):
+        for address, text in {
+            "#/policies": VISIBLE,
+            "#/rules/p/r999": VISIBLE,
+            "#/edit": VISIBLE,
+            "#/pods/prod/new": markup,
+            "#/cluster?pod=prod%2Fnew&node=n1": markup,
+        }.items():
+            page = opened.open_view(address)
+            page.wait_for_selector(f"main:has-text('{text}')")
+            assert page.query_selector("img[src=x]") is None, address
+            assert "\u202e" not in page.inner_text("main"), address
 
 
 def test_the_page_works_by_keyboard_alone(demo_url: str, open_page: OpenPage) -> None:
