@@ -89,7 +89,8 @@ class DebugClient:
                 "contains a user, which a scheduler ignores",
                 help="remove it, and give --token-file",
             )
-        if access.token_file and parts.scheme == "http" and not _is_loopback(parts.hostname or ""):
+        host = parts.hostname or ""
+        if access.token_file and parts.scheme == "http" and not _is_loopback(host):
             raise errors.InputError(
                 server_urls.format_url_for_message(where),
                 "has no TLS, so others on the network could read the token",
@@ -100,6 +101,8 @@ class DebugClient:
         self.origin = f"{parts.scheme}://{parts.netloc}"
         self.path = parts.path
         self._access = access
+        # A proxy of the environment is not for this machine: it would get the token.
+        self._proxies = {"no_proxy": host} if _is_loopback(host) else {}
         if access.is_unverified:  # the user has chosen so; each request would warn again
             warnings.filterwarnings("ignore", message="Unverified HTTPS request")
 
@@ -124,6 +127,7 @@ class DebugClient:
             with requests.get(
                 url,
                 params=query,
+                proxies=self._proxies,
                 auth=_BearerToken(token),
                 timeout=timeout_seconds,
                 verify=self._access.ca_file or not self._access.is_unverified,

@@ -410,3 +410,18 @@ def test_the_netrc_of_the_user_does_not_replace_the_token(
     assert client.ask("/debug/status", {}).status == 200
     nobody = debug_client.DebugClient(scheduler.url, debug_client.DebugServerCredentials())
     assert nobody.ask("/debug/status", {}).message == "no:"
+
+
+def test_the_proxy_of_the_user_gets_no_token(
+    scheduler: running_scheduler.RunningScheduler,
+    token_file: pathlib.Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A forwarded port of this machine is asked without it."""
+    monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
+    for name in ("no_proxy", "NO_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+    access = debug_client.DebugServerCredentials(str(token_file))
+    for host in ("127.0.0.1", "localhost"):
+        url = scheduler.url.replace("127.0.0.1", host)
+        assert debug_client.DebugClient(url, access).ask("/debug/status", {}).status == 200
