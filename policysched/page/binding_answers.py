@@ -94,7 +94,9 @@ class BindingAnswers:
 
 def _describe_cluster_rules(policies: cluster_policies.ClusterPolicies) -> list[dict[str, Any]]:
     return [
-        rules_page.describe_rule(rule, rule.weight if isinstance(rule, base.ScoreRule) else None)
+        rules_page.describe_rule(
+            rule.head, rule.weight if isinstance(rule, base.ScoreRule) else None
+        )
         for rule in policies.rules
         if isinstance(rule, base.PolicyRule)
     ]

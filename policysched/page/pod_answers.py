@@ -79,8 +79,8 @@ class PodAnswers:
             pods=[*(info.key for info in cluster.pending), *cluster.placed],
             nodes=(name for name in cluster.cache.nodes.names if name),
             rules=(
-                rule.head.name
+                head.name
                 for prof in self.decider.profiles.by_name.values()
-                for rule in rules_page.list_rules(prof)
+                for head in rules_page.list_rules(prof)
             ),
         )

@@ -232,6 +232,21 @@ async def test_policies_are_shown_with_their_rules(client: servers.PageClient) -
 
 
 @asynchronous
+async def test_tolerations_are_rules_of_a_profile(tmp_path: pathlib.Path) -> None:
+    """They come first, because filters read what they add; search finds them."""
+    policy = (
+        "policy p {\n  for pods\n  reject when free(cpu) < 1 as full\n  tolerate spot as spare\n}\n"
+    )
+    client = servers.PageClient(servers.make_source([clusters.node("a")], tmp_path, policy))
+    (profile,) = (await client.ask("policies"))["profiles"]
+    assert [(rule["name"], rule["kind"], rule["line"]) for rule in profile["rules"]] == [
+        ("p/spare", "tolerate", 4),
+        ("p/full", "reject", 3),
+    ]
+    assert (await client.ask("find", text="spare"))["rules"] == ["p/spare"]
+
+
+@asynchronous
 async def test_the_text_is_that_of_the_command(client: servers.PageClient) -> None:
     """`as text` shows what `policysched explain` prints."""
     source = servers.make_source(make_items())

@@ -33,6 +33,10 @@ class PolicyTolerations:
         self._rules = rules
         self._kept: OrderedDict[pod_shape.PodShape, _Kept] = OrderedDict()
 
+    def list_heads(self) -> list[checked.RuleHead]:
+        """Return the heads of the rules, in their order."""
+        return [rule.head for rule in self._rules]
+
     def __call__(
         self, shape: pod_shape.PodShape, snap: snapshot.Snapshot
     ) -> tuple[objects.Toleration, ...]:

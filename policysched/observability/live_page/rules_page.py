@@ -7,21 +7,25 @@ from typing import Any
 
 import msgspec
 
-from policysched.compiler.rules import base
+from policysched.compiler.rules import base, tolerate
 from policysched.framework import profile
+from policysched.lang.checked import checked
 from policysched.observability.live_page import debug_forms, rule_counts
 
 
-def list_rules(prof: profile.Profile) -> list[base.PolicyRule]:
+def list_rules(prof: profile.Profile) -> list[checked.RuleHead]:
     """Return the policy rules of a profile in the order in which they act, each once.
 
-    A required `podAntiAffinity` is several plugins: one of them lets placed pods repel the pods of
-    every profile, also of those that do not list the policy.
+    `tolerate` comes first, because it adds to a pod what filters read. A required
+    `podAntiAffinity` is several plugins: one of them lets placed pods repel the pods of every
+    profile, also of those that do not list the policy.
     """
-    rules: dict[str, base.PolicyRule] = {}
-    for plugin in prof.plugins:
-        if isinstance(plugin, base.PolicyRule):
-            rules.setdefault(plugin.head.name, plugin)
+    granting = prof.tolerations
+    heads = granting.list_heads() if isinstance(granting, tolerate.PolicyTolerations) else []
+    heads += [each.head for each in prof.plugins if isinstance(each, base.PolicyRule)]
+    rules: dict[str, checked.RuleHead] = {}
+    for head in heads:
+        rules.setdefault(head.name, head)
     return list(rules.values())
 
 
@@ -37,7 +41,7 @@ def make_rules_page(
         since,
         [
             debug_forms.ProfileRules(
-                name, [_count_rule(rule, prof, counts) for rule in list_rules(prof)]
+                name, [_count_rule(head, prof, counts) for head in list_rules(prof)]
             )
             for name, prof in profiles.items()
         ],
@@ -46,20 +50,18 @@ def make_rules_page(
 
 def describe_rules(prof: profile.Profile) -> list[dict[str, Any]]:
     """Return the policy rules of a profile in the order in which they act."""
-    return [_describe_profile_rule(rule, prof) for rule in list_rules(prof)]
+    return [_describe_profile_rule(head, prof) for head in list_rules(prof)]
 
 
-def _describe_profile_rule(rule: base.PolicyRule, prof: profile.Profile) -> dict[str, Any]:
-    head = rule.head
+def _describe_profile_rule(head: checked.RuleHead, prof: profile.Profile) -> dict[str, Any]:
     is_of_profile = head.policy in prof.policies
-    return describe_rule(rule, prof.weights.get(head.name), is_of_profile=is_of_profile)
+    return describe_rule(head, prof.weights.get(head.name), is_of_profile=is_of_profile)
 
 
 def describe_rule(
-    rule: base.PolicyRule, weight: int | None, *, is_of_profile: bool = True
+    head: checked.RuleHead, weight: int | None, *, is_of_profile: bool = True
 ) -> dict[str, Any]:
     """Return the fields of `debug_forms.RuleCount` other than the counters."""
-    head = rule.head
     return {
         "name": head.name,
         "policy": head.policy,
@@ -73,8 +75,8 @@ def describe_rule(
 
 
 def _count_rule(
-    rule: base.PolicyRule, prof: profile.Profile, counts: rule_counts.RuleCounts
+    head: checked.RuleHead, prof: profile.Profile, counts: rule_counts.RuleCounts
 ) -> debug_forms.RuleCount:
-    key = prof.scheduler_name, rule.head.name
+    key = prof.scheduler_name, head.name
     counted = {"attempts": counts.attempts[key], "rejected": counts.nodes[key]}
-    return msgspec.convert({**_describe_profile_rule(rule, prof), **counted}, debug_forms.RuleCount)
+    return msgspec.convert({**_describe_profile_rule(head, prof), **counted}, debug_forms.RuleCount)

@@ -11,6 +11,7 @@ import pytest
 from tests.cli import clusters
 from tests.page import page_process
 from tests.page.browser.conftest import OpenPage
+from tests.page.browser.test_views import Serve, WriteCluster
 
 pytestmark = pytest.mark.slow
 
@@ -61,6 +62,29 @@ def test_equal_points_are_one_line(url: str, open_page: OpenPage) -> None:
         assert re.search(r"all 2 nodes .* have equal points \(\d+\): twin-1, twin-2", shown)
         assert "NodeResourcesFit" in page.inner_text(".comparison")
         assert "difference" not in page.inner_text(".comparison thead")
+
+
+def test_profiles_with_rules_come_first(
+    write_cluster: WriteCluster, serve: Serve, open_page: OpenPage, tmp_path: pathlib.Path
+) -> None:
+    """The others are one line; `tolerate` is a rule like others."""
+    policy = tmp_path / "test.policy"
+    policy.write_text(
+        "policy w {\n  for pods\n  tolerate spot as spare\n  reject when free(cpu) < 1 as full\n}\n"
+        "profile none {}\nprofile web { policies w }\nprofile bare {}\n"
+    )
+    words = ["--cluster", write_cluster([clusters.node("a")]), "--policies", str(policy)]
+    with serve(*words) as url, open_page(url) as opened:
+        page = opened.open_view("#/policies")
+        lines = [line for line in page.inner_text(".rules").splitlines() if line.strip()]
+        assert [line.split("\t") for line in lines] == [
+            ["profile web"],
+            ["w/spare", "adds tolerations"],
+            ["w/full", ""],
+            ["profiles without rules: none, bare"],
+        ]
+        page.click(".rules a:has-text('w/spare')")
+        page.wait_for_selector("li.chosen:has-text('tolerate spot')")
 
 
 def test_a_placed_pod_leads_with_its_node(url: str, open_page: OpenPage) -> None:

@@ -60,14 +60,19 @@ function PolicyText({ file, line, findings }) {
 /** Shows how often a filter has rejected nodes since the running scheduler loaded it. */
 function Effect({ rule }) {
   if (rule.attempts > 0) return `rejected ${formatNumber(rule.rejected)} nodes in ${formatNumber(rule.attempts)} attempts`;
-  return rule.weight === null ? html`<span class="quiet">has rejected no node yet</span>` : "";
+  return isFilter(rule) ? html`<span class="quiet">has rejected no node yet</span>` : "";
 }
 
+function isFilter({ weight, kind }) {
+  return weight === null && kind !== "tolerate";
+}
+
+/** Shows the rules of each profile, and then the names of profiles without any. */
 function Rules({ profiles, chosen }) {
+  const [acting, empty] = [true, false].map((hasRules) => profiles.filter(({ rules }) => rules.length > 0 === hasRules));
   return html`<div class="rules">
-    ${profiles.map(
+    ${acting.map(
       (profile) => html`<h2>profile ${profile.name}</h2>
-        ${profile.rules.length === 0 && html`<p class="quiet">no rules</p>`}
         <table>
           ${profile.rules.map(
             (rule) => html`<tr class=${chosen && rule.name === chosen.name ? "chosen" : ""}>
@@ -75,11 +80,17 @@ function Rules({ profiles, chosen }) {
                 <a href=${makeRuleAddress(rule.name)}>${rule.name}</a>
                 ${rule.isOfProfile === false && html`<p class="quiet">of a policy of other profiles: their placed pods keep pods of this profile away</p>`}
               </th>
-              <td>${rule.weight === null ? "" : `weight ${formatNumber(rule.weight)}`}</td>
+              <td>${describeRule(rule)}</td>
               ${rule.attempts !== undefined && html`<td><${Effect} rule=${rule} /></td>`}
             </tr>`,
           )}
         </table>`,
     )}
+    ${empty.length > 0 && html`<p class="quiet">${empty.length === 1 ? "profile" : "profiles"} without rules: ${empty.map(({ name }) => name).join(", ")}</p>`}
   </div>`;
+}
+
+function describeRule({ weight, kind }) {
+  if (kind === "tolerate") return "adds tolerations";
+  return weight === null ? "" : `weight ${formatNumber(weight)}`;
 }
