@@ -41,7 +41,8 @@ def make_rule_edit(
     rule: checked.Rule, kind: str, before: str, after: str, text: str, effort: int
 ) -> suggested_edit.SuggestedEdit:
     """Return the edit to a rule; its text starts with the name and line of the rule."""
-    place = f"rule {rule.head.name} (line {rule.head.span.line})"
+    name, place = rule.head.name, rule.head.span
+    written = f"rule {name} (line {place.line}): {text}"
     return suggested_edit.SuggestedEdit(
-        "policy", kind, rule.head.name, before, after, f"{place}: {text}", effort
+        "policy", kind, name, before, after, written, effort, place=place
     )

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from typing import Any, Literal
 
 from policysched import spelling
+from policysched.lang import source
 
 _SIMILARITY = 0.75
 _MOST_NAMES = 2000
@@ -36,6 +37,7 @@ class SuggestedEdit:
         nodes: the nodes on which the pod would fit; an edit to nodes was tried on each of them
             separately.
         more: the number of other nodes with the same obstacle, on which the edit was not tried.
+        place: the place of the rule to edit.
     """
 
     target: Literal["pod", "node", "policy"]
@@ -47,6 +49,7 @@ class SuggestedEdit:
     effort: int
     nodes: tuple[str, ...] = ()
     more: int = 0
+    place: source.Span | None = None
 
     def add_fitting_nodes(self, nodes: Iterable[str], more: int = 0) -> SuggestedEdit:
         """Return the edit with the nodes on which it makes the pod fit."""
@@ -63,6 +66,7 @@ class SuggestedEdit:
             "text": self.text,
             "nodes": list(self.nodes),
             "more": self.more,
+            **({} if self.place is None else {"file": self.place.file, "line": self.place.line}),
         }
 
 

@@ -569,6 +569,18 @@ def test_edits_for_one_node() -> None:
     assert "flips" in desk.study_pod(items, node="n2")
 
 
+def test_an_edit_of_a_rule_has_its_place() -> None:
+    """Other edits have none."""
+    items = [_node(cpu="8"), clusters.pod("p", cpu="7")]
+    policy = _policy("reject when free(cpu) - requests(cpu) < 2 as spare")
+    edits = desk.study_pod(items, policy)["edits"]
+    assert [(each["target"], each.get("file"), each.get("line")) for each in edits] == [
+        ("pod", None, None),
+        ("policy", "t.policy", 5),
+        ("policy", "t.policy", 5),
+    ]
+
+
 @pytest.mark.parametrize(
     "others, placed",
     [

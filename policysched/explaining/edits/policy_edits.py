@@ -43,6 +43,7 @@ def find_policy_edits(
                 None,
                 f"remove rule {written}",
                 suggested_edit.DROPS_RULE,
+                place=rule.head.span,
             )
             yield said.add_fitting_nodes(nodes)
 

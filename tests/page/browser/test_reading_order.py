@@ -64,6 +64,18 @@ def test_equal_points_are_one_line(url: str, open_page: OpenPage) -> None:
         assert "difference" not in page.inner_text(".comparison thead")
 
 
+def test_a_change_of_a_rule_leads_to_its_line(demo_url: str, open_page: OpenPage) -> None:
+    """Its link names the file and the line."""
+    with open_page(demo_url) as opened:
+        page = opened.open_view("#/pods/prod/report")
+        change = page.query_selector(".advice li:has-text('threshold')")
+        assert change.inner_text().startswith(
+            "rule load-aware/too-hot (load-aware.policy:58): threshold from 90% to"
+        )
+        page.click(".advice li:has-text('threshold') a:has-text('load-aware.policy:58')")
+        page.wait_for_selector("li.chosen:has-text('reject when')")
+
+
 def test_profiles_with_rules_come_first(
     write_cluster: WriteCluster, serve: Serve, open_page: OpenPage, tmp_path: pathlib.Path
 ) -> None:

@@ -5,7 +5,7 @@ import { useState } from "../vendor/preact.js";
 import { ask } from "../api.js";
 import { Waiting, useAnswer } from "../loading.js";
 import { formatCount, formatDifference, formatNumber } from "../numbers.js";
-import { go, makeAddress, makeNodeAddress, makePodAddress } from "../routes.js";
+import { go, makeAddress, makeNodeAddress, makePodAddress, makeRuleAddress } from "../routes.js";
 import { describeComparison } from "../targets.js";
 import { words } from "../words.js";
 import { Links, NodeLink, RejectedBy } from "./links.js";
@@ -185,11 +185,22 @@ function Advice({ pod, answer, generation }) {
   return html`<section>
     <h2>${answer.feasible > 0 ? "What would make another node win" : "Any one of these changes lets it fit, smallest first"}</h2>
     ${changes && changes.length > 0
-      ? html`<ul class="advice">${changes.slice(0, 10).map((each) => html`<li>${each.text} → <${Effect} change=${each} /></li>`)}</ul>`
+      ? html`<ul class="advice">${changes.slice(0, 10).map((each) => html`<li><${ChangeText} change=${each} /> → <${Effect} change=${each} /></li>`)}</ul>`
       : html`<p>${study.triedAll === false ? "none was found in time" : "no single change does"}</p>`}
     ${study.nearest && html`<${Nearest} nearest=${study.nearest} />`}
     ${study.preemption && html`<p>preemption would make room on <${NodeLink} node=${study.preemption.node} />, and evict <${Links} names=${study.preemption.victims} makeAddress=${makePodAddress} /></p>`}
   </section>`;
+}
+
+/** The text of a change; the name of a rule in it is a link to the line of the rule. */
+function ChangeText({ change }) {
+  const { text, target, kind, what, file, line } = change;
+  const isOfRule = target === "policy" || (kind === "weight" && what.includes("/"));
+  const at = text.indexOf(what);
+  if (!isOfRule || at < 0) return html`${text}`;
+  const place = file === undefined ? "" : ` (${file.split("/").at(-1)}:${line})`;
+  const rest = text.slice(at + what.length).replace(` (line ${line})`, "");
+  return html`${text.slice(0, at)}<a href=${makeRuleAddress(what)} title=${file}><b>${what}</b>${place}</a>${rest}`;
 }
 
 /** Names the nodes that a change makes win, or lets the pod fit on. */
