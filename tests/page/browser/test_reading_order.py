@@ -59,9 +59,37 @@ def test_equal_points_are_one_line(url: str, open_page: OpenPage) -> None:
     with open_page(url) as opened:
         page = opened.open_view("#/pods/prod/equal")
         shown = page.inner_text("main")
-        assert re.search(r"all 2 nodes .* have equal points \(\d+\): twin-1, twin-2", shown)
+        points = r"all 2 nodes .* have equal points \(\d+\) in all rules: twin-1, twin-2; .* random"
+        assert re.search(points, shown)
         assert "NodeResourcesFit" in page.inner_text(".comparison")
         assert "difference" not in page.inner_text(".comparison thead")
+
+
+def test_tied_nodes_are_compared_with_the_next_best(
+    write_cluster: WriteCluster, serve: Serve, open_page: OpenPage
+) -> None:
+    """Not with each other: a sentence names them, and says how the tie is broken."""
+    path = write_cluster(
+        [
+            *(clusters.node(f"twin-{number}") for number in range(8)),
+            clusters.node("small", cpu="2"),
+            clusters.pod("new"),
+        ]
+    )
+    with serve("--cluster", path) as url, open_page(url) as opened:
+        page = opened.open_view("#/pods/prod/new")
+        shown = page.inner_text("main")
+        assert re.search(
+            r"8 nodes have the most points \(\d+\), equal in all rules: twin-0,", shown
+        )
+        assert "twin-2 and 5 more; a scheduler chooses one of them at random" in shown
+        assert [each.inner_text() for each in page.query_selector_all(".points th")] == [
+            "twin-0",
+            "small",
+        ]
+        head = page.inner_text(".comparison thead").split()
+        assert head == ["rule", "twin-0", "small", "difference", "weight"]
+        assert "same" not in page.inner_text(".comparison tbody")
 
 
 def test_a_change_of_a_rule_leads_to_its_line(demo_url: str, open_page: OpenPage) -> None:

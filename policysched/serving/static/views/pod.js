@@ -48,7 +48,7 @@ function Summary({ answer }) {
 
 /** Says where a pending pod would go. */
 function Fit({ answer }) {
-  const tie = answer.bestCount > 1 ? `, or one of ${formatNumber(answer.bestCount - 1)} with as many points` : "";
+  const tie = answer.bestCount > 1 ? `, or ${formatCount(answer.bestCount - 1, "other node")} with as many points` : "";
   return html`
     ${answer.feasible > 0
       ? html`<p class="fits">fits on ${describeFeasible(answer)} → <${NodeLink} node=${answer.best[0]} />${tie}</p>`
@@ -60,7 +60,7 @@ function Fit({ answer }) {
 /** Says where a placed pod is, and then where it would go now. */
 function Placement({ answer, placement }) {
   const winner = answer.feasible > 0 && html`<${NodeLink} node=${answer.best[0]} />`;
-  const ties = answer.bestCount > 1 ? `, or go to one of ${formatCount(answer.bestCount - 1, "node")} with as many points` : "";
+  const ties = answer.bestCount > 1 ? `, or go to ${formatCount(answer.bestCount - 1, "other node")} with as many points` : "";
   return html`
     <p class="fits">on <${NodeLink} node=${placement.node} /></p>
     ${placement.best && html`<p>decided now, it would stay${ties}; it fits on ${describeFeasible(answer)}</p>`}

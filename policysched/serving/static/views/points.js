@@ -14,25 +14,43 @@ const BARS = 6;
 export function Points({ answer }) {
   const shown = listShown(answer);
   const rules = answer.rules.map((rule, index) => ({ ...rule, index, of: shown.map((node) => node.points[index]) }));
-  const areEqual = answer.bestCount > 1 && answer.bestCount === answer.feasible;
   const isAlone = shown.length === 1; // no other node to compare with, so show its rules with points
   const different = rules.filter((rule) => (isAlone ? rule.of[0] !== 0 : new Set(rule.of).size > 1));
   different.sort((one, other) => computeSpread(other.of) - computeSpread(one.of) || other.of[0] - one.of[0]);
-  if (areEqual && different.length === 0) return html`<${EqualPoints} answer=${answer} rules=${rules} />`;
   return html`<section>
-    <h2>Points of the best ${words.node}s</h2>
-    ${areEqual && html`<p>all ${formatCount(answer.feasible, words.node)} have equal points (${formatNumber(shown[0].total)}) in all</p>`}
-    <${Bars} shown=${shown} rules=${rules} different=${different} />
-    <${Comparison} shown=${choosePair(shown, answer.placedOn)} rules=${rules} different=${different} />
+    <h2>${isAlone ? "Points" : `Points of the best ${words.node}s`}</h2>
+    ${answer.bestCount > 1 && html`<${Tie} answer=${answer} />`}
+    ${!isAlone && html`<${Bars} shown=${shown} rules=${rules} different=${different} />`}
+    <${Comparison} shown=${isAlone && answer.bestCount > 1 ? [{ ...shown[0], node: "points of each" }] : choosePair(shown, answer.placedOn)} rules=${rules} different=${different} />
   </section>`;
 }
 
-/** Returns the best nodes, and the node of a placed pod, at the end if it is not among them. */
+/**
+ * Returns the best nodes, and the node of a placed pod, at the end if it is not among them. Of nodes
+ * to which each rule gives the points of the winner, only the winner is among them.
+ */
 function listShown({ ranking, placement }) {
   const own = placement?.ranked;
-  const best = ranking.slice(0, BARS);
+  const best = ranking.filter((node) => node === ranking[0] || !hasEqualPoints(node, ranking[0])).slice(0, BARS);
   const isMissing = own && !best.some(({ node }) => node === own.node);
   return [...(isMissing ? [...best.slice(0, BARS - 1), own] : best)].map((node, index) => ({ ...node, index }));
+}
+
+function hasEqualPoints(one, other) {
+  return one.points.every((points, index) => points === other.points[index]);
+}
+
+/** Names the nodes that have the most points, and says which of them a scheduler takes. */
+function Tie({ answer }) {
+  const { ranking, best, bestCount, feasible } = answer;
+  const [winner] = ranking;
+  const areAll = bestCount === feasible;
+  const areEqual = ranking.filter((node) => hasEqualPoints(node, winner)).length === bestCount;
+  const count = formatCount(bestCount, words.node);
+  return html`<p>
+    ${areAll ? `all ${count} that ${words.areBindings ? "pass" : "it fits on"} have equal points` : `${count} have the most points`}${" "}
+    (${formatNumber(winner.total)})${areEqual ? `${areAll ? "" : ", equal"} in all rules` : ""}: <${Links} names=${best} more=${bestCount - best.length} makeAddress=${makeNodeAddress} />${words.areBindings ? "" : "; a scheduler chooses one of them at random"}
+  </p>`;
 }
 
 /** Returns the winner, and the node of a placed pod or the best one with fewer points. */
@@ -40,16 +58,6 @@ function choosePair(shown, placedOn) {
   const [winner, ...others] = shown;
   const other = others.find((node) => node.node === placedOn) ?? others.find((node) => node.total < winner.total) ?? others[0];
   return other ? [winner, other] : [winner];
-}
-
-/** Says that no rule prefers a node, and what each rule gives to all of them. */
-function EqualPoints({ answer, rules }) {
-  const [first] = answer.ranking;
-  return html`<section>
-    <h2>Points</h2>
-    <p>all ${formatCount(answer.feasible, words.node)} that ${words.areBindings ? "pass" : "it fits on"} have equal points (${formatNumber(first.total)}): <${Links} names=${answer.best} more=${answer.bestCount - answer.best.length} makeAddress=${makeNodeAddress} /></p>
-    <${Comparison} shown=${[{ node: "points", index: 0 }]} rules=${rules} different=${rules.filter((rule) => rule.of[0] !== 0)} />
-  </section>`;
 }
 
 function Bars({ shown, rules, different }) {
