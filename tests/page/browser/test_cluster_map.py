@@ -54,6 +54,31 @@ def test_tables_are_sorted_by_a_press_on_a_head(
         assert read_first_column(page) == ["n1", "n2", "n10"]
 
 
+def test_the_table_keeps_nodes_with_enough_free(
+    write_cluster: WriteCluster, serve: Serve, open_page: OpenPage
+) -> None:
+    """Of the resource that is shown; the address has the quantity, and a wrong one says so."""
+    items = [clusters.node(f"n{cpu}", cpu=str(cpu)) for cpu in (1, 4, 8)]
+    items += [clusters.pod("large", cpu="4500m", on="n8")]
+    with serve("--cluster", write_cluster(items)) as url, open_page(url) as opened:
+        page = opened.open_view("#/cluster?form=table")
+        for quantity, names in (("3500m", ["n4", "n8"]), ("3.6", ["n4"]), ("9", [])):
+            page.fill("input[name=free]", quantity)
+            page.click("button:has-text('filter')")
+            page.wait_for_selector(f"form:has-text('{len(names)} of 3 nodes')")
+            assert read_first_column(page) == names
+        page.reload()
+        page.wait_for_selector("form:has-text('0 of 3 nodes')")
+        page.click("button:has-text('all nodes')")
+        page.wait_for_selector("th:has-text('n1')")
+        for quantity, count in (("8Gi", 3), ("8193Mi", 0)):
+            page = opened.open_view(f"#/cluster?form=table&fill=memory&free={quantity}")
+            assert len(read_first_column(page)) == count
+        opened.open_view("#/cluster?form=table&free=much")
+        page.wait_for_selector("[role=alert]:has-text('“much” is not a quantity')")
+        assert len(read_first_column(page)) == 3
+
+
 def read_first_column(page: Any) -> list[str]:
     """Return the heads of all rows."""
     return [each.inner_text() for each in page.query_selector_all("tbody th")]

@@ -43,6 +43,7 @@ export function ClusterView({ options, generation }) {
     node: options.get("node") ?? "",
     form: options.get("form") ?? (isCrowded ? "groups" : "map"),
     sort: options.get("sort") ?? "",
+    free: options.get("free") ?? "",
     pod,
   };
   const about = decided.answer && decided.answer.of.length === cluster.names.length ? decided.answer : null;
@@ -72,7 +73,7 @@ function Settings({ cluster, settings, about, change }) {
     </div>
     <${Choice} title="group by" value=${settings.by} change=${(by) => change({ by, group: "" })}
       choices=${[["-", "nothing"], ...Object.keys(cluster.labels).map((key) => [key, key])]} />
-    <${Choice} title="bar height" value=${settings.fill} change=${(name) => change({ fill: name })}
+    <${Choice} title="bar height" value=${settings.fill} change=${(name) => change({ fill: name, free: "" })}
       choices=${listFills(cluster).map((name) => [name, describeFillName(cluster, name)])} />
     <${Choice} title="colour" value=${settings.colour} change=${(colour) => change({ colour })} choices=${colours} />
     ${settings.group && html`<span class="about">

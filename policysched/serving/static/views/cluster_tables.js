@@ -2,7 +2,7 @@
 
 import { html } from "../html.js";
 import { describeState, describeVerdict, getAmounts, makeShareOf } from "../map_looks.js";
-import { formatAmount, formatCount, formatNumber, formatShare } from "../numbers.js";
+import { findUnit, formatAmount, formatCount, formatNumber, formatShare } from "../numbers.js";
 import { describeNodeChange, getLastPlan } from "../plans.js";
 import { makeNodeAddress } from "../routes.js";
 import { words } from "../words.js";
@@ -10,9 +10,14 @@ import { SortedTable } from "./sorted_table.js";
 
 const MOST_ROWS = 500;
 const NO_CHANGE = { gained: 0, lost: 0 };
+const QUANTITY = /^(\d+|\d*\.\d+)([mkMGTP]|[KMGTP]i)?$/;
+const SUFFIXES = { m: 1e-3, k: 1e3, M: 1e6, G: 1e9, T: 1e12, P: 1e15, Ki: 2 ** 10, Mi: 2 ** 20, Gi: 2 ** 30, Ti: 2 ** 40, Pi: 2 ** 50 };
 
 export function NodeTable({ cluster, groups, settings, legend, only, about, change }) {
-  const nodes = groups.flatMap(({ members }) => members).filter((node) => only === null || legend.keyOf(node) === only);
+  const known = groups.flatMap(({ members }) => members).filter((node) => only === null || legend.keyOf(node) === only);
+  const amounts = getAmounts(cluster, settings.fill);
+  const least = amounts && settings.free ? parseQuantity(settings.fill, settings.free) : 0;
+  const nodes = least ? known.filter((node) => amounts.of[node] - amounts.used[node] >= least) : known;
   const columns = [
     { key: "node", title: words.node, show: (node) => html`<a href=${makeNodeAddress(cluster.names[node])}>${cluster.names[node]}</a>`, rank: (node) => cluster.names[node] },
     ...listGroupColumns(cluster, settings.by),
@@ -22,10 +27,38 @@ export function NodeTable({ cluster, groups, settings, legend, only, about, chan
     ...(about ? listVerdictColumns(about) : []),
   ];
   return html`
+    ${amounts && html`<${LeastFree} settings=${settings} least=${least} count=${nodes.length} of=${known.length} change=${change} />`}
     <${SortedTable} label=${`${words.node}s`} className="nodes" columns=${columns} rows=${nodes} most=${MOST_ROWS} sort=${settings.sort} setSort=${(sort) => change({ form: "table", sort })} />
     ${nodes.length > MOST_ROWS &&
     html`<p class="quiet">${formatCount(nodes.length - MOST_ROWS, `more ${words.node}`)}: sort by another column, choose an entry of the legend, or find a ${words.node} by name</p>`}
   `;
+}
+
+/**
+ * Lets the reader choose how much of the resource a node must have free.
+ *
+ * @param least the amount, 0 for none, null if the text is no quantity
+ */
+function LeastFree({ settings, least, count, of, change }) {
+  const { fill, free } = settings;
+  const choose = (event) => {
+    event.preventDefault();
+    change({ form: "table", free: new FormData(event.target).get("free").trim() });
+  };
+  return html`<form class="settings" onSubmit=${choose}>
+    <label>at least <input name="free" size="6" value=${free} autocomplete="off" spellcheck=${false} /> ${fill} free</label>
+    <button>filter</button>
+    ${free && html`<button type="button" onClick=${() => change({ form: "table", free: "" })}>all ${words.node}s</button>`}
+    ${free && least === null && html`<span class="warning" role="alert">“${free}” is not a quantity, such as ${fill === "memory" ? "4Gi" : "2"} or 0.5</span>`}
+    ${free && least !== null && html`<span class="quiet">${formatNumber(count)} of ${formatCount(of, words.node)}</span>`}
+  </form>`;
+}
+
+/** Returns a quantity such as `500m` or `4Gi` in the unit of the columns, null for other texts. */
+function parseQuantity(resource, text) {
+  const [, number, suffix] = QUANTITY.exec(text) ?? [];
+  if (number === undefined) return null;
+  return Math.round(Number(number) * (SUFFIXES[suffix] ?? 1) * findUnit(resource, 1)[0]);
 }
 
 function listGroupColumns(cluster, by) {
