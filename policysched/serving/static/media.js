@@ -3,6 +3,7 @@
 import { useEffect, useState } from "./vendor/preact.js";
 
 export const NARROW = "(max-width: 720px)";
+export const COARSE = "(pointer: coarse)";
 export const DARK = "(prefers-color-scheme: dark)";
 
 /** Returns whether a media query applies, also after it has changed. */

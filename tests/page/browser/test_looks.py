@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from tests.cli import clusters
+from tests.page import page_process
 from tests.page.browser.conftest import OpenPage
 from tests.page.browser.test_views import Serve, WriteCluster
 
@@ -105,6 +106,112 @@ def test_files_in_one_folder_are_called_by_their_own_name(
                 "two/three.policy",
             ]
             assert links[0].get_attribute("title") == str(paths[0])
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_pressed_button_does_not_look_focused(
+    demo_url: str, open_page: OpenPage, scheme: str
+) -> None:
+    """It is filled, without a ring; the focus is a ring, which a pressed button can also have."""
+    look = "(each) => [getComputedStyle(each).outlineStyle, getComputedStyle(each).backgroundColor]"
+    with open_page(demo_url, color_scheme=scheme) as opened:
+        page = opened.open_view("#/cluster")
+        pressed, other = (f"[role=group] button:has-text('{name}')" for name in ("map", "groups"))
+        page.focus("#find")
+        (ring, filled), (none, plain) = (
+            page.eval_on_selector(each, look) for each in (pressed, other)
+        )
+        assert (ring, none) == ("none", "none")
+        assert filled != plain
+        page.keyboard.press("Tab")
+        while not page.evaluate("document.activeElement.matches('[aria-pressed=true]')"):
+            page.keyboard.press("Tab")
+        assert page.eval_on_selector(pressed, look) == ["solid", filled]
+        page.keyboard.press("Tab")
+        assert page.eval_on_selector(other, look) == ["solid", plain]
+
+
+def test_the_error_of_a_plan_needs_no_scrolling(demo_url: str, open_page: OpenPage) -> None:
+    """Its long lines go on in the next line of a narrow screen."""
+    with open_page(demo_url, 390) as opened:
+        page = opened.open_view("#/edit?file=load-aware.policy")
+        page.wait_for_selector(".cm-content")
+        page_process.replace_all(
+            page, f"policy x {{\n  for pods\n  reject when {'y' * 90} < 1\n}}\n"
+        )
+        page.keyboard.press("Control+Enter")
+        page.wait_for_selector("pre.error")
+        width, room = page.eval_on_selector(
+            "pre.error", "(box) => [box.scrollWidth, box.clientWidth]"
+        )
+        assert width <= room
+
+
+def test_what_hover_shows_stays_small(demo_url: str, open_page: OpenPage) -> None:
+    """On a narrow screen, it leaves the line that it describes visible, and most of the others."""
+    with open_page(demo_url, 390) as opened:
+        page = opened.open_view("#/edit?file=web-tier.policy")
+        page.click(".cm-content")
+        page.keyboard.press("Control+End")
+        line = page.locator(".cm-line:has-text('score LeastAllocated')")
+        line.hover(position={"x": 30, "y": 8})
+        page.wait_for_selector(".cm-tooltip-hover:has-text('Points for nodes')")
+        tooltip = page.query_selector(".cm-tooltip-hover").bounding_box()
+        assert tooltip["y"] + tooltip["height"] <= line.bounding_box()["y"] + 2
+        assert tooltip["height"] < 50  # two lines of it
+
+
+def test_long_keys_of_labels_break_between_their_words(
+    write_cluster: WriteCluster, serve: Serve, open_page: OpenPage
+) -> None:
+    """In the view of a node, and in the head of a table."""
+    key = "example.company.internal/very-long-label-key-of-the-team"
+    path = write_cluster([clusters.node("a", **{key: "the-team-of-the-platform"})])
+    with serve("--cluster", path) as url, open_page(url, 390) as opened:
+        for address, cell in (
+            ("#/nodes/a", ".pairs th:has-text('example')"),
+            (f"#/cluster?form=table&by={key.replace('/', '%2F')}", "thead th:has-text('example')"),
+        ):
+            page = opened.open_view(address)
+            lines = page.eval_on_selector(cell, LINES)
+            assert len(lines) > 1
+            assert "".join(lines).startswith(key)
+            assert [line for line in lines[:-1] if line[-1] not in "/.-"] == []
+
+
+LINES = """(cell) => {
+  const lines = [];
+  const walker = document.createTreeWalker(cell, NodeFilter.SHOW_TEXT);
+  for (let text = walker.nextNode(); text; text = walker.nextNode()) {
+    for (let at = 0; at < text.length; at += 1) {
+      const range = document.createRange();
+      range.setStart(text, at);
+      range.setEnd(text, at + 1);
+      const { top } = range.getBoundingClientRect();
+      if (text.data[at].trim() === "" || text.parentElement.ariaHidden) continue;
+      if (lines.length === 0 || Math.abs(lines.at(-1).top - top) > 5) lines.push({ top, text: "" });
+      lines.at(-1).text += text.data[at];
+    }
+  }
+  return lines.map(({ text }) => text);
+}"""
+"""The lines of a cell as a reader sees them, without what is hidden from screen readers."""
+
+
+@pytest.mark.parametrize(
+    "has_touch, hint",
+    [
+        pytest.param(True, "press a tile", id="finger"),
+        pytest.param(False, "point at a tile, or press the arrow keys", id="mouse"),
+    ],
+)
+def test_the_map_says_how_to_choose_a_tile(
+    demo_url: str, open_page: OpenPage, has_touch: bool, hint: str
+) -> None:
+    """A phone has neither a pointer nor arrow keys."""
+    with open_page(demo_url, 390, has_touch=has_touch, is_mobile=has_touch) as opened:
+        page = opened.open_view("#/cluster")
+        assert page.inner_text(".told") == hint
 
 
 def test_names_of_nodes_are_whole_on_a_narrow_screen(

@@ -16,6 +16,11 @@ export function Links({ names, more = 0, makeAddress }) {
   return html`${names.slice(0, MOST_NAMES).map((name, index) => html`${index > 0 ? ", " : ""}<a href=${makeAddress(name)}>${name}</a>`)}${others > 0 ? ` and ${formatNumber(others)} more` : ""}`;
 }
 
+/** Lets a long name, such as the key of a label, go on in the next line after `/`, `.` or `-`. */
+export function breakName(name) {
+  return name.split(/(?<=[/.-])/).map((part) => html`${part}<wbr />`);
+}
+
 /** Returns the name of what rejects a node: `POLICY/RULE` of a rule, or the plugin. */
 export function getSourceName({ rule, policy, plugin }) {
   return rule ? `${policy}/${rule}` : plugin;

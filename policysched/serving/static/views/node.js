@@ -7,7 +7,7 @@ import { findUnit, formatAmount, formatCount, formatNumber, formatScaled, format
 import { makeAddress, makeNodeAddress, makePodAddress } from "../routes.js";
 import { describeComparison } from "../targets.js";
 import { words } from "../words.js";
-import { RejectedBy, getSourceName } from "./links.js";
+import { RejectedBy, breakName, getSourceName } from "./links.js";
 import { MoreRows, TableRegion } from "./tables.js";
 
 export function NodeView({ node, generation }) {
@@ -112,12 +112,6 @@ function Pairs({ Title, title, pairs }) {
   if (pairs.length === 0) return null;
   return html`<${Title}>${title}<//>
     <table class="pairs">
-      ${pairs.map(([key, value]) => html`<tr><th scope="row">${breakAfterSlash(key)}</th><td>${value}</td></tr>`)}
+      ${pairs.map(([key, value]) => html`<tr><th scope="row">${breakName(key)}</th><td>${breakName(value)}</td></tr>`)}
     </table>`;
-}
-
-/** Lets the key of a label go on in the next line after its prefix, rather than within a word. */
-function breakAfterSlash(key) {
-  const at = key.indexOf("/") + 1;
-  return at === 0 ? key : html`${key.slice(0, at)}<wbr />${key.slice(at)}`;
 }

@@ -5,7 +5,7 @@ import { useLayoutEffect, useMemo, useRef, useState } from "../vendor/preact.js"
 import { draw, drawFrames } from "../map_canvas.js";
 import { findNodeAt, layOut } from "../map_layout.js";
 import { describeFill, describeState, describeVerdict, makeLook } from "../map_looks.js";
-import { NARROW, useMedia } from "../media.js";
+import { COARSE, NARROW, useMedia } from "../media.js";
 import { formatCount, formatNumber } from "../numbers.js";
 import { describeNodeChange, getLastPlan } from "../plans.js";
 import { words } from "../words.js";
@@ -51,6 +51,7 @@ export function NodeMap({ cluster, groups, settings, legend, only, about, change
     } else if (event.key === "Enter" && pointed >= 0) change({ node: cluster.names[pointed] });
     else if (event.key === "Escape") change({ node: "" });
   };
+  const hint = useMedia(COARSE) ? "press a tile" : "point at a tile, or press the arrow keys";
   const told = pointed >= 0 ? describeNode(cluster, settings, about, pointed) : "";
   const count = groups.reduce((sum, { members }) => sum + members.length, 0);
   return html`<div class="map">
@@ -69,7 +70,7 @@ export function NodeMap({ cluster, groups, settings, legend, only, about, change
       () => map && html`<${Heads} map=${map} settings=${settings} cluster=${cluster} about=${about} addressOf=${addressOf} />`,
       [map, about, legend, addressOf({})],
     )}
-    <p class="told" aria-live="polite">${told || "point at a tile, or press the arrow keys"}</p>
+    <p class="told" aria-live="polite">${told || hint}</p>
   </div>`;
 }
 

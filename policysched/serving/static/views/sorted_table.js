@@ -1,6 +1,7 @@
 // A table whose rows are sorted by a press on the head of a column.
 
 import { html } from "../html.js";
+import { breakName } from "./links.js";
 import { TableRegion } from "./tables.js";
 
 const COLLATOR = new Intl.Collator("en", { numeric: true });
@@ -32,7 +33,7 @@ function Head({ column, sort, setSort }) {
   const first = isNumber ? `-${key}` : key; // the largest numbers are of interest
   const other = isNumber ? key : `-${key}`;
   return html`<th scope="col" class=${isNumber ? "number" : ""} aria-sort=${order}>
-    <button class="sort" onClick=${() => setSort(sort === first ? other : first)}>${title}${" "}
+    <button class="sort" onClick=${() => setSort(sort === first ? other : first)}>${breakName(title)}${" "}
       <span aria-hidden="true">${{ ascending: "▲", descending: "▼" }[order] ?? "↕"}</span></button>
   </th>`;
 }
