@@ -30,7 +30,7 @@ VIEWS = {
     "#/bindings/shop/moves?node=d": "d is rejected by",
     "#/bindings/shop/nowhere": "gets no cluster",
     "#/bindings/shop/grouped": "Attempts, in their order",
-    "#/pending": "1 binding has clusters, and would get none",
+    "#/pending": "1 placed binding would lose all its clusters",
     "#/rules/shop/near": "clusterGroup near",
     "#/edit?file=test.policy": "Plan: what these edits would change",
 }
@@ -81,6 +81,62 @@ def test_a_plan_names_the_bindings_that_an_edit_moves(ui: str, open_page: OpenPa
         page.wait_for_selector("[role=option]:has-text('shop/grouped')")
         page.keyboard.press("Enter")
         page.wait_for_selector("h1:has-text('shop/grouped')")
+
+
+def test_pending_bindings_come_first_in_groups(
+    write_cluster: WriteCluster, serve: Serve, open_page: OpenPage
+) -> None:
+    """Headings say which bindings have clusters, and equal reasons are one row."""
+    none = {"clusterNames": ["elsewhere"]}
+    more = [planes.make_binding(f"nowhere-{number}", clusterAffinity=none) for number in range(4)]
+    path = write_cluster([*planes.make_items(), *more])
+    with serve("--cluster", path) as url, open_page(url) as opened:
+        page = opened.open_view("#/pending")
+        assert [each.inner_text() for each in page.query_selector_all("main h2")] == [
+            "5 pending bindings get no cluster",
+            "1 pending binding would get clusters",
+            "1 placed binding would lose all its clusters",
+            "1 placed binding would get other clusters or replicas",
+            "What rejects the bindings that get no cluster",
+        ]
+        (row,) = page.query_selector_all("[aria-label^='5 pending'] tbody tr")
+        assert row.inner_text().startswith("5 bindings")
+        page.click("summary:has-text('2 more')")
+        page.wait_for_selector("a:has-text('shop/nowhere-3')")
+        assert "Pending (6)" in page.inner_text("nav")
+
+
+def test_weights_of_clusters_are_a_column(ui: str, open_page: OpenPage) -> None:
+    """Beside the replicas that each cluster gets, rather than one long line."""
+    with open_page(ui) as opened:
+        page = opened.open_view("#/bindings/shop/moves")
+        table = "[aria-label='Clusters that pass']"
+        assert "weight" in page.inner_text(f"{table} thead")
+        rows = [
+            row.inner_text().split("\t") for row in page.query_selector_all(f"{table} tbody tr")
+        ]
+        assert [(row[0], row[1], row[3]) for row in rows] == [
+            ("a", "gets 2 replicas", "10"),
+            ("b", "gets 2 replicas", "16"),
+        ]
+        assert "weights" not in page.inner_text(".advice")
+
+
+def test_a_cluster_has_the_bindings_that_a_decision_would_change(
+    ui: str, open_page: OpenPage
+) -> None:
+    """Those that it would gain or lose, or whose replicas would change there."""
+    with open_page(ui) as opened:
+        page = opened.open_view("#/clusters/a")
+        assert "New decisions would change 4 bindings here" in page.inner_text("main")
+        rows = [
+            row.inner_text().split("\t") for row in page.query_selector_all(".targets tbody tr")
+        ]
+        assert rows[0] == ["shop/loses", "4", "–", "lost, −4"]
+        assert ["shop/moves", "–", "2", "gained, +2"] in rows
+        assert "shop/stays" not in page.inner_text(".targets")
+        page.click("a:has-text('All changes')")
+        page.wait_for_selector("h1:has-text('Pending bindings')")
 
 
 def test_hostile_names_are_only_text(

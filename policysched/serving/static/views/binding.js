@@ -77,12 +77,12 @@ function Targets({ answer }) {
   </section>`;
 }
 
-function formatReplicas(count) {
+export function formatReplicas(count) {
   if (count === null) return "–";
   return count === 0 ? "the resource" : formatNumber(count);
 }
 
-function describeDifference(now, next) {
+export function describeDifference(now, next) {
   if (now === null) return next === 0 ? "gained" : `gained, +${formatNumber(next)}`;
   if (next === null) return now === 0 ? "lost" : `lost, −${formatNumber(now)}`;
   return formatDifference(next - now);
@@ -116,13 +116,16 @@ function Candidates({ attempt }) {
   const hasTiers = attempt.ranking.some((each) => each.tier > 0);
   const shares = new Map(attempt.shares.map((each) => [each.name, each.replicas]));
   const chosen = new Set(attempt.selection?.clusters);
+  const columns = listDivisionColumns(attempt.division);
   return html`<section>
     <h2>Clusters that pass, best first</h2>
     <${TableRegion} label="Clusters that pass">
       <table class="bindings">
         <thead>
           <tr>
-            <th scope="col">cluster</th><th scope="col">result</th><th scope="col">points</th><th scope="col">capacity for replicas</th><th scope="col">replicas now</th>
+            <th scope="col">cluster</th><th scope="col">result</th><th scope="col">points</th>
+            ${columns.map(({ title }) => html`<th scope="col">${title}</th>`)}
+            <th scope="col">capacity for replicas</th><th scope="col">replicas now</th>
             ${hasTiers && html`<th scope="col">overflow tier</th>`}
           </tr>
         </thead>
@@ -132,6 +135,7 @@ function Candidates({ attempt }) {
               <th scope="row"><a href=${makeNodeAddress(each.node)}>${each.node}</a></th>
               <td>${describeResult(each.node, shares, chosen)}</td>
               <td>${formatNumber(each.total)}</td>
+              ${columns.map(({ show }) => html`<td>${show(each.node)}</td>`)}
               <td>${each.room === NO_LIMIT ? "not asked" : formatNumber(each.room)}</td>
               <td>${formatNumber(each.present)}</td>
               ${hasTiers && html`<td>${formatNumber(each.tier)}</td>`}
@@ -142,6 +146,15 @@ function Candidates({ attempt }) {
     <//>
     <${MoreRows} count=${attempt.feasible} shown=${attempt.ranking.length} noun="cluster" />
   </section>`;
+}
+
+/** Returns the columns of a division: the replicas that stay, and the weights by which others are divided. */
+function listDivisionColumns(division) {
+  const makeColumn = (title, numbers, scale) => ({ title, numbers, show: (name) => (Object.hasOwn(numbers, name) ? formatNumber(numbers[name] / scale) : "–") });
+  const columns = division
+    ? [makeColumn("replicas that stay", division.kept, 1), makeColumn("weight", division.weights, division.by === "score" ? 100 : 1)]
+    : [];
+  return columns.filter(({ numbers }) => Object.keys(numbers).length > 0);
 }
 
 function describeResult(name, shares, chosen) {
@@ -156,15 +169,8 @@ function Steps({ attempt }) {
     <ul class="advice">
       <li><b>chosen</b>: ${listNames(selection.clusters)} (${selection.how})</li>
       ${division && html`<li><b>replicas</b>: ${division.replicas > 0 ? `${formatNumber(division.replicas)}, ` : ""}${division.how}</li>`}
-      ${division && Object.keys(division.kept).length > 0 && html`<li><b>stay</b>: ${listNames(listNumbers(division.kept, 1))}</li>`}
-      ${division && Object.keys(division.weights).length > 0 && html`<li><b>weights</b>: ${listNames(listNumbers(division.weights, division.by === "score" ? 100 : 1))}</li>`}
     </ul>
   </section>`;
-}
-
-/** @param scale hundredths of points, in a division by score */
-function listNumbers(numbers, scale) {
-  return Object.entries(numbers).map(([name, number]) => `${name} ${formatNumber(number / scale)}`);
 }
 
 function listNames(names) {

@@ -2,13 +2,15 @@
 
 import { html } from "../html.js";
 import { ask } from "../api.js";
-import { Waiting, useAnswer } from "../loading.js";
+import { Waiting, makeLazy, useAnswer } from "../loading.js";
 import { findUnit, formatAmount, formatCount, formatNumber, formatScaled, formatShare } from "../numbers.js";
 import { makeAddress, makeNodeAddress, makePodAddress } from "../routes.js";
 import { describeComparison } from "../targets.js";
 import { words } from "../words.js";
 import { RejectedBy, breakName, getSourceName } from "./links.js";
 import { MoreRows, TableRegion } from "./tables.js";
+
+const ClusterChanges = makeLazy(() => import("./cluster_changes.js"), "ClusterChanges");
 
 export function NodeView({ node, generation }) {
   return html`<article class="node"><${NodePanel} node=${node} pod="" generation=${generation} isAlone=${true} /></article>`;
@@ -31,6 +33,7 @@ export function NodePanel({ node, pod, generation, isAlone = false }) {
     <${PartTitle}>${words.areBindings ? formatCount(answer.podCount, words.pod) : `${formatNumber(answer.podCount)} of ${formatNumber(answer.allowedPods)} pods`}<//>
     ${answer.podCount > 0 && html`<${Pods} answer=${answer} />`}
     <${MoreRows} count=${answer.podCount} shown=${answer.pods.length} noun=${words.pod} />
+    ${isAlone && words.areBindings && html`<${ClusterChanges} cluster=${node} generation=${generation} />`}
     <${Pairs} Title=${PartTitle} title="labels" pairs=${Object.entries(answer.labels)} />
   `;
 }

@@ -31,7 +31,7 @@ export function Filters({ answer }) {
   if (names.length === 0) return null;
   const columns = [answer.rejectedPods, answer.rejectsInAll, answer.rejects];
   names.sort((one, other) => columns.map((of) => of[other] - of[one]).find((difference) => difference !== 0) ?? 0);
-  return html`<h2>What rejects them</h2>
+  return html`<h2>${words.areBindings ? "What rejects the bindings that get no cluster" : "What rejects them"}</h2>
     <p class="quiet">rejects: ${words.node}s that the filter rejects, added up over these ${words.pod}s; first: ${words.node}s that no filter before it rejects</p>
     <table class="rejects">
       <thead><tr><th scope="col">filter</th><th scope="col">${words.pod}s</th><th scope="col">rejects</th><th scope="col">first</th></tr></thead>
@@ -53,7 +53,7 @@ function Pods({ pods }) {
       <table class="pending cards">
         <thead><tr><th scope="col">pod</th><th scope="col">profile</th>${hasPriorities && html`<th scope="col">priority</th>`}<th scope="col">fits on</th><th scope="col">why it waits</th></tr></thead>
         <tbody>
-          ${groupPods(pods).map(
+          ${groupByReason(pods).map(
             ([row, ...others]) => html`<tr key=${row.pod}>
               <th scope="row"><${Names} names=${[row, ...others].map(({ pod }) => pod)} /></th>
               <td data-title="profile">${row.profile ?? "none"}</td>
@@ -67,20 +67,21 @@ function Pods({ pods }) {
     <//>`;
 }
 
-/** Returns groups of pods that wait for the same reason: those that fit nowhere first, and large ones. */
-function groupPods(pods) {
+/** Returns groups of rows that differ only in their pod: those that fit nowhere first, and large ones. */
+export function groupByReason(rows) {
   const groups = new Map();
-  for (const row of pods) {
-    const key = JSON.stringify([row.profile, row.priority, row.feasible, row.message, row.fits]);
+  for (const row of rows) {
+    const key = JSON.stringify({ ...row, pod: "" });
     groups.set(key, [...(groups.get(key) ?? []), row]);
   }
   return [...groups.values()].sort((one, other) => Boolean(one[0].fits) - Boolean(other[0].fits) || other.length - one.length);
 }
 
-function Names({ names }) {
+/** Names the pods of one row: the first ones, and the others on demand. */
+export function Names({ names }) {
   const link = (name) => html`<li><a href=${makePodAddress(name)}>${name}</a></li>`;
   if (names.length === 1) return html`<a href=${makePodAddress(names[0])}>${names[0]}</a>`;
-  return html`<b>${formatCount(names.length, "pod")}</b>
+  return html`<b>${formatCount(names.length, words.pod)}</b>
     <ul>${names.slice(0, MOST_NAMES).map(link)}</ul>
     ${names.length > MOST_NAMES && html`<details><summary>${formatNumber(names.length - MOST_NAMES)} more</summary><ul>${names.slice(MOST_NAMES).map(link)}</ul></details>`}`;
 }
