@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import pathlib
 import statistics
 
@@ -13,6 +14,7 @@ FUNCTION_LINES = 60
 MEDIAN_FUNCTION_LINES = 12
 
 
+@functools.cache
 def _function_lines() -> dict[str, int]:
     """Return the number of lines of every function, docstring included."""
     return {

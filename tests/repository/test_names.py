@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import ast
 import collections
+import functools
 import pathlib
 import re
-from collections.abc import Iterator
+from typing import NamedTuple
 
 PACKAGE = pathlib.Path(__file__).resolve().parents[2] / "policysched"
 
@@ -36,30 +37,41 @@ _PREPOSITION = re.compile(
 )
 
 
-def _list_nodes() -> Iterator[tuple[str, ast.AST]]:
-    """Yield the nodes of all modules whose names any reader meets, with the module."""
-    for path in sorted(PACKAGE.rglob("*.py")):
-        module = path.relative_to(PACKAGE).as_posix()
-        if not module.startswith(_INNER):
-            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-                yield module, node
+class Definition(NamedTuple):
+    """A class or a function, and the module that defines it."""
+
+    module: str
+    name: str
+    is_class: bool
+
+
+@functools.cache
+def _list_definitions() -> list[Definition]:
+    """Return the definitions of all modules whose names any reader meets."""
+    paths = {path.relative_to(PACKAGE).as_posix(): path for path in PACKAGE.rglob("*.py")}
+    return [
+        Definition(module, node.name, isinstance(node, ast.ClassDef))
+        for module, path in sorted(paths.items())
+        if not module.startswith(_INNER)
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef)
+    ]
 
 
 def test_a_class_name_means_one_thing() -> None:
     """A name in a message or a search leads to one class, except for those with a reason."""
     modules = collections.defaultdict(set)
-    for module, node in _list_nodes():
-        if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
-            modules[node.name].add(module)
+    for each in _list_definitions():
+        if each.is_class and not each.name.startswith("_"):
+            modules[each.name].add(each.module)
     assert {name for name, found in modules.items() if len(found) > 1} == set(SHARED_CLASS_NAMES)
 
 
 def test_no_function_is_named_by_a_preposition_alone() -> None:
     """The name says the action or the result, except where a grammar gives the name."""
     found = {
-        f"{module} {node.name}"
-        for module, node in _list_nodes()
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
-        and _PREPOSITION.fullmatch(node.name)
+        f"{each.module} {each.name}"
+        for each in _list_definitions()
+        if not each.is_class and _PREPOSITION.fullmatch(each.name)
     }
     assert found == set(PREPOSITIONS_AS_NAMES)
