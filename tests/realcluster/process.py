@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
 _POLL_SECONDS = 0.05
+_REST_SHARE = 2.0
+"""Pause after a condition, in durations of the condition: servers need the processors, too."""
 _LOG_TAIL_LINES = 20
 _FIRST_PORT, _LAST_PORT, _PORTS_AT_ONCE = 20_000, 32_000, 200
 _ports: collections.deque[int] = collections.deque()
@@ -77,14 +79,17 @@ class ServerProcess:
             ProcessError: the server ended, or was not ready in time.
         """
         deadline = time.monotonic() + time_limit_seconds
+        asked_at = time.monotonic()
         while not ready():
+            answered_at = time.monotonic()
             if not self.is_running():
                 raise ProcessError(f"{self.name} ended while starting:\n{self.log_tail()}")
-            if time.monotonic() > deadline:
+            if answered_at > deadline:
                 raise ProcessError(
                     f"{self.name} was not ready within {time_limit_seconds} s:\n{self.log_tail()}"
                 )
-            time.sleep(_POLL_SECONDS)
+            time.sleep(max(_POLL_SECONDS, _REST_SHARE * (answered_at - asked_at)))
+            asked_at = time.monotonic()
 
     def is_running(self) -> bool:
         """Return whether the server was started and has not ended."""
