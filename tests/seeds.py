@@ -24,7 +24,7 @@ FIXED: Final = 40189
 _FIRST = whole_numbers.read_variable("CONFORMANCE_SEED", FIXED, least=0)
 SEEDS: Final = range(_FIRST, _FIRST + whole_numbers.read_variable("CONFORMANCE_SEEDS", 1, least=1))
 
-CONFORMANCE_CASES: Final = whole_numbers.read_variable("CONFORMANCE_CASES", 1500, least=1)
+CONFORMANCE_CASES: Final = whole_numbers.read_variable("CONFORMANCE_CASES", 500, least=1)
 """Clusters, decided by policysched and by kube-scheduler."""
 
 KARMADA_CASES: Final = whole_numbers.read_variable("KARMADA_CASES", 250, least=8)
