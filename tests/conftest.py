@@ -38,13 +38,13 @@ def pytest_runtest_setup() -> None:
 
 
 # Timing says nothing on a shared machine. `make test` draws the same examples every time, so that
-# it fails because of a change and not by luck, and half of them, to save minutes; `make fuzz` draws
-# fresh ones and prints what repeats a failing one.
+# it fails because of a change and not by luck, and a quarter of them, to save minutes; `make fuzz`
+# draws fresh ones and prints what repeats a failing one.
 _UNTIMED: dict[str, Any] = {
     "deadline": None,
     "suppress_health_check": [hypothesis.HealthCheck.too_slow],
 }
-hypothesis.settings.register_profile("policysched", derandomize=True, max_examples=50, **_UNTIMED)
+hypothesis.settings.register_profile("policysched", derandomize=True, max_examples=25, **_UNTIMED)
 hypothesis.settings.register_profile(
     "quick",
     derandomize=True,
