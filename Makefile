@@ -37,7 +37,7 @@ ALL_WORKERS = $(if $(filter auto,$(WORKERS)),$$(( $$(nproc) + 1 )),$(WORKERS))
 
 CHECKS := check-format check-lint check-types check-imports check-spelling
 
-.PHONY: help demo quick test proof check $(CHECKS) format image components browser codemirror pictures conformance cel \
+.PHONY: help demo quick test run-tests proof check $(CHECKS) format image components browser codemirror pictures conformance cel \
 	backlog kernels fresh kubernetes-e2e fuzz fuzz-commands cluster cluster-down chaos soak bench plot same-python \
 	update-locks clean
 
@@ -88,8 +88,13 @@ demo: $(READY)
 quick: check
 	$(PYTEST)=$(WORKERS) --hypothesis-profile=quick -m "not e2e and not slow and not drawn"
 
-test: check components browser
-	$(PYTEST)=$(ALL_WORKERS)
+# The checks run beside the tests: mypy uses one core for a minute.
+test: components browser
+	@$(MAKE) --no-print-directory --jobs check run-tests || { \
+		echo "make test: failed; \`***\` marks each failure above" >&2; exit 1; }
+
+run-tests:
+	unset MAKEFLAGS; $(PYTEST)=$(ALL_WORKERS)
 
 proof: components browser
 	@$(BIN)/python -m tests.proof $(if $(FRESH),--fresh) $(PARTS)

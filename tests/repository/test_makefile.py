@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 
@@ -72,3 +73,17 @@ def test_kernels_are_compiled_as_usual_after_a_failed_test(folder: pathlib.Path)
     assert done.returncode == 2
     compilations = [line for line in log.read_text().splitlines() if "build_kernels" in line]
     assert compilations == ["kind=checked build_kernels.py", "kind= build_kernels.py"]
+
+
+@pytest.mark.parametrize("failing", ["mypy", "pytest"])
+def test_a_failure_of_a_check_or_a_test_hides_no_other(folder: pathlib.Path, failing: str) -> None:
+    """`make test` runs both to the end, and names the one that failed."""
+    for name in ("codespell", "lint-imports", "mypy", "pytest", "ruff"):
+        code = int(name == failing)
+        (folder / ".venv/bin" / name).write_text(f"#!/bin/sh\necho {name} ends\nexit {code}\n")
+        (folder / ".venv/bin" / name).chmod(0o755)
+    done = run_make(folder, goal="test")
+    assert done.returncode == 2
+    assert {"mypy ends", "pytest ends"} <= set(done.stdout.splitlines())
+    goal = {"mypy": "check-types", "pytest": "run-tests"}[failing]
+    assert re.search(rf"\*\*\* \[.*{goal}\] Error 1", done.stderr)
