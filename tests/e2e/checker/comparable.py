@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     Object: TypeAlias = Mapping[str, Any]
 
 SCHEDULER = "default-scheduler"
-NODES = 500
-PODS = 1000
+NODES = 250
+PODS = 500
 
 
 @dataclasses.dataclass(frozen=True)
