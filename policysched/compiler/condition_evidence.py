@@ -16,7 +16,7 @@ from policysched.cluster.objects import objects
 from policysched.cluster.pods import pod_shape
 from policysched.compiler import evidence, lowering
 from policysched.compiler.nodes import node_masks
-from policysched.compiler.pods import pod_evidence
+from policysched.compiler.pods import pod_evidence, pod_values
 from policysched.framework import cycle_state
 from policysched.lang.checked import checked_expr, checked_selector, comparisons
 from policysched.plugins.shared import node_rejection_texts
@@ -64,6 +64,8 @@ class ConditionEvidence:
                 yield self._comparison(expr, one)
             case checked_expr.NodeMatch(selector=selector):
                 yield from selector_parts(selector, wanted=wanted, node=one.node)
+            case checked_expr.NodeLabelIsPodValue():
+                yield from _compared_label(expr, one)
             case checked_expr.PodMatch(selector=selector):
                 yield from pod_evidence.selector_parts(selector, wanted=wanted, shape=one.shape)
             case _:
@@ -168,6 +170,13 @@ def _fact(selector: checked_selector.Selector, node: objects.Node) -> Iterator[s
             yield f"{field} is {node.name}"
         case _:
             return
+
+
+def _compared_label(expr: checked_expr.NodeLabelIsPodValue, one: _OneNode) -> Iterator[str]:
+    """Yield the label of the node and the value of the pod that were compared."""
+    node = node_rejection_texts.get_only_node(one.node)
+    yield node_rejection_texts.format_node_label(node, expr.key)
+    yield pod_values.format_pod_value(expr.value, one.shape, one.node.snapshot)
 
 
 def _written_leaf(expr: checked_expr.TypedExpr) -> str:

@@ -113,6 +113,8 @@ def _name(expr: checked_expr.TypedExpr) -> str:
             return f"compare {comparator}"
         case checked_expr.NodeMatch() | checked_expr.PodMatch():
             return "node matches" if isinstance(expr, checked_expr.NodeMatch) else "pod matches"
+        case checked_expr.NodeLabelIsPodValue(key=key, value=value):
+            return f"label {key} = pod {value.text}"
         case checked_expr.And() | checked_expr.Or() | checked_expr.Not():
             return type(expr).__name__.lower()
         case _:

@@ -37,7 +37,11 @@ def own_reads(expr: checked_expr.TypedExpr) -> interface.Reads:
             return _NODE
         case checked_expr.NodeResource():
             return interface.Reads.AMOUNTS
-        case checked_expr.NodeLabelNumber() | checked_expr.NodeMatch():
+        case (
+            checked_expr.NodeLabelNumber()
+            | checked_expr.NodeMatch()
+            | checked_expr.NodeLabelIsPodValue()
+        ):
             return _NODE
         case (
             checked_expr.Const()

@@ -53,6 +53,18 @@ class NodeMatchInput:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
+class NodeLabelIdInput:
+    """A node label, as the number of its value in the column of the label."""
+
+    key: str
+
+    def compute(self, nodes: snapshot.NodeView) -> columns.FloatArray:
+        """Return the numbers, -1 for nodes without the label."""
+        labels = nodes.snapshot.nodes.get_label_column(self.key)
+        return labels.ids[nodes.rows].astype(np.float64)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
 class MetricInput:
     """The valid samples of a metric."""
 
@@ -92,6 +104,7 @@ class InputTable:
         self._nodes: columns.NodeColumns | None = None
         self._metrics_generation = self._node_generation = -1
         self._samples: dict[int, metric_samples.MetricSamples] = {}
+        self._label_ids: list[int] = []
         self._added: dict[int, added_load.AddedLoad] = {}
         self._usage_changes = change_log.ChangeLogCursor()
         self._latest = _BEFORE_ALL
@@ -106,6 +119,8 @@ class InputTable:
                 self._samples[number] = new.samples
             if isinstance(new, AddedLoadInput):
                 self._added[number] = new.added
+            if isinstance(new, NodeLabelIdInput):
+                self._label_ids.append(number)
             self._nodes = None
         return self._numbers[key]
 
@@ -140,6 +155,8 @@ class InputTable:
         else:
             if changed:
                 self._write(range(len(self.inputs)), np.unique(changed), snap)
+                # A column of labels that was made anew numbers the values of all nodes anew.
+                self._write(self._label_ids, all_rows, snap)
             self._write(self._samples, all_rows, snap)
         self._valid_until = self._find_end_of_validity(snap)
         self._metrics_generation = snap.metrics.generation

@@ -14,7 +14,7 @@ from policysched.cluster.pods import pod_requests, pod_shape
 from policysched.compiler import evidence, inputs, program
 from policysched.compiler.metrics import added_load, metric_samples, outages, readings
 from policysched.compiler.nodes import label_numbers, node_masks
-from policysched.compiler.pods import pod_predicates
+from policysched.compiler.pods import pod_predicates, pod_values
 from policysched.framework import cycle_state
 from policysched.kernels import programs
 from policysched.lang.checked import checked, checked_expr
@@ -148,6 +148,7 @@ class ExpressionWriter:
         | checked_expr.PodPriority
         | checked_expr.NodeLabelNumber
         | checked_expr.NodeMatch
+        | checked_expr.NodeLabelIsPodValue
         | checked_expr.PodMatch,
     ) -> int:
         match expr:
@@ -163,8 +164,17 @@ class ExpressionWriter:
                 return self._input(expr, inputs.LabelNumberInput(label_numbers.LabelNumbers(key)))
             case checked_expr.NodeMatch(selector=selector):
                 return self._input(expr, inputs.NodeMatchInput(node_masks.lower(selector)))
+            case checked_expr.NodeLabelIsPodValue():
+                return self._label_comparison(expr)
             case _:
                 return self.draft.emit_pod_constant(_make_pod_constant(expr))
+
+    def _label_comparison(self, expr: checked_expr.NodeLabelIsPodValue) -> int:
+        """Compare the number of the node's label with the number of the pod's value."""
+        self.draft.reads_label_ids = True
+        label = self._input(expr.key, inputs.NodeLabelIdInput(expr.key))
+        wanted = self.draft.emit_pod_constant(pod_values.make_label_id_reader(expr))
+        return self.draft.emit(programs.EQUAL, label, wanted)
 
     def _metric(self, ref: checked_expr.MetricRef) -> int:
         samples = self._metrics.samples(ref)
@@ -192,14 +202,14 @@ def _make_pod_constant(
     """Return the function that computes a field of the incoming pod."""
     match expr:
         case checked_expr.PodRequests(resource=resource):
-            return lambda shape: float(shape.requests.amounts.get(resource, 0))
+            return lambda shape, _: float(shape.requests.amounts.get(resource, 0))
         case checked_expr.PodLimits(resource=resource):
-            return lambda shape: _get_limit(shape, resource)
+            return lambda shape, _: _get_limit(shape, resource)
         case checked_expr.PodPriority():
-            return lambda shape: float(shape.priority)
+            return lambda shape, _: float(shape.priority)
         case checked_expr.PodMatch(selector=selector):
             matches = pod_predicates.lower(selector)
-            return lambda shape: float(matches(shape))
+            return lambda shape, _: float(matches(shape))
         case _:
             assert_never(expr)
 

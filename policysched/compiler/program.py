@@ -22,7 +22,7 @@ from policysched.compiler.metrics import metric_samples
 from policysched.framework import cycle_state
 from policysched.kernels import programs
 
-PodConstant: TypeAlias = Callable[[pod_shape.PodShape], float]
+PodConstant: TypeAlias = Callable[[pod_shape.PodShape, snapshot.Snapshot], float]
 """A number of the incoming pod; NaN if it is missing, 1 or 0 for a condition."""
 _Code: TypeAlias = npt.NDArray[np.int32]
 _numbers = itertools.count()
@@ -30,10 +30,14 @@ _numbers = itertools.count()
 
 
 class _Bound(NamedTuple):
-    """A program with the constants of pods that are equal to it, and the columns of a cluster."""
+    """A program with the constants of pods that are equal to it, and the columns of a cluster.
+
+    `version` is the program's when it was bound.
+    """
 
     nodes: columns.NodeColumns
     resource_count: int
+    version: int
     code: _Code
     constants: columns.FloatArray
 
@@ -56,6 +60,7 @@ class Program:
         self._pod_constants = tuple(draft.pod_constants)
         self._amounts = tuple(draft.amounts)
         self._samples = tuple(draft.samples)
+        self._reads_label_ids = draft.reads_label_ids
         self._registers = np.zeros((max(draft.register_count, 1), programs.BLOCK))
         self._key = f"program {next(_numbers)}"
         self._valid_until: datetime.datetime | None = None
@@ -77,10 +82,8 @@ class Program:
         if self._valid_until is not None:
             state.expire_at(self._valid_until)
         bound = state.find(self._key, _Bound)
-        all_nodes = snap.nodes
-        resource_count = len(all_nodes.resources)
-        if bound is None or bound.nodes is not all_nodes or bound.resource_count != resource_count:
-            bound = self._bind(shape, all_nodes)
+        if bound is None or not self._is_current(bound, snap):
+            bound = self._bind(shape, snap)
             state.write(self._key, bound)
         rows = nodes.row_numbers
         return self._run(bound, rows, rows, self._table.values)
@@ -89,7 +92,7 @@ class Program:
         self, nodes: snapshot.NodeView, shape: pod_shape.PodShape
     ) -> columns.FloatArray:
         """Return the same for nodes that are not those of the cluster."""
-        bound = self._bind(shape, nodes.snapshot.nodes)
+        bound = self._bind(shape, nodes.snapshot)
         values = self._table.compute(nodes)
         return self._run(bound, nodes.row_numbers, np.arange(len(nodes)), values)
 
@@ -117,14 +120,20 @@ class Program:
         )
         return out
 
-    def _bind(self, shape: pod_shape.PodShape, nodes: columns.NodeColumns) -> _Bound:
+    def _is_current(self, bound: _Bound, snap: snapshot.Snapshot) -> bool:
+        """Return whether the constants and columns of `bound` are those of the cluster."""
+        is_same = bound.nodes is snap.nodes and bound.resource_count == len(snap.nodes.resources)
+        return is_same and (not self._reads_label_ids or bound.version == self.version)
+
+    def _bind(self, shape: pod_shape.PodShape, snap: snapshot.Snapshot) -> _Bound:
         """Return the program with the constants of a shape."""
+        nodes = snap.nodes
         code, constants = self._code.copy(), self._constants.copy()
         for instruction, resource in self._amounts:
             code[instruction, 2] = nodes.get_resource_column_index(resource)
         for place, constant in self._pod_constants:
-            constants[place] = constant(shape)
-        return _Bound(nodes, len(nodes.resources), code, constants)
+            constants[place] = constant(shape, snap)
+        return _Bound(nodes, len(nodes.resources), self.version, code, constants)
 
 
 class ProgramDraft:
@@ -136,6 +145,7 @@ class ProgramDraft:
         pod_constants: (number of the constant, function of the shape).
         amounts: (number of the instruction, resource) of loads whose column is not known yet.
         samples: metrics that the program reads.
+        reads_label_ids: whether constants depend on how columns of labels number their values.
         register_count: G.
         result_count: E.
     """
@@ -147,6 +157,7 @@ class ProgramDraft:
         self.pod_constants: list[tuple[int, PodConstant]] = []
         self.amounts: list[tuple[int, str]] = []
         self.samples: list[metric_samples.MetricSamples] = []
+        self.reads_label_ids = False
         self.register_count = 0
         self.result_count = 0
 

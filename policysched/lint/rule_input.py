@@ -179,6 +179,9 @@ def _find_expression_selectors(
             match each:
                 case checked_expr.NodeMatch(selector=selector):
                     yield SelectorUse(selector, "nodes", policy, rule)
+                case checked_expr.NodeLabelIsPodValue(key=key, span=span):
+                    has_label = checked_selector.LabelRequirement(key, "Exists", (), span)
+                    yield SelectorUse(has_label, "nodes", policy, rule)
                 case checked_expr.PodMatch(selector=selector):
                     yield SelectorUse(selector, "pods", policy, rule)
                 case _:

@@ -68,10 +68,10 @@ def _walk_syntax_tree(node: object) -> Iterator[syntax_expr.SyntaxNode]:
 def _add_words_of_syntax_node(found: PolicyVocabulary, node: syntax_expr.SyntaxNode) -> None:
     """Add the labels, taints or namespaces that a node of a syntax tree names."""
     match node:
-        case syntax_expr.Requirement(subject=subject, values=values) if subject.argument is None:
+        case syntax_expr.Requirement(subject=subject, words=words) if subject.argument is None:
             if _KEY.fullmatch(subject.name.text):
                 known = found.labels.setdefault(subject.name.text, set())
-                known |= {each.text for each in values if _VALUE.fullmatch(each.text)}
+                known |= {each.text for each in words if _VALUE.fullmatch(each.text)}
         case syntax_expr.Toleration(key=key, value=value, effect=effect):
             if _KEY.fullmatch(key.text):
                 effects = [effect.text] if effect is not None else _EFFECTS

@@ -321,6 +321,16 @@ numbers = st.recursive(
     ),
     max_leaves=4,
 )
+pod_texts = st.sampled_from(
+    (
+        checked_expr.PodText("label", "team"),
+        checked_expr.PodText("label", "version"),
+        checked_expr.PodText("annotation", "tier"),
+        checked_expr.PodText("namespaceLabel", "team"),
+        checked_expr.PodText("namespace"),
+        checked_expr.PodText("serviceAccountName"),
+    )
+)
 conditions = st.recursive(
     st.one_of(
         st.builds(
@@ -332,6 +342,12 @@ conditions = st.recursive(
         ),
         st.builds(checked_expr.NodeMatch, node_selectors, st.just(SPAN)),
         st.builds(checked_expr.PodMatch, pod_selectors, st.just(SPAN)),
+        st.builds(
+            checked_expr.NodeLabelIsPodValue,
+            st.sampled_from(("zone", "rack", "size")),
+            pod_texts,
+            st.just(SPAN),
+        ),
     ),
     lambda inner: st.one_of(
         st.builds(checked_expr.And, several(inner, least=2, most=3), st.just(SPAN)),

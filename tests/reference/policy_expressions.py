@@ -145,6 +145,24 @@ def call(function: str, arguments: list[float | None]) -> float | None:
     return float(math.floor(only) if function == "floor" else math.ceil(only))
 
 
+def pod_text(value: checked_expr.PodText, place: Place) -> str | None:
+    """Return a text of the pod, None where it has none."""
+    metadata, spec = place.pod.metadata, place.pod.spec
+    match value.kind:
+        case "label":
+            return metadata.labels.get(value.key)
+        case "annotation":
+            return metadata.annotations.get(value.key)
+        case "namespaceLabel":
+            return place.world.namespaces.get(metadata.namespace, {}).get(value.key)
+        case "namespace":
+            return metadata.namespace
+        case "serviceAccountName":
+            return spec.service_account_name or None
+        case _:
+            raise AssertionError(value)
+
+
 def condition(expr: checked_expr.TypedExpr, place: Place) -> bool | None:
     """Return whether a condition holds, None where that depends on what is missing."""
     match expr:
@@ -157,6 +175,9 @@ def condition(expr: checked_expr.TypedExpr, place: Place) -> bool | None:
             return policy_selectors.node_matches(selector, place.node)
         case checked_expr.PodMatch(selector=selector):
             return policy_selectors.pod_matches(selector, place.pod)
+        case checked_expr.NodeLabelIsPodValue(key=key, value=value):
+            wanted = pod_text(value, place)
+            return None if wanted is None else place.node.metadata.labels.get(key) == wanted
         case checked_expr.And(operands=operands):
             found = [condition(each, place) for each in operands]
             if False in found:

@@ -10,13 +10,21 @@ from policysched.lang.checked import checked, checked_expr, checked_selector
 
 def annotation_keys(policies: Iterable[checked.CheckedPolicy]) -> frozenset[str]:
     """Return the keys of all annotations that policies read."""
-    return frozenset(
+    policies = tuple(policies)
+    in_selectors = (
         requirement.key
         for policy in policies
         for selector in _pod_selectors(policy)
         for requirement in checked_selector.walk_requirements(selector)
         if isinstance(requirement, checked_selector.AnnotationRequirement)
     )
+    in_values = (
+        value.key
+        for policy in policies
+        for value in _pod_values(policy)
+        if value.kind == "annotation"
+    )
+    return frozenset((*in_selectors, *in_values))
 
 
 def projection(policies: Iterable[checked.CheckedPolicy]) -> shape_projection.PodFieldsRead:
@@ -30,6 +38,7 @@ def projection(policies: Iterable[checked.CheckedPolicy]) -> shape_projection.Po
                 for requirement in checked_selector.walk_requirements(selector)
                 if isinstance(requirement, checked_selector.LabelRequirement)
             )
+        keys.update(value.key for value in _pod_values(policy) if value.kind == "label")
         for rule in policy.rules:
             if isinstance(rule, checked.PodAffinityRule | checked.TopologySpreadRule):
                 keys.update(rule.pods.match_label_keys, rule.pods.mismatch_label_keys)
@@ -45,10 +54,20 @@ def _pod_selectors(policy: checked.CheckedPolicy) -> Iterator[checked_selector.S
                 if pods.selector is not None:
                     yield pods.selector
             case _:
-                parts = (
-                    e
-                    for expr in checked.list_rule_expressions(rule)
-                    for e in checked_expr.walk_expressions(expr)
+                tests = (
+                    each for each in _expressions(rule) if isinstance(each, checked_expr.PodMatch)
                 )
-                tests = (each for each in parts if isinstance(each, checked_expr.PodMatch))
                 yield from (test.selector for test in tests)
+
+
+def _pod_values(policy: checked.CheckedPolicy) -> Iterator[checked_expr.PodText]:
+    """Yield the values of pods with which the rules compare labels of nodes."""
+    for rule in policy.rules:
+        for each in _expressions(rule):
+            if isinstance(each, checked_expr.NodeLabelIsPodValue):
+                yield each.value
+
+
+def _expressions(rule: checked.Rule) -> Iterator[checked_expr.TypedExpr]:
+    for expr in checked.list_rule_expressions(rule):
+        yield from checked_expr.walk_expressions(expr)

@@ -60,7 +60,9 @@ class Reject(base.PolicyRule):
         code = (
             status.Code.UNSCHEDULABLE if resolvable else status.Code.UNSCHEDULABLE_AND_UNRESOLVABLE
         )
-        self.rejected = self.rejection(code, f"node(s) rejected by policy {rule.head.name}")
+        is_affinity = rule.head.kind == "nodeAffinity"
+        verb = "didn't match" if is_affinity else "rejected by"
+        self.rejected = self.rejection(code, f"node(s) {verb} policy {rule.head.name}")
 
     def applies_to(
         self, state: cycle_state.CycleState, shape: pod_shape.PodShape, snap: snapshot.Snapshot

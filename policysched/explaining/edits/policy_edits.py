@@ -67,6 +67,7 @@ def _find_rule_edits(
             alone = known.find_nodes_to_edit(rule.head.name)
             yield from rule_node_edits.find_rule_node_edits(tried, rule, alone)
             yield from rule_node_edits.find_label_number_edits(tried, rule, alone)
+            yield from rule_node_edits.find_compared_label_edits(tried, rule, alone)
         case checked.NodeAffinityRule(weight=None):
             alone = known.find_nodes_to_edit(rule.head.name, names.NODE_AFFINITY)
             yield from rule_node_edits.find_rule_node_edits(tried, rule, alone)

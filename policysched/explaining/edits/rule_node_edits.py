@@ -7,6 +7,7 @@ import math
 from collections.abc import Iterator, Sequence
 
 from policysched.compiler.nodes import label_numbers
+from policysched.compiler.pods import pod_values
 from policysched.compiler.rewrites import tree
 from policysched.explaining import rule_trials, suggested_edit, trials
 from policysched.explaining.edits import node_edits, selector_edits, threshold_edits
@@ -49,6 +50,22 @@ def find_label_number_edits(
             if isinstance(each, checked_expr.NodeLabelNumber):
                 turns = threshold_edits.find_crossing_values(tried, compare, each, nodes)
                 yield from _try_label_numbers(tried, nodes, each.key, turns)
+
+
+def find_compared_label_edits(
+    tried: trials.PodTrials, rule: checked.RejectRule, alone: Sequence[str]
+) -> Iterator[suggested_edit.SuggestedEdit]:
+    """Yield edits that set a label, which the rule compares with a value of the pod, to this value.
+
+    Labels that must not have the value are removed.
+    """
+    snap = tried.take_snapshot()
+    for each in checked_expr.walk_expressions(rule.condition) if alone else ():
+        if isinstance(each, checked_expr.NodeLabelIsPodValue):
+            text = pod_values.read_pod_value(each.value, tried.info.shape, snap)
+            if text is not None:
+                yield from node_edits.try_label_change(tried, alone, each.key, text)
+                yield from node_edits.try_label_change(tried, alone, each.key, None)
 
 
 def _try_label_numbers(

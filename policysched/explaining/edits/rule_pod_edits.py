@@ -17,6 +17,7 @@ from policysched.explaining.facts import pod_requirements, rejections, rule_valu
 from policysched.lang.checked import checked_expr, checked_selector
 
 _MOST_KEYS = 10
+_MOST_VALUES = 10
 _MOST_PRIORITIES = 12
 _HIGHEST_PRIORITY = 1_000_000_000
 """The highest value of a user-defined priority class; Kubernetes reserves higher values."""
@@ -36,7 +37,11 @@ def find_rule_pod_edits(
         for each in requirements
     )
     pairs = [each for each in read if isinstance(each, _Pair)]
-    for change in dict.fromkeys(_list_metadata_changes(tried.info.pod, pairs[:_MOST_KEYS])):
+    changes = [
+        *_list_metadata_changes(tried.info.pod, pairs[:_MOST_KEYS]),
+        *_list_matching_values(tried, known),
+    ]
+    for change in dict.fromkeys(changes):
         nodes = (
             ()
             if tried.is_limit_reached
@@ -101,6 +106,21 @@ def _list_metadata_changes(pod: objects.Pod, pairs: list[_Pair]) -> Iterator[_Me
             change = _MetadataChange(noun, each.key, value)
             if change.get_value(pod) != value:
                 yield change
+
+
+def _list_matching_values(
+    tried: trials.PodTrials, known: rejections.PodRejections
+) -> Iterator[_MetadataChange]:
+    """Yield changes to values that rules compare with labels of the nodes that they reject."""
+    for rule in known.find_rules_reading(checked_expr.NodeLabelIsPodValue):
+        nodes = known.find_nodes_rejected_only_by(rule.head.name)
+        for each in checked_expr.walk_expressions(rule.condition.source):
+            if not isinstance(each, checked_expr.NodeLabelIsPodValue):
+                continue
+            if each.value.kind == "label" or each.value.kind == "annotation":
+                labels = {tried.get_node(node).metadata.labels.get(each.key) for node in nodes}
+                for value in sorted(filter(None, labels))[:_MOST_VALUES]:
+                    yield _MetadataChange(each.value.kind, each.value.key, value)
 
 
 # --- priority ------------------------------------------------------------------------------------

@@ -64,7 +64,7 @@ def convert_node_term(given: fields.StrictFields) -> syntax_expr.Selector | Triv
 
 
 def _compares_numbers(requirement: syntax_expr.Requirement) -> bool:
-    values = requirement.values
+    values = requirement.words
     is_number = len(values) == 1 and _INT.fullmatch(values[0].text) is not None
     return requirement.operator not in ("Gt", "Lt") or is_number
 

@@ -171,6 +171,61 @@ class NodeMatch:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
+class PodText:
+    """A text that the incoming pod has.
+
+    Attributes:
+        kind: a label or annotation of the pod, a label of its namespace, the name of its
+            namespace, or a field with one value. An unset field is a missing value.
+        key: key of the label or annotation, otherwise "".
+    """
+
+    kind: Literal[
+        "label",
+        "annotation",
+        "namespaceLabel",
+        "namespace",
+        "ownerKind",
+        "priorityClassName",
+        "qosClass",
+        "serviceAccountName",
+    ]
+    key: str = ""
+
+    @property
+    def can_be_missing(self) -> bool:
+        """Whether there are pods without the value."""
+        return self.kind not in ("namespace", "qosClass")
+
+    @property
+    def text(self) -> str:
+        """The value as policies write it, without `pod()`."""
+        match self.kind:
+            case "label":
+                return self.key
+            case "annotation" | "namespaceLabel":
+                return f"{self.kind}({self.key})"
+            case _:
+                return self.kind
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class NodeLabelIsPodValue:
+    """True if a label of the node has the pod's value; unknown if the pod has no such value.
+
+    A node without the label does not match.
+
+    Attributes:
+        span: range of the whole requirement.
+    """
+
+    key: str
+    value: PodText
+    span: source.Span = dataclasses.field(compare=False, repr=False)
+    unit: None = None
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
 class PodMatch:
     """True if the incoming pod matches the selector; never missing."""
 
@@ -219,6 +274,7 @@ TypedExpr: TypeAlias = (
     | ValueWithFallback
     | Compare
     | NodeMatch
+    | NodeLabelIsPodValue
     | PodMatch
     | And
     | Or
@@ -259,7 +315,7 @@ def list_read_metrics(expr: TypedExpr) -> tuple[str, ...]:
 
 def reads_pod(expr: TypedExpr) -> bool:
     """Return whether the value depends on the incoming pod."""
-    own = (PodRequests, PodLimits, PodPriority, PodMatch)
+    own = (PodRequests, PodLimits, PodPriority, NodeLabelIsPodValue, PodMatch)
     return any(isinstance(each, own) for each in walk_expressions(expr))
 
 

@@ -26,7 +26,7 @@ from policysched.lang.checking import (
     params,
     symbols,
 )
-from policysched.lang.checking.expressions import check_exprs
+from policysched.lang.checking.expressions import check_exprs, pod_value_tests
 from policysched.lang.checking.metrics import check_metrics
 from policysched.lang.checking.selectors import check_selectors
 from policysched.lang.checking.statements import check_policies, check_profiles
@@ -222,6 +222,10 @@ class _ProgramChecker:
 
         If it is not, report the diagnostics for the kind of object that has the fewest.
         """
+        if pod_value_tests.has_pod_values(let.selector, env.lets):
+            test = syntax_expr.NodeTest(let.selector.span, let.selector)
+            check_exprs.ExprChecker(env).check_condition(test)
+            return
         trials = []
         domains: tuple[vocabulary.Domain, ...] = ("node", "pod", "namespace", "cluster", "resource")
         for domain in domains:

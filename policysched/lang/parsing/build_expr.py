@@ -157,9 +157,15 @@ class ExprBuilder:
         last: syntax_expr.Value = children[-1]
         return syntax_expr.Value(span, "-" + last.text) if len(children) > 1 else last
 
-    def values(self, _span: source.Span, children: Children) -> tuple[syntax_expr.Value, ...]:
+    def values(
+        self, _span: source.Span, children: Children
+    ) -> tuple[syntax_expr.RequirementValue, ...]:
         """Return the values of a list in parentheses."""
         return tuple(child for child in children if child is not None)
+
+    def pod_value(self, span: source.Span, children: Children) -> syntax_expr.PodValue:
+        """Build a value of the incoming pod."""
+        return syntax_expr.PodValue(span, children[0])
 
     # ------------------------------------------------------------------------ selectors
 

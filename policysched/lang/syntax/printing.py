@@ -77,12 +77,22 @@ def keeps_parentheses(node: syntax_expr.SyntaxNode) -> bool:
 
 
 def _format_requirement(node: syntax_expr.Requirement) -> str:
-    subject = format_value(node.subject.name)
-    if node.subject.argument is not None:
-        subject += f"({format_value(node.subject.argument)})"
+    subject = _format_subject(node.subject)
+    values = [_format_requirement_value(each) for each in node.values]
     if node.operator in ("In", "NotIn"):
-        return f"{subject} {node.operator} {format_value_list(node.values)}"
-    return " ".join((subject, node.operator, *(format_value(each) for each in node.values)))
+        return f"{subject} {node.operator} ({', '.join(values)})"
+    return " ".join((subject, node.operator, *values))
+
+
+def _format_subject(node: syntax_expr.Subject) -> str:
+    argument = "" if node.argument is None else f"({format_value(node.argument)})"
+    return format_value(node.name) + argument
+
+
+def _format_requirement_value(node: syntax_expr.RequirementValue) -> str:
+    if isinstance(node, syntax_expr.PodValue):
+        return f"pod({_format_subject(node.subject)})"
+    return format_value(node)
 
 
 def format_taint_pattern(node: syntax_expr.Toleration) -> str:

@@ -74,6 +74,15 @@ class Subject(SyntaxNode):
     argument: Value | None = None
 
 
+@dataclasses.dataclass(frozen=True, slots=True)
+class PodValue(SyntaxNode):
+    """`pod(subject)`: a value that the incoming pod has, such as `pod(tenant)`."""
+
+    subject: Subject
+
+
+RequirementValue: TypeAlias = Value | PodValue
+
 Operator: TypeAlias = Literal[
     "In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt", "=", "!=", "<", "<=", ">", ">="
 ]
@@ -81,7 +90,7 @@ Operator: TypeAlias = Literal[
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Requirement(Operation):
-    """`key In (a, b)`, `key Exists`, `key Gt 5`, `key = a`, `requests(cpu) >= 500m`.
+    """`key In (a, b)`, `key Exists`, `key Gt 5`, `key = a`, `key = pod(key)`, `requests(cpu) >= 1`.
 
     Attributes:
         operator: the operator in canonical spelling: `==` becomes `=`, `in` becomes `In`.
@@ -91,8 +100,18 @@ class Requirement(Operation):
 
     subject: Subject
     operator: Operator
-    values: tuple[Value, ...]
+    values: tuple[RequirementValue, ...]
     operator_span: source.Span = dataclasses.field(compare=False, repr=False)
+
+    @property
+    def words(self) -> tuple[Value, ...]:
+        """The values that are words."""
+        return tuple(each for each in self.values if isinstance(each, Value))
+
+    @property
+    def pod_values(self) -> tuple[PodValue, ...]:
+        """The values that the incoming pod has."""
+        return tuple(each for each in self.values if isinstance(each, PodValue))
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

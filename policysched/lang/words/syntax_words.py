@@ -29,6 +29,7 @@ CONNECTIVES: dict[str, tuple[str, ...]] = {
     "_TAINTED": ("tainted",),
     "NODE": ("node",),
     "POD": ("pod",),
+    "_POD_VALUE": ("pod",),
     "PODS": ("pods",),
     "RESOURCES": ("resources",),
     "SELF": ("self",),
@@ -160,8 +161,9 @@ _POD_TERM = _ALWAYS | {
 }
 
 ALLOWED_CLAUSES: dict[str, frozenset[str]] = {
-    "nodeAffinity required": _ALWAYS | {"message"},
-    "nodeAffinity preferred": _ALWAYS | {"weight"},
+    # `missing` is allowed if a label is compared with a value of the pod.
+    "nodeAffinity required": _ALWAYS | {"message", "missing"},
+    "nodeAffinity preferred": _ALWAYS | {"weight", "missing"},
     "podAffinity required": _POD_TERM | {"message"},
     "podAffinity preferred": _POD_TERM | {"weight"},
     "podAntiAffinity required": _POD_TERM | {"message"},

@@ -79,6 +79,17 @@ SELECTOR_FUNCTIONS: dict[str, tuple[tuple[Domain, ...], str]] = {
     "requests": (("pod", "resource"), "effective request of a resource; 0 without a request"),
 }
 
+POD_VALUE_FIELDS: dict[str, str] = {
+    "namespace": "name of the pod's namespace",
+    **{name: field.doc for name, field in POD_FIELDS.items() if field.kind == "text"},
+}
+"""Fields in `pod(…)` as a value; other names are labels of the pod."""
+POD_VALUE_FUNCTIONS: dict[str, str] = {
+    "annotation": "annotation of the pod",
+    "namespaceLabel": "label of the pod's namespace",
+}
+"""Functions in `pod(…)` as a value."""
+
 NODE_RESOURCE_FUNCTIONS: dict[str, str] = {
     "allocatable": "amount of a resource that the node offers to pods",
     "free": "allocatable minus requested; may be negative",

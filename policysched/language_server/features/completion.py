@@ -108,6 +108,8 @@ def _is_allowed_in_item(context: cursor_contexts.CursorContext, terminal: str, w
     """Return whether `check` accepts a word in this item; the grammar alone is less strict."""
     if word == "version":
         return context.is_at_start
+    if terminal == "_POD_VALUE":
+        return context.domain == "node"
     if word in _ONCE and terminal in _STATEMENT_TERMINALS:
         return word not in context.statements
     used = {each.text for each in context.before}

@@ -144,7 +144,7 @@ def collect_policy_vocabulary(parsed: Iterable[parser.ParseResult]) -> Completio
                 for statement in item.statements:
                     for domain, requirement in _iterate_requirements(statement):
                         values = labels[domain].setdefault(requirement.subject.name.text, set())
-                        values |= {value.text for value in requirement.values}
+                        values |= {value.text for value in requirement.words}
                     if isinstance(statement, syntax.Scope) and statement.namespaces is not None:
                         namespaces |= {name.text for name in statement.namespaces.names}
     return CompletionVocabulary(

@@ -12,7 +12,13 @@ from policysched import spelling, units
 from policysched.lang import source, text_limits
 from policysched.lang.checked import checked, checked_expr, metric_windows
 from policysched.lang.checking import check_metric_times, number_reading
-from policysched.lang.checking.expressions import check_calls, check_operands, check_targets
+from policysched.lang.checking.expressions import (
+    check_calls,
+    check_operands,
+    check_pod_values,
+    check_targets,
+    pod_value_tests,
+)
 from policysched.lang.checking.selectors import check_label_idioms, check_selectors
 from policysched.lang.diagnostics import fixes
 from policysched.lang.foreign import foreign_words
@@ -166,6 +172,10 @@ class ExprChecker:
         if problem is not None:
             self.found.add_error("PS108", problem.message, expr.span, help=problem.help)
             return None
+        if isinstance(expr, syntax_expr.NodeTest) and pod_value_tests.has_pod_values(
+            expr.selector, self.env.lets
+        ):
+            return self._check_pod_dependent_test(expr)
         domain = check_targets.DOMAINS[type(expr)]
         selector = check_selectors.SelectorChecker(self.env, domain).check_selector(expr.selector)
         if selector is None:
@@ -173,6 +183,17 @@ class ExprChecker:
         if isinstance(expr, syntax_expr.PodTest):
             return checked_expr.PodMatch(selector, expr.span)
         return checked_expr.NodeMatch(selector, expr.span)
+
+    def _check_pod_dependent_test(self, test: syntax_expr.NodeTest) -> Typed | None:
+        """Check a test whose selector compares labels with values of the pod.
+
+        It becomes a condition of several tests, because it is unknown if the pod lacks a value.
+        """
+        if isinstance(test.selector, syntax_expr.Requirement):
+            return check_pod_values.check_pod_value_requirement(self.env, test.selector)
+        return self.check_subexpression(
+            pod_value_tests.split_node_test(test, self.env.lets), None
+        )
 
     # ------------------------------------------------------------------------ numbers
 

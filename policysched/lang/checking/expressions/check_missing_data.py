@@ -16,8 +16,8 @@ Typed = checked_expr.TypedExpr
 def iterate_possibly_missing_parts(expr: Typed) -> Iterator[Typed]:
     """Yield the parts whose values can be missing, except those with a fallback.
 
-    These are metrics, labels read as numbers, limits, and divisions (and `mod`) by a value that can
-    be zero. Parts of a fallback are included only if the value that it replaces can be missing.
+    These are metrics, labels read as numbers, limits, values of the pod with which labels are
+    compared, and divisions (and `mod`) by a value that can be zero. Parts of a fallback are included only if the value that it replaces can be missing.
     """
     match expr:
         case checked_expr.ValueWithFallback(value=value, fallback=fallback):
@@ -33,6 +33,8 @@ def iterate_possibly_missing_parts(expr: Typed) -> Iterator[Typed]:
         ):
             if not _divides_by_constant(expr):
                 yield expr
+        case checked_expr.NodeLabelIsPodValue(value=value) if value.can_be_missing:
+            yield expr
         case _:
             pass
     for child in checked_expr.list_operands(expr):
@@ -53,7 +55,10 @@ def collect_metric_keys(parts: Sequence[checked_expr.TypedExpr]) -> tuple[bool, 
 def explain_unsettled_missing_data(
     value: checked_expr.TypedExpr, answers: Collection[object]
 ) -> str:
-    """Return a reason if metrics' `missing` clauses differ or a fallback can be missing, or ""."""
+    """Return why a `missing` clause is needed if the usual reason does not apply, otherwise ""."""
+    for part in iterate_possibly_missing_parts(value):
+        if isinstance(part, checked_expr.NodeLabelIsPodValue):
+            return f"a pod without `{part.value.text}` has nothing to compare"
     if len(answers) > 1 and None not in answers:
         return "its metrics have different `missing` clauses"
     has_fallback = any(

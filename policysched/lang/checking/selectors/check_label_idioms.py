@@ -133,7 +133,7 @@ def warn_of_null_value(
     operators = {"=": "DoesNotExist", "!=": "Exists"}
     if requirement.operator not in operators:
         return
-    value = requirement.values[0]
+    value = requirement.words[0]
     if value.quoted or value.text.lower() not in foreign_fields.NO_VALUES:
         return
     key = found.get_text_on_one_line(requirement.subject.span)

@@ -194,6 +194,9 @@ class SelectorChecker:
         self, requirement: syntax_expr.Requirement
     ) -> checked_selector.Selector | None:
         """Check a requirement on a function, field or label, depending on its subject."""
+        if requirement.pod_values:
+            self._report_pod_value(requirement.pod_values[0])
+            return None
         subject = requirement.subject
         if subject.argument is not None:
             return self._check_function_requirement(requirement, subject.argument)
@@ -206,6 +209,17 @@ class SelectorChecker:
         check_label_idioms.warn_of_null_value(self._found, requirement)
         return self._check_label_requirement(
             requirement, subject.name, "label", checked_selector.LabelRequirement
+        )
+
+    def _report_pod_value(self, value: syntax_expr.PodValue) -> None:
+        """Report a value of the pod; `check_pod_values` handles those that are allowed."""
+        what = {"pod": "pods", "namespace": "namespaces", "resource": "resources"}
+        self._found.add_error(
+            "PS108",
+            f"`{self._found.get_text_on_one_line(value.span)}` cannot be used in a selector of "
+            f"{what.get(self._domain, f'{self._domain}s')}",
+            value.span,
+            help="a value of the pod is allowed in `nodeAffinity` and in `node(…)` of a policy",
         )
 
     def _check_function_requirement(
@@ -276,11 +290,11 @@ class SelectorChecker:
             operator, value = bound
             return make(key.text, operator, (value,), requirement.span) if value and good else None
         if what == "label":
-            for value_word in requirement.values:
+            for value_word in requirement.words:
                 problem = kubernetes_names.find_label_value_problem(value_word.text)
                 good = self._check_name_validity(value_word, "label value", problem) and good
         operator = {"=": "In", "!=": "NotIn"}.get(requirement.operator, requirement.operator)
-        values = tuple(sorted({each.text for each in requirement.values}))
+        values = tuple(sorted({each.text for each in requirement.words}))
         return make(key.text, operator, values, requirement.span) if good else None
 
     def _check_bound(self, requirement: syntax_expr.Requirement) -> tuple[str, str | None] | None:
@@ -293,7 +307,7 @@ class SelectorChecker:
         if shift is None:
             return None
         operator = "Gt" if requirement.operator in ("Gt", ">", ">=") else "Lt"
-        number = self._check_whole_number(requirement.values[0], requirement.operator)
+        number = self._check_whole_number(requirement.words[0], requirement.operator)
         if number is None:
             return operator, None
         if not int64.fits_int64(number + shift):
@@ -322,7 +336,7 @@ class SelectorChecker:
             return None
         if field.kind == "number":
             return self._check_number_requirement(requirement, None, units.NUMBER)
-        operator, values = requirement.operator, [value.text for value in requirement.values]
+        operator, values = requirement.operator, [value.text for value in requirement.words]
         may_be_unset = field.kind == "text" or self._domain == "cluster"
         if operator in ("Exists", "DoesNotExist") and may_be_unset:
             operator, values = ("NotIn", [""]) if operator == "Exists" else ("In", [""])
@@ -331,7 +345,7 @@ class SelectorChecker:
             code = "PS704" if self._domain == "cluster" else "PS108"
             self._report_wrong_operator(requirement, "In, NotIn, = and !=", code)
             return None
-        for value in requirement.values:
+        for value in requirement.words:
             if field.values and value.text not in field.values:
                 self._found.report_word_not_allowed(f"a value of `{name}`", value, field.values)
                 return None
@@ -381,7 +395,7 @@ class SelectorChecker:
         if comparator is None:
             self._report_wrong_operator(requirement, "=, !=, <, <=, > and >=")
             return None
-        word = requirement.values[0]
+        word = requirement.words[0]
         is_number = numerals.parse_numeral(word.text) is not None or word.text[:1] in "-0123456789"
         is_priority = requirement.subject.name.text == "priority"
         if (

@@ -60,7 +60,7 @@ def report_impossible_values(
     check = _CHECKS.get(name, _find_invisible_character_problem)
     wrong = [
         (value, problem)
-        for value in requirement.values
+        for value in requirement.words
         if value.text and (problem := _find_wildcard_problem(name, value.text) or check(value.text))
     ]
     for value, problem in wrong:
@@ -72,7 +72,7 @@ def warn_of_impossible_owner_kind(
     found: diagnostic_collector.DiagnosticCollector, requirement: syntax_expr.Requirement
 ) -> None:
     """Warn about a kind that never controls pods directly, or is in the wrong case."""
-    for value in requirement.values if requirement.subject.name.text == "ownerKind" else ():
+    for value in requirement.words if requirement.subject.name.text == "ownerKind" else ():
         meant = _CONTROLLERS.get(value.text.lower(), value.text)
         if meant == value.text:
             continue

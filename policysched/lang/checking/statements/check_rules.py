@@ -12,7 +12,11 @@ from typing import Literal, NamedTuple, cast
 from policysched.lang import source
 from policysched.lang.checked import checked, checked_expr, checked_selector
 from policysched.lang.checking import clauses, number_reading
-from policysched.lang.checking.expressions import check_exprs, check_missing_data
+from policysched.lang.checking.expressions import (
+    check_exprs,
+    check_missing_data,
+    pod_value_tests,
+)
 from policysched.lang.checking.metrics import check_metrics
 from policysched.lang.checking.selectors import check_pod_sets, check_selectors, check_taints
 from policysched.lang.checking.statements import check_scores, check_until
@@ -109,9 +113,18 @@ def _check_term_weight(strength: str, own: clauses.ClauseSet) -> tuple[bool, int
 
 def _check_node_affinity(
     node: syntax.NodeAffinity | syntax.ClusterAffinity, statement: RuleStatement
-) -> checked.NodeAffinityRule | None:
-    """Check `nodeAffinity` or `clusterAffinity`."""
+) -> checked.Rule | None:
+    """Check `nodeAffinity` or `clusterAffinity`.
+
+    If labels are compared with values of the pod, the result is a rule with a condition.
+    """
+    if isinstance(node, syntax.NodeAffinity) and pod_value_tests.has_pod_values(
+        node.selector, statement.own.env.lets
+    ):
+        return _check_pod_dependent_affinity(node, statement)
     head = statement.make_rule_head()
+    if not _check_no_missing_clause(statement.own):
+        return None
     domain: vocabulary.Domain = "node" if isinstance(node, syntax.NodeAffinity) else "cluster"
     selector = check_selectors.SelectorChecker(statement.own.env, domain).check_selector(
         node.selector
@@ -120,6 +133,31 @@ def _check_node_affinity(
     if selector is None or not is_fine:
         return None
     return checked.NodeAffinityRule(head, selector, weight)
+
+
+def _check_pod_dependent_affinity(
+    node: syntax.NodeAffinity, statement: RuleStatement
+) -> checked.Rule | None:
+    """Check `nodeAffinity` as the `reject` or `score` statement that has the same meaning."""
+    test = syntax_expr.NodeTest(node.selector.span, node.selector)
+    if node.strength == "preferred":
+        score = syntax.Score(node.span, test, node.clauses)
+        return check_scores.check_score(score, statement.make_rule_head(), statement.own)
+    condition = syntax_expr.ExprNot(node.selector.span, test)
+    return _check_reject(syntax.Reject(node.span, condition, node.clauses), statement)
+
+
+def _check_no_missing_clause(own: clauses.ClauseSet) -> bool:
+    """Return whether there is no `missing`; report it for labels, which are never missing data."""
+    clause = own.get_clause("missing", syntax_clause.MissingClause)
+    if clause is not None:
+        own.env.found.add_error(
+            "PS108",
+            "`missing` has no effect: the selector does not read a value of the pod",
+            clause.span,
+            help="remove it; a node without the label does not match `In`, and matches `NotIn`",
+        )
+    return clause is None
 
 
 def _check_topology_key(statement: RuleStatement) -> str | None:

@@ -25,7 +25,7 @@ def _find_violations(about: rule_input.LintInput) -> Iterator[diagnostics.Diagno
                 if each.operator in _SETS and each.subject.argument is None:
                     yield from (
                         _make_finding(value)
-                        for value in each.values
+                        for value in each.words
                         if _is_misleading_number(value)
                     )
 
