@@ -18,7 +18,6 @@ import numpy as np
 
 from policysched.cluster import snapshot
 from policysched.cluster.columns import columns
-from policysched.cluster.counters import pod_counts
 from policysched.cluster.metrics import metric_table
 from policysched.cluster.objects import objects
 from policysched.cluster.pods import pod_shape
@@ -153,7 +152,7 @@ class PolicyEvents:
         if row is None or not self._passing(pod, snap)[row]:
             return events.QueueingHint.SKIP
         return event_hints.choose_queueing_hint(
-            before is None or self._mattered(pod, acting, before, after)
+            before is None or self._mattered(pod, snap, before, after)
         )
 
     def _after_pod_change(
@@ -282,13 +281,13 @@ class PolicyEvents:
     def _mattered(
         self,
         pod: pod_shape.PodInfo,
-        acting: Sequence[rule_changes.FilterRule],
+        snap: snapshot.Snapshot,
         before: objects.Node,
         after: objects.Node,
     ) -> bool:
         """Return whether a node that passes now may have been rejected as it was before."""
-        alone = self._alone(before)
-        for rule in acting:
+        alone = self._alone(before, snap)
+        for rule in self._acting(pod.shape, snap):
             if isinstance(rule, rule_changes.RowRule):
                 if rule.reads != interface.Reads.NODE or rule.rejects_elsewhere(alone, pod.shape):
                     return True
@@ -296,17 +295,19 @@ class PolicyEvents:
                 return True
         return False
 
-    def _alone(self, node: objects.Node) -> snapshot.NodeView:
-        """Return a view of a node that is no longer in the cluster as it was."""
+    def _alone(self, node: objects.Node, snap: snapshot.Snapshot) -> snapshot.NodeView:
+        """Return a view of a node that is no longer in the cluster as it was.
+
+        Of the rest of the cluster, its snapshot has the labels of namespaces.
+        """
         known, view = self._former_node
         if known is not node or view is None:
             alone = columns.NodeColumns()
             alone.set_node(node)
             now = datetime.datetime.min.replace(tzinfo=datetime.UTC)
-            empty = snapshot.Snapshot(
-                alone, pod_counts.PodCounts(), metric_table.MetricTable(), now
-            )
-            view = empty.view_all_rows()
+            view = snapshot.Snapshot(
+                alone, snap.counts, metric_table.MetricTable(), now
+            ).view_all_rows()
             self._former_node = node, view
         return view
 

@@ -131,6 +131,15 @@ def test_only_a_node_with_the_value_of_the_pod_wakes_it() -> None:
     assert there.change_node(desk.node("a", tenant="mine"), events.ActionType.UPDATE_NODE_LABEL)
 
 
+def test_a_node_with_the_value_of_the_namespace_wakes_a_pod() -> None:
+    """What the node was before is compared with the same value."""
+    text = OWN_NODES.format("tenant = pod(namespaceLabel(tenant))", "allow")
+    there = test_requeue.Waiting(text, TENANTS, {"default": {"tenant": "mine"}}).begin(desk.pod())
+    changed = events.ActionType.UPDATE_NODE_LABEL
+    assert not there.change_node(desk.node("a", tenant="other"), changed)
+    assert there.change_node(desk.node("a", tenant="mine"), changed)
+
+
 def test_only_labels_of_its_namespace_with_a_node_wake_a_pod() -> None:
     """A namespace label that no node has is no reason to try again."""
     text = OWN_NODES.format("tenant = pod(namespaceLabel(tenant))", "reject")
