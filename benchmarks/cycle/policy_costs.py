@@ -35,7 +35,8 @@ from tests.realcluster import manifests
 
 FOLDER = pathlib.Path(__file__).resolve().parents[1] / "policies"
 EMPTY = "none"
-EQUAL, DIFFERENT = "equal", "different"
+EQUAL, DIFFERENT, TENANTS = "equal", "different", "tenants"
+_TENANTS = 500
 _PODS_PER_TURN = 50
 """Number of pods in a turn."""
 _GOAL_RULES, _GOAL_NODES, _GOAL_AT_MOST = "rules-100", 5000, 1.3
@@ -47,7 +48,7 @@ class Cluster:
     """A cluster whose pods are placed under one set of rules."""
 
     def __init__(self, rule_set: str, nodes: int, pods: str) -> None:
-        """Build everything up to the first cycle; `pods` are EQUAL or DIFFERENT."""
+        """Build everything up to the first cycle; `pods` are EQUAL, DIFFERENT or TENANTS."""
         paths = [] if rule_set == EMPTY else [str(FOLDER / f"{rule_set}.policy")]
         self._cache = caches.Cache(clocks.SystemClock())
         profiles = policies.require_profiles(
@@ -101,6 +102,7 @@ def node(number: int) -> dict[str, Any]:
         "pool": ("general", "batch-1", "small-2")[number % 7 % 3],
         "disk": ("ssd", "hdd")[number % 5 // 4],
         "generation": str(1 + number % 4),
+        "tenant": f"tenant-{number % _TENANTS}",
     }
     resources = {"cpu": "32", "memory": "64Gi", "pods": "110"}
     name = node_name(number)
@@ -109,10 +111,15 @@ def node(number: int) -> dict[str, Any]:
 
 
 def _make_pod(number: int, pods: str) -> dict[str, Any]:
-    """Return a pod of one Deployment; each of the DIFFERENT pods has a unique label."""
+    """Return a pod of one Deployment.
+
+    Each of the DIFFERENT pods has a unique label; TENANTS pods are of one tenant after the other.
+    """
     labels = {"app": "web", "pod-template-hash": "5f7d"}
     if pods == DIFFERENT:
         labels["job"] = f"job-{number}"
+    if pods == TENANTS:
+        labels["tenant"] = f"tenant-{number % _TENANTS}"
     requests = {"cpu": "100m", "memory": "128Mi"}
     manifest: dict[str, Any] = manifests.pod(f"p{number}", requests=requests, labels=labels)
     manifest["metadata"] |= {"uid": f"u{number}", "namespace": "default"}
@@ -190,7 +197,7 @@ def _make_parser() -> argparse.ArgumentParser:
     parser.add_argument("--rules", type=options.some_of(names), default=names, metavar="A,B")
     parser.add_argument(
         "--pods-are",
-        type=options.some_of([EQUAL, DIFFERENT]),
+        type=options.some_of([EQUAL, DIFFERENT, TENANTS]),
         default=[EQUAL, DIFFERENT],
         metavar="A,B",
     )

@@ -14,6 +14,7 @@ from policysched.cluster import snapshot
 from policysched.cluster.columns import columns
 from policysched.cluster.pods import pod_shape
 from policysched.framework import cycle_state, interface, messages, profile, runtime, status
+from policysched.framework.answers import shape_answers
 from policysched.framework.scoring import score_table
 from policysched.plugins import node_name
 from tests import builders
@@ -190,6 +191,21 @@ def test_where_no_shapes_are_kept_every_pod_asks_about_all_rows() -> None:
         pod = cluster.info(builders.make_pod(f"p{number}"))
         result = framework.schedule_pod(pod, cluster.cache.snapshot())
         assert (result.feasible_count, rejecting.rows_asked) == (39, 40 * number)
+
+
+def test_answers_are_kept_for_fewer_shapes_of_many_nodes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The memory of kept answers has a bound; the latest shapes stay."""
+    monkeypatch.setattr(shape_answers, "_MAX_ROWS", 40 * 3)
+    monkeypatch.setattr(shape_answers, "_LEAST_SHAPES", 2)
+    cluster = builders.make_cache([builders.make_node(f"n{i}") for i in range(40)])
+    rejecting = RejectNamed(frozenset({"n3"}))
+    framework = framework_of(rejecting)
+    asked: list[int] = []
+    for number in (1, 2, 3, 1, 4, 2):
+        pod = builders.make_pod(f"p{len(asked)}").requests(cpu=str(number))
+        framework.schedule_pod(cluster.info(pod), cluster.cache.snapshot())
+        asked.append(rejecting.rows_asked)
+    assert asked == [40, 80, 120, 120, 160, 200]
 
 
 def test_a_pod_that_names_its_node_is_not_answered_for_one_that_does_not() -> None:

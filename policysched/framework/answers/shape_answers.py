@@ -18,8 +18,11 @@ from policysched.framework.answers import derived, status_table
 PlannedT = TypeVar("PlannedT")
 SharedT = TypeVar("SharedT")
 
-MAX_SHAPES = 128
-"""For how many shapes answers are kept."""
+MAX_SHAPES = 1024
+"""For how many shapes answers are kept, in a cluster of up to about 5,000 nodes."""
+_MAX_ROWS = 5_000_000
+"""Rows of all kept shapes together, about 40 bytes each; at least `_LEAST_SHAPES` are kept."""
+_LEAST_SHAPES = 128
 
 
 @dataclasses.dataclass
@@ -126,7 +129,7 @@ class ShapeAnswersCache:
         answers = self._kept.get(key)
         if answers is None or _are_over(answers, snap.now):
             answers = self._kept[key] = self._of_alike(pod, tolerations, snap)
-            if len(self._kept) > self._max_shapes:
+            if len(self._kept) > self._get_limit(snap):
                 self._kept.popitem(last=False)
         if self._max_shapes:
             self._kept.move_to_end(key)
@@ -145,10 +148,14 @@ class ShapeAnswersCache:
                 plugin.shares(answers.state, pod.shape)
         else:
             answers = self._alike[key] = self._begin(pod, tolerations, snap)
-            if len(self._alike) > self._max_shapes:
+            if len(self._alike) > self._get_limit(snap):
                 self._alike.popitem(last=False)
         self._alike.move_to_end(key)
         return answers
+
+    def _get_limit(self, snap: snapshot.Snapshot) -> int:
+        """Return for how many shapes answers about all nodes are kept."""
+        return min(self._max_shapes, max(_LEAST_SHAPES, _MAX_ROWS // max(snap.size, 1)))
 
     def _begin(
         self, pod: pod_shape.PodInfo, tolerations: Tolerations, snap: snapshot.Snapshot
