@@ -20,6 +20,8 @@ _OWN = 0.7
 _EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 _SHARES = (0.0, 0.2, 0.5, 0.8, 0.95, 1.0)
 _WITHOUT_RANGE = 100.0
+_SOME_VALUES = ("a", "b")
+"""Values of labels that policies compare with each other, or use as topology."""
 _MOST_NODES, _MOST_PLACED, _PODS = 6, 5, 3
 
 
@@ -72,6 +74,10 @@ def _add_words_of_syntax_node(found: PolicyVocabulary, node: syntax_expr.SyntaxN
             if _KEY.fullmatch(subject.name.text):
                 known = found.labels.setdefault(subject.name.text, set())
                 known |= {each.text for each in words if _VALUE.fullmatch(each.text)}
+                known |= set(_SOME_VALUES if node.pod_values else ())
+        case syntax_expr.PodValue(subject=subject) if subject.argument is None:
+            if _KEY.fullmatch(subject.name.text):
+                found.labels.setdefault(subject.name.text, set()).update(_SOME_VALUES)
         case syntax_expr.Toleration(key=key, value=value, effect=effect):
             if _KEY.fullmatch(key.text):
                 effects = [effect.text] if effect is not None else _EFFECTS
@@ -80,7 +86,7 @@ def _add_words_of_syntax_node(found: PolicyVocabulary, node: syntax_expr.SyntaxN
         case syntax.NamespaceScope(names=names):
             found.namespaces |= {each.text for each in names}
         case syntax_clause.WordClause(keyword="topologyKey", word=word):
-            found.labels.setdefault(word.text, set()).update(("a", "b"))
+            found.labels.setdefault(word.text, set()).update(_SOME_VALUES)
         case _:
             pass
 

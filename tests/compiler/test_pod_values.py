@@ -71,7 +71,9 @@ def test_points_of_a_preferred_term() -> None:
 
 def test_a_let_is_read_like_its_selector() -> None:
     """A selector with values of the pod can have a name."""
-    text = "let own = { tenant = pod(tenant) } policy p { for pods nodeAffinity required own or %s }"
+    text = (
+        "let own = { tenant = pod(tenant) } policy p { for pods nodeAffinity required own or %s }"
+    )
     there = desk.Desk(text % "tenant = shared missing reject", TENANTS)
     assert there.feasible(desk.pod(tenant="a")) == ["a", "s"]
 

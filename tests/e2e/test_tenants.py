@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -34,9 +35,8 @@ def _pod(name: str, labels: Mapping[str, str]) -> dict[str, Any]:
     return manifests.pod(name, labels=labels, requests={"cpu": "1"}, scheduler_name="policysched")
 
 
-def _node_of(client: api_client.ApiClient, namespace: str, name: str) -> str | None:
-    node: str | None = client.pod(namespace, name)["spec"].get("nodeName")
-    return node
+def _is_on(client: api_client.ApiClient, namespace: str, name: str, node: str) -> bool:
+    return bool(client.pod(namespace, name)["spec"].get("nodeName") == node)
 
 
 def _attempts(client: api_client.ApiClient, namespace: str, name: str) -> list[dict[str, Any]]:
@@ -63,10 +63,10 @@ def test_each_tenant_gets_its_nodes(
     client.create_pods(namespace, [*pods, _pod("pod-none", {})])
     flags = ("--policies", str(policies))
     with scheduler_process.PolicyScheduler(control_plane, tmp_path, flags=flags) as scheduler:
-        scheduler.wait_until(lambda: _node_of(client, namespace, "pod-none") == "shared-0")
+        scheduler.wait_until(lambda: _is_on(client, namespace, "pod-none", "shared-0"))
         for each in TENANTS:
-            name, wanted = f"pod-{each}", f"{each}-0"
-            scheduler.wait_until(lambda n=name, w=wanted: _node_of(client, namespace, n) == w)
+            placed = functools.partial(_is_on, client, namespace, f"pod-{each}", f"{each}-0")
+            scheduler.wait_until(placed)
 
         labels = {"metadata": {"labels": {"region": "eu"}}}
         client.patch(f"/api/v1/namespaces/{namespace}", labels)
@@ -78,9 +78,9 @@ def test_each_tenant_gets_its_nodes(
         home = {"metadata": {"labels": {"region": "eu"}}}
         client.patch("/api/v1/nodes/red-0", home)
         client.create_pods(namespace, [_pod("canary", {"tenant": "red"})])
-        scheduler.wait_until(lambda: _node_of(client, namespace, "canary") == "red-0")
+        scheduler.wait_until(lambda: _is_on(client, namespace, "canary", "red-0"))
         assert [one["reason"] for one in _attempts(client, namespace, "waits")] == [
             "FailedScheduling"
         ]
         client.patch("/api/v1/nodes/blue-0", home)
-        scheduler.wait_until(lambda: _node_of(client, namespace, "waits") == "blue-0")
+        scheduler.wait_until(lambda: _is_on(client, namespace, "waits", "blue-0"))

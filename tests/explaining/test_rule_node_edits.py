@@ -40,6 +40,21 @@ def _policy(rule: str) -> str:
 
 CASES = [
     pytest.param(
+        [_node(team="a"), clusters.pod("p")],
+        "nodeAffinity required team = pod(app) missing reject",
+        [
+            "change the label app of the pod from web to a",
+            "change the label team of a node from a to web",
+        ],
+        id="a label that the pod has with another value",
+    ),
+    pytest.param(
+        [_node(team="web"), clusters.pod("p")],
+        "reject when node(team = pod(app)) missing reject",
+        ["remove the label team=web of a node"],
+        id="a label that must not have the value of the pod",
+    ),
+    pytest.param(
         [_node(rank="7"), clusters.pod("p")],
         "reject when label(rank) > 5 missing reject",
         [

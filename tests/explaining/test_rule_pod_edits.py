@@ -38,6 +38,16 @@ def _solo() -> desk.Object:
             id="an annotation",
         ),
         pytest.param(
+            "for pods nodeAffinity required host = pod(rack) missing reject",
+            ["add the label rack=a to the pod"],
+            id="a label that a node has",
+        ),
+        pytest.param(
+            "for pods nodeAffinity required host = pod(annotation(rack)) missing reject",
+            ["add the annotation rack=a to the pod"],
+            id="an annotation with the value of a node",
+        ),
+        pytest.param(
             "for pods reject when priority < 100",
             ["raise the priority of the pod from 0 to 100 (priorityClassName)"],
             id="the priority",

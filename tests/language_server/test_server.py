@@ -140,7 +140,7 @@ def test_completion_knows_the_cluster_and_the_folder(opened: editors.Editor) -> 
         2, "nodeAffinity required "
     ).keys()
     values = proposed(3, "nodeAffinity required disktype In (")
-    assert list(values) == ["hdd", "ssd"]
+    assert list(values) == ["hdd", "ssd", "pod"]
     keys = proposed(4, "podAntiAffinity required self topologyKey topology.ku")
     edit = keys["topology.kubernetes.io/zone"].text_edit
     assert isinstance(edit, types.TextEdit)

@@ -166,18 +166,6 @@ def pod_text(value: checked_expr.PodText, place: Place) -> str | None:
 def condition(expr: checked_expr.TypedExpr, place: Place) -> bool | None:
     """Return whether a condition holds, None where that depends on what is missing."""
     match expr:
-        case checked_expr.Compare(comparator=comparator, left=left, right=right):
-            a, b = number(left, place), number(right, place)
-            if a is None or b is None:
-                return None
-            return policy_selectors.compare(comparator, a, b)
-        case checked_expr.NodeMatch(selector=selector):
-            return policy_selectors.node_matches(selector, place.node)
-        case checked_expr.PodMatch(selector=selector):
-            return policy_selectors.pod_matches(selector, place.pod)
-        case checked_expr.NodeLabelIsPodValue(key=key, value=value):
-            wanted = pod_text(value, place)
-            return None if wanted is None else place.node.metadata.labels.get(key) == wanted
         case checked_expr.And(operands=operands):
             found = [condition(each, place) for each in operands]
             if False in found:
@@ -191,5 +179,24 @@ def condition(expr: checked_expr.TypedExpr, place: Place) -> bool | None:
         case checked_expr.Not(operand=operand):
             held = condition(operand, place)
             return None if held is None else not held
+        case _:
+            return simple_condition(expr, place)
+
+
+def simple_condition(expr: checked_expr.TypedExpr, place: Place) -> bool | None:
+    """Return whether a condition without parts holds."""
+    match expr:
+        case checked_expr.Compare(comparator=comparator, left=left, right=right):
+            a, b = number(left, place), number(right, place)
+            if a is None or b is None:
+                return None
+            return policy_selectors.compare(comparator, a, b)
+        case checked_expr.NodeMatch(selector=selector):
+            return policy_selectors.node_matches(selector, place.node)
+        case checked_expr.PodMatch(selector=selector):
+            return policy_selectors.pod_matches(selector, place.pod)
+        case checked_expr.NodeLabelIsPodValue(key=key, value=value):
+            wanted = pod_text(value, place)
+            return None if wanted is None else place.node.metadata.labels.get(key) == wanted
         case _:
             raise AssertionError(expr)

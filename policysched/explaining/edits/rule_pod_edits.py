@@ -115,12 +115,15 @@ def _list_matching_values(
     for rule in known.find_rules_reading(checked_expr.NodeLabelIsPodValue):
         nodes = known.find_nodes_rejected_only_by(rule.head.name)
         for each in checked_expr.walk_expressions(rule.condition.source):
-            if not isinstance(each, checked_expr.NodeLabelIsPodValue):
-                continue
-            if each.value.kind == "label" or each.value.kind == "annotation":
-                labels = {tried.get_node(node).metadata.labels.get(each.key) for node in nodes}
-                for value in sorted(filter(None, labels))[:_MOST_VALUES]:
-                    yield _MetadataChange(each.value.kind, each.value.key, value)
+            match each:
+                case checked_expr.NodeLabelIsPodValue(
+                    key=key, value=checked_expr.PodText("label" | "annotation" as noun, pod_key)
+                ):
+                    labels = {tried.get_node(node).metadata.labels.get(key) for node in nodes}
+                    for value in sorted(filter(None, labels))[:_MOST_VALUES]:
+                        yield _MetadataChange(noun, pod_key, value)
+                case _:
+                    pass
 
 
 # --- priority ------------------------------------------------------------------------------------

@@ -191,9 +191,7 @@ class ExprChecker:
         """
         if isinstance(test.selector, syntax_expr.Requirement):
             return check_pod_values.check_pod_value_requirement(self.env, test.selector)
-        return self.check_subexpression(
-            pod_value_tests.split_node_test(test, self.env.lets), None
-        )
+        return self.check_subexpression(pod_value_tests.split_node_test(test, self.env.lets), None)
 
     # ------------------------------------------------------------------------ numbers
 

@@ -17,7 +17,8 @@ def iterate_possibly_missing_parts(expr: Typed) -> Iterator[Typed]:
     """Yield the parts whose values can be missing, except those with a fallback.
 
     These are metrics, labels read as numbers, limits, values of the pod with which labels are
-    compared, and divisions (and `mod`) by a value that can be zero. Parts of a fallback are included only if the value that it replaces can be missing.
+    compared, and divisions (and `mod`) by a value that can be zero. Parts of a fallback are
+    included only if the value that it replaces can be missing.
     """
     match expr:
         case checked_expr.ValueWithFallback(value=value, fallback=fallback):

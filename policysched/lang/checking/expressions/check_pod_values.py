@@ -92,9 +92,7 @@ def _check_pod_value(
     name, argument = written.subject.name, written.subject.argument
     if argument is not None:
         if name.text not in vocabulary.POD_VALUE_FUNCTIONS:
-            env.found.report_undefined_name(
-                "value of a pod", name, vocabulary.POD_VALUE_FUNCTIONS
-            )
+            env.found.report_undefined_name("value of a pod", name, vocabulary.POD_VALUE_FUNCTIONS)
             return None
         return _check_value_key(env, name.text, argument)
     if not name.quoted and name.text in vocabulary.POD_VALUE_FIELDS:

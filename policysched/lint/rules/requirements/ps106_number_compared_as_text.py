@@ -24,9 +24,7 @@ def _find_violations(about: rule_input.LintInput) -> Iterator[diagnostics.Diagno
             for each in _iterate_requirements(item):
                 if each.operator in _SETS and each.subject.argument is None:
                     yield from (
-                        _make_finding(value)
-                        for value in each.words
-                        if _is_misleading_number(value)
+                        _make_finding(value) for value in each.words if _is_misleading_number(value)
                     )
 
 
