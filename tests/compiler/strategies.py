@@ -241,6 +241,26 @@ scopes = st.builds(
 )
 
 
+own_texts = st.sampled_from(
+    (
+        checked_selector.PodText("label", "team"),
+        checked_selector.PodText("label", "version"),
+        checked_selector.PodText("annotation", "tier"),
+        checked_selector.PodText("namespace"),
+        checked_selector.PodText("serviceAccountName"),
+    )
+)
+pod_texts = own_texts | st.just(checked_selector.PodText("namespaceLabel", "team"))
+compared_labels = st.builds(
+    checked_selector.ComparedLabel,
+    st.sampled_from(("app", "version", "team")),
+    st.sampled_from(((), (), ("a",), ("web", "1"))),
+    several(own_texts, least=1, most=2),
+    st.booleans(),
+    st.just(SPAN),
+)
+
+
 @st.composite
 def pod_sets(draw: st.DrawFn) -> checked_selector.PodSelection:
     """Return a set of pods to be counted."""
@@ -251,6 +271,7 @@ def pod_sets(draw: st.DrawFn) -> checked_selector.PodSelection:
         draw(maybe(namespace_sets)),
         draw(st.sampled_from(((), (), ("version",), ("absent",)))),
         draw(st.sampled_from(((), (), ("team",)))),
+        draw(several(compared_labels, least=0, most=1)) if kind == "where" else (),
     )
 
 
@@ -320,16 +341,6 @@ numbers = st.recursive(
         st.builds(checked_expr.ValueWithFallback, inner, inner, st.just(_N), st.just(SPAN)),
     ),
     max_leaves=4,
-)
-pod_texts = st.sampled_from(
-    (
-        checked_expr.PodText("label", "team"),
-        checked_expr.PodText("label", "version"),
-        checked_expr.PodText("annotation", "tier"),
-        checked_expr.PodText("namespaceLabel", "team"),
-        checked_expr.PodText("namespace"),
-        checked_expr.PodText("serviceAccountName"),
-    )
 )
 conditions = st.recursive(
     st.one_of(
@@ -421,6 +432,7 @@ def _pod_rule(head: checked.RuleHead) -> st.SearchStrategy[Any]:
         pod_sets(),
         st.sampled_from(TOPOLOGY_KEYS),
         maybe(weights),
+        st.sampled_from(("allow", "reject")),
     )
 
 

@@ -78,6 +78,68 @@ def test_a_let_is_read_like_its_selector() -> None:
     assert there.feasible(desk.pod(tenant="a")) == ["a", "s"]
 
 
+# --- counted pods --------------------------------------------------------------------------------
+
+PLACES = [desk.node("a1", zone="a"), desk.node("b1", zone="b"), desk.node("c1", zone="c")]
+PLACED = (
+    desk.pod("x").labels({"tenant": "x", "app": "cache"}).node("a1"),
+    desk.pod("x2").labels({"tenant": "x", "app": "cache"}).node("a1"),
+    desk.pod("y").labels({"tenant": "y", "app": "cache"}).node("b1"),
+)
+
+
+@pytest.mark.parametrize(
+    "rule, tenant, feasible",
+    [
+        ("podAffinity required {} missing reject", "x", ["a1"]),
+        ("podAffinity required {} missing reject", None, []),
+        ("podAffinity required {} missing allow", None, ["a1", "b1", "c1"]),
+        ("podAntiAffinity required {} missing allow", "y", ["a1", "c1"]),
+        ("podAntiAffinity required {} missing allow", None, ["a1", "b1", "c1"]),
+        ("topologySpread {} missing allow", "x", ["b1", "c1"]),
+        ("topologySpread {} missing allow", None, ["a1", "b1", "c1"]),
+    ],
+)
+def test_pods_whose_label_has_a_value_of_the_incoming_pod(
+    rule: str, tenant: str | None, feasible: list[str]
+) -> None:
+    """For a pod without the value, no pod is counted."""
+    counted = "pods where app = cache and tenant = pod(tenant) topologyKey zone"
+    there = desk.Desk(f"policy p {{ for pods {rule.format(counted)} }}", PLACES)
+    there.place(*PLACED)
+    labels = {} if tenant is None else {"tenant": tenant}
+    assert there.feasible(builders.make_pod("p").labels(labels)) == feasible
+
+
+def test_the_first_pod_of_a_tenant_has_the_label_that_it_looks_for() -> None:
+    """It may go anywhere, as with the same term in its own spec."""
+    text = """
+    policy p {
+      for pods
+      podAffinity required pods where tenant = pod(tenant) topologyKey zone missing reject
+    }
+    """
+    there = desk.Desk(text, PLACES)
+    there.place(*PLACED)
+    assert there.feasible(desk.pod(tenant="new")) == ["a1", "b1", "c1"]
+    assert there.feasible(desk.pod(tenant="x")) == ["a1"]
+
+
+def test_a_placed_pod_repels_the_pods_that_it_names() -> None:
+    """Required anti-affinity acts for the pods of the policy after they are placed, too."""
+    text = """
+    policy p {
+      for pods where shy Exists
+      podAntiAffinity required pods where app = pod(annotation(avoids))
+        topologyKey zone missing allow
+    }
+    """
+    there = desk.Desk(text, PLACES)
+    there.place(desk.pod("s", shy="1").annotations({"avoids": "web"}).node("b1"))
+    assert there.feasible(desk.pod(app="web")) == ["a1", "c1"]
+    assert there.feasible(desk.pod(app="db")) == ["a1", "b1", "c1"]
+
+
 # --- a cluster that changes ----------------------------------------------------------------------
 
 
@@ -153,3 +215,20 @@ def test_only_labels_of_its_namespace_with_a_node_wake_a_pod() -> None:
         assert not there.hint(changed)
     there.cache.set_namespace("default", {"tenant": "b"})
     assert there.hint(changed)
+
+
+def test_only_a_pod_with_the_value_wakes_a_pod() -> None:
+    """A hundred pods of other tenants do not help; the one of the same tenant does."""
+    text = """
+    policy p {
+      for pods
+      podAffinity required pods where app = cache and tenant = pod(tenant)
+        topologyKey zone missing reject
+    }
+    """
+    there = test_requeue.Waiting(text, PLACES).begin(desk.pod(tenant="mine"))
+    for number in range(100):
+        other = desk.pod(f"o{number}").labels({"app": "cache", "tenant": f"t{number}"}).node("a1")
+        assert not there.add_pod(other)
+    mine = desk.pod("m").labels({"app": "cache", "tenant": "mine"}).node("b1")
+    assert there.add_pod(mine)

@@ -8,8 +8,8 @@ import re
 from collections.abc import Mapping
 
 from policysched.cluster.objects import objects
-from policysched.lang.checked import checked, checked_expr
-from tests.reference import policy_selectors, policy_world, requests, single_node
+from policysched.lang.checked import checked, checked_expr, checked_selector
+from tests.reference import policy_pods, policy_selectors, policy_world, requests, single_node
 
 
 @dataclasses.dataclass(frozen=True)
@@ -145,22 +145,12 @@ def call(function: str, arguments: list[float | None]) -> float | None:
     return float(math.floor(only) if function == "floor" else math.ceil(only))
 
 
-def pod_text(value: checked_expr.PodText, place: Place) -> str | None:
-    """Return a text of the pod, None where it has none."""
-    metadata, spec = place.pod.metadata, place.pod.spec
-    match value.kind:
-        case "label":
-            return metadata.labels.get(value.key)
-        case "annotation":
-            return metadata.annotations.get(value.key)
-        case "namespaceLabel":
-            return place.world.namespaces.get(metadata.namespace, {}).get(value.key)
-        case "namespace":
-            return metadata.namespace
-        case "serviceAccountName":
-            return spec.service_account_name or None
-        case _:
-            raise AssertionError(value)
+def pod_text(value: checked_selector.PodText, place: Place) -> str | None:
+    """Return a text of the pod or of its namespace, None where it has none."""
+    if value.kind == "namespaceLabel":
+        labels = place.world.namespaces.get(place.pod.metadata.namespace, {})
+        return labels.get(value.key)
+    return policy_pods.own_text(value, place.pod)
 
 
 def condition(expr: checked_expr.TypedExpr, place: Place) -> bool | None:

@@ -114,6 +114,8 @@ def _affinity(
     domain = node.metadata.labels.get(key)
     if rule.anti:
         return NOT_NOW if domain in domains else None
+    if rule.on_missing == "allow" and policy_pods.lacks_text(rule.pods, pod):
+        return None
     if domain is None:
         return NEVER
     if not domains and judge.in_set(rule.pods, policy, pod, pod):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping
 
 from policysched.cluster.objects import objects
 from policysched.lang.checked import checked, checked_selector
@@ -78,10 +79,41 @@ class Judge:
         differing = all(
             k in own and own[k] != theirs[k] for k in pods.mismatch_label_keys if k in theirs
         )
-        return matching and differing
+        compared = all(compares(each, own, seer) for each in pods.compared)
+        return matching and differing and compared
 
 
 def workload(pod: objects.Pod) -> str:
     """Return what pods of one workload have in common, "" for nothing."""
     owners = [o.uid for o in pod.metadata.owner_references if o.controller]
     return owners[0] if owners else pod.metadata.labels.get("pod-template-hash", "")
+
+
+def compares(
+    label: checked_selector.ComparedLabel, own: Mapping[str, str], seer: objects.Pod
+) -> bool:
+    """Return whether labels are as the values of another pod require; not if it lacks one."""
+    texts = [own_text(each, seer) for each in label.texts]
+    if None in texts:
+        return False
+    return (own.get(label.key) in (*label.words, *texts)) != label.is_negated
+
+
+def lacks_text(pods: checked_selector.PodSelection, seer: objects.Pod) -> bool:
+    """Return whether a pod lacks a value with which labels of the pods of a set are compared."""
+    return any(own_text(text, seer) is None for each in pods.compared for text in each.texts)
+
+
+def own_text(value: checked_selector.PodText, pod: objects.Pod) -> str | None:
+    """Return a text of a pod, None where it has none."""
+    match value.kind:
+        case "label":
+            return pod.metadata.labels.get(value.key)
+        case "annotation":
+            return pod.metadata.annotations.get(value.key)
+        case "namespace":
+            return pod.metadata.namespace
+        case "serviceAccountName":
+            return pod.spec.service_account_name or None
+        case _:
+            raise AssertionError(value)

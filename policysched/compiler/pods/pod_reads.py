@@ -42,6 +42,7 @@ def projection(policies: Iterable[checked.CheckedPolicy]) -> shape_projection.Po
         for rule in policy.rules:
             if isinstance(rule, checked.PodAffinityRule | checked.TopologySpreadRule):
                 keys.update(rule.pods.match_label_keys, rule.pods.mismatch_label_keys)
+                keys.update(each.key for each in rule.pods.compared)
                 reads_workload |= rule.pods.kind == "sameWorkload"
     return shape_projection.PodFieldsRead(frozenset(keys), reads_workload)
 
@@ -60,9 +61,12 @@ def _pod_selectors(policy: checked.CheckedPolicy) -> Iterator[checked_selector.S
                 yield from (test.selector for test in tests)
 
 
-def _pod_values(policy: checked.CheckedPolicy) -> Iterator[checked_expr.PodText]:
-    """Yield the values of pods with which the rules compare labels of nodes."""
+def _pod_values(policy: checked.CheckedPolicy) -> Iterator[checked_selector.PodText]:
+    """Yield the values of pods with which the rules compare labels."""
     for rule in policy.rules:
+        if isinstance(rule, checked.PodAffinityRule | checked.TopologySpreadRule):
+            for label in rule.pods.compared:
+                yield from label.texts
         for each in _expressions(rule):
             if isinstance(each, checked_expr.NodeLabelIsPodValue):
                 yield each.value

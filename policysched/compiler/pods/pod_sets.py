@@ -13,7 +13,7 @@ from typing import TypeAlias
 from policysched.cluster.counters import pod_counts
 from policysched.cluster.objects import selectors
 from policysched.cluster.pods import pod_shape
-from policysched.compiler.pods import pod_predicates, scope
+from policysched.compiler.pods import pod_predicates, pod_values, scope
 from policysched.lang.checked import checked_selector
 
 LabelValues: TypeAlias = tuple[str | None, ...]
@@ -39,12 +39,14 @@ class PodSet:
         )
         self._match_keys = written.match_label_keys
         self._mismatch_keys = written.mismatch_label_keys
+        self._compared = written.compared
         self.reads_namespace_labels = pod_predicates.reads_namespace_labels(written.namespaces) or (
             policy_scope is not None and policy_scope.reads_namespace_labels
         )
         has_own_selector = written.kind == "where" or written.namespaces is not None
         has_label_keys = bool(self._match_keys or self._mismatch_keys)
         self.is_symmetric = not has_own_selector and not has_label_keys
+        # A set with compared labels has a selector of its own, so it is never symmetric.
 
     def anchor(self, shape: pod_shape.PodShape) -> Anchor:
         """Return what the set depends on of the pod that looks, or is looked at."""
@@ -53,7 +55,16 @@ class PodSet:
             shape.workload if self._is_same_workload else "",
             tuple(shape.labels.get(key) for key in self._match_keys),
             tuple(shape.labels.get(key) for key in self._mismatch_keys),
+            tuple(shape.labels.get(each.key) for each in self._compared),
+            tuple(
+                tuple(pod_values.read_own_value(text, shape) for text in each.texts)
+                for each in self._compared
+            ),
         )
+
+    def lacks_value(self, shape: pod_shape.PodShape) -> bool:
+        """Return whether pods of `shape` lack a value with which the set compares labels."""
+        return any(None in texts for texts in self.anchor(shape).texts)
 
     def may_include(
         self, shape: pod_shape.PodShape, namespaces: pod_counts.NamespaceLabels
@@ -75,12 +86,19 @@ class PodSet:
         """
         if seen.namespace != seer.namespace or seen.workload != seer.workload:
             return False
-        return all(
-            theirs is None or own == theirs
-            for own, theirs in zip(seen.matching, seer.matching, strict=True)
-        ) and all(
-            theirs is None or own not in (None, theirs)
-            for own, theirs in zip(seen.differing, seer.differing, strict=True)
+        return (
+            all(
+                theirs is None or own == theirs
+                for own, theirs in zip(seen.matching, seer.matching, strict=True)
+            )
+            and all(
+                theirs is None or own not in (None, theirs)
+                for own, theirs in zip(seen.differing, seer.differing, strict=True)
+            )
+            and all(
+                None not in texts and (own in each.words or own in texts) is not each.is_negated
+                for each, own, texts in zip(self._compared, seen.compared, seer.texts, strict=True)
+            )
         )
 
     def includes(
@@ -103,12 +121,16 @@ class Anchor:
         namespace: "" where the set says itself which namespaces it is about.
         workload: "" unless the set is about the same workload.
         matching, differing: values of matchLabelKeys and mismatchLabelKeys, None where absent.
+        compared: labels that are compared with the texts of another pod, None where absent.
+        texts: for each of them, the texts with which this pod compares, None where missing.
     """
 
     namespace: str
     workload: str
     matching: LabelValues
     differing: LabelValues
+    compared: LabelValues
+    texts: tuple[LabelValues, ...]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

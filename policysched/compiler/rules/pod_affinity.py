@@ -117,6 +117,15 @@ class RequiredPodAffinity(base.PolicyRule):
         )
         self._lacks_label = self.lacks_label(term.topology_key)
         self.answers = (status.SUCCESS, self._rejected, self._lacks_label)
+        self._allows_missing = rule.on_missing == "allow"
+
+    def applies_to(
+        self, state: cycle_state.CycleState, shape: pod_shape.PodShape, snap: snapshot.Snapshot
+    ) -> bool:
+        """Return whether the rule acts on pods of `shape` now."""
+        if self._allows_missing and self.term.pods.lacks_value(shape):
+            return False
+        return super().applies_to(state, shape, snap)
 
     @base.evaluates
     def filter(

@@ -117,7 +117,7 @@ def _list_matching_values(
         for each in checked_expr.walk_expressions(rule.condition.source):
             match each:
                 case checked_expr.NodeLabelIsPodValue(
-                    key=key, value=checked_expr.PodText("label" | "annotation" as noun, pod_key)
+                    key=key, value=checked_selector.PodText("label" | "annotation" as noun, pod_key)
                 ):
                     labels = {tried.get_node(node).metadata.labels.get(key) for node in nodes}
                     for value in sorted(filter(None, labels))[:_MOST_VALUES]:

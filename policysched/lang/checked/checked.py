@@ -137,6 +137,9 @@ class PodAffinityRule:
 
     Attributes:
         weight: 1..100 for preferred; None makes the rule required.
+        on_missing: for a required affinity, what happens to a pod that lacks a value with which
+            labels of counted pods are compared: `allow` (the rule does not act on the pod) or
+            `reject`. None if no value can be missing.
     """
 
     head: RuleHead
@@ -144,6 +147,7 @@ class PodAffinityRule:
     pods: checked_selector.PodSelection
     topology_key: str
     weight: int | None
+    on_missing: Literal["allow", "reject"] | None = None
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -171,45 +171,6 @@ class NodeMatch:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class PodText:
-    """A text that the incoming pod has.
-
-    Attributes:
-        kind: a label or annotation of the pod, a label of its namespace, the name of its
-            namespace, or a field with one value. An unset field is a missing value.
-        key: key of the label or annotation, otherwise "".
-    """
-
-    kind: Literal[
-        "label",
-        "annotation",
-        "namespaceLabel",
-        "namespace",
-        "ownerKind",
-        "priorityClassName",
-        "qosClass",
-        "serviceAccountName",
-    ]
-    key: str = ""
-
-    @property
-    def can_be_missing(self) -> bool:
-        """Whether there are pods without the value."""
-        return self.kind not in ("namespace", "qosClass")
-
-    @property
-    def text(self) -> str:
-        """The value as policies write it, without `pod()`."""
-        match self.kind:
-            case "label":
-                return self.key
-            case "annotation" | "namespaceLabel":
-                return f"{self.kind}({self.key})"
-            case _:
-                return self.kind
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
 class NodeLabelIsPodValue:
     """True if a label of the node has the pod's value; unknown if the pod has no such value.
 
@@ -220,7 +181,7 @@ class NodeLabelIsPodValue:
     """
 
     key: str
-    value: PodText
+    value: checked_selector.PodText
     span: source.Span = dataclasses.field(compare=False, repr=False)
     unit: None = None
 

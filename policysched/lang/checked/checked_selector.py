@@ -202,6 +202,62 @@ class PolicyPodScope:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
+class PodText:
+    """A text that the incoming pod has.
+
+    Attributes:
+        kind: a label or annotation of the pod, a label of its namespace, the name of its
+            namespace, or a field with one value. An unset field is a missing value.
+        key: key of the label or annotation, otherwise "".
+    """
+
+    kind: Literal[
+        "label",
+        "annotation",
+        "namespaceLabel",
+        "namespace",
+        "ownerKind",
+        "priorityClassName",
+        "qosClass",
+        "serviceAccountName",
+    ]
+    key: str = ""
+
+    @property
+    def can_be_missing(self) -> bool:
+        """Whether there are pods without the value."""
+        return self.kind not in ("namespace", "qosClass")
+
+    @property
+    def text(self) -> str:
+        """The value as policies write it, without `pod()`."""
+        match self.kind:
+            case "label":
+                return self.key
+            case "annotation" | "namespaceLabel":
+                return f"{self.kind}({self.key})"
+            case _:
+                return self.kind
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class ComparedLabel:
+    """A requirement that a label has one of some values, of which the incoming pod has some.
+
+    Attributes:
+        words: values as written, sorted.
+        texts: values of the incoming pod. If it lacks one of them, the result is unknown.
+        is_negated: whether the label must have none of the values, or be absent.
+    """
+
+    key: str
+    words: tuple[str, ...]
+    texts: tuple[PodText, ...]
+    is_negated: bool
+    span: source.Span = dataclasses.field(compare=False, repr=False)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
 class PodSelection:
     """The pods that an affinity or spread rule counts.
 
@@ -217,6 +273,8 @@ class PodSelection:
             pod; a key that the incoming pod lacks is ignored (KEP-3633).
         mismatch_label_keys: counted pods must have these labels, with values that differ from
             those of the incoming pod; a key that the incoming pod lacks is ignored.
+        compared: requirements that compare labels of counted pods with values of the incoming pod;
+            no pod is counted for an incoming pod that lacks one of the values.
     """
 
     kind: Literal["self", "sameWorkload", "where"]
@@ -224,3 +282,4 @@ class PodSelection:
     namespaces: NamespaceSet | None
     match_label_keys: tuple[str, ...]
     mismatch_label_keys: tuple[str, ...]
+    compared: tuple[ComparedLabel, ...] = ()

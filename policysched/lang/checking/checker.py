@@ -26,9 +26,9 @@ from policysched.lang.checking import (
     params,
     symbols,
 )
-from policysched.lang.checking.expressions import check_exprs, pod_value_tests
+from policysched.lang.checking.expressions import check_exprs
 from policysched.lang.checking.metrics import check_metrics
-from policysched.lang.checking.selectors import check_selectors
+from policysched.lang.checking.selectors import check_selectors, pod_value_tests
 from policysched.lang.checking.statements import check_policies, check_profiles
 from policysched.lang.diagnostics import diagnostics
 from policysched.lang.parsing import parser

@@ -161,17 +161,17 @@ _POD_TERM = _ALWAYS | {
 }
 
 ALLOWED_CLAUSES: dict[str, frozenset[str]] = {
-    # `missing` is allowed if a label is compared with a value of the pod.
+    # Terms about nodes and pods have `missing` if a label is compared with a value of the pod.
     "nodeAffinity required": _ALWAYS | {"message", "missing"},
     "nodeAffinity preferred": _ALWAYS | {"weight", "missing"},
-    "podAffinity required": _POD_TERM | {"message"},
+    "podAffinity required": _POD_TERM | {"message", "missing"},
     "podAffinity preferred": _POD_TERM | {"weight"},
-    "podAntiAffinity required": _POD_TERM | {"message"},
+    "podAntiAffinity required": _POD_TERM | {"message", "missing"},
     "podAntiAffinity preferred": _POD_TERM | {"weight"},
     "topologySpread": _ALWAYS
     | {
         *("topologyKey", "maxSkew", "minDomains", "whenUnsatisfiable", "matchLabelKeys"),
-        *("nodeAffinityPolicy", "nodeTaintsPolicy", "weight", "message"),
+        *("nodeAffinityPolicy", "nodeTaintsPolicy", "weight", "message", "missing"),
     },
     "tolerate": _ALWAYS,
     "reject": _ALWAYS | {"missing", "message", "over", "until"},

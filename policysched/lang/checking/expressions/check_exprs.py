@@ -10,16 +10,15 @@ from typing import TypeAlias
 
 from policysched import spelling, units
 from policysched.lang import source, text_limits
-from policysched.lang.checked import checked, checked_expr, metric_windows
+from policysched.lang.checked import checked, checked_expr, checked_selector, metric_windows
 from policysched.lang.checking import check_metric_times, number_reading
-from policysched.lang.checking.expressions import (
-    check_calls,
-    check_operands,
-    check_pod_values,
-    check_targets,
+from policysched.lang.checking.expressions import check_calls, check_operands, check_targets
+from policysched.lang.checking.selectors import (
+    check_compared_labels,
+    check_label_idioms,
+    check_selectors,
     pod_value_tests,
 )
-from policysched.lang.checking.selectors import check_label_idioms, check_selectors
 from policysched.lang.diagnostics import fixes
 from policysched.lang.foreign import foreign_words
 from policysched.lang.syntax import syntax, syntax_expr
@@ -190,7 +189,8 @@ class ExprChecker:
         It becomes a condition of several tests, because it is unknown if the pod lacks a value.
         """
         if isinstance(test.selector, syntax_expr.Requirement):
-            return check_pod_values.check_pod_value_requirement(self.env, test.selector)
+            label = check_compared_labels.check_compared_label(self.env, test.selector, "node")
+            return None if label is None else _make_label_condition(label)
         return self.check_subexpression(pod_value_tests.split_node_test(test, self.env.lets), None)
 
     # ------------------------------------------------------------------------ numbers
@@ -465,3 +465,16 @@ class ExprChecker:
             return None
         make = checked_expr.And if isinstance(expr, syntax_expr.ExprAnd) else checked_expr.Or
         return make(good, expr.span)
+
+
+def _make_label_condition(label: checked_selector.ComparedLabel) -> Typed:
+    """Return the condition that the node has one of the values, or none of them."""
+    span = label.span
+    found: list[Typed] = [
+        checked_expr.NodeLabelIsPodValue(label.key, text, span) for text in label.texts
+    ]
+    if label.words:
+        has_word = checked_selector.LabelRequirement(label.key, "In", label.words, span)
+        found.append(checked_expr.NodeMatch(has_word, span))
+    condition = found[0] if len(found) == 1 else checked_expr.Or(tuple(found), span)
+    return checked_expr.Not(condition, span) if label.is_negated else condition

@@ -8,7 +8,6 @@ from policysched.lang import source
 from policysched.lang.checked import checked_expr
 from policysched.lang.checking import number_reading
 from policysched.lang.diagnostics import fixes
-from policysched.lang.syntax import syntax_expr
 
 Typed = checked_expr.TypedExpr
 
@@ -71,7 +70,7 @@ def explain_unsettled_missing_data(
 
 def report_unhandled_missing_data(
     env: number_reading.NameEnvironment,
-    expr: syntax_expr.Expr,
+    part: source.Span,
     statement: source.Span,
     choices: Sequence[str],
     why: str,
@@ -79,15 +78,14 @@ def report_unhandled_missing_data(
     """Report a statement that reads possibly missing data without handling it."""
     text = env.found.texts[statement.file]
     end = text.span(statement.end, statement.end)
-    first, second = choices
     env.found.add_error(
         "PS304",
         (
-            f"`{env.found.get_text_on_one_line(expr.span)}` may be missing, and no `missing` "
+            f"`{env.found.get_text_on_one_line(part)}` may be missing, and no `missing` "
             "clause covers it"
         ),
-        expr.span,
+        part,
         label=why or f"a {env.target or 'node'} without data has no value here",
-        help=f"add `{first}` or `{second}`",
-        fix=fixes.make_replacement_fix(end, f" {first}"),
+        help="add " + " or ".join(f"`{each}`" for each in choices),
+        fix=fixes.make_replacement_fix(end, f" {choices[0]}"),
     )

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from policysched.lang.checked import checked_selector
 from policysched.lang.checking import clauses, number_reading
-from policysched.lang.checking.selectors import check_selectors
+from policysched.lang.checking.selectors import check_compared_labels, check_selectors
 from policysched.lang.syntax import syntax, syntax_clause, syntax_expr
 from policysched.lang.words import kubernetes_names, vocabulary
 
@@ -42,21 +42,69 @@ def check_pod_selection(
 
     A statement without a pod set counts `self`.
     """
-    env = own.env
     selector: checked_selector.Selector | None = None
+    compared: tuple[checked_selector.ComparedLabel, ...] | None = ()
     kind = "self" if node is None else node.kind
     if node is not None and kind == "pods":
         selector = checked_selector.EVERYTHING
         if node.where is not None:
-            selector = check_selectors.SelectorChecker(env, "pod").check_selector(node.where)
+            selector, compared = _check_counted_pods(own.env, node.where)
     keys = check_label_keys(own, "matchLabelKeys")
     other_keys = check_label_keys(own, "mismatchLabelKeys")
     is_fine, namespaces = _check_namespaces_clause(own)
     if keys is None or other_keys is None or not is_fine or (kind == "pods" and selector is None):
         return None
+    if compared is None:
+        return None
     return checked_selector.PodSelection(
-        "where" if kind == "pods" else kind, selector, namespaces, keys, other_keys
+        "where" if kind == "pods" else kind, selector, namespaces, keys, other_keys, compared
     )
+
+
+def _check_counted_pods(
+    env: number_reading.NameEnvironment, where: syntax_expr.Selector
+) -> tuple[checked_selector.Selector | None, tuple[checked_selector.ComparedLabel, ...] | None]:
+    """Return the selector of counted pods, and its requirements with values of the incoming pod.
+
+    Such requirements are separate: whether they are met depends on two pods. Each result is None
+    if an error was reported in it.
+    """
+    parts = where.operands if isinstance(where, syntax_expr.SelectorAnd) else (where,)
+    pairs = [
+        each for each in parts if isinstance(each, syntax_expr.Requirement) and each.pod_values
+    ]
+    labels = [check_compared_labels.check_compared_label(env, each, "pod") for each in pairs]
+    checker = check_selectors.SelectorChecker(env, "pod")
+    rest = [checker.check_selector(each) for each in parts if each not in pairs]
+    good = tuple(each for each in labels if each is not None)
+    for label in good:
+        _report_namespace_label(env, label)
+    is_fine = len(good) == len(labels) and not any(map(_reads_namespace_label, good))
+    selectors = tuple(each for each in rest if each is not None)
+    if len(selectors) < len(rest):
+        selector = None
+    elif len(selectors) == 1:
+        selector = selectors[0]
+    else:
+        selector = checked_selector.SelectorConjunction(selectors)
+    return selector, good if is_fine else None
+
+
+def _reads_namespace_label(label: checked_selector.ComparedLabel) -> bool:
+    return any(text.kind == "namespaceLabel" for text in label.texts)
+
+
+def _report_namespace_label(
+    env: number_reading.NameEnvironment, label: checked_selector.ComparedLabel
+) -> None:
+    """Report a comparison of pods with a label of a namespace, which changes without the pods."""
+    if _reads_namespace_label(label):
+        env.found.add_error(
+            "PS108",
+            "labels of pods cannot be compared with a label of the namespace",
+            label.span,
+            help="select namespaces with `namespaceSelector`, or compare with a label of the pod",
+        )
 
 
 def check_label_keys(own: clauses.ClauseSet, keyword: str) -> tuple[str, ...] | None:

@@ -219,7 +219,8 @@ class SelectorChecker:
             f"`{self._found.get_text_on_one_line(value.span)}` cannot be used in a selector of "
             f"{what.get(self._domain, f'{self._domain}s')}",
             value.span,
-            help="a value of the pod is allowed in `nodeAffinity` and in `node(…)` of a policy",
+            help="a value of the pod is allowed in `nodeAffinity`, in `node(…)`, and in "
+            "`pods where …`, there joined with the other parts by `and`",
         )
 
     def _check_function_requirement(

@@ -7,25 +7,28 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from typing import Literal, NamedTuple, cast
+from typing import Literal, NamedTuple, TypeAlias, cast
 
 from policysched.lang import source
 from policysched.lang.checked import checked, checked_expr, checked_selector
 from policysched.lang.checking import clauses, number_reading
-from policysched.lang.checking.expressions import (
-    check_exprs,
-    check_missing_data,
+from policysched.lang.checking.expressions import check_exprs, check_missing_data
+from policysched.lang.checking.metrics import check_metrics
+from policysched.lang.checking.selectors import (
+    check_pod_sets,
+    check_selectors,
+    check_taints,
     pod_value_tests,
 )
-from policysched.lang.checking.metrics import check_metrics
-from policysched.lang.checking.selectors import check_pod_sets, check_selectors, check_taints
 from policysched.lang.checking.statements import check_scores, check_until
 from policysched.lang.diagnostics import fixes
 from policysched.lang.syntax import kept_parentheses, printing, syntax, syntax_clause, syntax_expr
 from policysched.lang.words import kubernetes_names, vocabulary
 
+MissingAction: TypeAlias = Literal["allow", "reject"]
 TOLERATED_WITHOUT_EFFECT = ("NoSchedule", "PreferNoSchedule")
 _MAX_INT32 = 2**31 - 1
+_NO_VALUE = "no label is compared with a value that the pod may lack"
 _HASH_DIGITS = 8
 _EVICTION: dict[bool, tuple[str, str, str]] = {
     False: ("pod", "pod", "kubelet and taint eviction read"),
@@ -123,7 +126,7 @@ def _check_node_affinity(
     ):
         return _check_pod_dependent_affinity(node, statement)
     head = statement.make_rule_head()
-    if not _check_no_missing_clause(statement.own):
+    if not _check_no_missing_clause(statement.own, _NO_VALUE):
         return None
     domain: vocabulary.Domain = "node" if isinstance(node, syntax.NodeAffinity) else "cluster"
     selector = check_selectors.SelectorChecker(statement.own.env, domain).check_selector(
@@ -147,15 +150,15 @@ def _check_pod_dependent_affinity(
     return _check_reject(syntax.Reject(node.span, condition, node.clauses), statement)
 
 
-def _check_no_missing_clause(own: clauses.ClauseSet) -> bool:
-    """Return whether there is no `missing`; report it for labels, which are never missing data."""
+def _check_no_missing_clause(own: clauses.ClauseSet, why: str) -> bool:
+    """Return whether there is no `missing`; report one, which has no effect because of `why`."""
     clause = own.get_clause("missing", syntax_clause.MissingClause)
     if clause is not None:
         own.env.found.add_error(
             "PS108",
-            "`missing` has no effect: the selector does not read a value of the pod",
+            f"`missing` has no effect: {why}",
             clause.span,
-            help="remove it; a node without the label does not match `In`, and matches `NotIn`",
+            help="remove it",
         )
     return clause is None
 
@@ -200,7 +203,50 @@ def _check_pod_affinity(
     if pods is None or topology_key is None or not is_fine:
         return None
     is_anti = node.kind == "podAntiAffinity"
-    return checked.PodAffinityRule(head, is_anti, pods, topology_key, weight)
+    choices: tuple[MissingAction, ...] = ("allow",) if is_anti else ("reject", "allow")
+    missing_fine, action = _check_missing_pod_values(
+        statement, pods, choices if node.strength == "required" else ()
+    )
+    if not missing_fine:
+        return None
+    return checked.PodAffinityRule(head, is_anti, pods, topology_key, weight, action)
+
+
+def _check_missing_pod_values(
+    statement: RuleStatement,
+    pods: checked_selector.PodSelection,
+    choices: Sequence[MissingAction],
+) -> tuple[bool, MissingAction | None]:
+    """Return whether `missing` is right for values that the pod may lack, and its action.
+
+    `choices` are the actions that the rule can take; a rule that gives points has none, because
+    without a value it gives all nodes the same points.
+    """
+    own = statement.own
+    clause = own.get_clause("missing", syntax_clause.MissingClause)
+    can_be_missing = any(text.can_be_missing for each in pods.compared for text in each.texts)
+    if not can_be_missing or not choices:
+        why = "without the value, all nodes get the same points" if can_be_missing else _NO_VALUE
+        return _check_no_missing_clause(own, why), None
+    if clause is None:
+        check_missing_data.report_unhandled_missing_data(
+            own.env,
+            pods.compared[0].span,
+            statement.node.span,
+            [f"missing {each}" for each in choices],
+            "a pod without this value has nothing to compare",
+        )
+        return False, None
+    action = check_metrics.check_missing_action(own.env, clause)
+    if action is not None and action not in choices:
+        own.env.found.add_error(
+            "PS108",
+            f"`missing {action}` is not possible here: without the value, no pod is counted",
+            clause.span,
+            help="write `missing allow`, and `reject when pod(KEY DoesNotExist)` as a rule",
+        )
+        return False, None
+    return action is not None, action
 
 
 def _check_topology_spread(
@@ -224,7 +270,9 @@ def _check_topology_spread(
         return None
     if affinity_policy is None or taints_policy is None:
         return None
-    if not (skew_fine and domains_fine and weight_fine):
+    choices: tuple[MissingAction, ...] = ("allow",) if when == "DoNotSchedule" else ()
+    missing_fine, _ = _check_missing_pod_values(statement, pods, choices)
+    if not (skew_fine and domains_fine and weight_fine and missing_fine):
         return None
     return checked.TopologySpreadRule(
         head=head,
@@ -364,7 +412,7 @@ def _check_until_condition(
 
 def _check_missing_action(
     condition: checked_expr.TypedExpr | None, node: syntax.Reject, own: clauses.ClauseSet
-) -> tuple[bool, Literal["allow", "reject"] | None]:
+) -> tuple[bool, MissingAction | None]:
     """Return whether missing data is handled, and the action; None if no data can be missing."""
     clause = own.get_clause("missing", syntax_clause.MissingClause)
     if clause is not None:
@@ -386,7 +434,7 @@ def _get_missing_action_of_metrics(
     parts: Sequence[checked_expr.TypedExpr],
     node: syntax.Reject,
     env: number_reading.NameEnvironment,
-) -> Literal["allow", "reject"] | None:
+) -> MissingAction | None:
     """Return the action that all metrics declare.
 
     Report the statement if there is no such action: a metric declares none, two metrics declare
@@ -398,7 +446,7 @@ def _get_missing_action_of_metrics(
         return action
     check_missing_data.report_unhandled_missing_data(
         env,
-        node.condition,
+        node.condition.span,
         node.span,
         ("missing allow", "missing reject"),
         check_missing_data.explain_unsettled_missing_data(condition, actions),

@@ -252,7 +252,7 @@ def _check_missing_points(
     choices = ("missing score 0", "missing score 50")
     check_missing_data.report_unhandled_missing_data(
         own.env,
-        node.value,
+        node.value.span,
         node.span,
         choices,
         check_missing_data.explain_unsettled_missing_data(value, answers),

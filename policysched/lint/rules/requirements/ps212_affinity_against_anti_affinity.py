@@ -81,7 +81,7 @@ def _is_selection_within(
         return False
     if not set(wide.mismatch_label_keys) <= set(narrow.mismatch_label_keys):
         return False
-    if narrow.namespaces != wide.namespaces:
+    if narrow.namespaces != wide.namespaces or not set(wide.compared) <= set(narrow.compared):
         return False
     if "sameWorkload" in {narrow.kind, wide.kind}:
         return narrow.kind == wide.kind

@@ -1,10 +1,10 @@
-"""Check requirements that compare a label of the node with values of the incoming pod."""
+"""Check requirements that compare a label of a node or pod with values of the incoming pod."""
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import Any, Literal, cast
 
-from policysched.lang.checked import checked_expr, checked_selector
+from policysched.lang.checked import checked_selector
 from policysched.lang.checking import number_reading
 from policysched.lang.syntax import syntax_expr
 from policysched.lang.words import kubernetes_names, vocabulary
@@ -13,41 +13,41 @@ _OPERATORS = {"=": False, "In": False, "!=": True, "NotIn": True}
 """Operator -> whether it negates."""
 
 
-def check_pod_value_requirement(
-    env: number_reading.NameEnvironment, requirement: syntax_expr.Requirement
-) -> checked_expr.TypedExpr | None:
-    """Return the condition that a label has one of the values; None if an error was reported."""
-    key = _check_key(env, requirement.subject)
+def check_compared_label(
+    env: number_reading.NameEnvironment,
+    requirement: syntax_expr.Requirement,
+    domain: Literal["node", "pod"],
+) -> checked_selector.ComparedLabel | None:
+    """Return a requirement with values of the pod; None if an error was reported.
+
+    `domain` is the kind of object that has the label.
+    """
+    key = _check_key(env, requirement.subject, domain)
     is_negated = _check_operator(env, requirement)
-    values = [_check_pod_value(env, each) for each in requirement.pod_values]
-    good = [each for each in values if each is not None]
-    if key is None or is_negated is None or len(good) < len(values):
+    texts = [_check_pod_text(env, each) for each in requirement.pod_values]
+    good = tuple(each for each in texts if each is not None)
+    words_fine = _check_label_values(env, requirement)
+    if key is None or is_negated is None or len(good) < len(texts) or not words_fine:
         return None
-    span = requirement.span
-    found: list[checked_expr.TypedExpr] = [
-        checked_expr.NodeLabelIsPodValue(key, value, span) for value in good
-    ]
-    if requirement.words:
-        if not _check_label_values(env, requirement):
-            return None
-        words = tuple(sorted({each.text for each in requirement.words}))
-        selector = checked_selector.LabelRequirement(key, "In", words, span)
-        found.append(checked_expr.NodeMatch(selector, span))
-    condition = found[0] if len(found) == 1 else checked_expr.Or(tuple(found), span)
-    return checked_expr.Not(condition, span) if is_negated else condition
+    words = tuple(sorted({each.text for each in requirement.words}))
+    return checked_selector.ComparedLabel(key, words, good, is_negated, requirement.span)
 
 
-def _check_key(env: number_reading.NameEnvironment, subject: syntax_expr.Subject) -> str | None:
-    """Return the key of the label, which is the only property of nodes that can be compared."""
+def _check_key(
+    env: number_reading.NameEnvironment,
+    subject: syntax_expr.Subject,
+    domain: Literal["node", "pod"],
+) -> str | None:
+    """Return the key of the label; no other property can be compared."""
     name = subject.name
-    is_field = not name.quoted and name.text in vocabulary.NODE_FIELDS
+    is_field = not name.quoted and name.text in vocabulary.FIELDS[domain]
     if subject.argument is not None or is_field:
         env.found.add_error(
             "PS108",
             f"`{env.found.get_text_on_one_line(subject.span)}` cannot be compared with a value of "
             "the pod",
             subject.span,
-            help="compare a label of the node, such as `kubernetes.io/hostname`",
+            help=f"compare a label of the {domain}",
         )
         return None
     problem = kubernetes_names.find_label_key_problem(name.text)
@@ -85,9 +85,9 @@ def _check_label_values(
     return good
 
 
-def _check_pod_value(
+def _check_pod_text(
     env: number_reading.NameEnvironment, written: syntax_expr.PodValue
-) -> checked_expr.PodText | None:
+) -> checked_selector.PodText | None:
     """Return the value of the pod; None if an error was reported."""
     name, argument = written.subject.name, written.subject.argument
     if argument is not None:
@@ -96,11 +96,11 @@ def _check_pod_value(
             return None
         return _check_value_key(env, name.text, argument)
     if not name.quoted and name.text in vocabulary.POD_VALUE_FIELDS:
-        return checked_expr.PodText(cast("Any", name.text))
+        return checked_selector.PodText(cast("Any", name.text))
     if not name.quoted and name.text in vocabulary.POD_FIELDS:
         env.found.add_error(
             "PS108",
-            f"`{name.text}` cannot be compared with a label of the node",
+            f"`{name.text}` cannot be compared with a label",
             name.span,
             help=f"fields with one text are {', '.join(sorted(vocabulary.POD_VALUE_FIELDS))}; for "
             f'the label, write `pod("{name.text}")`',
@@ -111,10 +111,10 @@ def _check_pod_value(
 
 def _check_value_key(
     env: number_reading.NameEnvironment, kind: str, key: syntax_expr.Value
-) -> checked_expr.PodText | None:
+) -> checked_selector.PodText | None:
     problem = kubernetes_names.find_label_key_problem(key.text)
     if problem:
         what = "annotation key" if kind == "annotation" else "label key"
         env.found.report_invalid_name(what, key, problem)
         return None
-    return checked_expr.PodText(cast("Any", kind), key.text)
+    return checked_selector.PodText(cast("Any", kind), key.text)
