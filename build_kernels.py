@@ -60,6 +60,10 @@ def compile_kernels(folder: pathlib.Path) -> list[pathlib.Path]:
     Raises:
         Exception: Cython, setuptools or a C compiler is missing, or rejects a module.
     """
+    compiler, *_ = (os.environ.get("CC") or sysconfig.get_config_var("CC")).split()
+    if shutil.which(compiler) is None:  # before Cython translates, which takes seconds
+        msg = f"there is no C compiler `{compiler}`"
+        raise FileNotFoundError(msg)
     from Cython.Build import cythonize  # noqa: PLC0415 - not needed for `none`
     from setuptools import Distribution, Extension  # noqa: PLC0415 - as above
 

@@ -22,7 +22,8 @@ class Part:
 
 
 PARTS: Final = (
-    Part("tests", ("test",), "every test"),
+    Part("tests", ("test",), "everything that `make test` runs"),
+    Part("packages", ("packages",), "wheels, the image and kernels built from scratch work"),
     Part("fresh", ("fresh", "SEEDS=20"), "tests that draw their cases, with 20 fresh seeds"),
     Part("conformance", ("conformance", "CASES=20000"), "decisions equal to kube-scheduler's"),
     Part(

@@ -32,7 +32,13 @@ def test_short():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("processes", [0, 2], ids=["alone", "shared by workers"])
+@pytest.mark.parametrize(
+    "processes",
+    [
+        pytest.param(0, id="alone", marks=pytest.mark.packages),
+        pytest.param(2, id="shared by workers"),
+    ],
+)
 def test_only_long_tests_without_a_mark_are_named(tmp_path: pathlib.Path, processes: int) -> None:
     """A test of over two seconds of CPU is named, one that is marked or short is not.
 
